@@ -1,5 +1,14 @@
-"""Numbers to ROS 2 messages and back: converters, QoS, topic and frame names.
+"""ROS 2 messages, topics and node utilities, independent of the model and the simulation.
 
-This is the ground floor of the ROS side: it knows neither the model nor the simulation.
-Import the module of the message you need, e.g. ``from hrp_msgs.convert.imu import ImuConverter``.
+- ``names``: names of topics, services and frames, and valid ROS names from model names.
+- ``convert``: pure conversions between numbers and messages, one module per message type.
+- ``node``: parameters, QoS profiles, executors, logging and launch arguments of nodes.
+- ``topics``: publishers and subscriptions of a robot, its sensors and its world.
+- ``simulation``: messages, services and the action of ``simulation_interfaces``.
+- ``interfaces``: definitions of standard interface packages for machines that lack them.
+
+Import a conversion from the module of its message::
+
+    from hrp_msgs.convert.imu import ImuConverter
+    from hrp_msgs.convert.trajectory import joint_trajectory
 """

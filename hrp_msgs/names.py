@@ -1,12 +1,12 @@
-"""Topic and frame names, and how a model's names become legal ROS names."""
+"""Names of topics, services and frames, and valid ROS names from model names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 
-# ROS takes topics of 247 characters; the rest is for the node's namespace and the device.
-LONGEST_NAMESPACE = 100
+# ROS limits topic names to 247 characters; the rest is for the node's namespace and the device.
+MAX_NAMESPACE_LENGTH = 100
 _NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 ROBOT_DESCRIPTION = "robot_description"
@@ -32,11 +32,11 @@ CONTACT_MARKERS = "contacts/markers"
 # Services, under the name of the node.
 RESET = "~/reset"
 PAUSE = "~/pause"
-# What ros2_control's hardware of topics reads and says; the broadcaster has joint_states then.
+# Topics of ros2_control's topic-based hardware, whose broadcaster publishes joint_states.
 HARDWARE_STATES = "robot_joint_states"
 HARDWARE_COMMANDS = "robot_joint_command"
 
-# Of devices: "{}" is the topic token of the device. The only IMU and scanner have shorter ones.
+# Topics of devices; "{}" is the topic token of the device. A single IMU or scanner has a short one.
 IMU, ONLY_IMU = "{}/data_raw", "imu/data_raw"
 WRENCH = "{}/wrench"
 SCAN, ONLY_SCAN = "{}/scan", "scan"
@@ -46,11 +46,11 @@ DEPTH_IMAGE, DEPTH_INFO = "{}/depth/image_rect_raw", "{}/depth/camera_info"
 DEPTH_POINTS = "{}/depth/points"
 
 STANDARD, CHOREONOID, HRPSYS = "standard", "choreonoid", "hrpsys"
-# What other simulators and bridges call topics of the same meaning; units, frames and quality of
-# service stay those of this package. Topics that they do not have keep their names.
+# Topic names of other simulators and bridges; units, frames and quality of service are not
+# affected. Other topics keep their names.
 NAMINGS: Mapping[str, Mapping[str, str]] = {
     STANDARD: {},
-    # choreonoid_ros: BodyROS2Item, whose topics lie below the name of the body.
+    # choreonoid_ros: BodyROS2Item, whose topics have the name of the body as namespace.
     CHOREONOID: {
         IMU: "{}",
         ONLY_IMU: "{}",
@@ -60,8 +60,7 @@ NAMINGS: Mapping[str, Mapping[str, str]] = {
         IMAGE: "{}",
         DEPTH_POINTS: "{}/point_cloud",
     },
-    # rtmros_common: hrpsys_ros_bridge, with its bridges of cameras and scanners in a namespace of
-    # each device.
+    # rtmros_common: hrpsys_ros_bridge; its camera and scanner bridges use a namespace per device.
     HRPSYS: {
         ODOMETRY: "odom",
         ONLY_IMU: "imu",
@@ -74,10 +73,10 @@ NAMINGS: Mapping[str, Mapping[str, str]] = {
         FOLLOW_JOINT_TRAJECTORY: "fullbody_controller/follow_joint_trajectory_action",
     },
 }
-# Where the only robot of a world has a namespace of its own, too.
+# Namings in which the only robot of a world has a namespace, too.
 NAMESPACED = (CHOREONOID,)
-# What each body has, or may have, besides what its sensors read.
-OF_BODY = (
+# Topics of a body other than those of its sensors.
+BODY_TOPICS = (
     ROBOT_DESCRIPTION,
     ROBOT_DESCRIPTION_SEMANTIC,
     DEVICES,
@@ -97,26 +96,26 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
 
 class NameCollisionError(ValueError):
-    """Two names of a model become the same ROS name; the message gives both."""
+    """Two names of a model would become the same ROS name; the message gives both."""
 
 
-def namespace_objection(namespace: str) -> str:
-    """Return why ROS has no such namespace, or "" if it does."""
-    if len(namespace) > LONGEST_NAMESPACE:
-        return f"a namespace of {len(namespace)} characters has more than {LONGEST_NAMESPACE}"
+def namespace_error(namespace: str) -> str:
+    """Return why a namespace is invalid, or ""."""
+    if len(namespace) > MAX_NAMESPACE_LENGTH:
+        return f"the namespace has {len(namespace)} characters, more than {MAX_NAMESPACE_LENGTH}"
     if not namespace or _NAMESPACE.fullmatch(namespace):
         return ""
     return (
-        f"'{namespace}' is no namespace: it has letters, digits and '_' between its slashes, and "
-        "no digit first"
+        f"'{namespace}' is not a valid namespace: use letters, digits and '_', separated by "
+        "slashes, without a leading digit"
     )
 
 
 def topic_token(name: str) -> str:
-    """Return one level of a topic name: illegal characters become '_'.
+    """Return a model name as one level of a topic name.
 
-    A digit in front gets an 'n' before it: ROS allows none there, and hides topics that
-    begin with '_'.
+    Invalid characters become '_'. A leading digit, which ROS forbids, gets the prefix 'n', since
+    ROS hides topics that begin with '_'.
     """
     token = _ILLEGAL.sub("_", name) or "_"
     return f"n{token}" if token[0].isdigit() else token
@@ -141,16 +140,16 @@ def topic_tokens(names: Iterable[str]) -> dict[str, str]:
 
 
 def frame(name: str, prefix: str = "") -> str:
-    """Return the TF frame of a link or device: its model name behind the frame prefix."""
+    """Return the TF frame of a link or device: its model name with the frame prefix."""
     return prefix + name
 
 
-def renamed(name: str, naming: str, token: str = "") -> str:
-    """Return what one of the topics above is called by a naming of ``NAMINGS``.
+def topic_name(name: str, naming: str, token: str = "") -> str:
+    """Return the name of a topic in one of the ``NAMINGS``.
 
     Args:
-        name: Of the topic; that of a device with its "{}".
-        naming: Name of the naming.
+        name: Standard name; those of devices contain "{}".
+        naming: Key of ``NAMINGS``.
         token: Topic token of the device.
     """
     return NAMINGS[naming].get(name, name).format(token)
@@ -172,12 +171,12 @@ def scan_topic(token: str, *, only_one: bool) -> str:
 
 
 def switch_service(token: str) -> str:
-    """Return the service that switches a sensor or light."""
+    """Return the service that switches a sensor or light on and off."""
     return f"{DEVICES}/{token}/set_enabled"
 
 
 def points_topic(token: str) -> str:
-    """Return the topic of a range sensor with layers."""
+    """Return the topic of a multi-layer range sensor."""
     return POINTS.format(token)
 
 

@@ -1,29 +1,28 @@
-"""Words from outside, such as names that somebody sends, made fit to be told to people."""
+"""Sanitize untrusted text for logs and responses."""
 
 from __future__ import annotations
 
-# Characters of an answer, and of a line in a log.
-MOST_WORDS = 4000
-MOST_IN_LINE = 1000
+# Number of characters in a response, and in a line of a log.
+MAX_MESSAGE_LENGTH = 4000
+MAX_LINE_LENGTH = 1000
 
 
-def shortened(text: str, most: int = MOST_WORDS) -> str:
-    """Return a text as far as somebody may read it: of a longer one its beginning and its end.
+def shortened(text: str, max_length: int = MAX_MESSAGE_LENGTH) -> str:
+    """Return a text, without its middle if it is too long.
 
-    A message tells in front what it is about, and last what would be right; what is too long in
-    between is what somebody sent.
+    A message begins with its subject and ends with the remedy; quoted input is in between.
     """
-    if len(text) <= most:
+    if len(text) <= max_length:
         return text
-    end = most // 4
-    return f"{text[: most - end]} ... {text[-end:]}"
+    end = max_length // 4
+    return f"{text[: max_length - end]} ... {text[-end:]}"
 
 
-def one_line(text: str, most: int = MOST_IN_LINE) -> str:
-    """Return a text as one line of a log: shortened, what cannot be printed as Python shows it."""
-    text = shortened(text, most)
-    return text if text.isprintable() else "".join(map(_visible, text))
+def one_line(text: str, max_length: int = MAX_LINE_LENGTH) -> str:
+    """Return a text as one line of a log, shortened and with escaped control characters."""
+    text = shortened(text, max_length)
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def _visible(character: str) -> str:
+def _escaped(character: str) -> str:
     return character if character.isprintable() else repr(character)[1:-1]

@@ -16,12 +16,12 @@ from hrp_msgs.node.launching import (
     RVIZ,
     Argument,
     Arguments,
-    Scratch,
+    LaunchFiles,
     flag,
     node,
     rviz,
     share,
-    skipped,
+    skipped_part,
 )
 
 SLIDERS = "joint_state_publisher_gui"
@@ -52,17 +52,17 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         on_exit=Shutdown(),
     )
     entities: list[LaunchDescriptionEntity] = [model_node]
-    scratch = Scratch()
+    files = LaunchFiles()
     try:
         body, frames = read(values)
     except (ModelError, OSError):
         # model_node reports the problem.
         body = frames = None
     if flag("gui", values["gui"]):
-        entities += sliders(values, body, frames, scratch)
+        entities += sliders(values, body, frames, files)
     if flag("rviz", values["rviz"]):
-        entities += viewer(values, body, frames, scratch)
-    return [*entities, scratch.removal()]
+        entities += viewer(values, body, frames, files)
+    return [*entities, files.removal()]
 
 
 def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
@@ -76,21 +76,21 @@ def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
 
 
 def sliders(
-    values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
+    values: dict[str, str], body: Body | None, frames: BodyFrames | None, files: LaunchFiles
 ) -> list[LaunchDescriptionEntity]:
     """Return joint_state_publisher_gui, or a warning if it is not installed."""
-    if warning := skipped("joint sliders", SLIDERS):
+    if warning := skipped_part("joint sliders", SLIDERS):
         return [warning]
     posture = None if body is None or frames is None else joint_state_publisher_yaml(body, frames)
-    files = [] if posture is None else [scratch.write("joint_state_publisher.yaml", posture)]
-    return [node(values, package=SLIDERS, executable=SLIDERS, parameters=files)]
+    configs = [] if posture is None else [files.write("joint_state_publisher.yaml", posture)]
+    return [node(values, package=SLIDERS, executable=SLIDERS, parameters=configs)]
 
 
 def viewer(
-    values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
+    values: dict[str, str], body: Body | None, frames: BodyFrames | None, files: LaunchFiles
 ) -> list[LaunchDescriptionEntity]:
     """Return RViz with a view of the model, or a warning if it is not installed."""
-    if warning := skipped("RViz", RVIZ):
+    if warning := skipped_part("RViz", RVIZ):
         return [warning]
     config = str(share() / "config" / "display.rviz")
     if body is None or frames is None or values["rviz_config"]:
@@ -107,7 +107,7 @@ def viewer(
     except ValueError as error:
         messages.append(LogInfo(msg=f"RViz uses its default configuration: {error}"))
     else:
-        config = scratch.write("display.rviz", text)
+        config = files.write("display.rviz", text)
     return [*messages, rviz(values, config, use_sim_time=False)]
 
 

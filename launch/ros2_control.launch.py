@@ -28,12 +28,12 @@ from hrp_model import Diagnostics
 from hrp_model.frames import Base, body_frames
 from hrp_model.urdf import Hardware, UrdfOptions, controllers, controllers_yaml
 from hrp_msgs.node.launching import (
-    Scratch,
+    LaunchFiles,
     documentation,
     flag,
     node,
-    prefix_of,
     require_packages,
+    resolved_frame_prefix,
     share,
 )
 from hrp_sim import load_world
@@ -111,7 +111,7 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
     entries = load_world(values["world"], QUIET).bodies
     bodies = {entry.placement.name: entry.placement.body for entry in entries}
     namespaces = {entry.placement.name: entry.namespace for entry in entries}
-    naming = name_bodies(bodies, prefix_of(values), namespaces, values["naming"])
+    naming = name_bodies(bodies, resolved_frame_prefix(values), namespaces, values["naming"])
     robots = []
     for name, body in bodies.items():
         options = UrdfOptions(
@@ -139,18 +139,18 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         return []  # sim_node reports the problem and ends the launch
     if not robots:
         return [LogInfo(msg="no controllers are started: no joint of this world can be commanded")]
-    scratch = Scratch()
-    actions = [action for robot in robots for action in managed(robot, values, scratch)]
-    return [*actions, scratch.removal()]
+    files = LaunchFiles()
+    actions = [action for robot in robots for action in managed(robot, values, files)]
+    return [*actions, files.removal()]
 
 
 def managed(
-    robot: Robot, values: dict[str, str], scratch: Scratch
+    robot: Robot, values: dict[str, str], files: LaunchFiles
 ) -> list[LaunchDescriptionEntity]:
     """Return the controller manager of a robot, and its spawners."""
     own = values["controllers_file"]
     name = f"controllers_{robot.namespace.replace('/', '_')}.yaml"
-    file = own or scratch.write(name, robot.parameters)
+    file = own or files.write(name, robot.parameters)
     manager = node(
         values,
         package="controller_manager",

@@ -12,12 +12,12 @@ from hrp_msgs.node.launching import (
     COMMON,
     RVIZ,
     Arguments,
-    Scratch,
+    LaunchFiles,
     flag,
     node,
     rviz,
     share,
-    skipped,
+    skipped_part,
 )
 from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.ros.rviz_config import RvizOptions, world_rviz
@@ -49,11 +49,11 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
     """Return RViz with a view of the world, or a warning if it is not installed."""
-    if warning := skipped("RViz", RVIZ):
+    if warning := skipped_part("RViz", RVIZ):
         return [warning]
     if values["rviz_config"]:
         return [rviz(values, "", use_sim_time=True)]
-    scratch = Scratch()
+    files = LaunchFiles()
     shown = RvizOptions(
         values["namespace"],
         values["frame_prefix"],
@@ -68,8 +68,8 @@ def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
         message = LogInfo(msg=f"RViz uses its default configuration: {error}")
         config = str(share() / "config" / "simulation.rviz")
         return [message, rviz(values, config, use_sim_time=True)]
-    config = scratch.write("simulation.rviz", text)
-    return [scratch.removal(), rviz(values, config, use_sim_time=True)]
+    config = files.write("simulation.rviz", text)
+    return [files.removal(), rviz(values, config, use_sim_time=True)]
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -93,22 +93,22 @@ def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
 
     from hrp_sim import Simulation, load_world
     from hrp_sim.render import Parts
-    from hrp_sim.running.render_thread import Darkroom
+    from hrp_sim.running.render_thread import RenderThread
     from hrp_sim.sensors import RenderRequest
 
     simulation = Simulation(load_world(Path(world)), defer_images=True)
     stack.callback(simulation.close)
     if not reads:
         simulation.wanted = lambda _: False
-    darkroom = Darkroom(lambda *_: None)
-    stack.callback(darkroom.close)
+    render_thread = RenderThread(lambda *_: None)
+    stack.callback(render_thread.close)
     colours = Parts(True, False)
 
     def on_step(_: int, readings: Mapping[str, Any]) -> None:
         for name, reading in readings.items():
             if isinstance(reading, RenderRequest):
                 camera = simulation.sensors[name]
-                darkroom.submit(name, partial(camera.render, reading, colours))
+                render_thread.submit(name, partial(camera.render, reading, colours))
 
     return simulation, on_step
 
@@ -121,7 +121,7 @@ def _in_ros(world: str, stack: ExitStack) -> tuple[Any, Any, Any]:
     stack.callback(session.close)
     topics = {topic.name: topic for topic in session.node.topics}
     deadline = time.monotonic() + PATIENCE
-    while not all(topics[name].has_listener() for name in TYPES):
+    while not all(topics[name].has_subscribers() for name in TYPES):
         if time.monotonic() > deadline:
             raise TimeoutError("nobody listens to some of the topics")
         time.sleep(0.01)

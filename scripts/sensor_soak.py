@@ -23,7 +23,7 @@ from hrp_model.geometry import Box, Shape
 from hrp_sim.control import ControlMode, ControlSettings, JointCommand
 from hrp_sim.physics.engine import Placement
 from hrp_sim.physics.schedule import NS_PER_S
-from hrp_sim.running.render_thread import Darkroom
+from hrp_sim.running.render_thread import RenderThread
 from hrp_sim.sensors import ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
@@ -60,8 +60,8 @@ class Sensors:
         self._step_ns = self._simulation.engine.settings.step_ns
         self.counts = dict.fromkeys(self._simulation.sensors, 0)
         self._images: queue.SimpleQueue[tuple[str, ImageReading]] = queue.SimpleQueue()
-        self._in_darkroom = False
-        self._darkroom = Darkroom(lambda *image: self._images.put(image))
+        self._is_rendering = False
+        self._render_thread = RenderThread(lambda *image: self._images.put(image))
 
     def __call__(self) -> None:
         """Simulate one second.
@@ -83,8 +83,8 @@ class Sensors:
                 raise WrongSampleError(f"{name}: {count} samples in {seconds} s")
 
     def close(self) -> None:
-        """End the darkroom and free the engine."""
-        self._darkroom.close()
+        """End the render thread and free the engine."""
+        self._render_thread.close()
         self._simulation.close()
 
     def _count(self, name: str, time_ns: int) -> None:
@@ -99,15 +99,15 @@ class Sensors:
     def _develop(self, name: str, exposure: RenderRequest) -> None:
         self._take_image()
         camera = self._simulation.sensors[name]
-        self._darkroom.submit(name, partial(camera.render, exposure))
-        self._in_darkroom = True
+        self._render_thread.submit(name, partial(camera.render, exposure))
+        self._is_rendering = True
 
     def _take_image(self) -> None:
-        """Wait for the picture in the darkroom, if there is one."""
-        if self._in_darkroom:
+        """Wait for the image being rendered, if there is one."""
+        if self._is_rendering:
             name, image = self._images.get(timeout=PATIENCE)
             self._count(name, image.time_ns)
-            self._in_darkroom = False
+            self._is_rendering = False
 
 
 def _world() -> WorldConfig:

@@ -24,12 +24,12 @@ from hrp_msgs import names
 from hrp_msgs.convert.basic import NS_PER_S
 from hrp_msgs.convert.diagnostics import PERIOD
 from hrp_msgs.node import qos
-from hrp_msgs.node.executor import ServingThread
+from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.parameters import (
     DerivedParams,
     Param,
     declare,
-    take_overrides,
+    undeclare_overrides,
     unknown_parameters,
 )
 from hrp_msgs.node.start import WrongUseError, creating, init_ros
@@ -100,7 +100,7 @@ class ModelNode(Node):
     def __init__(self, **node_options: Any) -> None:
         defaults = {"automatically_declare_parameters_from_overrides": True}
         super().__init__("model_node", **{**defaults, **node_options})
-        self._overrides = take_overrides(self)
+        self._overrides = undeclare_overrides(self)
         self.settings = declare(self, MODEL_NODE)
         self._derived = DerivedParams(self, "model", [_text(names.ROBOT_DESCRIPTION, "")])
         self._file: ModelFile | None = None
@@ -186,7 +186,7 @@ class ModelNode(Node):
         for problem in self._warnings.due(self._follower.open_loops, time.monotonic()):
             self.get_logger().warning(problem)
         if frames:
-            self._robot.move(time_ns, [*above, *self._prefixed(frames)])
+            self._robot.publish_moving(time_ns, [*above, *self._prefixed(frames)])
 
     @property
     def topics(self) -> list[Topic]:
@@ -251,11 +251,11 @@ class ModelNode(Node):
                 )
             else:
                 frames.append((world, top, *pose))  # robots share the world frame: no prefix
-        self._robot.fix(frames)
+        self._robot.publish_static(frames)
 
     def _publish_last_positions(self) -> None:
         for time_ns, frames in self._follower.repeated().items():
-            self._robot.move(time_ns, self._prefixed(frames))
+            self._robot.publish_moving(time_ns, self._prefixed(frames))
 
     def _frame_poses(self, frames: Iterable[Frame]) -> list[FramePose]:
         return self._prefixed(
@@ -362,7 +362,7 @@ def _run(args: Sequence[str] | None) -> int:
         signals.stop()
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
-        undo.callback(ServingThread(executor, node.get_logger()).close)
+        undo.callback(ExecutorThread(executor, node.get_logger()).close)
         signals.wait()
     return 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from hrp_msgs.names import namespace_objection
+from hrp_msgs.names import namespace_error
 
 Display: TypeAlias = dict[str, Any]
 
@@ -36,7 +36,7 @@ def absolute_topic(namespace: str, topic: str) -> str:
     Raises:
         ValueError: The namespace is not valid in ROS.
     """
-    if objection := namespace_objection(namespace.strip("/")):
+    if objection := namespace_error(namespace.strip("/")):
         raise ValueError(objection)
     if topic.startswith("/"):
         return topic

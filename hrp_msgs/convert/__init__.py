@@ -1,1 +1,1 @@
-"""Conversions between numbers and ROS messages: pure functions, no node."""
+"""Pure conversions between numbers and ROS messages, without nodes."""

@@ -1,4 +1,4 @@
-"""Time, vectors, quaternions and headers: what every message is made of."""
+"""Conversions of time, vectors, quaternions and headers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stamp(time_ns: int) -> Time:
 
 
 def time_ns(msg: Time) -> int:
-    """Return the time in [ns] that a stamp tells; 0 means that nobody stamped."""
+    """Return the time of a stamp in [ns]; 0 means unstamped."""
     return int(msg.sec) * NS_PER_S + int(msg.nanosec)
 
 
@@ -43,11 +43,11 @@ def header(time_ns: int, frame_id: str) -> Header:
 
 
 def doubles(values: Array) -> array[float]:
-    """Return numbers as messages take them at no cost; all but arrays are checked one by one."""
+    """Return numbers as an ``array``, which messages accept without checking each element."""
     return array("d", np.asarray(values, dtype=np.float64).tobytes())
 
 
-# Filling a message that is there takes a tenth of the time of making one.
+# Filling an existing message takes a tenth of the time of creating one.
 
 
 def set_stamp(msg: Time, time_ns: int) -> None:

@@ -8,5 +8,5 @@ from .basic import stamp
 
 
 def clock(time_ns: int) -> Clock:
-    """Return a Clock that shows this simulation time, in [ns]."""
+    """Return a Clock with this simulation time, in [ns]."""
     return Clock(clock=stamp(time_ns))

@@ -1,4 +1,4 @@
-"""The seam between sensors and messages: converters, which any publisher or recorder can use."""
+"""Interface of the converters from sensor readings to messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Message(Protocol):
 
 
 class Reading(Protocol):
-    """What the readings of all sensors have."""
+    """A reading of any sensor."""
 
     @property
     def time_ns(self) -> int:
@@ -24,12 +24,12 @@ class Reading(Protocol):
 
 
 class Frames(NamedTuple):
-    """TF frames that the messages of one sensor refer to, with their prefixes.
+    """TF frames of the messages of one sensor, with prefixes.
 
     Attributes:
-        data: The frame that the numbers are expressed in.
-        world: The world W.
-        root: The topmost frame of the body.
+        data: Frame in which the data are expressed.
+        world: World frame W.
+        root: Root frame of the body.
     """
 
     data: str
@@ -42,16 +42,16 @@ M_co = TypeVar("M_co", bound=Message, covariant=True)
 
 
 class Converter(Protocol[R_contra, M_co]):
-    """Converts the readings of one sensor to the messages of one topic; made with ``Frames``."""
+    """Converts readings of one sensor to messages of one topic; constructed with ``Frames``."""
 
     @property
     def message_type(self) -> type[M_co]:
         """Class of the messages."""
 
     def convert(self, reading: R_contra, /) -> M_co | None:
-        """Return the message of a reading, or None if the reading has nothing for this topic.
+        """Return the message of a reading, or None if the reading has no data for this topic.
 
-        It is the same object every time, filled again: valid until the next call.
+        The message is reused: it is valid until the next call.
         """
 
 
@@ -59,9 +59,9 @@ def make_converter(name: str, frames: Frames) -> Converter[Reading, Message]:
     """Return a new converter.
 
     Args:
-        name: Of its class, such as "hrp_msgs.convert.imu:ImuConverter"; its module is imported
-            now. It must be given readings of its own type only.
-        frames: Of the sensor.
+        name: Its class, such as "hrp_msgs.convert.imu:ImuConverter", whose module is imported. It
+            must be given readings of its own type only.
+        frames: Frames of the sensor.
     """
     make: Callable[[Frames], Converter[Reading, Message]] = resolve_name(name)
     return make(frames)

@@ -1,4 +1,4 @@
-"""The health of a node to diagnostic_msgs. Pure functions: no node, no clock, no state."""
+"""Health of a node to diagnostic_msgs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ _LEVELS = {
 def diagnostic_status(
     level: str, name: str, message: str, values: Mapping[str, object], hardware_id: str = ""
 ) -> DiagnosticStatus:
-    """Return the health of one part of a node.
+    """Return the status of one part of a node.
 
     Args:
-        level: "ok", "warn", "error", or "stale" for what was not heard of for too long.
-        name: By the custom "node: part", unique on the topic.
-        message: One line for people.
-        values: Shown as they are, except numbers that are no integers, which are rounded
-            to six digits.
-        hardware_id: What the part is about, such as the name of a robot.
+        level: "ok", "warn", "error", or "stale" if no data arrived for too long.
+        name: By convention "node: part", unique on the topic.
+        message: Summary in one line.
+        values: Further values; floating-point numbers are rounded to six digits.
+        hardware_id: Device or robot concerned, such as the name of a robot.
     """
     return DiagnosticStatus(
         level=_LEVELS[level],
@@ -41,7 +40,7 @@ def diagnostic_status(
 
 
 def diagnostic_array(time_ns: int, statuses: Iterable[DiagnosticStatus]) -> DiagnosticArray:
-    """Return the message that ``/diagnostics`` carries, stamped with a time in [ns]."""
+    """Return the message of ``/diagnostics``, stamped with a time in [ns]."""
     msg = DiagnosticArray(status=list(statuses))
     msg.header.stamp = stamp(time_ns)
     return msg

@@ -1,4 +1,4 @@
-"""Pixels and depths to sensor_msgs/Image, and lenses to sensor_msgs/CameraInfo (REP 118)."""
+"""Images to sensor_msgs/Image, depths too (REP 118), and lenses to sensor_msgs/CameraInfo."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Lens(Protocol):
 
 
 class ImageReading(Reading, Protocol):
-    """One picture; what the camera does not deliver, or nobody asked for, is None."""
+    """One image; parts that the camera does not deliver, or that were not requested, are None."""
 
     @property
     def lens(self) -> Lens:
@@ -59,14 +59,14 @@ class ImageReading(Reading, Protocol):
         """Along the optical axis, in [m], shape (height, width)."""
 
     def points(self) -> NDArray[np.float32]:
-        """Return what each pixel saw, in [m], shape (height, width, 3); needs ``depth``."""
+        """Return the point of each pixel, in [m], shape (height, width, 3); needs ``depth``."""
 
 
 class ImageBuffer:
-    """Makes the Image messages of one camera, all in the same memory.
+    """Image message of one camera, filled in place.
 
-    Assigning numpy to ``data`` checks every byte, a thousand times slower than filling
-    the buffer that the message already has.
+    Assigning a numpy array to ``data`` checks every byte, which is a thousand times slower than
+    filling the existing buffer.
     """
 
     def __init__(self) -> None:
@@ -79,9 +79,9 @@ class ImageBuffer:
         Args:
             time_ns: Simulation time of the exposure, in [ns].
             frame_id: Name of the optical frame: x right, y down, z forward.
-            pixels: Row 0 on top. RGB as uint8, shape (height, width, 3), becomes "rgb8"; grey
-                values as uint8, shape (height, width), "mono8"; depths in [m] as float32,
-                shape (height, width), "32FC1".
+            pixels: Row 0 on top. RGB as uint8, shape (height, width, 3), gives "rgb8"; grey
+                values as uint8, shape (height, width), give "mono8"; depths in [m] as float32,
+                shape (height, width), give "32FC1".
         """
         if (pixels.shape, pixels.dtype) != (self._pixels.shape, self._pixels.dtype):
             self._resize(pixels)
@@ -95,7 +95,7 @@ class ImageBuffer:
         msg.height, msg.width = like.shape[:2]
         msg.step = like[:1].nbytes
         msg.data = array("B", bytes(like.nbytes))
-        # Assigning may copy, so that only what the message holds now is its memory.
+        # Assigning may copy, so use the buffer that the message holds now.
         self._pixels = np.frombuffer(msg.data, like.dtype).reshape(like.shape)
 
 
@@ -126,7 +126,7 @@ def camera_info(
 
 
 class ImageConverter:
-    """Converts the colours, or else the grey values, of one camera."""
+    """Converts the colour image, or else the grey image, of one camera."""
 
     message_type = Image
 
@@ -135,13 +135,13 @@ class ImageConverter:
         self._buffer = ImageBuffer()
 
     def convert(self, reading: ImageReading) -> Image | None:
-        """Return the message of a picture, or None without colours; valid until the next call."""
+        """Return the message of an image, or None without colours; valid until the next call."""
         pixels = reading.mono if reading.color is None else reading.color
         return None if pixels is None else self._buffer.image(reading.time_ns, self._frame, pixels)
 
 
 class DepthImageConverter:
-    """Converts the depths of one camera."""
+    """Converts the depth image of one camera."""
 
     message_type = Image
 
@@ -150,13 +150,13 @@ class DepthImageConverter:
         self._buffer = ImageBuffer()
 
     def convert(self, reading: ImageReading) -> Image | None:
-        """Return the message of a picture, or None without depths; valid until the next call."""
+        """Return the message of an image, or None without depths; valid until the next call."""
         depth = reading.depth
         return None if depth is None else self._buffer.image(reading.time_ns, self._frame, depth)
 
 
 class CameraInfoConverter:
-    """Converts the lens of one camera."""
+    """Converts the lens parameters of one camera."""
 
     message_type = CameraInfo
 
@@ -166,7 +166,7 @@ class CameraInfoConverter:
         self._msg = CameraInfo()
 
     def convert(self, reading: ImageReading) -> CameraInfo:
-        """Return the message of a picture; valid until the next call."""
+        """Return the CameraInfo of an image; valid until the next call."""
         if reading.lens is not self._lens:
             self._lens = lens = reading.lens
             self._msg = camera_info(0, self._frame, lens.width, lens.height, lens.focal_length)

@@ -46,7 +46,7 @@ class ImuReading(Reading, Protocol):
 class ImuConverter:
     """Converts the readings of one IMU.
 
-    The first covariance of what is not measured is -1; those of an unknown deviation are zero.
+    The first covariance of a quantity that is not measured is -1; unknown covariances are zero.
     """
 
     message_type = Imu
@@ -69,7 +69,7 @@ class ImuConverter:
             _NOT_MEASURED if w is None else r.angular_velocity_stdev**2,
             _NOT_MEASURED if f is None else r.linear_acceleration_stdev**2,
         )
-        if variances != self._variances:  # they hardly ever change
+        if variances != self._variances:  # which is rare
             self._variances = variances
             _set_covariance(msg.orientation_covariance, variances[0])
             _set_covariance(msg.angular_velocity_covariance, variances[1])
@@ -78,6 +78,6 @@ class ImuConverter:
 
 
 def _set_covariance(covariance: Array, variance: float) -> None:
-    """Fill the diagonal of a (3, 3) matrix, given as (9,); the rest of it is always zero."""
+    """Fill the diagonal of a (3, 3) matrix, given as (9,), whose other elements are zero."""
     covariance[0] = variance
     covariance[4] = covariance[8] = max(variance, 0.0)

@@ -18,23 +18,23 @@ class JointReading(Reading, Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """Of the joints, in a sequence that nobody changes."""
+        """Names of the joints; must not change."""
 
     @property
     def position(self) -> Array:
-        """In [rad] or [m]; of a track how far its surface has run."""
+        """In [rad] or [m]; for a track the travel of its surface."""
 
     @property
     def velocity(self) -> Array:
-        """In [rad/s] or [m/s]; of a track the speed of its surface."""
+        """In [rad/s] or [m/s]; for a track the speed of its surface."""
 
     @property
     def effort(self) -> Array:
-        """Of the drives, in [N m] or [N]; NaN where none is measured, as in ros2_control."""
+        """In [N m] or [N]; NaN if not measured, as in ros2_control."""
 
 
 class JointStateConverter:
-    """Converts the joint readings of one body; the numbers belong to joints, not to a frame."""
+    """Converts the joint readings of one body, which have no frame."""
 
     message_type = JointState
 
@@ -54,7 +54,7 @@ class JointStateConverter:
         return self._msg
 
     def _set_names(self, names: Sequence[str]) -> None:
-        """Make memory for these joints: a message checks one by one what it is given later."""
+        """Allocate arrays for these joints, to be filled in place without checks by the message."""
         self._names = names
         msg = self._msg
         msg.name = list(names)

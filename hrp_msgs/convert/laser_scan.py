@@ -17,34 +17,34 @@ class ScanReading(Reading, Protocol):
 
     @property
     def ranges(self) -> Array:
-        """Counter-clockwise, in [m], shape (n,): -inf too near, inf too far, NaN errors (REP 117).
+        """Distances counter-clockwise, in [m], shape (n,).
 
-        Too near is below ``range_min``, too far beyond ``range_max``.
+        -inf below ``range_min``, inf above ``range_max``, NaN for errors (REP 117).
         """
 
     @property
     def angle_min(self) -> float:
-        """Of the first ray about z, from x, in [rad]."""
+        """Angle of the first ray about z, from x, in [rad]."""
 
     @property
     def angle_increment(self) -> float:
-        """Between rays, in [rad]."""
+        """Angle between rays, in [rad]."""
 
     @property
     def time_increment(self) -> float:
-        """Between rays, in [s]; 0 if all were cast at the same time."""
+        """Time between rays, in [s]; 0 if all are measured at the same time."""
 
     @property
     def scan_time(self) -> float:
-        """Between scans, in [s]."""
+        """Time between scans, in [s]."""
 
     @property
     def range_min(self) -> float:
-        """Nearest distance that can be measured, in [m]."""
+        """Minimum measurable distance, in [m]."""
 
     @property
     def range_max(self) -> float:
-        """Farthest, in [m]."""
+        """Maximum measurable distance, in [m]."""
 
 
 class LaserScanConverter:
@@ -57,7 +57,7 @@ class LaserScanConverter:
         self._msg.header.frame_id = frames.data
 
     def convert(self, reading: ScanReading) -> LaserScan:
-        """Return the message of a scan, with the angle of its last ray; valid until the next."""
+        """Return the message of a scan; valid until the next call."""
         msg, r = self._msg, reading
         set_stamp(msg.header.stamp, r.time_ns)
         msg.angle_min, msg.angle_increment = r.angle_min, r.angle_increment
@@ -66,6 +66,6 @@ class LaserScanConverter:
         msg.range_min, msg.range_max = r.range_min, r.range_max
         if len(msg.ranges) != len(r.ranges):
             msg.ranges = array("f", bytes(4 * len(r.ranges)))
-        # Assigning numpy checks every number; the memory that is there takes them at once.
+        # Assigning a numpy array checks every number; filling the buffer does not.
         np.frombuffer(msg.ranges, np.float32)[:] = r.ranges
         return msg

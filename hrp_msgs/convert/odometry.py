@@ -1,4 +1,4 @@
-"""The motion of a body's root to nav_msgs/Odometry."""
+"""Motion of a body's root to nav_msgs/Odometry."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .converter import Frames, Reading
 
 
 class OdometryReading(Reading, Protocol):
-    """Where the root frame B is in the world frame W, and how it moves."""
+    """Pose and velocity of the root frame B in the world frame W."""
 
     @property
     def position(self) -> Array:

@@ -1,4 +1,4 @@
-"""Points to sensor_msgs/PointCloud2, organised as the rows and columns of what saw them."""
+"""Points to organised sensor_msgs/PointCloud2, with the rows and columns of the sensor."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ _FLOAT = 4  # bytes
 
 
 class RangeImageReading(Reading, Protocol):
-    """One scan in space, in a frame with x forward, y left, z up; stamped at its first column."""
+    """One 3-D scan in a frame with x forward, y left, z up; stamped at its first column."""
 
     @property
     def points(self) -> Array:
-        """Where the rays ended, in [m], shape (rows, columns, 3); NaN where none did."""
+        """End points of the rays, in [m], shape (rows, columns, 3); NaN without a hit."""
 
 
 class PointCloudBuffer:
-    """Makes the PointCloud2 messages of one sensor, all in the same memory.
+    """PointCloud2 message of one sensor, filled in place.
 
-    A point is three floats in [m], ``x``, ``y`` and ``z``, and in clouds with colours a
-    fourth, ``rgb``, whose bits are 0x00RRGGBB, as PCL has it. What was not seen keeps its
-    place as NaN, so that the message is organised: its height and width are those of the
-    sensor, and ``is_dense`` tells whether all of its points are finite.
+    A point has three floats ``x``, ``y`` and ``z`` in [m], and in coloured clouds a fourth,
+    ``rgb``, with the bits 0x00RRGGBB as in PCL. The cloud is organised: height and width are
+    those of the sensor, and missing points are NaN. ``is_dense`` is true if all points are finite.
     """
 
     def __init__(self) -> None:
@@ -48,9 +47,9 @@ class PointCloudBuffer:
 
         Args:
             time_ns: Simulation time of the sample, in [ns].
-            frame_id: Name of the frame that the points are expressed in.
-            xyz: In [m], shape (height, width, 3), row 0 first; NaN where nothing is.
-            rgb: Colours, shape (height, width, 3), or None for a cloud without.
+            frame_id: Name of the frame in which the points are expressed.
+            xyz: In [m], shape (height, width, 3), row 0 first; NaN for missing points.
+            rgb: Colours, shape (height, width, 3), or None for a cloud without colours.
         """
         height, width = xyz.shape[:2]
         shape = (height, width, 3 if rgb is None else 4)
@@ -58,9 +57,9 @@ class PointCloudBuffer:
             self._resize(*shape)
         self._floats[..., :3] = xyz
         if rgb is not None:
-            # Channel by channel: numpy takes twice as long on three bytes in a row.
-            for channel, place in enumerate((14, 13, 12)):
-                self._bytes[..., place] = rgb[..., channel]
+            # By channel, which is twice as fast as three bytes at once.
+            for channel, offset in enumerate((14, 13, 12)):
+                self._bytes[..., offset] = rgb[..., channel]
         self._msg.is_dense = bool(np.isfinite(xyz).all())
         set_header(self._msg.header, time_ns, frame_id)
         return self._msg
@@ -73,13 +72,13 @@ class PointCloudBuffer:
             for i, name in enumerate(("x", "y", "z", "rgb")[:floats])
         ]
         msg.data = array("B", bytes(height * width * step))
-        # Assigning may copy, so that only what the message holds now is its memory.
+        # Assigning may copy, so use the buffer that the message holds now.
         self._floats = np.frombuffer(msg.data, "<f4").reshape(height, width, floats)
         self._bytes = np.frombuffer(msg.data, np.uint8).reshape(height, width, step)
 
 
 class PointCloudConverter:
-    """Converts the scans of one range sensor with layers."""
+    """Converts the scans of one multi-layer range sensor."""
 
     message_type = PointCloud2
 
@@ -93,7 +92,7 @@ class PointCloudConverter:
 
 
 class DepthPointsConverter:
-    """Converts the depths of one camera that delivers nothing else."""
+    """Converts the depths of one depth camera without colours."""
 
     message_type = PointCloud2
 
@@ -102,7 +101,7 @@ class DepthPointsConverter:
         self._buffer = PointCloudBuffer()
 
     def convert(self, reading: ImageReading) -> PointCloud2 | None:
-        """Return the message of a picture, or None without depths; valid until the next call."""
+        """Return the message of an image, or None without depths; valid until the next call."""
         if reading.depth is None:
             return None
         return self._buffer.cloud(reading.time_ns, self._frame, reading.points())
@@ -112,9 +111,9 @@ class ColorPointsConverter(DepthPointsConverter):
     """Converts the depths of one camera, with its colours or grey values."""
 
     def convert(self, reading: ImageReading) -> PointCloud2 | None:
-        """Return the message of a picture, or None unless it has both; valid until the next call.
+        """Return the message of an image, or None unless it has both; valid until the next call.
 
-        A picture lacks colours if it was drawn before anybody listened to the points.
+        An image lacks colours if it was rendered before there were subscribers to the points.
         """
         pixels = reading.mono if reading.color is None else reading.color
         if pixels is None or reading.depth is None:

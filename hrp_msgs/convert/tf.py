@@ -1,4 +1,4 @@
-"""Poses to TF messages: no node, no clock, no buffer."""
+"""Poses to TF messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def transform(
     """Return the pose X_PC of a frame C in its parent P.
 
     Args:
-        time_ns: When it holds, in [ns].
+        time_ns: Time of the transform, in [ns].
         parent: Frame P, with its prefix.
         child: Frame C, with its prefix.
         p: Position p_PC of C's origin, expressed in P, in [m], shape (3,).
@@ -40,12 +40,12 @@ def transform(
 
 
 def tf_message(transforms: Iterable[TransformStamped]) -> TFMessage:
-    """Return the message that both ``/tf`` and ``/tf_static`` carry."""
+    """Return the message of ``/tf`` or ``/tf_static``."""
     return TFMessage(transforms=list(transforms))
 
 
 class RootTransformConverter:
-    """Converts the motion of one root to the transform from world to root."""
+    """Converts the motion of one root to its transform in the world."""
 
     message_type = TFMessage
 

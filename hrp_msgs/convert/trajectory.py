@@ -1,4 +1,4 @@
-"""trajectory_msgs/JointTrajectory read as numbers."""
+"""Joint trajectories from trajectory_msgs/JointTrajectory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .basic import duration_ns, time_ns
 
 
 class Point(NamedTuple):
-    """Where joints shall be at a time; columns that are not filled in are empty.
+    """Desired state of joints at a time; unspecified quantities are empty.
 
     Attributes:
         time_from_start_ns: In [ns].
@@ -29,11 +29,11 @@ class Point(NamedTuple):
 
 
 class Trajectory(NamedTuple):
-    """What joints shall do from a time on.
+    """A joint trajectory.
 
     Attributes:
-        start_ns: When it begins, in simulated time in [ns]; 0 means now.
-        names: Of the joints.
+        start_ns: Simulation time of its start, in [ns]; 0 means now.
+        names: Names of the joints.
         points: In the order of their times.
     """
 
@@ -43,7 +43,7 @@ class Trajectory(NamedTuple):
 
 
 def joint_trajectory(msg: JointTrajectory) -> Trajectory:
-    """Return the numbers of a message, as they are."""
+    """Return the trajectory of a message, without validation."""
     points = [
         Point(
             duration_ns(point.time_from_start),

@@ -1,8 +1,8 @@
-"""Build the standard interface packages that this Python lacks, into its own prefix.
+"""Build missing standard interface packages into the prefix of this Python.
 
-A machine with ROS has them all, and nothing is built. A machine whose ROS 2 comes from
-PyPI wheels lacks those that are not there; the folders beside this file define them field
-for field, so that their type hashes are the official ones.
+A ROS installation has all of them, and nothing is built. PyPI wheels of ROS 2 lack some; the
+folders beside this file define these field by field, so that their type hashes are the official
+ones.
 
     python -m hrp_msgs.interfaces.build
 """
@@ -24,22 +24,22 @@ HERE = Path(__file__).parent
 # Exported CMake targets of the wheels name the Python they were built with.
 _BUILDER_PYTHON = re.compile(r"/opt/python/[^;\"]*?/include/python3\.\d+")
 _BUILDER_NUMPY = re.compile(r"/[^;\"]*?/site-packages/numpy/_?core/include")
-# Messages are no faster with -O3, which takes the compiler a third longer.
+# With -O3 messages are not faster, and compiling takes a third longer.
 _FLAGS = "-O1 -DNDEBUG"
-# In a package that was built here: what it was built from.
+# File in a built package with the hash of its definition.
 _MARK = "built_from.sha256"
 
 
 def is_missing(package: str) -> bool:
-    """Tell whether Python cannot import the messages of an interface package."""
+    """Return whether the messages of an interface package cannot be imported."""
     try:
         return importlib.util.find_spec(f"{package}.msg") is None
     except ModuleNotFoundError:
         return True
 
 
-def definition(package: str) -> str:
-    """Return the SHA-256 of all that a package is built from."""
+def definition_hash(package: str) -> str:
+    """Return the SHA-256 of all sources of a package."""
     digest = hashlib.sha256()
     files = [path for path in (HERE / package).rglob("*") if path.is_file()]
     for path in sorted([*HERE.glob("*.cmake"), *files]):
@@ -49,14 +49,14 @@ def definition(package: str) -> str:
 
 
 def is_outdated(package: str, prefix: Path) -> bool:
-    """Tell whether a package was built into ``prefix`` from other definitions than today's."""
+    """Return whether a package in ``prefix`` was built from other than the present sources."""
     mark = prefix / "share" / package / _MARK
-    return mark.is_file() and mark.read_text(encoding="utf-8") != definition(package)
+    return mark.is_file() and mark.read_text(encoding="utf-8") != definition_hash(package)
 
 
 def adapt_cmake_targets(prefix: Path) -> None:
     """Point the exported CMake targets under ``prefix`` at this Python and its numpy."""
-    import numpy  # only machines that build need it here
+    import numpy  # needed for building only
 
     python_include = sysconfig.get_path("include")
     numpy_include = numpy.get_include()
@@ -72,7 +72,7 @@ def build(package: str, prefix: Path) -> None:
     """Generate, compile and install one interface package into ``prefix``.
 
     Raises:
-        OSError: CMake could not be started.
+        OSError: CMake cannot be started.
         subprocess.CalledProcessError: CMake or the compiler failed; its output was printed.
     """
     environment = dict(
@@ -83,7 +83,7 @@ def build(package: str, prefix: Path) -> None:
     )
     mark = prefix / "share" / package / _MARK
     mark.parent.mkdir(parents=True, exist_ok=True)
-    mark.write_text("", encoding="utf-8")  # outdated, if this does not come to its end
+    mark.write_text("", encoding="utf-8")  # outdated until the build succeeds
     with tempfile.TemporaryDirectory(prefix=f"{package}-") as folder:
         configure = [
             "cmake", "-S", str(HERE / package), "-B", folder, "-G", "Ninja",
@@ -96,35 +96,35 @@ def build(package: str, prefix: Path) -> None:
             if done.returncode != 0:
                 sys.stderr.write(done.stdout[-4000:] + done.stderr[-4000:])
                 done.check_returncode()
-    mark.write_text(definition(package), encoding="utf-8")
+    mark.write_text(definition_hash(package), encoding="utf-8")
 
 
 def _try_to_build(package: str, prefix: Path) -> str | None:
-    """Build a package; return what went wrong, if anything did."""
+    """Build a package; return an error message, or None."""
     print(f"building the interface package {package}", flush=True)
     try:
         build(package, prefix)
     except (OSError, subprocess.CalledProcessError) as error:
-        return f"{package} could not be built: {error}"
+        return f"{package} cannot be built: {error}"
     return None
 
 
 def main() -> int:
-    """Build what is missing or outdated; return the exit status."""
+    """Build missing and outdated packages; return the exit status."""
     prefix = Path(sys.prefix)
     packages = sorted(p.parent.name for p in HERE.glob("*/package.xml"))
     wanted = [p for p in packages if is_missing(p) or is_outdated(p, prefix)]
     if not wanted:
         return 0
     adapt_cmake_targets(prefix)
-    # CMake's own part of the work keeps one core busy; together they use them all.
+    # CMake itself uses one core; building in parallel uses all.
     with ThreadPoolExecutor() as pool:
         problems = list(filter(None, pool.map(lambda p: _try_to_build(p, prefix), wanted)))
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     if problems:
-        print("are cmake, g++, ninja and the Python headers installed?", file=sys.stderr)
-        print("scripts/bootstrap.sh installs them, and the generators", file=sys.stderr)
+        print("check that cmake, g++, ninja and the Python headers are installed;", file=sys.stderr)
+        print("scripts/bootstrap.sh installs them and the generators", file=sys.stderr)
     return 1 if problems else 0
 
 

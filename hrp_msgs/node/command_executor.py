@@ -11,7 +11,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-from .executor import ServingThread, forget_ended
+from .executor import ExecutorThread, remove_destroyed
 
 
 class CommandExecutor:
@@ -32,7 +32,7 @@ class CommandExecutor:
         self.group = _ThreadCallbackGroup()
         self._entities = _SubscriptionEntities()
         executor = _SubscriptionExecutor(self._entities, node.context)
-        self._serving = ServingThread(executor, node.get_logger(), name="commands")
+        self._serving = ExecutorThread(executor, node.get_logger(), name="commands")
         self._serving.do(self.group.bind_to_thread)
 
     def add(self, subscription: Subscription) -> None:
@@ -42,7 +42,7 @@ class CommandExecutor:
     def remove(self, subscription: Subscription) -> None:
         """Stop to execute its callbacks; then it may be destroyed, in any thread."""
         self._serving.do(lambda: self._entities.remove(subscription))
-        forget_ended(self.group)
+        remove_destroyed(self.group)
 
     def close(self) -> None:
         """End the thread."""

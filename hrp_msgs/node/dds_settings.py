@@ -1,4 +1,4 @@
-"""Settings of Fast DDS, which are decided before ROS starts."""
+"""Environment variables of Fast DDS, to be set before ROS starts."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ import os
 import sys
 from pathlib import Path
 
-# In Fast DDS 2, and in 3, which warns of the name that was. Files of the one are not read by the
-# other.
+# Variables of Fast DDS 2 and 3; version 3 warns of the old one, and file formats differ.
 _OLD, _NEW = "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"
 _OLD_FILE, _NEW_FILE = "fastrtps.xml", "fastdds.xml"
 _FILES_HERE = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
 
 
-def dds_room(folder: Path) -> dict[str, str]:
-    """Return the environment in which Fast DDS loses no messages that it could keep.
+def fastdds_environment(folder: Path) -> dict[str, str]:
+    """Return environment variables that let Fast DDS lose fewer messages.
 
-    It gets more shared memory, of which the default holds two small images; and it
-    announces its samples more often, so that subscribers request missed ones while it has them.
+    The settings increase shared memory, whose default holds two small images, and the rate of
+    heartbeats, so that subscribers request missed samples while these are in the history.
 
     Args:
-        folder: Of the files with these settings, one for each version.
+        folder: Folder of the settings files, one for each version.
 
     Returns:
-        Variables to be set; none where the user has profiles of his own.
+        Variables to set; none if the user has own profiles.
     """
     if any(name in os.environ for name in (_OLD, _NEW)) or any(map(os.path.exists, _FILES_HERE)):
         return {}

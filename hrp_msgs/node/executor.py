@@ -1,4 +1,4 @@
-"""Serving nodes for as long as there are any, whatever their callbacks do, and whoever goes."""
+"""Executor thread that survives exceptions in callbacks."""
 
 from __future__ import annotations
 
@@ -6,40 +6,38 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.executors import Executor, ExternalShutdownException
+from rclpy.impl.rcutils_logger import RcutilsLogger
 
-# What fails again and again at once must not take a whole core. In [s].
-_BREATH = 0.01
-_LOOK = 0.1  # [s]; how often who waits for a thread looks whether there still is one
-_SELDOM = 5.0  # [s]; how often one and the same failure is told
+_FAILURE_DELAY = 0.01  # [s] after a failure, so that repeated ones do not occupy a whole core
+_ALIVE_PERIOD = 0.1  # [s] between checks whether the thread is alive
+_LOG_PERIOD = 5.0  # [s] between logs of the same failure
 
 
-class ServingThread:
-    """Serves nodes in a thread of its own until ``close``, whatever their callbacks do.
+class ExecutorThread:
+    """Spins an executor in a background thread until ``close``.
 
-    An exception costs the callback that raised it, and whoever waits for its answer: it is told
-    as an error, with its traceback, and all others are served on. Of one that comes time and
-    again only the first in a while is told.
+    An exception in a callback is logged with its traceback, and the executor continues. A
+    repeated exception is logged at most once in a while.
 
     Args:
-        executor: Has the nodes.
-        logger: Where failures are told, such as that of a node.
-        name: Of the thread.
+        executor: The executor with its nodes.
+        logger: Logger of failures, such as that of a node.
+        name: Name of the thread.
     """
 
-    def __init__(self, executor: Executor, logger: Any, name: str = "executor") -> None:
+    def __init__(self, executor: Executor, logger: RcutilsLogger, name: str = "executor") -> None:
         self._executor = executor
         self._logger = logger
-        self._told: dict[str, float] = {}  # when, by the place of the failure
+        self._logged: dict[str, float] = {}  # time by location of the failure
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._spin, name=name, daemon=True)
         self._thread.start()
 
     def do(self, action: Callable[[], None]) -> None:
-        """Have something done by the thread, between two callbacks; return when it is done."""
+        """Execute an action in the thread between two callbacks; return when it is done."""
         done = threading.Event()
 
         def act() -> None:
@@ -47,50 +45,50 @@ class ServingThread:
             done.set()
 
         self._executor.create_task(act)
-        while not done.wait(_LOOK):
-            if not self._thread.is_alive():  # with its context: then nobody is in the way
+        while not done.wait(_ALIVE_PERIOD):
+            if not self._thread.is_alive():  # ended with its context: no concurrent callbacks
                 action()
                 return
 
     def close(self) -> None:
-        """End the thread, then the executor; the nodes are still there.
+        """End the thread, then shut down the executor; its nodes are not destroyed.
 
-        An executor that is shut down by another thread takes away what would wake its own, which
-        may be just about to wait: then it waits for as long as nothing comes.
+        The thread ends first: shutting down an executor destroys the guard condition that would
+        wake its thread, which may be just about to wait.
         """
         self._ended.set()
-        self._executor.create_task(lambda: None)  # ends a ``spin_once``, as waking does not
+        self._executor.create_task(lambda: None)  # ends a ``spin_once``; ``wake`` does not
         self._thread.join()
         self._executor.shutdown()
 
-    def _serve(self) -> None:
-        while not self._ended.is_set() and self._serves_on():
+    def _spin(self) -> None:
+        while not self._ended.is_set() and self._spin_once():
             pass
 
-    def _serves_on(self) -> bool:
-        """Serve until something was done; return whether there is more to come."""
+    def _spin_once(self) -> bool:
+        """Execute one callback; return False after a shutdown."""
         try:
             self._executor.spin_once()
         except ExternalShutdownException:
             return False
         except Exception as error:
-            self._tell(error)
-            time.sleep(_BREATH)
+            self._log(error)
+            time.sleep(_FAILURE_DELAY)
         return True
 
-    def _tell(self, error: Exception) -> None:
-        # Its place, not its words: these may differ each time.
-        place = traceback.format_tb(error.__traceback__)[-1]
-        if time.monotonic() - self._told.get(place, -_SELDOM) >= _SELDOM:
-            self._told[place] = time.monotonic()
+    def _log(self, error: Exception) -> None:
+        # Identified by its location, because messages may vary.
+        location = traceback.format_tb(error.__traceback__)[-1]
+        if time.monotonic() - self._logged.get(location, -_LOG_PERIOD) >= _LOG_PERIOD:
+            self._logged[location] = time.monotonic()
             text = "".join(traceback.format_exception(error))
-            self._logger.error(f"a callback has failed; the node goes on\n{text}")
+            self._logger.error(f"a callback has failed; the node continues\n{text}")
 
 
-def forget_ended(group: CallbackGroup) -> None:
-    """Forget what was destroyed of a callback group; rclpy remembers that it was there.
+def remove_destroyed(group: CallbackGroup) -> None:
+    """Remove destroyed entities from a callback group, which rclpy keeps as dead references.
 
-    To be called in the thread that makes what is in the group, when some of it has ended.
+    To be called in the thread that creates entities of the group, after some were destroyed.
     """
     entities = group.entities
     entities.difference_update([entity for entity in entities if entity() is None])

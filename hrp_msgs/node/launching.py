@@ -1,4 +1,4 @@
-"""What the launch files share: arguments of the nodes' parameters, files made at launch."""
+"""Shared parts of the launch files: arguments for node parameters, and generated files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
@@ -18,57 +17,57 @@ from launch.event_handlers import OnShutdown
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from .dds_settings import dds_room
-from .parameters import Param, nearest_parameter
+from .dds_settings import fastdds_environment
+from .parameters import Param, Value, nearest_parameter
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 FLAG_DOC = "'true' or 'false'."
-_KINDS = {int: "a whole number", float: "a number"}
+_KINDS = {int: "an integer", float: "a number"}
 _CLOCK = "/clock"
 RVIZ = "rviz2"
-# Of an unknown argument to a known one, from which on it is taken for a slip of the keyboard.
+# Minimum similarity of an unknown argument and a known one for a typo.
 _LIKENESS = 0.75
 
 
 def share() -> Path:
-    """Return where the launch files and all that belongs to them is installed."""
+    """Return the share folder of the package."""
     return Path(get_package_share_directory("hrp_ros"))
 
 
 class MissingPackagesError(RuntimeError):
-    """Packages are not installed without which a launch file is of no use."""
+    """Packages required by a launch file are not installed."""
 
 
 def missing_packages(packages: Iterable[str]) -> list[str]:
-    """Return those of some ROS packages that are not installed."""
+    """Return the ROS packages that are not installed."""
     return [package for package in packages if not _is_installed(package)]
 
 
 def require_packages(packages: Iterable[str], purpose: str) -> None:
     """Check that all packages are installed; to be called before the first node is started.
 
-    An exception that comes later ends the launch, and leaves the nodes running.
+    A later exception would end the launch, but leave the nodes running.
 
     Args:
-        packages: Their names.
-        purpose: What needs them.
+        packages: Names of the packages.
+        purpose: What needs them, for the message.
 
     Raises:
-        MissingPackagesError: Some are not; the message names all of these.
+        MissingPackagesError: Some are not installed; the message names all of them.
     """
     if missing := missing_packages(packages):
         names = ", ".join(missing)
         raise MissingPackagesError(
-            f"{purpose} needs packages that are not installed: {names}; {_advice(missing)}"
+            f"{purpose} needs packages that are not installed: {names}; {_remedy(missing)}"
         )
 
 
-def skipped(thing: str, package: str) -> LaunchDescriptionEntity | None:
-    """Return a warning that an optional part is left out; None if its package is installed."""
+def skipped_part(part: str, package: str) -> LaunchDescriptionEntity | None:
+    """Return a warning that an optional part is skipped; None if its package is installed."""
     if not (missing := missing_packages([package])):
         return None
     reason = f"the package {package} is not installed"
-    return LogInfo(msg=f"warning: starting without {thing}: {reason}; {_advice(missing)}")
+    return LogInfo(msg=f"warning: starting without {part}: {reason}; {_remedy(missing)}")
 
 
 def _is_installed(package: str) -> bool:
@@ -79,7 +78,7 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-def _advice(missing: Iterable[str]) -> str:
+def _remedy(missing: Iterable[str]) -> str:
     distro = os.environ.get("ROS_DISTRO", "$ROS_DISTRO")
     debs = " ".join(f"ros-{distro}-{package.replace('_', '-')}" for package in missing)
     return f"install with: sudo apt install {debs}"
@@ -94,29 +93,27 @@ class Argument:
     doc: str
 
 
-# Of every launch file. RViz has one of its own, as what it shows differs.
+# Arguments of every launch file.
 COMMON = (
-    Argument("namespace", "", "Put before every topic and service, as 'left'."),
+    Argument("namespace", "", "Namespace of all topics and services, such as 'left'."),
     Argument(
         "frame_prefix",
         "auto",
-        "Put before every TF frame name, as 'left/'; 'auto' = the namespace, so that several "
-        "robots have frames of their own.",
+        "Prefix of all TF frame names, such as 'left/'; 'auto' = the namespace, so that several "
+        "robots have separate frames.",
     ),
     Argument(
         "params_file",
         "",
-        "YAML file with parameters of the nodes. Arguments that are given come before those that "
-        "it has below '/**'.",
+        "YAML file with parameters of the nodes. Explicit arguments override its parameters "
+        "under '/**'.",
     ),
-    Argument(
-        "log_level", "info", "What is told: 'debug', 'info', 'warn', 'error' or LOGGER:=LEVEL."
-    ),
-    Argument("rviz", "true", f"Whether to start RViz, if rviz2 is installed. {FLAG_DOC}"),
-    Argument("rviz_config", "", "RViz configuration file; empty = one that fits is made."),
+    Argument("log_level", "info", "'debug', 'info', 'warn', 'error' or LOGGER:=LEVEL."),
+    Argument("rviz", "true", f"Start RViz, if rviz2 is installed. {FLAG_DOC}"),
+    Argument("rviz_config", "", "RViz configuration file; empty = generate one."),
 )
 CLOCK = Argument(
-    "clock_topic", _CLOCK, "Another topic for the clock, where another simulator has /clock."
+    "clock_topic", _CLOCK, "Topic of the clock, if another simulator publishes /clock."
 )
 
 
@@ -124,10 +121,10 @@ class Arguments:
     """The arguments of a launch file: its own, and the parameters of a node.
 
     Args:
-        own: Its own. One that has the name of a parameter takes its place.
-        params: The parameters.
-        defaults: Of parameters, where those of the node do not fit.
-        left_out: Names of the parameters that are no arguments.
+        own: Its own arguments; one with the name of a parameter replaces it.
+        params: Parameters of the node.
+        defaults: Defaults of parameters that differ from those of the node.
+        left_out: Names of parameters that are not arguments.
     """
 
     def __init__(
@@ -147,42 +144,45 @@ class Arguments:
         self._given: frozenset[str] = frozenset()
 
     def declared(self) -> list[LaunchDescriptionEntity]:
-        """Return the actions that declare the arguments; what needs their values comes behind."""
-        made = [_declared(a.name, a.default, a.doc) for a in self._own]
+        """Return the actions that declare the arguments, to be followed by those that use them."""
+        declared = [_declared(a.name, a.default, a.doc) for a in self._own]
         for p in self._params.values():
             default = self._defaults.get(p.name, _text(p.default))
-            made.append(_declared(p.name, default, documentation(p), p.choices))
-        first, last = self._look, self._look_into_file
-        return [OpaqueFunction(function=first), *made, OpaqueFunction(function=last)]
+            declared.append(_declared(p.name, default, documentation(p), p.choices))
+        first, last = self._check_given, self._apply_file
+        return [OpaqueFunction(function=first), *declared, OpaqueFunction(function=last)]
 
     def values(self, context: LaunchContext) -> dict[str, str]:
-        """Return what the arguments are, by name; the prefix of frames is no longer 'auto'."""
+        """Return the values of the arguments by name, with the resolved frame prefix."""
         names = (*(argument.name for argument in self._own), *self._params)
         values = {name: str(context.launch_configurations[name]) for name in names}
-        return {**values, "frame_prefix": prefix_of(values)}
+        return {**values, "frame_prefix": resolved_frame_prefix(values)}
 
-    def parameters(self, values: Mapping[str, str], always: Mapping[str, Any]) -> list[Any]:
-        """Return what a node gets, for ``Node(parameters=...)``: later ones win.
+    def parameters(
+        self, values: Mapping[str, str], always: Mapping[str, object]
+    ) -> list[str | dict[str, object]]:
+        """Return the parameters of a node for ``Node(parameters=...)``; later ones override.
 
         Args:
-            values: Of the arguments.
-            always: Parameters that this launch file is about.
+            values: Values of the arguments.
+            always: Parameters set by the launch file itself.
 
         Raises:
-            ValueError: An argument is no value of its parameter.
+            ValueError: An argument is not a valid value of its parameter.
         """
         typed = {name: typed_value(p, values[name]) for name, p in self._params.items()}
         changed = {n: v for n, v in typed.items() if n in self._defaults and n not in self._given}
         given = {name: value for name, value in typed.items() if name in self._given}
-        file = [values["params_file"]] if values["params_file"] else []
-        return [x for x in (_for_launch(changed), *file, _for_launch({**given, **always})) if x]
+        file: list[str | dict[str, object]] = [values["params_file"]]
+        parts = [_for_launch(changed), *file, _for_launch({**given, **always})]
+        return [part for part in parts if part]
 
-    def _look(self, context: LaunchContext) -> list[LaunchDescriptionEntity]:
-        """Remember which arguments somebody gave: this is before they get their defaults.
+    def _check_given(self, context: LaunchContext) -> list[LaunchDescriptionEntity]:
+        """Record which arguments were given, before defaults are set.
 
         Returns:
-            Warnings about names that are nearly right, which launch ignores. Other unknown names
-            are those of launch files that include this one.
+            Warnings about probable typos, which launch ignores. Other unknown names may be
+            arguments of including launch files.
         """
         self._given = frozenset(context.launch_configurations)
         known = [*(argument.name for argument in self._own), *self._params]
@@ -194,57 +194,56 @@ class Arguments:
             if (near := nearest_parameter(name, left, _LIKENESS))
         ]
 
-    def _look_into_file(self, context: LaunchContext) -> None:
-        """Let arguments that nobody gave be what the node will have by the file."""
-        known = context.launch_configurations
-        if (path := known["params_file"]) and not Path(path).is_file():
+    def _apply_file(self, context: LaunchContext) -> None:
+        """Set arguments that were not given to the values of the parameter file."""
+        configurations = context.launch_configurations
+        if (path := configurations["params_file"]) and not Path(path).is_file():
             raise ValueError(f"params_file: there is no file '{path}'")
-        for name, value in _shared_parameters(known["params_file"]).items():
+        for name, value in _shared_parameters(configurations["params_file"]).items():
             if name in self._in_file and name not in self._given:
-                known[name] = _text(value)
+                configurations[name] = _text(value)
 
 
 def documentation(param: Param) -> str:
-    """Return what ``--show-args`` shows of a parameter, besides its default."""
+    """Return the description of a parameter for ``--show-args``."""
     if isinstance(param.default, bool):
         return f"{param.doc} {FLAG_DOC}"
     return f"{param.doc} One of {param.alternatives}." if param.choices else param.doc
 
 
-def typed_value(param: Param, text: str) -> Any:
-    """Return the value of a parameter that a launch argument says.
+def typed_value(param: Param, text: str) -> Value:
+    """Return the value of a parameter from the text of a launch argument.
 
     Raises:
-        ValueError: It says none.
+        ValueError: The text is not a valid value.
     """
     kind = type(param.default)
-    if kind is str:
-        value: Any = text
-    elif kind is bool:
+    value: Value = text
+    if kind is bool:
         value = flag(param.name, text)
-    else:
+    elif kind is not str:
         try:
             value = kind(text)
         except ValueError:
-            raise ValueError(f"{param.name} is {_KINDS[kind]}, not '{text}'") from None
+            raise ValueError(f"{param.name} must be {_KINDS[kind]}, not '{text}'") from None
     if objection := param.objection(value):
         raise ValueError(objection)
     return value
 
 
 def flag(name: str, text: str) -> bool:
-    """Return what an argument that is true or false says.
+    """Return the value of a boolean argument.
 
     Raises:
-        ValueError: It says neither.
+        ValueError: The text is neither true nor false.
     """
     if text.lower() not in _FLAGS:
-        raise ValueError(f"{name} is true or false, not '{text}'")
+        raise ValueError(f"{name} must be true or false, not '{text}'")
     return _FLAGS[text.lower()]
 
 
-class Scratch:
-    """A folder for files that are made at launch. It goes when the launch ends."""
+class LaunchFiles:
+    """Temporary folder for files generated at launch, removed when the launch ends."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -258,7 +257,7 @@ class Scratch:
         return str(path)
 
     def removal(self) -> LaunchDescriptionEntity:
-        """Return the action that sees to its end."""
+        """Return the action that removes the folder at the end."""
         return RegisterEventHandler(OnShutdown(on_shutdown=self._remove))
 
     def _remove(self, *_: object) -> None:
@@ -266,23 +265,30 @@ class Scratch:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def node(values: Mapping[str, str], *, package: str, executable: str, **options: Any) -> Node:
-    """Return a node in the namespace, with the clock and the log level that are asked for."""
+def node(
+    values: Mapping[str, str],
+    *,
+    package: str,
+    executable: str,
+    remappings: Iterable[tuple[str, str]] = (),
+    **options: object,
+) -> Node:
+    """Return a node with the namespace, clock topic and log level of the arguments."""
     clock = values.get("clock_topic", _CLOCK)
     options.setdefault("namespace", values["namespace"])
     return Node(
         package=package,
         executable=executable,
         output="screen",
-        remappings=[*options.pop("remappings", ()), *([(_CLOCK, clock)] * (clock != _CLOCK))],
+        remappings=[*remappings, *([(_CLOCK, clock)] * (clock != _CLOCK))],
         ros_arguments=["--log-level", values["log_level"]],
-        additional_env=dds_room(share() / "config"),
+        additional_env=fastdds_environment(share() / "config"),
         **options,
     )
 
 
 def rviz(values: Mapping[str, str], config: str, *, use_sim_time: bool) -> Node:
-    """Return RViz with the configuration that is asked for, or else with this one."""
+    """Return RViz with the configuration of the arguments, or else with this one."""
     return node(
         values,
         package=RVIZ,
@@ -293,8 +299,8 @@ def rviz(values: Mapping[str, str], config: str, *, use_sim_time: bool) -> Node:
     )
 
 
-def prefix_of(values: Mapping[str, str]) -> str:
-    """Return the prefix of frames that the arguments ask for."""
+def resolved_frame_prefix(values: Mapping[str, str]) -> str:
+    """Return the frame prefix of the arguments, where 'auto' is derived from the namespace."""
     if values["frame_prefix"] != "auto":
         return values["frame_prefix"]
     namespace = values["namespace"].strip("/")
@@ -308,8 +314,8 @@ def _declared(
     return DeclareLaunchArgument(name, default_value=default, description=doc, **some)
 
 
-def _shared_parameters(path: str) -> dict[str, Any]:
-    """Return what a file of parameters, if any, has for all nodes; the node tells what is wrong."""
+def _shared_parameters(path: str) -> dict[str, object]:
+    """Return the parameters for all nodes from a file; errors are left to the node."""
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8")) if path else {}
         return dict(content["/**"]["ros__parameters"])
@@ -321,8 +327,8 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _for_launch(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values as launch takes them: it reads a text as YAML unless it is told not to."""
+def _for_launch(values: Mapping[str, object]) -> dict[str, object]:
+    """Return values for launch, which would parse plain strings as YAML."""
     return {
         name: ParameterValue(value, value_type=str) if isinstance(value, str) else value
         for name, value in values.items()

@@ -1,4 +1,4 @@
-"""What modules without ROS log, told as a node tells."""
+"""Forward records of Python loggers to the log of a node."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import ClassVar
 from rclpy.node import Node
 
 
-class NodeLog(logging.Handler):
-    """Hands warnings and errors of Python's loggers to the log of a node, until ``close``.
+class NodeLogHandler(logging.Handler):
+    """Forwards warnings and errors of Python loggers to the log of a node until ``close``.
 
-    Loggers belong to the process. Where it has several nodes with such a handler the oldest tells,
-    so that nothing is told twice.
+    Loggers belong to the process. If several nodes have such a handler, only the oldest forwards
+    records, so that none is logged twice.
 
     Args:
-        node: Whose log it is.
+        node: The node that logs.
         loggers: Names of the loggers.
     """
 
-    _open: ClassVar[list[NodeLog]] = []
+    _open: ClassVar[list[NodeLogHandler]] = []
 
     def __init__(self, node: Node, loggers: Sequence[str]) -> None:
         super().__init__(logging.WARNING)
         self._logger = node.get_logger()
-        self._heard = [logging.getLogger(name) for name in loggers]
+        self._sources = [logging.getLogger(name) for name in loggers]
         self._open.append(self)
-        for logger in self._heard:
+        for logger in self._sources:
             logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell one record."""
+        """Log one record."""
         if self._open[:1] != [self]:
             return
-        # Apart, since a line of code has one severity for rclpy.
+        # In separate lines, because rclpy permits one severity per line of code.
         if record.levelno >= logging.ERROR:
             self._logger.error(self.format(record))
         else:
             self._logger.warning(self.format(record))
 
     def close(self) -> None:
-        """Tell nothing any more."""
-        for logger in self._heard:
+        """Stop forwarding."""
+        for logger in self._sources:
             logger.removeHandler(self)
         if self in self._open:
             self._open.remove(self)

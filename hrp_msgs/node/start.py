@@ -1,57 +1,69 @@
-"""How a program with ROS begins and ends."""
+"""Start a ROS program: initialization, errors of wrong use, arguments of further nodes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import rclpy
+from rclpy.context import Context
 from rclpy.exceptions import NameValidationException
 from rclpy.qos_overriding_options import InvalidQosOverridesError
+from rclpy.signals import SignalHandlerOptions
 
 from ..sanitize import one_line
 
 
 class WrongUseError(ValueError):
-    """A node was started with something that makes no sense; the message says what would."""
+    """A node was started with an invalid argument or parameter; the message gives valid ones."""
 
 
-def init_ros(args: Sequence[str] | None = None, **options: Any) -> None:
-    """Do what ``rclpy.init`` does.
+def init_ros(
+    args: Sequence[str] | None = None,
+    *,
+    context: Context | None = None,
+    domain_id: int | None = None,
+    signal_handler_options: SignalHandlerOptions | None = None,
+) -> None:
+    """Call ``rclpy.init``.
 
     Raises:
-        WrongUseError: The arguments for ROS cannot be read.
+        WrongUseError: The ROS arguments are invalid.
     """
     try:
-        rclpy.init(args=args, **options)
-    except RuntimeError as error:  # what all errors of rclpy's C++ part are
+        rclpy.init(
+            args=args,
+            context=context,
+            domain_id=domain_id,
+            signal_handler_options=signal_handler_options,
+        )
+    except RuntimeError as error:  # base of all errors of rclpy's C++ part
         raise WrongUseError(f"ROS cannot start with these arguments: {error}") from None
 
 
 @contextmanager
-def creating(what: str) -> Iterator[None]:
-    """Make something of ROS in a block, whose name or quality somebody else has chosen.
+def creating(entity: str) -> Iterator[None]:
+    """Convert errors in a block that creates a ROS entity with user-defined name or QoS.
 
     Raises:
-        WrongUseError: rclpy does not take the name, or what ``qos_overrides`` asks for.
+        WrongUseError: The name or the ``qos_overrides`` are invalid.
     """
     try:
         yield
     except (NameValidationException, InvalidQosOverridesError, RuntimeError) as error:
-        advice = "look at names, remappings and qos_overrides"
-        raise WrongUseError(f"{what} cannot be made: {one_line(str(error))}; {advice}") from None
+        remedy = "check names, remappings and qos_overrides"
+        message = f"{entity} cannot be created: {one_line(str(error))}; {remedy}"
+        raise WrongUseError(message) from None
 
 
-_IDENTITY = re.compile(r"(__ns|__node|__name):=")  # of any node; "NODE:__ns:=X" is of one only
+_IDENTITY = re.compile(r"(__ns|__node|__name):=")  # for all nodes, unlike "NODE:__ns:=X"
 
 
-def shared_arguments(arguments: Sequence[str]) -> list[str]:
-    """Return what of a command line a further node of the process is to hear.
+def shared_ros_arguments(arguments: Sequence[str]) -> list[str]:
+    """Return the ROS arguments of a command line for further nodes of the process.
 
-    That is all that is for ROS, but for the rules that give nodes another name or namespace: by
-    these all nodes of a process would have the same.
+    Remapping rules of node name and namespace are removed, since all nodes would get the same.
     """
     words: list[str] = []
     for_ros = False

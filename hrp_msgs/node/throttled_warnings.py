@@ -1,4 +1,4 @@
-"""Throttled warnings about refused commands in the log of a node."""
+"""Throttled warnings about rejected commands."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from rclpy.node import Node
 from ..sanitize import one_line
 
 PERIOD = 5.0  # [s] of wall time between two warnings of one kind about one topic
-# Kinds of warnings per topic and period: whoever sends ever new nonsense gets no more.
+# Maximum number of kinds of warnings about one topic within a period.
 MAX_KINDS = 10
 
-_NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.e+-]*")  # on its own: not part of a name
+_NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.e+-]*")  # not within a name
 
 
 @dataclass
 class _Kind:
-    """When a kind of warning was logged last, and how many were suppressed since then."""
+    """Time of the last logged warning of a kind, and number of suppressed ones since then."""
 
     logged: float
     suppressed: int = 0
 
 
 class ThrottledWarnings:
-    """Logs why commands are refused: the first at once, then one per period.
+    """Logs the first warning of each kind at once, and further ones at most once a period.
 
-    Warnings about a topic are of one kind if they differ in numbers at most.
+    Warnings about one topic are of the same kind if they differ only in numbers.
 
     Args:
-        node: Whose logger is used.
+        node: The node that logs.
     """
 
     def __init__(self, node: Node) -> None:
         self._logger = node.get_logger()
-        self._kinds: dict[str, dict[str, _Kind]] = {}  # by topic, by message without numbers
+        self._kinds: dict[str, dict[str, _Kind]] = {}  # by topic and message without numbers
 
-    def warn(self, topic: str, reason: str) -> None:
-        """Log that a command on a topic was refused, and why."""
+    def warn(self, topic: str, message: str) -> None:
+        """Log a warning about a topic, unless it is suppressed."""
         now = time.monotonic()
-        key = _NUMBER.sub("#", reason)
+        key = _NUMBER.sub("#", message)
         kinds = self._kinds.setdefault(topic, {})
-        last = kinds.get(key)
-        if last is not None and now - last.logged < PERIOD:
-            last.suppressed += 1
+        kind = kinds.get(key)
+        if kind is not None and now - kind.logged < PERIOD:
+            kind.suppressed += 1
             return
-        if last is None and not _has_room(kinds, now):
+        if kind is None and not _has_room(kinds, now):
             return
-        more = 0 if last is None else last.suppressed
-        since = f" ({more} more like it since the last warning)" if more else ""
+        more = 0 if kind is None else kind.suppressed
+        since = f" ({more} similar warnings suppressed)" if more else ""
         kinds[key] = _Kind(now)
-        self._logger.warning(f"{topic}: {one_line(reason)}{since}")
+        self._logger.warning(f"{topic}: {one_line(message)}{since}")
 
 
 def _has_room(kinds: dict[str, _Kind], now: float) -> bool:
-    """Remove kinds that were logged long ago if there are many; return whether one more fits."""
+    """Drop old kinds if there are too many; return whether another one is allowed."""
     if len(kinds) >= MAX_KINDS:
         for key in [k for k, kind in kinds.items() if now - kind.logged >= PERIOD]:
             del kinds[key]

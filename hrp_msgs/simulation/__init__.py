@@ -1,1 +1,1 @@
-"""simulation_interfaces: its messages from plain numbers and back, and its action."""
+"""Messages, services and the action of simulation_interfaces."""

@@ -1,56 +1,61 @@
-"""A service whose answers may come later, from any thread."""
+"""A service whose responses can be sent later, from any thread."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError, rmw_request_id_t
 from rclpy.node import Node
 
+from ..convert.converter import Message
 from ..node.start import creating
 
-Answer = Callable[[], None]
+# Sends the response.
+Send = Callable[[], None]
 
 
-class LateService:
-    """A service that does not hold up the executor while its answer is worked out.
+class DeferredService:
+    """A service that does not block the executor while a response is being computed.
 
-    rclpy sends what a callback returns, and busily asks for the result of one that awaits. So
-    here the callback only hands on the request, and what rclpy then does to send it is to ask
-    for an answer: ``take`` may send it at once or later.
+    rclpy sends the value that a callback returns, and polls callbacks that await. Here the
+    callback returns request and response, and the replaced ``send_response`` of rclpy calls
+    ``handle``, which sends the response at once or later.
 
     Args:
-        node: Whose service it is.
-        kind: Its type.
-        name: Of the service.
-        take: Called with a request, a response to be filled, and what sends the response.
+        node: The node that offers the service.
+        service_type: Type of the service.
+        name: Name of the service.
+        handle: Called with a request, a response to fill, and a function that sends the response.
 
     Raises:
-        WrongUseError: ROS does not take its name.
+        WrongUseError: The name is invalid.
     """
 
     def __init__(
-        self, node: Node, kind: Any, name: str, take: Callable[[Any, Any, Answer], None]
+        self,
+        node: Node,
+        service_type: type,
+        name: str,
+        handle: Callable[[Message, Message, Send], None],
     ) -> None:
         self._node = node
         with creating(f"service '{name}'"):
-            self._service = node.create_service(kind, name, lambda *exchange: exchange)
+            self._service = node.create_service(service_type, name, lambda *exchange: exchange)
         self._send_now = self._service.send_response
-        self._take = take
-        self._service.send_response = self._send
+        self._handle = handle
+        self._service.send_response = self._respond
 
     def close(self) -> None:
-        """End the service; answers that come later go nowhere."""
+        """Close the service; later responses are dropped."""
         self._node.destroy_service(self._service)
 
-    def _send(self, exchange: tuple[Any, Any], header: Any) -> None:
+    def _respond(self, exchange: tuple[Message, Message], header: rmw_request_id_t) -> None:
         request, response = exchange
 
-        def answer() -> None:
-            # The service is closed, or whoever asked is gone: nobody misses the answer.
+        def send() -> None:
+            # Fails if the service was closed or the client has gone, which does no harm.
             with suppress(InvalidHandle, RCLError):
                 self._send_now(response, header)
 
-        self._take(request, response, answer)
+        self._handle(request, response, send)

@@ -1,10 +1,10 @@
-"""simulation_interfaces/SimulateSteps: an action server for whatever can be stepped."""
+"""Action server of simulation_interfaces/SimulateSteps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from action_msgs.msg import GoalStatus
 from rclpy.action import CancelResponse
@@ -15,74 +15,79 @@ from ..convert.converter import Message
 from ..node.deferred_action import DeferredActionServer
 from .convert import set_result
 
-# What is told in the end: a code of Result, and words.
+if TYPE_CHECKING:  # the package may be missing
+    from simulation_interfaces.action import SimulateSteps
+
+# Code and message of a Result.
 Outcome = tuple[int, str]
 _OK = 1
-# Steps come faster than a client may listen, which wants to hear of each.
-_FEEDBACK = 1000
+# Depth of the feedback topic: steps may be faster than a client that needs to see each of them.
+_FEEDBACK_DEPTH = 1000
 
 
 class Steps(Protocol):
-    """Steps that are being taken."""
+    """Steps being taken."""
 
     def cancel(self) -> None:
-        """Take no further one; the end is told as always."""
+        """Cancel the remaining steps; the end is reported as usual."""
 
 
-# Begins to take steps: called with their number, with what is called after each with how many
-# there were, and with what is called in the end. Returns None if that was called already.
+# Begins to take steps. Arguments: number of steps; function called after each step with the
+# number taken so far; function called at the end. Returns None if the end was already reached.
 Begin = Callable[[int, Callable[[int], None], Callable[[Outcome], None]], Steps | None]
 
 
 class StepsAction:
-    """Takes as many steps as a client asks for, tells of each, and stops when it is cancelled.
+    """Takes the requested steps with feedback, until they are done or cancelled.
 
-    What is not possible is accepted, and aborted at once: a refused goal has no words.
+    Impossible goals are accepted and aborted, because a rejected goal carries no message.
 
     Args:
-        node: Whose action it is.
-        kind: The type of the action.
-        name: Of the action.
+        node: The node that offers the action.
+        action_type: Type of the action.
+        name: Name of the action.
         begin: Begins to take steps.
     """
 
-    def __init__(self, node: Node, kind: Any, name: str, begin: Begin) -> None:
-        self._kind = kind
+    def __init__(
+        self, node: Node, action_type: type[SimulateSteps], name: str, begin: Begin
+    ) -> None:
+        self._type = action_type
         self._begin = begin
         self._running: dict[bytes, Steps] = {}
         self._server = DeferredActionServer(
             node,
-            kind,
+            action_type,
             name,
             self._accept,
             cancel_callback=self._cancel,
-            feedback_depth=_FEEDBACK,
+            feedback_depth=_FEEDBACK_DEPTH,
         )
 
     def close(self) -> None:
-        """End the action and the steps that are being taken for it."""
+        """Close the action, and cancel the steps of its goals."""
         for steps in list(self._running.values()):
             steps.cancel()
         self._server.destroy()
 
     def _accept(self, handle: ServerGoalHandle) -> None:
-        wanted = handle.request.steps
-        feedback = self._kind.Feedback()
+        requested = handle.request.steps
+        feedback = self._type.Feedback()
 
-        def tell(done: int) -> None:
-            feedback.completed_steps, feedback.remaining_steps = done, wanted - done
+        def publish_feedback(done: int) -> None:
+            feedback.completed_steps, feedback.remaining_steps = done, requested - done
             handle.publish_feedback(feedback)
 
         def end(outcome: Outcome) -> None:
             self._server.finish(handle, partial(self._conclude, outcome))
 
         handle.execute()
-        if (steps := self._begin(wanted, tell, end)) is not None:
+        if (steps := self._begin(requested, publish_feedback, end)) is not None:
             self._running[bytes(handle.goal_id.uuid)] = steps
 
     def _conclude(self, outcome: Outcome, handle: ServerGoalHandle) -> Message:
         self._running.pop(bytes(handle.goal_id.uuid), None)
-        result = self._kind.Result()
+        result = self._type.Result()
         set_result(result.result, *outcome)
         if outcome[0] == _OK:
             handle.succeed()

@@ -110,7 +110,7 @@ class CommandSubscriber:
         topic = str(subscription.topic_name)
         self._executor.remove(subscription)
         self.node.destroy_subscription(subscription)
-        qos.forget_overrides(self.node, topic, "subscription")
+        qos.undeclare_qos_overrides(self.node, topic, "subscription")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Contacts to what RViz draws: a point each, and an arrow for its force."""
+"""RViz markers of contacts: a point and a force arrow each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..node import qos
 from .topic import Topic
 
 POINTS, FORCES = "contact_points", "contact_forces"
-_SHORTEST = 1e-3  # [m], of an arrow that can be seen
+_MIN_LENGTH = 1e-3  # [m], of a visible arrow
 _POINT, _SHAFT, _HEAD = 0.015, 0.008, 0.016  # [m], diameters
 _POINT_COLOR = ColorRGBA(r=1.0, g=0.85, b=0.1, a=1.0)
 _FORCE_COLOR = ColorRGBA(r=0.9, g=0.2, b=0.2, a=1.0)
@@ -28,24 +28,23 @@ def contact_markers(
     Args:
         time_ns: Simulation time of the step, in [ns].
         frame_id: Name of the frame W.
-        position: Of the contacts, in W, in [m], shape (n, 3).
-        force: What the arrows show, from their points on, in W, in [N], shape (n, 3).
+        position: Positions of the contacts in W, in [m], shape (n, 3).
+        force: Forces in W, in [N], shape (n, 3).
         scale: Length of the arrow of one newton, in [m/N]. Arrows shorter than a millimetre are
-            left out.
-        arrows_before: How many arrows the message before had; those that are too many now are
-            deleted.
+            omitted.
+        arrows_before: Number of arrows in the previous message; surplus ones are deleted.
     """
     points = _marker(time_ns, frame_id, POINTS, 0, Marker.SPHERE_LIST)
     points.scale.x = points.scale.y = points.scale.z = _POINT
     points.color = _POINT_COLOR
     points.points = [_point(p) for p in position]
     if not len(position):
-        points.action = Marker.DELETE  # RViz complains of lists of nothing
+        points.action = Marker.DELETE  # RViz rejects empty lists
     arrows = scale * force
-    seen = np.linalg.norm(arrows, axis=1) >= _SHORTEST
+    visible = np.linalg.norm(arrows, axis=1) >= _MIN_LENGTH
     shown = [
         _arrow(time_ns, frame_id, number, p, p + along)
-        for number, (p, along) in enumerate(zip(position[seen], arrows[seen], strict=True))
+        for number, (p, along) in enumerate(zip(position[visible], arrows[visible], strict=True))
     ]
     for number in range(len(shown), arrows_before):
         gone = _marker(time_ns, frame_id, FORCES, number, Marker.ARROW)
@@ -58,11 +57,11 @@ class ContactTopic:
     """Publishes ``contacts/markers``.
 
     Args:
-        node: Whose topic it is.
+        node: The publishing node.
         frame_id: Name of the frame W.
 
     Attributes:
-        topic: The topic itself.
+        topic: The topic.
     """
 
     def __init__(self, node: Node, frame_id: str) -> None:
@@ -71,7 +70,7 @@ class ContactTopic:
         self._arrows = 0
 
     def publish(self, time_ns: int, position: Array, force: Array, scale: float) -> None:
-        """Show contacts in place of those before; see ``contact_markers``."""
+        """Publish contacts, replacing the previous ones; see ``contact_markers``."""
         message = contact_markers(time_ns, self._frame_id, position, force, scale, self._arrows)
         shown = (m for m in message.markers if m.ns == FORCES and m.action == Marker.ADD)
         self._arrows = sum(1 for _ in shown)

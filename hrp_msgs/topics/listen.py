@@ -1,4 +1,4 @@
-"""Listen to every topic there is, from a process of its own, and say how often each is heard.
+"""Subscribe to every topic in a separate process, and print how many messages are received.
 
     python -m hrp_msgs.topics.listen
 
@@ -15,30 +15,32 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+from ..convert.converter import Message
 
 PERIOD = 1.0  # [s]
-# What waits while this process lags; of big messages less, for their memory.
+# Depth of the subscriptions, for times when this process lags; less for big messages.
 QUEUE, BIG_QUEUE = 5000, 100
 _BIG = ("sensor_msgs/msg/Image", "sensor_msgs/msg/PointCloud2")
 _OWN_TOPICS = ("/rosout", "/parameter_events")
 
 
 class Listener(Node):
-    """Subscribes to every topic as soon as it appears, and counts."""
+    """Subscribes to every topic as soon as it appears, and counts its messages."""
 
     def __init__(self) -> None:
         super().__init__("hrp_listener")
         self.counts: dict[str, int] = {}
 
-    def look_around(self) -> None:
-        """Subscribe to topics that appeared since the last look."""
+    def subscribe_to_new(self) -> None:
+        """Subscribe to topics that appeared since the last call."""
         for topic, types in self.get_topic_names_and_types():
             if topic in self.counts or topic.startswith(_OWN_TOPICS) or not types:
                 continue
@@ -57,23 +59,24 @@ class Listener(Node):
                 raw=True,
             )
 
-    def _counter(self, topic: str) -> Callable[[Any], None]:
-        def count(_: Any) -> None:
+    def _counter(self, topic: str) -> Callable[[bytes], None]:
+        def count(_: bytes) -> None:
             self.counts[topic] += 1
 
         return count
 
 
-def _message_type(name: str) -> Any:
-    """Return the class of "package/msg/Type", or None where its package is missing."""
+def _message_type(name: str) -> type[Message] | None:
+    """Return the class of "package/msg/Type", or None if its package is missing."""
     package, kind, type_name = name.split("/")
     try:
-        return getattr(importlib.import_module(f"{package}.{kind}"), type_name)
+        found: type[Message] = getattr(importlib.import_module(f"{package}.{kind}"), type_name)
     except (ImportError, AttributeError):
         return None
+    return found
 
 
-def _matching_qos(publishers: list[Any], depth: int) -> QoSProfile:
+def _matching_qos(publishers: list[TopicEndpointInfo], depth: int) -> QoSProfile:
     """Return the strictest profile that every publisher of a topic satisfies."""
     reliable = all(p.qos_profile.reliability is ReliabilityPolicy.RELIABLE for p in publishers)
     latched = all(p.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL for p in publishers)
@@ -85,7 +88,7 @@ def _matching_qos(publishers: list[Any], depth: int) -> QoSProfile:
 
 
 def _report(listener: Listener, stopping: threading.Event) -> None:
-    """Print what was heard, once a period, until the reader is gone."""
+    """Print the counts once a period, until standard output or the process ends."""
     with suppress(BrokenPipeError):
         while not stopping.wait(PERIOD):
             print(json.dumps(dict(listener.counts)), flush=True)
@@ -93,7 +96,7 @@ def _report(listener: Listener, stopping: threading.Event) -> None:
 
 
 def main() -> int:
-    """Listen until standard input closes."""
+    """Count messages until standard input closes."""
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     listener = Listener()
     executor = SingleThreadedExecutor()
@@ -102,16 +105,16 @@ def main() -> int:
     reporter = threading.Thread(target=_report, args=(listener, stopping), daemon=True)
     reporter.start()
 
-    def wait_for_the_end() -> None:
+    def wait_for_stdin() -> None:
         sys.stdin.read()
         stopping.set()
 
-    threading.Thread(target=wait_for_the_end, daemon=True).start()
+    threading.Thread(target=wait_for_stdin, daemon=True).start()
     try:
         looked = 0.0
         while not stopping.is_set():
             if time.monotonic() - looked > 0.2:
-                listener.look_around()
+                listener.subscribe_to_new()
                 looked = time.monotonic()
             executor.spin_once(timeout_sec=0.1)
     except (KeyboardInterrupt, ExternalShutdownException):

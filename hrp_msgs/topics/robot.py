@@ -1,4 +1,4 @@
-"""The topics that tell others about one robot: its texts, where its frames are, its health."""
+"""Topics of one robot: its description, frames and health."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..convert.tf import tf_message, transform
 from ..node import qos
 from .topic import Topic
 
-# A frame: its parent, its name, its position p in [m] and unit quaternion (x, y, z, w) there.
+# Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
 FramePose = tuple[str, str, Sequence[float] | Array, Sequence[float]]
-_ALWAYS = 0  # [ns]; what never moves holds at any time
+_STATIC_NS = 0  # stamp of static transforms, in [ns]
 
 
 class Health(Protocol):
-    """What ``diagnostic_status`` is made of, for one part of a node."""
+    """Health of one part of a node, for ``diagnostic_status``."""
 
     @property
     def level(self) -> str: ...  # noqa: D102
@@ -37,12 +37,12 @@ class Health(Protocol):
 
 
 class RobotTopics:
-    """Publishes a robot.
+    """Publishes description, frames and health of a robot.
 
     Args:
-        node: Whose topics they are.
-        semantics: Whether there is ``robot_description_semantic``.
-        tf: Whether there are ``/tf`` and ``/tf_static``; if not, frames go nowhere.
+        node: The publishing node.
+        semantics: Whether to publish ``robot_description_semantic``.
+        tf: Whether to publish frames on ``/tf`` and ``/tf_static``.
     """
 
     def __init__(self, node: Node, *, semantics: bool, tf: bool) -> None:
@@ -51,7 +51,7 @@ class RobotTopics:
         self._urdf = Topic(node, String, names.ROBOT_DESCRIPTION, qos.LATCHED)
         self.all = [self._urdf, self._health]
         self._srdf = self._static = self._moving = None
-        # Filled anew each time, which is faster; by the frames' names.
+        # Messages are reused, which is faster; transforms by frame name.
         self._message = TFMessage()
         self._transforms: dict[str, TransformStamped] = {}
         if semantics:
@@ -63,35 +63,36 @@ class RobotTopics:
             self.all += [self._static, self._moving]
 
     def describe(self, urdf: str, srdf: str) -> None:
-        """Publish the texts of the robot."""
+        """Publish URDF and SRDF of the robot."""
         self._urdf.publish(String(data=urdf))
         if self._srdf is not None:
             self._srdf.publish(String(data=srdf))
 
-    def fix(self, frames: Iterable[FramePose]) -> None:
-        """Publish all the frames that never move, in place of those before."""
+    def publish_static(self, frames: Iterable[FramePose]) -> None:
+        """Publish all static frames, replacing those published before."""
         if self._static is not None:
-            self._static.publish(_message(_ALWAYS, frames))
+            message = tf_message(transform(_STATIC_NS, *frame) for frame in frames)
+            self._static.publish(message)
 
     @property
-    def is_followed(self) -> bool:
-        """Whether anybody listens to the frames that move."""
-        return self._moving is not None and self._moving.has_listener()
+    def has_tf_subscribers(self) -> bool:
+        """Whether ``/tf`` has subscribers."""
+        return self._moving is not None and self._moving.has_subscribers()
 
-    def move(self, time_ns: int, frames: Iterable[FramePose]) -> None:
-        """Publish where frames are at a time in [ns]; to be called by one thread at a time."""
+    def publish_moving(self, time_ns: int, frames: Iterable[FramePose]) -> None:
+        """Publish poses of frames at a time in [ns]; must be called by one thread at a time."""
         if self._moving is None:
             return
-        known = self._transforms
+        transforms = self._transforms
         for _, name, _, _ in (frames := list(frames)):
-            if name not in known:
-                known[name] = TransformStamped()
+            if name not in transforms:
+                transforms[name] = TransformStamped()
         message = self._message
-        message.transforms = [transform(time_ns, *x, into=known[x[1]]) for x in frames]
+        message.transforms = [transform(time_ns, *x, into=transforms[x[1]]) for x in frames]
         self._moving.publish(message)
 
     def report(self, parts: Iterable[Health], robot: str) -> None:
-        """Publish how parts of the node are doing, and with which robot."""
+        """Publish the health of parts of the node, with the name of the robot."""
         node = self._node.get_fully_qualified_name().lstrip("/")
         statuses = [
             diagnostic_status(x.level, f"{node}: {x.part}", x.message, x.values, robot)
@@ -99,7 +100,3 @@ class RobotTopics:
         ]
         now = self._node.get_clock().now().nanoseconds
         self._health.publish(diagnostic_array(now, statuses))
-
-
-def _message(time_ns: int, frames: Iterable[FramePose]) -> TFMessage:
-    return tf_message(transform(time_ns, *frame) for frame in frames)

@@ -1,4 +1,4 @@
-"""Outputs of a sensor: where its readings go while somebody listens."""
+"""Outputs of a sensor: topics that publish its readings."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from .topic import Topic
 
 
 class Output(Protocol):
-    """Takes the readings of one sensor."""
+    """Publishes the readings of one sensor."""
 
     @property
-    def has_listener(self) -> Callable[[], bool]:
-        """Returns whether a reading of now would be published."""
+    def has_subscribers(self) -> Callable[[], bool]:
+        """Returns whether a present reading would be published."""
 
     def publish(self, reading: Reading, /) -> None:
-        """Publish a reading if anybody listens."""
+        """Publish a reading if there are subscribers."""
 
 
 class TopicOutput:
     """Converts the readings of one sensor and publishes them on one topic.
 
     Args:
-        topic: Where the messages are published.
-        converter: Makes them.
-        has_listener: By default that of the topic.
+        topic: Topic of the messages.
+        converter: Converts readings to messages.
+        has_subscribers: By default that of the topic.
 
     Attributes:
         topic: As given.
-        has_listener: As given.
+        has_subscribers: As given.
     """
 
     def __init__(
         self,
         topic: Topic,
         converter: Converter[Reading, Message],
-        has_listener: Callable[[], bool] | None = None,
+        has_subscribers: Callable[[], bool] | None = None,
     ) -> None:
         self.topic = topic
-        self.has_listener = topic.has_listener if has_listener is None else has_listener
+        self.has_subscribers = topic.has_subscribers if has_subscribers is None else has_subscribers
         self._convert = converter.convert
 
     def publish(self, reading: Reading) -> None:
-        """Publish a reading if anybody listens, and if it has something for this topic."""
-        if self.has_listener():
+        """Publish a reading if there are subscribers and it has data for this topic."""
+        if self.has_subscribers():
             message = self._convert(reading)
             if message is not None:
                 self.topic.publish(message)

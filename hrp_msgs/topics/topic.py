@@ -1,4 +1,4 @@
-"""A publisher that counts, so that a node can report how busy its topics are."""
+"""A publisher that counts its messages."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from ..convert.converter import Message
-from ..node.qos import changeable, forget_overrides
+from ..node.qos import changeable, undeclare_qos_overrides
 from ..node.start import creating
 
 
 class Topic:
-    """One topic that a node publishes.
+    """A published topic of a node.
 
-    Its ``qos_overrides`` parameters change history, depth and reliability, as everywhere in ROS 2.
+    Its ``qos_overrides`` parameters change history, depth and reliability, as usual in ROS 2.
 
     Raises:
-        WrongUseError: ROS does not take its name or its quality of service.
+        WrongUseError: Its name or its quality of service is invalid.
 
     Attributes:
-        name: Full name, namespace included.
-        type_name: Such as "sensor_msgs/Imu".
-        count: Messages published so far.
+        name: Full name with namespace.
+        type_name: Message type, such as "sensor_msgs/Imu".
+        count: Number of messages published so far.
     """
 
     def __init__(
@@ -38,29 +38,29 @@ class Topic:
         self._closed = False
 
     def publish(self, message: Message) -> None:
-        """Publish a message; nothing happens once the topic or the ROS context has ended."""
+        """Publish a message, unless the topic is closed or the ROS context is shut down."""
         try:
             self._publisher.publish(message)
         except (InvalidHandle, RCLError):
-            if not self._has_ended():  # else another thread has just ended it
+            if not self._is_closed():  # otherwise another thread has just closed it
                 raise
         else:
             self.count += 1
 
-    def has_listener(self) -> bool:
-        """Return whether anybody subscribes."""
+    def has_subscribers(self) -> bool:
+        """Return whether the topic has subscribers."""
         try:
             return bool(self._publisher.get_subscription_count())
         except (InvalidHandle, RCLError):
-            if not self._has_ended():
+            if not self._is_closed():
                 raise
             return False
 
-    def _has_ended(self) -> bool:
+    def _is_closed(self) -> bool:
         return self._closed or not self._node.context.ok()
 
     def close(self) -> None:
-        """End the topic; whatever other threads still publish on it is dropped."""
+        """Close the topic; messages that other threads publish later are dropped."""
         self._closed = True
         self._node.destroy_publisher(self._publisher)
-        forget_overrides(self._node, self.name, "publisher")
+        undeclare_qos_overrides(self._node, self.name, "publisher")

@@ -1,4 +1,4 @@
-"""The topics that tell of a world as a whole: its time, and where the roots of its bodies are."""
+"""Topics of a world: its time, and the poses of the roots of its bodies."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..node import qos
 from .robot import FramePose
 from .topic import Topic
 
-_ALWAYS = 0  # [ns]; what never moves holds at any time
-_LEAST = 1  # [ns]; to whoever listens a clock that shows 0 has not started
+_STATIC_NS = 0  # stamp of static transforms, in [ns]
+_MIN_CLOCK_NS = 1  # nodes interpret a clock of 0 as not started
 
 
 class WorldTopics:
-    """Publishes ``/clock``, ``/tf`` and ``/tf_static``. For any thread.
+    """Publishes ``/clock``, ``/tf`` and ``/tf_static``; callable from any thread.
 
     Args:
-        node: Whose topics they are.
+        node: The publishing node.
 
     Attributes:
-        tf: Where roots that move are told.
-        all: All three.
+        tf: Topic of moving roots.
+        all: All three topics.
     """
 
     def __init__(self, node: Node) -> None:
@@ -36,23 +36,23 @@ class WorldTopics:
         self.tf = Topic(node, TFMessage, names.TF, qos.TF)
         self._static = Topic(node, TFMessage, names.TF_STATIC, qos.TF_STATIC)
         self.all = [self._clock, self.tf, self._static]
-        self._fixed: list[FramePose] | None = None
-        self._fixing = threading.Lock()
+        self._static_frames: list[FramePose] | None = None
+        self._publishing = threading.Lock()
 
-    def show(self, time_ns: int) -> None:
-        """Show a simulation time in [ns]; time zero as 1 ns, since 0 means that there is none."""
-        if self._clock.has_listener():
-            self._clock.publish(clock(max(time_ns, _LEAST)))
+    def publish_clock(self, time_ns: int) -> None:
+        """Publish a simulation time in [ns]; zero as 1 ns, since 0 means that there is no time."""
+        if self._clock.has_subscribers():
+            self._clock.publish(clock(max(time_ns, _MIN_CLOCK_NS)))
 
-    def fix(self, find: Callable[[], list[FramePose]]) -> None:
-        """Tell where all roots stand that are fixed, in one message, if that has changed.
+    def publish_static(self, get_frames: Callable[[], list[FramePose]]) -> None:
+        """Publish all static frames in one message, if they have changed.
 
         Args:
-            find: Looks where they are. What one thread finds is told before another one looks,
-                so that who looks last has the last word.
+            get_frames: Returns the frames. Called under a lock, so that of several threads the
+                last one publishes the newest frames.
         """
-        with self._fixing:
-            roots = find()
-            if roots != self._fixed:
-                self._fixed = roots
-                self._static.publish(tf_message(transform(_ALWAYS, *root) for root in roots))
+        with self._publishing:
+            frames = get_frames()
+            if frames != self._static_frames:
+                self._static_frames = frames
+                self._static.publish(tf_message(transform(_STATIC_NS, *x) for x in frames))

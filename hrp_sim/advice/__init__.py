@@ -1,8 +1,7 @@
-"""What ODE will struggle with in a world, told before the first step, with what to change.
+"""Checks of a world for settings that ODE simulates badly, before the first step.
 
-Each rule is a function that yields diagnostics; thresholds come from experiments, which are
-told beside them. Rules judge how a world starts; what happens to it later is another matter, but
-for bodies that are spawned into others.
+Each rule is a function that yields diagnostics with a remedy. Thresholds come from experiments
+described beside them. Rules examine the initial state of a world, and bodies spawned later.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from hrp_model import Diagnostic, Severity
 
 from ..world.config import WorldConfig
 from .contacts import RULES as CONTACT_RULES
+from .initial_state import InitialState
 from .joints import RULES as JOINT_RULES
 from .loops import RULES as LOOP_RULES
 from .masses import RULES as MASS_RULES
 from .servos import RULES as SERVO_RULES
 from .settings import RULES as SETTING_RULES
 from .spawned import advise_spawned
-from .start import Start
 
-__all__ = ["advise", "advise_spawned", "after_failure"]
+__all__ = ["advise", "advise_spawned", "failure_hint"]
 
 _RULES = (
     *SETTING_RULES,
@@ -35,25 +34,22 @@ _RULES = (
 
 
 def advise(world: WorldConfig) -> list[Diagnostic]:
-    """Return what to expect trouble from in a world that an engine has accepted.
+    """Return warnings and notes about a world that an engine has accepted.
 
-    Warnings are about motion that will be wrong or will fail; notes tell limits that only
-    matter to some. Codes are explained in ``hrp_sim.world.codes``.
-
-    Args:
-        world: Bodies that an engine can take: finite numbers, masses that can move.
+    Warnings predict wrong or failing motion; notes describe limits that matter to few users.
+    ``hrp_sim.world.codes`` explains the codes.
     """
-    starts = [Start(entry, world.physics) for entry in world.bodies]
+    starts = [InitialState(entry, world.physics) for entry in world.bodies]
     return list(chain.from_iterable(rule(world.physics, starts) for rule in _RULES))
 
 
-def after_failure(found: Iterable[Diagnostic]) -> str:
-    """Return what to look for when the physics failed, without an end stop.
+def failure_hint(found: Iterable[Diagnostic]) -> str:
+    """Return a hint for users whose physics has failed, without a full stop.
 
     Args:
-        found: What was told at the start.
+        found: Diagnostics reported at the start.
     """
     codes = dict.fromkeys(x.code for x in found if x.severity is Severity.WARNING)
     if codes:
-        return f"what was warned of at the start may be the cause: {', '.join(codes)}"
-    return "look for what was asked last: an effort, a gain, a speed or a push no step can take"
+        return f"a warning reported at the start may be the cause: {', '.join(codes)}"
+    return "check the latest commands: an effort, gain, velocity or wrench may be too large"

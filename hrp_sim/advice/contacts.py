@@ -1,4 +1,4 @@
-"""Rules for what touches: bodies inside each other, stacks, and speeds that skip contacts."""
+"""Rules for contacts: overlapping bodies, stacks, and velocities that skip contacts."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from hrp_model.shapes.measure import boxes_overlap
 from hrp_model.validate.common import first_few
 
 from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
-from .shapes import Solids, depth
-from .start import Start, rounded_down
+from .initial_state import InitialState, rounded_down
+from .shapes import Solids, deepest_overlap
 
-# Depths that rounding or a rough drawing explain, in [m]; a foot that stands 1 mm deep rises
-# within a tenth of a second.
-_SHALLOW = 5e-3
+# Penetration that rounding or an inexact model explains, in [m]; a foot that starts 1 mm deep
+# rises within 0.1 s.
+_TOLERATED_DEPTH = 5e-3
 # WORLD, cubes of 10 cm, 5 s: three hold, though ODE's solver reports errors; five sink by 9 cm
 # and six fall over. QUICK holds ten within 1 mm. Free robots and trays count alike.
-_LOWEST_BAD_STACK = 4
+_MIN_UNSTABLE_STACK = 4
 # QUICK, a heavy cube on a light one, 50 iterations, 3 s: it creeps by 0.3 mm at 10 times the
 # mass, by 2 mm at 100 times, and sinks into it at 1000 times. WORLD holds.
 _LOAD_RATIO_PER_ITERATION = 4.0
-# What stands less than this apart will touch, in [m].
-_NEAR = 0.05
+# Bodies with a smaller gap are expected to touch, in [m].
+_CONTACT_GAP = 0.05
 
 
-def bodies_start_apart(physics: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
-    """No body starts deep inside another: contacts take their time to push it out, or throw it."""
+def bodies_start_apart(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """No body starts deep inside another, from where contacts push it out slowly or violently."""
     solids = [Solids(start) for start in starts]
-    remedy = "give the body another 'position' in the world"
-    for i, j in _meeting(solids):
-        found = inside(physics, solids[i], solids[j], "starts", remedy)
-        if found is not None:
-            yield found
+    remedy = "change the 'position' of the body in the world"
+    for i, j in _overlapping_boxes(solids):
+        warning = overlap_warning(physics, solids[i], solids[j], "starts", remedy)
+        if warning is not None:
+            yield warning
 
 
-def _meeting(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of bodies whose boxes meet, as ``Solids.meets`` does, in order."""
+def _overlapping_boxes(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of bodies whose bounding boxes overlap, in order."""
     low, high = _corners(solids)
     for i in range(len(solids)):
         meets = boxes_overlap(low[i], high[i], low[i + 1 :], high[i + 1 :], touching=False)
@@ -48,14 +50,14 @@ def _meeting(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
 
 
 def _corners(solids: Sequence[Solids]) -> tuple[Array, Array]:
-    """Return the corners of the boxes around bodies, shape (n, 3); without shapes, none meets."""
+    """Return both corners of the bounding boxes, shape (n, 3); inverted without shapes."""
     boxes = [solid.box for solid in solids]
     low = np.array([np.full(3, np.inf) if b is None else b.low for b in boxes]).reshape(-1, 3)
     high = np.array([np.full(3, -np.inf) if b is None else b.high for b in boxes]).reshape(-1, 3)
     return low, high
 
 
-def inside(
+def overlap_warning(
     physics: PhysicsSettings, a: Solids, b: Solids, verb: str, remedy: str
 ) -> Diagnostic | None:
     """Return a warning if one body is deep inside another, or None.
@@ -63,48 +65,48 @@ def inside(
     Args:
         physics: Settings of the world.
         a: One body.
-        b: The other one.
-        verb: Says that it is so.
-        remedy: What to do about it.
+        b: The other body.
+        verb: Verb of the message, such as "starts".
+        remedy: Remedy in the message.
     """
-    if not a.meets(b):
+    if not a.overlaps_box(b):
         return None
-    found = depth(a, b)
-    if found is None or found.depth <= _SHALLOW:
+    found = deepest_overlap(a, b)
+    if found is None or found.depth <= _TOLERATED_DEPTH:
         return None
     (inner, link), (outer, other) = _inner_first((a.start, found.link_a), (b.start, found.link_b))
     names = inner.body.links[link].name, outer.body.links[other].name
     speed = physics.correcting_velocity
     if np.isinf(speed):
         away = physics.erp * found.depth / physics.time_step
-        what = f"contacts throw it out at up to {away:.3g} m/s"
+        effect = f"contacts push it out at up to {away:.3g} m/s"
     elif speed > 0.0:
-        what = f"contacts push it out at {speed:g} m/s, which takes {found.depth / speed:.2g} s"
+        effect = f"contacts push it out at {speed:g} m/s, which takes {found.depth / speed:.2g} s"
     else:
-        what = "max_correcting_velocity 0 leaves it there"
+        effect = "it stays there because max_correcting_velocity is 0"
     message = (
         f"link '{names[0]}' {verb} {1e3 * found.depth:.3g} mm deep inside '{names[1]}' of body "
-        f"'{outer.name}': {what}; {remedy}"
+        f"'{outer.name}': {effect}; {remedy}"
     )
     return inner.warning("starts-inside", message, inner.body.links[link])
 
 
 def stacks_suit_the_solver(
-    physics: PhysicsSettings, starts: Sequence[Start]
+    physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
-    """WORLD fails on stacks if nothing may stick, QUICK on what carries many times its mass."""
+    """WORLD fails on stacks without predict_sticking, QUICK on bodies with heavy loads."""
     free = [s for s in starts if s.is_free and any(s.mobile)]
     if len(free) < 2 or not _falls_along_z(physics):
         return
     solids = [Solids(start) for start in free]
     below = _supports(solids)
     if physics.solver is Solver.WORLD:
-        stack = _highest(solids, below)
-        if len(stack) >= _LOWEST_BAD_STACK and not physics.predict_sticking:
+        stack = _highest_stack(solids, below)
+        if len(stack) >= _MIN_UNSTABLE_STACK and not physics.predict_sticking:
             names = first_few([f"'{free[i].name}'" for i in stack], 4)
             message = (
-                f"{len(stack)} bodies stand on one another ({names}): the solver 'world' loses "
-                f"stacks of {_LOWEST_BAD_STACK} and more without predict_sticking; write "
+                f"{len(stack)} bodies are stacked ({names}): without predict_sticking the solver "
+                f"'world' cannot hold stacks of {_MIN_UNSTABLE_STACK} or more; write "
                 "predict_sticking: true, or solver: quick"
             )
             yield free[stack[0]].warning("tall-stack", message)
@@ -114,17 +116,17 @@ def stacks_suit_the_solver(
             ratio = free[upper].body.total_mass / free[lower].body.total_mass
             if ratio > _LOAD_RATIO_PER_ITERATION * physics.iterations:
                 message = (
-                    f"body '{free[upper].name}' on it has {ratio:.3g} times its mass: with the "
-                    f"solver 'quick' and {physics.iterations} iterations it sinks in; write "
+                    f"body '{free[upper].name}' on top has {ratio:.3g} times its mass and sinks "
+                    f"in with the solver 'quick' and {physics.iterations} iterations; write "
                     "solver: world"
                 )
                 yield free[lower].warning("heavy-on-light", message)
 
 
 def nothing_skips_its_contacts(
-    physics: PhysicsSettings, starts: Sequence[Start]
+    physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
-    """In one step no link moves farther than half its thickness: it could pass through others."""
+    """Links move at most half their thickness per step, or they could skip a contact."""
     for start in starts:
         speeds = np.linalg.norm(start.state.v, axis=1)
         if not speeds.max() * physics.time_step > 1e-4:
@@ -136,16 +138,18 @@ def nothing_skips_its_contacts(
                 step = rounded_down(thickness / 2.0 / float(speeds[i]))
                 worst = (
                     way / thickness,
-                    f"link '{start.body.links[i].name}' starts at {speeds[i]:.3g} m/s and moves by "
-                    f"{1e3 * way:.3g} mm a step, but is {1e3 * thickness:.3g} mm thin: it may pass "
-                    f"through others; {_remedy(step)}",
+                    f"link '{start.body.links[i].name}' starts at {speeds[i]:.3g} m/s and moves "
+                    f"{1e3 * way:.3g} mm per step, but is only {1e3 * thickness:.3g} mm thick: it "
+                    f"may pass through others; {_remedy(step)}",
                 )
         if worst is not None:
             yield start.warning("fast-start", worst[1])
 
 
-def free_bodies_can_land(physics: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
-    """Below each free body something can catch it: one that is fixed, or one that is caught."""
+def free_bodies_can_land(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """Below each free body is a fixed one, or another body that will land."""
     if not _falls_along_z(physics):
         return
     solids = [Solids(start) for start in starts]
@@ -156,16 +160,16 @@ def free_bodies_can_land(physics: PhysicsSettings, starts: Sequence[Start]) -> I
         if caught[i]:
             continue
         if solids[i].box is None:
-            message = "it is free and has no shape that collides, so it falls through everything"
+            message = "a free body without collision shapes falls through everything"
             yield start.warning(
-                "nothing-below", f"{message}; give it shapes that collide, or write fixed: true"
+                "nothing-below", f"{message}; give it collision shapes, or write fixed: true"
             )
             continue
         under = caught & (low[:, 2] < high[i, 2])
         under &= boxes_overlap(low[:, :2], high[:, :2], low[i, :2], high[i, :2], touching=False)
         caught[i] = under.any()
         if not caught[i]:
-            message = "it is free and nothing is below it, so it falls out of the world"
+            message = "nothing is below this free body, so it falls without end"
             yield start.warning(
                 "nothing-below", f"{message}; add a floor to 'bodies', or write fixed: true"
             )
@@ -180,42 +184,44 @@ RULES = (
 
 
 def _falls_along_z(physics: PhysicsSettings) -> bool:
-    """Whether gravity points down, more or less."""
+    """Return whether gravity points mainly along -z."""
     x, y, z = physics.gravity
     return z < 0.0 and max(abs(x), abs(y)) <= -z
 
 
 def _remedy(step: float) -> str:
-    """Return what to change where motion needs such a time step, in [s]."""
+    """Return the remedy for a motion that needs a time step in [s]."""
     if step < PHYSICS_RANGES["time_step"][0]:
-        return "write a lower speed; no time step is short enough for this one"
+        return "use a lower velocity; no allowed time step is short enough"
     return f"write time_step: {step:g}"
 
 
-def _inner_first(a: tuple[Start, int], b: tuple[Start, int]) -> tuple[tuple[Start, int], ...]:
-    """Return two bodies and their links, the one first that is likelier to be misplaced."""
+def _inner_first(
+    a: tuple[InitialState, int], b: tuple[InitialState, int]
+) -> tuple[tuple[InitialState, int], ...]:
+    """Return two bodies and their links, the one more likely to be misplaced first."""
     keys = [(not s.mobile[i], not s.is_free, s.body.total_mass) for s, i in (a, b)]
     return (a, b) if keys[0] <= keys[1] else (b, a)
 
 
 def _supports(solids: Sequence[Solids]) -> list[list[int]]:
-    """Return for each body those that it stands on, or will fall on at once."""
+    """Return for each body those that it stands on or is about to land on."""
     below: list[list[int]] = [[] for _ in solids]
     low, high = _corners(solids)
     for i, box in enumerate(solid.box for solid in solids):
         if box is None:
             continue
         gap = box.low[2] - high[:, 2]
-        height = min(box.high[2] - box.low[2], _NEAR)
-        on = (gap > -_SHALLOW) & (gap < height)
+        height = min(box.high[2] - box.low[2], _CONTACT_GAP)
+        on = (gap > -_TOLERATED_DEPTH) & (gap < height)
         on &= boxes_overlap(low[:, :2], high[:, :2], box.low[:2], box.high[:2], touching=False)
         on[i] = False
         below[i] = np.flatnonzero(on).tolist()
     return below
 
 
-def _highest(solids: Sequence[Solids], below: list[list[int]]) -> list[int]:
-    """Return the longest chain of bodies that stand on one another, the lowest first."""
+def _highest_stack(solids: Sequence[Solids], below: list[list[int]]) -> list[int]:
+    """Return the longest chain of bodies standing on one another, the lowest first."""
     chains: dict[int, list[int]] = {}
     heights = [np.inf if s.box is None else float(s.box.low[2]) for s in solids]
     for i in np.argsort(heights, kind="stable").tolist():

@@ -1,4 +1,4 @@
-"""Rules for joints: where they start, what they can hold, and how unlike masses hang on them."""
+"""Rules for joints: initial positions, holding efforts and mass ratios across joints."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from hrp_model.validate.common import first_few
 from ..articulation.mass_repair import RATIO_PER_ITERATION
 from ..control import ControlMode, JointControl
 from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
-from .start import Group, Start
+from .initial_state import Group, InitialState
 
-# A stop takes back erp of the error in each step, at any speed. Below this one the blow is
-# smaller than that of a step on a stair, in [rad/s] or [m/s].
-_GENTLE_STOP = 1.0
-# More than this share of what a drive can do is wanted to hold still.
-_WHOLE_EFFORT = 1.0
-# QUICK: a link braces its next joint with its apparent mass there, the least that resists a push
-# in any direction, 1 / m + d^2 / I for a lever d. Swinging chains of links of 1 kg and 0.2 m come
-# apart in their joints by 1 mm within 0.5 s
+# A limit corrects the share erp of its error in each step, at any speed. Below this speed the
+# impact is smaller than that of climbing a stair, in [rad/s] or [m/s].
+_TOLERATED_IMPACT = 1.0
+# Tolerated ratio of the effort needed to hold still to the effort limit.
+_MAX_EFFORT_RATIO = 1.0
+# QUICK: a link supports its child joint with its apparent mass there, the smallest over all
+# directions, where its inverse is 1 / m + d^2 / I for a lever arm d. The joints of swinging chains
+# with links of 1 kg and 0.2 m separate by 1 mm within 0.5 s
 #   at 20, 50, 200 iterations
-#   where three links end in a load of 140, 280, 1200 times the apparent mass above it,
-#   and at 1000 times, with 50 iterations, where a slender link between them has less inertia,
-# and by ten times as much at ten times these ratios. Light links at the ends of chains do no
-# harm: 1e-6 kg on 1 kg is as good as equal masses. WORLD is exact in all of this to 1e5.
-# That is RATIO_PER_ITERATION; links without mass get as much, and are told of elsewhere.
+#   if three links end in a load of 140, 280, 1200 times the apparent mass above it,
+#   and at 1000 times, with 50 iterations, if a slender link between them has less inertia,
+# and by ten times as much at ten times these ratios. Light links at the ends of chains are
+# harmless: 1e-6 kg on 1 kg is as good as equal masses. WORLD is exact up to ratios of 1e5.
+# Hence RATIO_PER_ITERATION; masses.py reports links without mass, which get that much.
 
 
 def joints_start_within_their_stops(
-    physics: PhysicsSettings, starts: Sequence[Start]
+    physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
-    """No joint starts so far beyond a limit that its stop throws it back."""
+    """No joint starts so far beyond a limit that it is pushed back hard."""
     if not physics.joint_limits:
         return
     for start in starts:
@@ -45,7 +45,7 @@ def joints_start_within_their_stops(
             q = float(start.state.q[i])
             beyond = max(lower - q, q - upper)
             speed = physics.erp * beyond / physics.time_step
-            if speed > _GENTLE_STOP:
+            if speed > _TOLERATED_IMPACT:
                 limit = lower if q < lower else upper
                 unit = link.joint.type.units.position
                 text = f"'{link.joint.name}' at {q:.4g} {unit} (limit {limit:.4g})"
@@ -54,17 +54,16 @@ def joints_start_within_their_stops(
             speed, link, _ = max(thrown, key=lambda x: x[0])
             message = (
                 f"joints start beyond their limits: {first_few([x for _, _, x in thrown], 4)}; "
-                f"their stops throw them back at up to {speed:.3g} "
-                f"{link.joint.type.units.velocity}. Start within the range (key 'joints'), or "
-                "write joint_limits: false"
+                f"they are pushed back at up to {speed:.3g} {link.joint.type.units.velocity}; "
+                "start within the limits (key 'joints'), or write joint_limits: false"
             )
             yield start.warning("start-beyond-limit", message, link)
 
 
 def drives_hold_the_start(
-    physics: PhysicsSettings, starts: Sequence[Start]
+    physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
-    """The drives that shall hold a body with a fixed root are stronger than gravity there."""
+    """The actuators of a body with a fixed root can hold its initial posture against gravity."""
     x, y, z = physics.gravity
     if x != 0.0 or y != 0.0 or z >= 0.0:
         return
@@ -78,25 +77,25 @@ def drives_hold_the_start(
             if not _is_held(start, link):
                 continue
             lower, upper = link.joint.effort_limits
-            most, need = (upper if needed[i] > 0.0 else -lower), abs(float(needed[i]))
-            if need > _WHOLE_EFFORT * most:
+            limit, need = (upper if needed[i] > 0.0 else -lower), abs(float(needed[i]))
+            if need > _MAX_EFFORT_RATIO * limit:
                 unit = link.joint.type.units.effort
-                text = f"'{link.joint.name}' needs {need:.3g} {unit}, has {most:.3g}"
-                weak.append((need - most, link, text))
+                text = f"'{link.joint.name}' needs {need:.3g} {unit}, limit {limit:.3g}"
+                weak.append((need - limit, link, text))
         if weak:
             _, link, _ = max(weak, key=lambda x: x[0])
             message = (
-                "drives are too weak to hold the start against gravity: "
+                "actuators are too weak to hold the initial posture against gravity: "
                 f"{first_few([text for _, _, text in weak], 4)}; check the effort limits and their "
-                "unit, or start in a posture that needs less"
+                "unit, or start in a posture that needs less effort"
             )
             yield start.warning("too-weak", message, link)
 
 
 def chains_are_even_for_quick(
-    physics: PhysicsSettings, starts: Sequence[Start]
+    physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
-    """Under the solver QUICK no link carries many times its own mass or inertia."""
+    """With the solver QUICK no link carries many times its own apparent mass."""
     if physics.solver is not Solver.QUICK:
         return
     for start in starts:
@@ -110,9 +109,9 @@ def chains_are_even_for_quick(
         message = (
             f"link '{carrier.link.name}' carries {worst.mass:.3g} kg by joint "
             f"'{worst.child.link.joint.name}', {worst.ratio:.2g} times its own apparent mass "
-            f"there: with the solver 'quick' and {physics.iterations} iterations that joint comes "
-            f"apart by millimetres; write solver: world, or {iterate}give the link more mass and "
-            "inertia"
+            f"there: with the solver 'quick' and {physics.iterations} iterations that joint "
+            f"separates by millimetres; write solver: world, or {iterate}give the link more mass "
+            "and inertia"
         )
         yield start.warning("uneven-chain", message, carrier.link)
 
@@ -120,14 +119,14 @@ def chains_are_even_for_quick(
 RULES = (joints_start_within_their_stops, drives_hold_the_start, chains_are_even_for_quick)
 
 
-def _is_held(start: Start, link: Link) -> bool:
+def _is_held(start: InitialState, link: Link) -> bool:
     control = start.entry.control
     own = control.joints.get(link.joint.name, JointControl()).mode
     return (control.mode if own is None else own) is ControlMode.POSITION
 
 
 class _Load(NamedTuple):
-    """What a joint carries, and how many times the apparent mass of the link above that is."""
+    """Mass carried by a joint, and its ratio to the apparent mass of the parent link."""
 
     ratio: float
     mass: float
@@ -136,7 +135,7 @@ class _Load(NamedTuple):
 
 
 def _loads(groups: Sequence[Group]) -> Iterator[_Load]:
-    """Yield what every joint between groups carries; what floats braces nothing."""
+    """Yield the load of every joint between groups, except below floating groups."""
     mass = [group.whole.mass for group in groups]
     for i in reversed(range(len(groups))):
         above = groups[i].parent
@@ -150,9 +149,10 @@ def _loads(groups: Sequence[Group]) -> Iterator[_Load]:
 
 
 def _mobility(group: Group, point: Array) -> float:
-    """Return the greatest acceleration of a point by a unit force there, in [1/kg].
+    """Return the largest acceleration of a point due to a unit force there, in [1/kg].
 
-    That of K = E / m - [r] I^-1 [r], with r from the centre of mass to the point.
+    It is the largest eigenvalue of K = E / m - [r] I^-1 [r], with r from the centre of mass to
+    the point.
     """
     mass, center, inertia = group.whole.mass, group.whole.center_of_mass, group.whole.inertia
     x, y, z = point - center

@@ -14,43 +14,40 @@ from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
 from ..physics.engine import PhysicsSettings
-from .start import Start
+from .initial_state import InitialState
 
-# What is drawn by hand and rounded to millimetres and degrees; the blow is erp * gap / h, 0.4 m/s
-# from 1 mm at 1 ms, and soon over.
-_SMALL_GAP, _SMALL_ANGLE = 1e-3, pi / 180.0
+# Errors of models rounded to millimetres and degrees. The correcting velocity is erp * gap / h,
+# 0.4 m/s from 1 mm at 1 ms, for a short time.
+_TOLERATED_GAP, _TOLERATED_ANGLE = 1e-3, pi / 180.0
 
 
-def loops_start_closed(_: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
-    """Loops are closed where a body starts: an engine pulls open ones together with a jerk."""
+def loops_start_closed(_: PhysicsSettings, starts: Sequence[InitialState]) -> Iterator[Diagnostic]:
+    """Loops are closed in the initial posture; an engine pulls open ones together with a jerk."""
     for start in starts:
         if not start.body.extra_joints:
             continue
         try:
             constraints = LoopConstraints(start.body)
-        except ValueError:  # of a size that no mechanism has: there is nothing to say about it
+        except ValueError:  # implausibly large numbers, for which no advice is possible
             continue
         residual = np.abs(constraints.residual(start.state.q[constraints.joints]))
         lengths = constraints.lengths
-        open_rows = residual > np.where(lengths, _SMALL_GAP, _SMALL_ANGLE)
+        open_rows = residual > np.where(lengths, _TOLERATED_GAP, _TOLERATED_ANGLE)
         if not open_rows.any():
             continue
         owner = np.repeat(np.arange(len(constraints.rows)), constraints.rows)
         names = [
             loop_name(start.body.extra_joints[i]) for i in dict.fromkeys(owner[open_rows].tolist())
         ]
-        gaps = [
-            *([f"{1e3 * residual[lengths].max():.3g} mm"] if open_rows[lengths].any() else []),
-            *(
-                [f"{180.0 / pi * residual[~lengths].max():.3g} degrees"]
-                if open_rows[~lengths].any()
-                else []
-            ),
-        ]
+        gaps = []
+        if open_rows[lengths].any():
+            gaps.append(f"{1e3 * residual[lengths].max():.3g} mm")
+        if open_rows[~lengths].any():
+            gaps.append(f"{180.0 / pi * residual[~lengths].max():.3g} degrees")
         message = (
-            f"closed loops start open by up to {' and '.join(gaps)} "
-            f"({first_few([repr(name) for name in names], 4)}): they are pulled together with a "
-            f"jerk; {_cure(start)}"
+            f"closed loops are open by up to {' and '.join(gaps)} in the initial posture "
+            f"({first_few([repr(name) for name in names], 4)}) and will be pulled together with a "
+            f"jerk; {_remedy(start)}"
         )
         yield start.warning("open-at-start", message)
 
@@ -58,8 +55,8 @@ def loops_start_closed(_: PhysicsSettings, starts: Sequence[Start]) -> Iterator[
 RULES = (loops_start_closed,)
 
 
-def _cure(start: Start) -> str:
-    """Return where the joints close the loops, if they can."""
+def _remedy(start: InitialState) -> str:
+    """Return joint positions that close the loops, if any do."""
     closure = LoopClosure(start.body)
     try:
         q: Array = closure.close(start.state.q.copy())
@@ -71,5 +68,5 @@ def _cure(start: Start) -> str:
         if abs(q[i] - start.state.q[i]) > (1e-6 if link.joint.type is JointType.REVOLUTE else 1e-9)
     ]
     if not moved:
-        return "no joint can change that, so check the points and axes of the extra joints"
+        return "no joint position closes them, so check the points and axes of the extra joints"
     return f"start with joints: {{{first_few(moved, 8)}}}"

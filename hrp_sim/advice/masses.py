@@ -1,4 +1,4 @@
-"""Rules for masses: what a model lacks, and what is simulated in its place."""
+"""Rules for masses: missing masses and inertias, and their simulated replacements."""
 
 from __future__ import annotations
 
@@ -12,84 +12,86 @@ from hrp_model.validate.common import first_few
 
 from ..articulation.mass_repair import MassRepair
 from ..physics.engine import PhysicsSettings, Solver
-from .start import Start
+from .initial_state import InitialState
 
-# So many links of a body are told one by one, more of them in one line.
-_ONE_BY_ONE = 3
-_SHOWN = 4
-_WORLD_NEEDS_LESS = "; solver: world would need next to nothing of it"
+# Up to this many links of a body are reported separately, more of them in one message.
+_MAX_SEPARATE = 3
+_MAX_NAMES = 4
+_HINT_FOR_QUICK = "; solver: world needs much smaller replacements"
 
 
-def what_moves_has_mass_and_inertia(
-    physics: PhysicsSettings, starts: Sequence[Start]
+def movable_links_have_mass_and_inertia(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
-    """Nothing had to be filled up to be accelerated."""
-    tail = _WORLD_NEEDS_LESS if physics.solver is Solver.QUICK else ""
+    """All links that are accelerated have a mass and a positive definite inertia."""
+    tail = _HINT_FOR_QUICK if physics.solver is Solver.QUICK else ""
     for start in starts:
-        # The inertia of what stands is no matter.
+        # The inertia of a link that stands still does not matter.
         found = [x for x in start.mass_repairs.values() if x.lacked_mass or not x.is_static]
-        for text, link in _told([x for x in found if x.lacked_mass], _mass, _masses):
+        for text, link in _messages([x for x in found if x.lacked_mass], _mass, _masses):
             yield start.warning("mended-mass", text + tail, link)
-        for text, link in _told([x for x in found if not x.lacked_mass], _inertia, _inertias):
+        for text, link in _messages([x for x in found if not x.lacked_mass], _inertia, _inertias):
             yield start.warning("mended-inertia", text + tail, link)
 
 
-RULES = (what_moves_has_mass_and_inertia,)
+RULES = (movable_links_have_mass_and_inertia,)
 
 
-def _told(
+def _messages(
     found: Sequence[MassRepair],
-    one: Callable[[MassRepair], str],
-    all_of_them: Callable[[Sequence[MassRepair]], str],
+    single: Callable[[MassRepair], str],
+    combined: Callable[[Sequence[MassRepair]], str],
 ) -> list[tuple[str, Link]]:
-    if len(found) > _ONE_BY_ONE:
-        return [(all_of_them(found), found[0].link)]
-    return [(one(change), change.link) for change in found]
+    if len(found) > _MAX_SEPARATE:
+        return [(combined(found), found[0].link)]
+    return [(single(change), change.link) for change in found]
 
 
 def _mass(change: MassRepair) -> str:
     if change.is_static:
         return (
-            f"link '{change.link.name}', which a force sensor holds in place, has no mass; it is "
-            f"weighed with {change.after.mass:.2g} kg: write its mass"
+            f"link '{change.link.name}', fixed by a force sensor, has no mass; it is simulated "
+            f"with {change.after.mass:.2g} kg: write its mass"
         )
-    gets = f"{change.after.mass:.2g} kg, {change.share:.2g} of what it carries or hangs on"
+    used = f"{change.after.mass:.2g} kg, {change.share:.2g} of the mass it carries or hangs on"
     if change.lacked_inertia:
-        gets += f", and moments of inertia of {_listed(change.after.inertia)} kg m^2"
+        used += f", and moments of inertia of {_listed(change.after.inertia)} kg m^2"
     return (
-        f"link '{change.link.name}' moves but has no mass; it is simulated with {gets}: write its "
-        "mass and inertia"
+        f"link '{change.link.name}' can move but has no mass; it is simulated with {used}: write "
+        "its mass and inertia"
     )
 
 
 def _masses(found: Sequence[MassRepair]) -> str:
-    names = first_few([f"'{x.link.name}' {x.after.mass:.2g} kg" for x in found], _SHOWN)
+    names = first_few([f"'{x.link.name}' {x.after.mass:.2g} kg" for x in found], _MAX_NAMES)
     return (
-        f"{len(found)} links move but have no mass; they are simulated with {found[0].share:.2g} "
-        f"of what they carry or hang on: {names}; write their masses and inertias"
+        f"{len(found)} links can move but have no mass; they are simulated with "
+        f"{found[0].share:.2g} of the mass they carry or hang on: {names}; write their masses and "
+        "inertias"
     )
 
 
 def _inertia(change: MassRepair) -> str:
     return (
-        f"the inertia of link '{change.link.name}' is not positive definite, of moments "
-        f"{_listed(change.before.inertia)} kg m^2; it is simulated with "
-        f"{_listed(change.after.inertia)} kg m^2: write what it really is"
+        f"the inertia of link '{change.link.name}' is not positive definite, with principal "
+        f"moments {_listed(change.before.inertia)} kg m^2; it is simulated with "
+        f"{_listed(change.after.inertia)} kg m^2: correct the inertia"
     )
 
 
 def _inertias(found: Sequence[MassRepair]) -> str:
     shown = [
-        f"'{x.link.name}' from {_least(x.before.inertia):.2g} to {_least(x.after.inertia):.2g}"
+        f"'{x.link.name}' from {_smallest_moment(x.before.inertia):.2g} to "
+        f"{_smallest_moment(x.after.inertia):.2g}"
         for x in found
     ]
     return (
-        f"the inertias of {len(found)} links are not positive definite; their least moments are "
-        f"raised, in kg m^2: {first_few(shown, _SHOWN)}; write what they really are"
+        f"the inertias of {len(found)} links are not positive definite; their smallest principal "
+        f"moments are increased, in kg m^2: {first_few(shown, _MAX_NAMES)}; correct the inertias"
     )
 
 
-def _least(inertia: Array) -> float:
+def _smallest_moment(inertia: Array) -> float:
     return float(np.linalg.eigvalsh(inertia)[0])
 
 

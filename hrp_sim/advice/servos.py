@@ -1,4 +1,4 @@
-"""Rules for gains: what a time step makes of them."""
+"""Rules for servo gains: their effect at a given time step."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from hrp_model.validate.common import first_few
 from ..control import ControlMode, JointControl
 from ..control.gains import servo_gains
 from ..physics.engine import PhysicsSettings
-from .start import Start, rounded_down
+from .initial_state import InitialState, rounded_down
 
-# The discrete servo may differ from the one in continuous time by this share.
-_DEVIATION = 0.3
-_OVERSHOOTS = 0.7  # damping ratio below which a servo visibly swings
+# Tolerated relative deviation of the discrete pole from the continuous one.
+_MAX_DEVIATION = 0.3
+_UNDERDAMPED = 0.7  # damping ratio below which a servo visibly oscillates
 
 
 def servo_poles(inertia: float, kp: float, kd: float, time_step: float) -> tuple[complex, complex]:
-    """Return the slower pole of a servo, in continuous time and as it is simulated, in [1/s].
+    """Return the slower pole of a servo in continuous time, and as simulated, in [1/s].
 
-    I q'' + kd q' + kp q = 0 has poles s. Evaluated at the end of each step,
+    I q'' + kd q' + kp q = 0 has the poles s. With efforts evaluated at the end of each step,
 
         (1 + h kd / I + h^2 kp / I) q_2 - (2 + h kd / I) q_1 + q_0 = 0
 
-    has the roots z, which stand for s = ln(z) / h.
+    has the roots z, which correspond to s = ln(z) / h.
 
     Args:
         inertia: In [kg m^2] or [kg], greater than 0.
@@ -37,18 +37,20 @@ def servo_poles(inertia: float, kp: float, kd: float, time_step: float) -> tuple
         time_step: In [s].
     """
     c, k, h = kd / inertia, kp / inertia, time_step
-    # From the larger coefficient sum: no difference of nearly equal numbers.
+    # In this form no nearly equal numbers are subtracted.
     slow = -2.0 * k / (c + cmath.sqrt(c * c - 4.0 * k))
     b, a = 2.0 + h * c, 1.0 + h * c + h * h * k
     z = (b + cmath.sqrt(b * b - 4.0 * a)) / (2.0 * a)
     return slow, cmath.log(z) / h
 
 
-def steps_resolve_servos(physics: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
-    """Given gains act as they would in continuous time: no step damps or slows them down.
+def steps_resolve_servos(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """Gains in the world file act as in continuous time, neither damped nor slowed by the step.
 
-    A servo that is too fast for the step stays stable and exact at rest; so one that would
-    not swing is worth a note only.
+    A servo too fast for the step stays stable and exact at rest; hence one that would not
+    oscillate is worth a note only.
     """
     h = physics.time_step
     for start in starts:
@@ -63,21 +65,21 @@ def steps_resolve_servos(physics: PhysicsSettings, starts: Sequence[Start]) -> I
             if not inertias[i] > 0.0:
                 continue
             wanted, got = servo_poles(float(inertias[i]), kp, kd, h)
-            if abs(got - wanted) <= _DEVIATION * abs(wanted):
+            if abs(got - wanted) <= _MAX_DEVIATION * abs(wanted):
                 continue
             text = f"'{link.joint.name}' (kp {kp:g}, kd {kd:g}) at {abs(wanted) / 2 / pi:.3g} Hz"
-            swings = -wanted.real < _OVERSHOOTS * abs(wanted)
-            (damped if swings else slowed).append((abs(wanted), link, text))
+            oscillates = -wanted.real < _UNDERDAMPED * abs(wanted)
+            (damped if oscillates else slowed).append((abs(wanted), link, text))
         if damped:
             yield start.warning("damped-by-step", _damped(damped, h), damped[0][1])
         if slowed:
             yield start.note("slowed-by-step", _slowed(slowed, h), slowed[0][1])
 
 
-def outer_loops_are_told_their_limit(
-    physics: PhysicsSettings, starts: Sequence[Start]
+def effort_controllers_have_a_damping_limit(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
-    """Controllers that command efforts act one step late, and so explicitly.
+    """Controllers that command efforts are integrated explicitly, one step late.
 
     v_2 = (1 - h kd / I) v_1 grows for kd > 2 I / h.
     """
@@ -88,43 +90,43 @@ def outer_loops_are_told_their_limit(
         fixed = start.entry.placement.fixed
         inertias = apparent_inertias(start.body, start.state.q, fixed=fixed)
         i, link = min(driven, key=lambda x: float(inertias[x[0]]))
-        most = 2.0 * float(inertias[i]) / physics.time_step
+        limit = 2.0 * float(inertias[i]) / physics.time_step
         message = (
-            "a controller that commands efforts every step gets unstable beyond kd = 2 I / h, "
-            f"which for joint '{link.joint.name}' is {most:.3g}; position commands have no "
+            "a controller that commands efforts every step becomes unstable above kd = 2 I / h, "
+            f"which for joint '{link.joint.name}' is {limit:.3g}; position commands have no "
             "such limit"
         )
         yield start.note("explicit-damping", message, link)
 
 
-RULES = (steps_resolve_servos, outer_loops_are_told_their_limit)
+RULES = (steps_resolve_servos, effort_controllers_have_a_damping_limit)
 
 
 def _damped(found: list[tuple[float, Link, str]], h: float) -> str:
     fastest = max(w for w, _, _ in found)
     return (
-        f"servos would swing too fast for a time step of {1e3 * h:g} ms: "
-        f"{first_few([text for _, _, text in found], 4)}; the simulation damps that away. For such "
-        f"gains write time_step: {_step_for(fastest):g}, or lower kp"
+        f"servos would oscillate too fast for a time step of {1e3 * h:g} ms: "
+        f"{first_few([text for _, _, text in found], 4)}; the simulation damps this oscillation. "
+        f"For such gains write time_step: {_step_for(fastest):g}, or reduce kp"
     )
 
 
 def _slowed(found: list[tuple[float, Link, str]], h: float) -> str:
     fastest = max(w for w, _, _ in found)
     return (
-        f"servos are faster than a time step of {1e3 * h:g} ms can follow: "
+        f"servos are faster than a time step of {1e3 * h:g} ms can resolve: "
         f"{first_few([text for _, _, text in found], 4)}; they hold as stiffly but settle later. "
-        f"Where that matters write time_step: {_step_for(fastest):g}"
+        f"If that matters write time_step: {_step_for(fastest):g}"
     )
 
 
 def _step_for(frequency: float) -> float:
-    """Return a step that resolves a frequency in [rad/s] to a tenth or so."""
+    """Return a time step in [s] that resolves a frequency in [rad/s] to about 10 %."""
     return rounded_down(0.1 / frequency)
 
 
-def _given_gains(start: Start) -> Iterator[tuple[int, Link, float, float]]:
-    """Yield joints that are held by a kp or kd which the world file gives."""
+def _given_gains(start: InitialState) -> Iterator[tuple[int, Link, float, float]]:
+    """Yield index, link, kp and kd of position-controlled joints with gains in the world file."""
     control = start.entry.control
     derived: tuple[Array, Array] | None = None
     for i, link in start.joints():
@@ -142,7 +144,7 @@ def _given_gains(start: Start) -> Iterator[tuple[int, Link, float, float]]:
             yield i, link, kp, kd
 
 
-def _mode(start: Start, link: Link) -> ControlMode:
+def _mode(start: InitialState, link: Link) -> ControlMode:
     control = start.entry.control
     own = control.joints.get(link.joint.name, JointControl()).mode
     return control.mode if own is None else own

@@ -1,4 +1,4 @@
-"""Collision shapes as the rules see them: boxes around them, and how deep points lie in them."""
+"""Collision shapes of a body in its initial posture: bounding boxes and penetration depths."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box, union
 from hrp_model.shapes.tessellate import shape_mesh
 
-from .start import Start
+from .initial_state import InitialState
 
-# Points of a mesh that are looked at; more of them are thinned out.
-_MOST_POINTS = 2000
+# Meshes with more vertices are subsampled.
+_MAX_POINTS = 2000
 _DIVISIONS = 16
-# Of shapes that were looked at: one body after the other may be spawned where these are.
+# Points of shapes, kept because many bodies may be spawned near the same ones.
 _clouds: WeakKeyDictionary[Shape, Array] = WeakKeyDictionary()
 
 
@@ -27,9 +27,9 @@ class Solid(NamedTuple):
     """One collision shape.
 
     Attributes:
-        link: Its place in ``body.links``.
-        shape: What it is, in its link's frame.
-        low, high: Corners of the box around it, along the axes of W.
+        link: Index in ``body.links``.
+        shape: The shape, in the link frame.
+        low, high: Corners of its axis-aligned bounding box in W, in [m].
     """
 
     link: int
@@ -39,7 +39,7 @@ class Solid(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """How deep two bodies lie in each other, in [m], and by which links of theirs."""
+    """Penetration depth of two bodies, in [m], and the indices of the links concerned."""
 
     depth: float
     link_a: int
@@ -47,14 +47,14 @@ class Overlap(NamedTuple):
 
 
 class Solids:
-    """The collision shapes of a body where it starts."""
+    """The collision shapes of a body in its initial posture."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: InitialState) -> None:
         self.start = start
 
     @cached_property
     def all(self) -> list[Solid]:
-        """Every shape that has an extent."""
+        """All shapes with an extent."""
         found = []
         for i, shape, box in self._own_boxes:
             T_WL = Pose(self.start.state.R[i], self.start.state.p[i]).matrix()
@@ -63,21 +63,21 @@ class Solids:
 
     @cached_property
     def box(self) -> BoundingBox | None:
-        """The bounding box of the body in W; None without shapes."""
+        """Bounding box of the body in W; None without shapes."""
         return union(BoundingBox(solid.low, solid.high) for solid in self.all)
 
     @cached_property
     def thickness(self) -> dict[int, float]:
-        """The least extent of each link's shapes, in [m]: of its thickest one, by link."""
+        """Smallest extent of the thickest shape of each link, in [m], by link index."""
         found: dict[int, float] = {}
         for i, shape, box in self._own_boxes:
             scale = np.linalg.norm(shape.T_FG[:3, :3], axis=0)
-            least = float((2.0 * box.half * scale).min())
-            found[i] = max(found.get(i, 0.0), least)
-        return {i: least for i, least in found.items() if least > 0.0}
+            extent = float((2.0 * box.half * scale).min())
+            found[i] = max(found.get(i, 0.0), extent)
+        return {i: extent for i, extent in found.items() if extent > 0.0}
 
-    def meets(self, other: Solids) -> bool:
-        """Whether the boxes around two bodies meet, and one of these can move."""
+    def overlaps_box(self, other: Solids) -> bool:
+        """Return whether the bounding boxes of two bodies overlap, and one of these can move."""
         a, b = self.box, other.box
         if a is None or b is None or not (any(self.start.mobile) or any(other.start.mobile)):
             return False
@@ -91,11 +91,11 @@ class Solids:
                     yield i, shape, box
 
 
-def depth(a: Solids, b: Solids) -> Overlap | None:
+def deepest_overlap(a: Solids, b: Solids) -> Overlap | None:
     """Return the greatest depth of a point of one body in a primitive of the other.
 
-    Meshes have no inside here, and shapes that cross without a corner in each other are not
-    found: what is found is real. Pairs of links that cannot move do not count.
+    There are no false positives, but overlaps are missed in meshes, and where shapes cross
+    without a corner inside each other. Pairs of immovable links are ignored.
     """
     best: Overlap | None = None
     for x, y in _near_pairs(a, b):
@@ -118,7 +118,7 @@ def _near_pairs(a: Solids, b: Solids) -> Iterator[tuple[Solid, Solid]]:
 
 
 def _deepest(one: tuple[Solids, Solid], other: tuple[Solids, Solid]) -> float:
-    """Return how deep a point of one shape lies in another, a primitive, in [m]."""
+    """Return the greatest depth of a point of one shape in another, a primitive, in [m]."""
     solids, solid = other
     parts = solid.shape.rigid_parts()
     if parts is None or isinstance(solid.shape.geometry, Mesh):
@@ -144,15 +144,15 @@ def _local_points(shape: Shape) -> Array:
     mesh = shape_mesh(shape, _DIVISIONS, solid=True)
     points = mesh.vertices
     if not isinstance(shape.geometry, Mesh):
-        # The middles of the edges, too: those of boxes that lie face to face are in both.
+        # Add edge midpoints: for boxes face to face the corners alone may not be inside.
         corners = points[mesh.triangles]
         middles = (corners + np.roll(corners, 1, axis=1)) / 2.0
         points = np.concatenate([points, middles.reshape(-1, 3)])
-    return np.array(points[:: 1 + len(points) // _MOST_POINTS])
+    return np.array(points[:: 1 + len(points) // _MAX_POINTS])
 
 
 def _depth(shape: Shape, points: Array, scale: Array) -> float:
-    """Return the greatest depth of points, in the shape's own axes, below its surface."""
+    """Return the greatest depth of points below the surface of a primitive, in its own frame."""
     geometry = shape.geometry
     if not len(points):
         return 0.0

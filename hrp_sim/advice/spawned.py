@@ -1,4 +1,4 @@
-"""What is told of a body that appears in a world that runs: what it is deep inside of."""
+"""Check a spawned body for overlaps with the bodies of a running world."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box
 from ..physics.engine import PhysicsSettings, Placement
 from ..physics.state import SimulatedBody
 from ..world.config import BodyEntry
-from .contacts import inside
+from .contacts import overlap_warning
+from .initial_state import InitialState
 from .shapes import Solids
-from .start import Start
 
 _reaches: WeakKeyDictionary[Body, Array] = WeakKeyDictionary()
 
@@ -27,29 +27,30 @@ def advise_spawned(
     is_fixed: Callable[[str], bool],
     physics: PhysicsSettings,
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for each body that a new one is deep inside of, or that is inside it.
+    """Yield a warning for each body that overlaps a new one deeply.
 
     Args:
-        entry: What has put the new body into the world.
-        bodies: All that are there now, by name, the new one too or not.
-        is_fixed: Tells by name whether the root of a body is fixed to the world.
+        entry: The entry of the new body.
+        bodies: All present bodies by name, with or without the new one.
+        is_fixed: Returns whether the root of a body, given by name, is fixed to the world.
         physics: Settings of the world.
     """
-    new = Solids(Start(entry, physics))
+    new = Solids(InitialState(entry, physics))
     if new.box is None:
         return
     others = [body for name, body in bodies.items() if name != new.start.name]
     for other in _near(new.box, others):
-        there = Solids(_present(other, is_fixed(other.name), physics))
-        found = inside(physics, new, there, "is", f"spawn '{new.start.name}' elsewhere")
-        if found is not None:
-            yield found
+        present = Solids(_present(other, is_fixed(other.name), physics))
+        remedy = f"spawn '{new.start.name}' elsewhere"
+        warning = overlap_warning(physics, new, present, "is", remedy)
+        if warning is not None:
+            yield warning
 
 
 def _near(box: BoundingBox, bodies: list[SimulatedBody]) -> list[SimulatedBody]:
-    """Return the bodies of which a link may reach into a box along the axes of W.
+    """Return the bodies with a link that may reach into an axis-aligned box in W.
 
-    There may be a thousand, and nearly all are far away: so all links are looked at in one go.
+    There may be a thousand bodies, nearly all far away, so all links are checked at once.
     """
     if not bodies:
         return []
@@ -61,9 +62,9 @@ def _near(box: BoundingBox, bodies: list[SimulatedBody]) -> list[SimulatedBody]:
 
 
 def _reach(body: Body) -> Array:
-    """Return how far the shapes of each link are from its origin at most, in [m], (links,).
+    """Return the largest distance of each link's collision shapes from its origin.
 
-    It is minus infinity for links without shapes that collide.
+    In [m], shape (links,); minus infinity for links without collision shapes.
     """
     found = _reaches.get(body)
     if found is None:
@@ -78,9 +79,9 @@ def _reach(body: Body) -> Array:
     return found
 
 
-def _present(body: SimulatedBody, fixed: bool, physics: PhysicsSettings) -> Start:
-    """Return a body as it stands now, as if it started so."""
+def _present(body: SimulatedBody, fixed: bool, physics: PhysicsSettings) -> InitialState:
+    """Return the present state of a body as an initial state."""
     motion = body.motion
     X_WL = Pose(motion.R[0].copy(), motion.p[0].copy())
     placement = Placement(name=body.name, body=body.body, X_WL=X_WL, q=motion.q.copy(), fixed=fixed)
-    return Start(BodyEntry(placement=placement), physics)
+    return InitialState(BodyEntry(placement=placement), physics)

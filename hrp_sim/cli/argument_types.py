@@ -1,4 +1,4 @@
-"""Types of the options of ``hrp-sim``; their errors state the accepted values."""
+"""Argparse types of the options of ``hrp-sim``, whose errors state the accepted values."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TypeVar
 
 from ..physics.engine import PHYSICS_RANGES
 from ..sensors.settings import OptionValue
-from ..world.sensor_options import parse
+from ..world.sensor_options import parse_option
 
 _Number = TypeVar("_Number", int, float)
 
 
 def _number(
-    read: Callable[[str], _Number], accepted: str, is_good: Callable[[_Number], bool]
+    parse: Callable[[str], _Number], accepted: str, is_valid: Callable[[_Number], bool]
 ) -> Callable[[str], _Number]:
-    """Return the argparse type of a number; ``accepted`` names the good ones in its error."""
+    """Return the argparse type of a number; ``accepted`` describes valid ones in its error."""
 
     def checked(text: str) -> _Number:
         try:
-            value = read(text)
+            value = parse(text)
         except ValueError:
             value = None
-        if value is None or not is_good(value):
+        if value is None or not is_valid(value):
             raise argparse.ArgumentTypeError(f"must be {accepted}, not '{text}'")
         return value
 
@@ -51,6 +51,6 @@ time_step = _number(
 def sensor_option(text: str) -> tuple[str, OptionValue]:
     """Return the name and the value of ``[SENSOR.]OPTION=VALUE``."""
     try:
-        return parse(text)
+        return parse_option(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

@@ -16,7 +16,7 @@ from hrp_model.program.console import message_console, output_console, print_dat
 from ..benchmark.measure import WorldBench
 from ..benchmark.report import result_object, result_text
 from ..world.load import load_world
-from ..world.reporting import reported
+from ..world.reporting import printed_warnings
 
 
 def bench(options: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def bench(options: argparse.Namespace) -> int:
     Raises:
         ModelError, PhysicsError: The world cannot be used.
     """
-    with reported(options.world) as diagnostics:
+    with printed_warnings(options.world) as diagnostics:
         measured = WorldBench(load_world(options.world, diagnostics), diagnostics)
     columns = TextColumn("measuring"), BarColumn(), TimeRemainingColumn()
     console = message_console()

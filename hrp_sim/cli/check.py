@@ -1,4 +1,4 @@
-"""Checks a world as ``hrp-model check`` checks a model: all its problems, without a run."""
+"""``hrp-sim check``: report all problems of a world without a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..world.reporting import print_all
 
 
 def check(options: argparse.Namespace) -> int:
-    """Do what ``hrp-sim check`` does; return the exit status."""
+    """Execute ``hrp-sim check``; return the exit status."""
     has_errors = False
     for world in options.worlds:
         diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
@@ -29,17 +29,17 @@ def check(options: argparse.Namespace) -> int:
 
 
 def check_world(world: str, diagnostics: Diagnostics) -> None:
-    """Report every problem of a world and its models, also what the physics will struggle with.
+    """Report all problems of a world and its models, including bad settings for the physics.
 
     Args:
         world: As for ``load_world``.
-        diagnostics: Where the problems go.
+        diagnostics: Receives the problems.
     """
     try:
         config = load_world(world, diagnostics)
         Simulation(config, defer_images=True, diagnostics=diagnostics).close()
     except ModelError:
-        return  # every problem is among the diagnostics
+        return  # all errors are in the diagnostics
     except PhysicsError as error:
         diagnostics.error("unusable-physics", str(error))
         return

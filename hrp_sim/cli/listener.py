@@ -1,4 +1,4 @@
-"""A second process that listens to the topics, and what it says of them."""
+"""Subscribe to all topics in a second process, and evaluate what it received."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 
-# Of the messages published between its first and its last report, a listener must have
-# heard this share; both are counted at moments that differ by some milliseconds.
-ENOUGH = 0.9
-# A listener that lags works off its queue; it reports once a second.
+# Required share of received messages between the listener's first and last report. Published
+# and received messages are counted at times that differ by some milliseconds.
+MIN_SHARE = 0.9
+# A lagging listener needs time to empty its queue; it reports once a second.
 SETTLING_REPORTS = 10
 SETTLING_TIME = 3.0  # [s]
 
 
-def unheard(
+def missing_messages(
     first: Mapping[str, tuple[int, int]],
     last: Mapping[str, tuple[int, int]],
     sent: Mapping[str, int],
 ) -> dict[str, int]:
-    """Return how many messages were not heard yet of each topic of which some were not.
+    """Return the number of messages not received yet, for each topic with any.
 
     Args:
-        first: (heard, published) of each topic, in a listener's first report of it.
-        last: The same, in its last report.
-        sent: How many were published up to the moment that counts.
+        first: (received, published) of each topic in the first report of it.
+        last: The same, in the last report.
+        sent: Numbers of messages that should be received.
     """
     missing = {}
-    for topic, (heard, published) in first.items():
-        if (lacking := sent.get(topic, 0) - published - (last[topic][0] - heard)) > 0:
-            missing[topic] = lacking
+    for topic, (received, published) in first.items():
+        if (count := sent.get(topic, 0) - published - (last[topic][0] - received)) > 0:
+            missing[topic] = count
     return missing
 
 
 class Listener:
-    """Runs ``python -m hrp_msgs.topics.listen`` and keeps what it reports.
+    """Runs ``python -m hrp_msgs.topics.listen`` and collects its reports.
 
     Args:
-        published: Gives the messages published so far, by topic.
+        published: Returns the number of messages published so far, by topic.
     """
 
     def __init__(self, published: Callable[[], Mapping[str, int]]) -> None:
@@ -52,48 +52,48 @@ class Listener:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # Ctrl-C is for the simulation; this ends with it
+            start_new_session=True,  # not interrupted by Ctrl-C; ends with the simulation
         )
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def share(self, topic: str) -> float | None:
-        """Return which share of a topic's messages was heard, None before anything was.
+        """Return the share of received messages of a topic; None if none was received.
 
-        Counted from the first report on, since discovery takes its time; a topic that was
-        published once is heard or not.
+        Counted from the first report on, because discovery takes time.
         """
         if topic not in self._last:
             return None
-        heard, sent = (b - a for a, b in zip(self._first[topic], self._last[topic], strict=True))
-        return min(1.0, heard / sent) if sent else 1.0
+        first, last = self._first[topic], self._last[topic]
+        received, sent = last[0] - first[0], last[1] - first[1]
+        return min(1.0, received / sent) if sent else 1.0
 
-    def wait_until_hearing(self) -> None:
-        """Wait until it has found the topics, as what is latched there tells, but not for ever."""
+    def wait_for_discovery(self) -> None:
+        """Wait until it has received a latched message, with a time limit."""
         with self._reported:
             for _ in range(SETTLING_REPORTS):
                 if self._last or not self._reported.wait(SETTLING_TIME):
                     return
 
     def settle(self) -> None:
-        """Wait until it has worked off what was published before now, or hears no more of it."""
+        """Wait until it has received all messages published before, or receives no more."""
         sent = self._published()
         with self._reported:
             for _ in range(SETTLING_REPORTS):
-                before = unheard(self._first, self._last, sent)
+                before = missing_messages(self._first, self._last, sent)
                 if not before or not self._reported.wait(SETTLING_TIME):
                     return
-                if unheard(self._first, self._last, sent) == before:
+                if missing_messages(self._first, self._last, sent) == before:
                     return
 
     def missed(self) -> list[str]:
-        """Return what was published but not heard, or not enough of it, one line per topic."""
+        """Return one line for each topic of which too few messages were received."""
         missing = []
         for topic, count in self._published().items():
             share = self.share(topic)
-            if count and (share is None or share < ENOUGH):
-                heard = "nothing" if share is None else f"only {share:.0%}"
-                missing.append(f"{topic}: {heard} was heard of {count} messages")
+            if count and (share is None or share < MIN_SHARE):
+                received = "none" if share is None else f"only {share:.0%}"
+                missing.append(f"{topic}: {received} of {count} messages received")
         return missing
 
     def close(self) -> None:
@@ -113,9 +113,9 @@ class Listener:
             report: dict[str, int] = json.loads(line)
             published = self._published()
             with self._reported:
-                for topic, heard in report.items():
-                    if heard:
-                        counts = heard, published.get(topic, 0)
-                        self._first.setdefault(topic, counts)  # first: ``missed`` runs meanwhile
+                for topic, received in report.items():
+                    if received:
+                        counts = received, published.get(topic, 0)
+                        self._first.setdefault(topic, counts)  # before _last, for ``share``
                         self._last[topic] = counts
                 self._reported.notify_all()

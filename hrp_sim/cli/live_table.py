@@ -1,4 +1,4 @@
-"""What a run shows of itself: a table of topics or sensors, their rates, and how fast it goes."""
+"""Live table of a run: topics or sensors with their rates, and the real-time factor."""
 
 from __future__ import annotations
 
@@ -14,89 +14,89 @@ from hrp_model.printable import printable
 from ..physics.schedule import NS_PER_S
 from ..running.runner import Runner
 
-# Rates are measured over at least this much simulated time, in [s], once there was so much.
+# Minimum simulation time over which rates are measured, in [s], except at the beginning.
 WINDOW = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Row:
     """One row of the table.
 
     Attributes:
-        name: Of a topic or a sensor.
-        what: Its type.
-        count: Messages or readings so far.
-        heard: Share of them that a listener heard, None if there is none or nothing yet.
-        wanted: False if nobody has subscribed to the topic.
+        name: Name of a topic or a sensor.
+        type: Its type.
+        count: Number of messages or readings so far.
+        received: Share of them received by a listener; None if unknown.
+        is_subscribed: Whether the topic has subscribers.
     """
 
     name: str
-    what: str
+    type: str
     count: int
-    heard: float | None = None
-    wanted: bool = True
+    received: float | None = None
+    is_subscribed: bool = True
 
 
-class Board:
+class LiveTable:
     """The live table of a run.
 
     Args:
-        title: Above the table.
-        runner: Whose speed is shown.
-        lines: Called for the rows, each time the table is drawn.
-        listening: Whether there is a listener, and so a column for what it heard.
+        title: Title of the table.
+        runner: The run.
+        rows: Returns the present rows.
+        listening: Whether to show a column for the share of received messages.
     """
 
     def __init__(
         self,
         title: str,
         runner: Runner,
-        lines: Callable[[], list[Line]],
+        rows: Callable[[], list[Row]],
         *,
         listening: bool = False,
     ) -> None:
         self._title = title
         self._runner = runner
-        self._lines = lines
+        self._rows = rows
         self._listening = listening
         self._base: dict[str, int] = {}
         self._base_ns = runner.simulation.state.time_ns  # later than 0 after --restore
         self._rates: dict[str, float] = {}
 
     def __rich__(self) -> RenderableType:
-        """Draw the table as of now."""
+        """Return the present table."""
         now_ns = self._runner.simulation.state.time_ns
-        lines = self._lines()
-        self._measure(lines, now_ns)
+        rows = self._rows()
+        self._measure(rows, now_ns)
         table = Table(title=printable(self._title), title_justify="left", title_style="bold")
         table.add_column("name", no_wrap=True)
-        # Of a narrow terminal this column gives way: the numbers are what one looks for.
-        table.add_column("what", style="dim", overflow="ellipsis")
+        # This column is truncated in a narrow terminal, since the numbers matter most.
+        table.add_column("type", style="dim", overflow="ellipsis")
         table.add_column("per sim. s", justify="right", no_wrap=True)
         if self._listening:
-            table.add_column("heard", justify="right", style="green", no_wrap=True)
-        for line in lines:
-            rate = Text(f"{self._rates.get(line.name, 0.0):.1f}" if line.count else "-")
-            if not line.wanted and rate.plain in ("-", "0.0"):
-                rate = Text("nobody listens", "dim")
-            heard = (
-                [("-" if line.heard is None else f"{line.heard:.0%}")] if self._listening else []
-            )
-            table.add_row(printable(line.name), printable(line.what), rate, *heard)
+            table.add_column("received", justify="right", style="green", no_wrap=True)
+        for row in rows:
+            rate = Text(f"{self._rates.get(row.name, 0.0):.1f}" if row.count else "-")
+            if not row.is_subscribed and rate.plain in ("-", "0.0"):
+                rate = Text("no subscriber", "dim")
+            cells: list[str | Text] = [printable(row.name), printable(row.type), rate]
+            if self._listening:
+                cells.append("-" if row.received is None else f"{row.received:.0%}")
+            table.add_row(*cells)
         clock = f"time {now_ns / NS_PER_S:9.3f} s"
         if factor := self._runner.measured_factor:
             clock += f"    real-time factor {factor:5.2f}"
         return Group(table, Text(clock))
 
-    def _measure(self, lines: list[Line], now_ns: int) -> None:
+    def _measure(self, rows: list[Row], now_ns: int) -> None:
         elapsed = (now_ns - self._base_ns) / NS_PER_S
-        if elapsed < 0.0:  # a reset: time began anew
-            self._base = {line.name: line.count for line in lines}
+        if elapsed < 0.0:  # after a reset
+            self._base = {row.name: row.count for row in rows}
             self._base_ns = now_ns
         if elapsed <= 0.0 or (elapsed < WINDOW and self._base):
             return
-        for line in lines:
-            self._rates[line.name] = (line.count - self._base.get(line.name, 0)) / elapsed
+        for row in rows:
+            self._rates[row.name] = (row.count - self._base.get(row.name, 0)) / elapsed
         if elapsed >= WINDOW:
-            self._base = {line.name: line.count for line in lines}
+            self._base = {row.name: row.count for row in rows}
             self._base_ns = now_ns

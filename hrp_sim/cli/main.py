@@ -1,4 +1,4 @@
-"""The command ``hrp-sim``: simulate a world or a model, and measure this machine."""
+"""The command ``hrp-sim``: simulate and check worlds, and measure the speed of simulation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..world.world_names import DEFAULT_WORLD
 from . import argument_types
 from .suggestions import SUGGESTIONS
 
-# Of a run of the default world that nobody watches, in [s].
+# Duration of a run of the default world without a terminal, in [s].
 DEFAULT_DURATION = 5.0
 
 
@@ -37,24 +37,24 @@ def _parser() -> CommandParser:
         suggestions=SUGGESTIONS,
         prog="hrp-sim",
         description="Simulate OpenHRP and Choreonoid robots with ODE.",
-        epilog="exit status: 0 good; 1 a problem in the world or a model, or an expectation that "
-        "does not hold; 2 wrong use; 130 interrupted before there was a result",
+        epilog="exit status: 0 success; 1 a problem in the world or a model, or a failed "
+        "expectation; 2 wrong use; 130 interrupted before there was a result",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_commands(dest="command")
-    _add_run(commands.add_parser("run", help="simulate a world file, or a model alone on a floor"))
-    _add_check(commands.add_parser("check", help="report every problem of worlds, without a run"))
+    _add_run(commands.add_parser("run", help="simulate a world, or a single model on a floor"))
+    _add_check(commands.add_parser("check", help="report all problems of worlds without a run"))
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
     _add_world(sensors)
     _add_naming(sensors)
-    _add_rviz(commands.add_parser("rviz", help="print an RViz configuration that shows a world"))
-    _add_bench(commands.add_parser("bench", help="measure how fast a world runs here"))
+    _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
+    _add_bench(commands.add_parser("bench", help="measure simulation speed relative to plain C"))
     return parser
 
 
 _WORLD = (
-    "world file (.yaml) or model (.wrl, .body, .yaml, .urdf): its path or URI, or the name of a "
-    "world of this package, such as rover"
+    "world file (.yaml) or model (.wrl, .body, .yaml, .urdf), given by path or URI, or the name "
+    "of a bundled world, such as rover"
 )
 
 
@@ -64,13 +64,14 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
 
 def _add_check(check: argparse.ArgumentParser) -> None:
     check.description = (
-        "Report every problem of worlds and their models with its place and a hint, and what the "
-        "physics will struggle with. Errors, and warnings with --strict, make the exit status 1."
+        "Report all problems of worlds and their models with location and hint, including "
+        "settings that the physics simulates badly. Errors, and with --strict warnings, make the "
+        "exit status 1."
     )
     check.add_argument("worlds", nargs="+", metavar="WORLD", help=_WORLD)
     check.add_argument("--strict", action="store_true", help="treat warnings as errors")
     check.add_argument(
-        "--all", action="store_true", help="show all problems of a kind, not only the first few"
+        "--all", action="store_true", help="show all problems of each kind, not only the first few"
     )
 
 
@@ -79,73 +80,74 @@ def _add_naming(parser: argparse.ArgumentParser) -> None:
         "--naming",
         choices=NAMINGS,
         default=STANDARD,
-        help="whose names topics have, as with the parameter of sim_node (default: %(default)s)",
+        help="topic naming, as the parameter 'naming' of sim_node (default: %(default)s)",
     )
 
 
 def _add_rviz(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Print an RViz configuration for a world and what its sensors see."
+    parser.description = "Print an RViz configuration for a world and the data of its sensors."
     _add_world(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there instead")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead")
     add_force(parser)
     for name, default in (("namespace", ""), ("frame-prefix", ""), ("world-frame", "world")):
         parser.add_argument(
             f"--{name}",
             default=default,
-            help="as sim_node is started with (default: '%(default)s')",
+            help="as for sim_node (default: '%(default)s')",
         )
     _add_naming(parser)
     parser.add_argument(
         "--contacts",
         action="store_true",
-        help="show contacts/markers, too, which there are with the parameter contact_rate",
+        help="show contacts/markers, too (published if the parameter contact_rate is set)",
     )
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
-    """Add the options of what is simulated, then those of how it goes and what is kept of it."""
+    """Add the options of the simulation, of the course of the run, and of its results."""
     run.add_argument(
         "world",
         nargs="?",
-        help=f"{_WORLD}; default: {DEFAULT_WORLD}, for {DEFAULT_DURATION:g} s where the standard "
-        "output is no terminal",
+        help=f"{_WORLD}; default: {DEFAULT_WORLD}, for {DEFAULT_DURATION:g} s if the standard "
+        "output is not a terminal",
     )
     run.add_argument(
         "--duration",
         type=argument_types.positive,
         metavar="S",
-        help="end after S simulated seconds (default: at Ctrl-C)",
+        help="end after S seconds of simulation time (default: run until Ctrl-C)",
     )
     run.add_argument(
         "--engine",
         choices=ENGINES,
         default=ENGINES[0],
-        help="physics: ode does everything; pyode needs python3-pyode, does primitives and "
-        "common joints, is slower, and refuses the rest (default: %(default)s)",
+        help="physics engine: ode supports everything; pyode needs python3-pyode, supports "
+        "primitives and common joints only, and is slower (default: %(default)s)",
     )
     run.add_argument(
         "--time-step",
         type=argument_types.time_step,
         metavar="S",
-        help="of the physics (default: the world's)",
+        help="physics time step (default: from the world)",
     )
     run.add_argument(
         "--no-joint-limits",
         dest="joint_limits",
         action="store_const",
         const=False,
-        help="leave out the position limits of all joints",
+        help="ignore the position limits of all joints",
     )
     run.add_argument(
         "--solver",
         choices=[s.value for s in Solver],
-        help="world: exact; quick: iterates, for many loose parts (default: the world's)",
+        help="constraint solver; world: exact; quick: iterative, for many loose bodies (default: "
+        "from the world)",
     )
     run.add_argument(
         "--seed",
         type=argument_types.seed,
         metavar="N",
-        help="of the order in which constraints are solved (default: the world's)",
+        help="seed of the order in which constraints are solved (default: from the world)",
     )
     run.add_argument(
         "--sensor",
@@ -153,8 +155,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[SENSOR.]OPTION=VALUE",
-        help="option of the sensors of this name, as gyro.rate=200, or of all; may be repeated; "
-        "hrp-sim sensors lists them",
+        help="set an option of all sensors, or of those of this name, as gyro.rate=200; may be "
+        "repeated; 'hrp-sim sensors' lists the options",
     )
     _add_run_course(run)
 
@@ -164,48 +166,49 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         "--rtf",
         type=argument_types.not_negative,
         metavar="F",
-        help="simulated per real second; 0 = as fast as possible (default: 1 with ROS, else 0)",
+        help="real-time factor; 0 = as fast as possible (default: 1 with --ros, else 0)",
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument(
         "--every",
         type=argument_types.positive,
         metavar="S",
-        help="simulated time between lines of --trace (default: every step)",
+        help="simulation time between lines of --trace (default: every step)",
     )
     run.add_argument(
         "--save",
         type=Path,
         metavar="FILE",
-        help="write the state at the end, also after Ctrl-C or a failure of the physics",
+        help="save the final state, also after Ctrl-C or a failure of the physics",
     )
     add_force(run)
     run.add_argument(
         "--restore",
         type=Path,
         metavar="FILE",
-        help="start from a state that --save has written; --duration counts from there",
+        help="start from a state saved by --save; --duration counts from there",
     )
     run.add_argument(
-        "--ros", action=argparse.BooleanOptionalAction, default=False, help="publish in ROS 2"
+        "--ros", action=argparse.BooleanOptionalAction, default=False, help="connect to ROS 2"
     )
     run.add_argument(
         "--listen",
         action="store_true",
-        help="show what a second process hears of the topics, and fail if it misses any",
+        help="with --ros: subscribe to all topics in a second process, show the share of messages "
+        "it received, and fail if some are missing",
     )
     run.add_argument(
         "--paused",
         action="store_true",
-        help="with --ros: stand at the start until somebody lets it play",
+        help="with --ros: start paused",
     )
     _add_run_result(run)
     run.add_argument(
         "--list-codes",
         action=PrintText,
         text=_code_list,
-        help="explain every code of a warning about a world, and exit; those about models are "
-        "explained by hrp-model check --list-codes",
+        help="explain all diagnostic codes of worlds, and exit; 'hrp-model check --list-codes' "
+        "explains those of models",
     )
 
 
@@ -218,14 +221,14 @@ def _add_run_result(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--strict",
         action="store_true",
-        help="treat warnings about the world and its models as errors: nothing is simulated then",
+        help="treat warnings about the world and its models as errors, which prevent the run",
     )
     run.add_argument(
         "--expect",
         action="append",
         default=[],
         metavar="'QUANTITY > NUMBER'",
-        help="make the exit status 1 unless this holds at the end, as 'humanoid.z > 0.6'; may be "
+        help="exit with status 1 unless this holds at the end, as 'humanoid.z > 0.6'; may be "
         "repeated; docs/simulation.md lists the quantities",
     )
 
@@ -252,8 +255,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status.
 
     Returns:
-        0 good, also after Ctrl-C ended a run; 1 a problem in model or world; 2 wrong use, or
-        a library is not installed; 130 Ctrl-C before there was anything to sum up.
+        0 success, also if Ctrl-C ended a run; 1 a problem in model or world, or a failed
+        expectation; 2 wrong use, or a library is not installed; 130 Ctrl-C before there was a
+        result.
     """
     return run_program("hrp-sim", lambda: _main(argv), problems=(PhysicsError,))
 
@@ -269,7 +273,7 @@ def _main(argv: Sequence[str] | None) -> int:
         if options.listen and not options.ros:
             parser.error("--listen needs --ros")
         if options.paused and not options.ros:
-            parser.error("--paused needs --ros: nobody else can let it play")
+            parser.error("--paused needs --ros, by which the run is resumed")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
     return _reporting(lambda: _run_command(options))
@@ -290,17 +294,17 @@ def _run_command(options: argparse.Namespace) -> int:
 
 
 def _reporting(command: Callable[[], int]) -> int:
-    """Run a command; print the problems that end it with the lines in question."""
+    """Run a command; print errors that end it with their source lines."""
     from ..summary import ExpectationError
-    from ..world.reporting import print_found
+    from ..world.reporting import print_severity
 
     try:
         return command()
     except ModelError as error:
-        print_found("", error.diagnostics, Severity.ERROR)
+        print_severity("", error.diagnostics, Severity.ERROR)
         return PROBLEMS
     except ExpectationError as error:
-        print_found("", [error.diagnostic], Severity.ERROR)
+        print_severity("", [error.diagnostic], Severity.ERROR)
         return WRONG_USE
 
 

@@ -1,4 +1,4 @@
-"""What ``hrp-sim run`` does: step a world, show how it goes, with or without ROS around it."""
+"""``hrp-sim run``: simulate a world with a live table, with or without ROS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.live import Live
 
@@ -33,6 +33,7 @@ from ..ros.rviz_config import RvizOptions, world_rviz
 from ..running.build import build_simulation
 from ..running.runner import OnStep, Runner
 from ..sensors import Reading, instruments
+from ..sensors.settings import OptionValue
 from ..simulation import Simulation
 from ..summary import (
     Expectation,
@@ -45,10 +46,10 @@ from ..summary import (
     values,
 )
 from ..world.load import load_world
-from ..world.reporting import reported
+from ..world.reporting import printed_warnings
 from ..world.sensor_options import with_options
 from .listener import Listener
-from .live_table import Board, Line
+from .live_table import LiveTable, Row
 from .sensor_list import device_table, option_text
 from .trace import TraceWriter
 
@@ -59,12 +60,12 @@ REFRESH_HZ = 4
 
 
 def run(options: argparse.Namespace) -> int:
-    """Simulate as the options of ``hrp-sim run`` say; return the exit status.
+    """Execute ``hrp-sim run``; return the exit status.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        UsageError: A file cannot be written.
-        OSError: A file cannot be read, or not be written any more.
+        UsageError: An output must not or cannot be written.
+        OSError: Reading or writing a file failed.
         KeyboardInterrupt: A signal came before the first step.
     """
     _check_outputs(options)
@@ -73,13 +74,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def list_sensors(options: argparse.Namespace) -> int:
-    """Show what ``hrp-sim sensors`` does; return the exit status.
+    """Execute ``hrp-sim sensors``; return the exit status.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
     """
     with ExitStack() as stack:
-        diagnostics = stack.enter_context(reported(options.world))
+        diagnostics = stack.enter_context(printed_warnings(options.world))
         config = load_world(options.world, diagnostics)
         simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
         stack.callback(simulation.close)
@@ -99,11 +100,11 @@ def list_sensors(options: argparse.Namespace) -> int:
 
 
 def print_rviz(options: argparse.Namespace) -> int:
-    """Print or write what ``hrp-sim rviz`` makes; return the exit status.
+    """Execute ``hrp-sim rviz``; return the exit status.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        UsageError: An option makes no sense, or the file cannot be written.
+        UsageError: An option is invalid, or the file cannot be written.
     """
     outputs = [Output("-o", options.output, Kind.RVIZ)]
     check_outputs(outputs, inputs=[options.world], force=options.force)
@@ -115,10 +116,10 @@ def print_rviz(options: argparse.Namespace) -> int:
         options.contacts,
     )
     try:
-        with reported(options.world) as diagnostics:
+        with printed_warnings(options.world) as diagnostics:
             text = world_rviz(options.world, names, diagnostics)
     except ModelError:
-        raise  # a ValueError, too
+        raise  # a subclass of ValueError, which is handled below
     except NameCollisionError as error:
         print_message(f"error: {error}")
         return PROBLEMS
@@ -129,22 +130,22 @@ def print_rviz(options: argparse.Namespace) -> int:
 
 
 def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
-    simulation, hint = _prepared(options)
+    simulation, hint = _prepare(options)
     with closing(simulation):
 
-        def lines(watch: RunRecorder) -> list[Line]:
+        def rows(watch: RunRecorder) -> list[Row]:
             counts = watch.counts
-            return [Line(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
+            return [Row(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
 
-        return _step(options, simulation, lambda *_: None, lines, signals, hint, default_factor=0.0)
+        return _step(options, simulation, lambda *_: None, rows, signals, hint, default_factor=0.0)
 
 
-def _prepared(options: argparse.Namespace) -> tuple[Simulation, str]:
-    """Return the simulation that the options request, and a hint to print if its physics fails.
+def _prepare(options: argparse.Namespace) -> tuple[Simulation, str]:
+    """Make the simulation; return it, and a hint to print if its physics fails.
 
-    Warnings are printed; with --strict they end the command.
+    Warnings are printed; with --strict they are errors.
     """
-    with reported(options.world, strict=options.strict) as diagnostics:
+    with printed_warnings(options.world, strict=options.strict) as diagnostics:
         world = load_world(options.world, diagnostics)
         config = with_options(world, dict(options.sensor), diagnostics).with_physics(
             solver=Solver(options.solver) if options.solver else None,
@@ -162,11 +163,11 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     try:
         from ..ros.sim_node import RosSession
     except ImportError as error:
-        advice = "source a ROS 2, or let scripts/bootstrap.sh install it"
-        raise UsageError(f"ROS 2 cannot be imported ({error}): {advice}") from None
+        remedy = "source a ROS 2 installation, or install ROS 2 with scripts/bootstrap.sh"
+        raise UsageError(f"ROS 2 cannot be imported ({error}): {remedy}") from None
     if options.strict:
-        _prepared(options)[0].close()
-    parameters: dict[str, Any] = {
+        _prepare(options)[0].close()
+    parameters: dict[str, OptionValue] = {
         "world": options.world,
         "engine": options.engine,
         "describe": True,
@@ -185,12 +186,12 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         if options.listen:
             listener = Listener(lambda: {k: count for k, (_, count) in session.published().items()})
             stack.callback(listener.close)
-            listener.wait_until_hearing()
+            listener.wait_for_discovery()
 
-        def lines(_: RunRecorder) -> list[Line]:
-            heard: Callable[[str], float | None] = listener.share if listener else lambda _: None
-            totals, wanted = sorted(session.published().items()), session.wanted()
-            return [Line(k, what, n, heard(k), k in wanted) for k, (what, n) in totals]
+        def rows(_: RunRecorder) -> list[Row]:
+            share: Callable[[str], float | None] = listener.share if listener else lambda _: None
+            totals, subscribed = sorted(session.published().items()), session.subscribed()
+            return [Row(k, kind, n, share(k), k in subscribed) for k, (kind, n) in totals]
 
         def missed() -> list[str]:
             if listener is None:
@@ -198,15 +199,24 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
             listener.settle()
             return listener.missed()
 
-        ran = (session.simulation, session.publish, lines, signals, session.node.after_failure)
-        return _step(options, *ran, default_factor=1.0, missed=missed, session=session)
+        return _step(
+            options,
+            session.simulation,
+            session.publish,
+            rows,
+            signals,
+            session.node.failure_hint,
+            default_factor=1.0,
+            missed=missed,
+            session=session,
+        )
 
 
 def _step(
     options: argparse.Namespace,
     simulation: Simulation,
     on_step: OnStep,
-    lines: Callable[[RunRecorder], list[Line]],
+    rows: Callable[[RunRecorder], list[Row]],
     signals: StopSignals,
     hint: str,
     *,
@@ -214,10 +224,10 @@ def _step(
     missed: Callable[[], list[str]] = list,
     session: RosSession | None = None,
 ) -> int:
-    """Run to the end, show the table meanwhile, and sum up.
+    """Run to the end with a live table, and print the result; return the exit status.
 
-    ``missed`` tells what else went wrong; a run that was stopped before its end is not judged.
-    ``hint`` says what to look for if the physics fails, which ends a run.
+    ``missed`` returns further problems, not called for a run stopped before its end. ``hint`` is
+    printed if the physics fails, which ends the run.
     """
     step = simulation.engine.settings.time_step
     if options.duration is not None and options.duration < step:
@@ -225,9 +235,9 @@ def _step(
     factor = default_factor if options.rtf is None else options.rtf
     console = output_console()
     is_live = console.is_terminal and not options.json
-    known = quantities(simulation) if options.expect else {}
-    expectations = [Expectation.parse(text, known) for text in options.expect]
-    _check_outputs(options)  # once more, for now it is known what was read
+    measurable = quantities(simulation) if options.expect else {}
+    expectations = [Expectation.parse(text, measurable) for text in options.expect]
+    _check_outputs(options)  # again, since now all input files are known
     if options.restore:
         _restore(simulation, options.restore)
     with ExitStack() as stack:
@@ -241,15 +251,15 @@ def _step(
         if session is not None:
             session.serve(runner)
         signals.stop(runner.stop)
-        board = Board(options.world, runner, lambda: lines(watch), listening=options.listen)
-        live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
+        table = LiveTable(options.world, runner, lambda: rows(watch), listening=options.listen)
+        live = Live(table, console=console, refresh_per_second=REFRESH_HZ, transient=True)
         if is_live and options.duration is None:
             print_message("Ctrl-C ends the run", "dim")
         start = time.monotonic()
         with live if is_live else nullcontext():
             runner.run()
         elapsed = time.monotonic() - start
-    watch.follow(runner.simulation)  # by a service another world may have been loaded
+    watch.follow(runner.simulation)  # a service may have loaded another world
     if options.save:
         with writing():
             runner.simulation.save().to_file(options.save)
@@ -261,7 +271,7 @@ def _step(
     if options.json:
         print_data(f"{json.dumps(result_object(result, outcomes), indent=1, allow_nan=False)}\n")
     else:
-        console.print(board)
+        console.print(table)
         for line in (*result_lines(result), *speed_lines(result)):
             console.print(line, soft_wrap=True)
     report_written(path for path in (options.save, options.trace) if path is not None)
@@ -283,7 +293,7 @@ def _also_watch(
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse now what would lose the results at the end of a long run.
+    """Check that all outputs can be written, before a long run.
 
     Raises:
         UsageError: An output must not or cannot be written.
@@ -296,7 +306,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
 
 
 def _restore(simulation: Simulation, path: Path) -> None:
-    """Go back to a saved state; what does not fit is said with the name of the file."""
+    """Restore a saved state; errors name the file."""
     with without_recording():  # --save may replace it
         snapshot = Snapshot.from_file(path)
     try:

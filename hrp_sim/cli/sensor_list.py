@@ -1,4 +1,4 @@
-"""What ``hrp-sim sensors`` shows: sensors and lights of a world, and what can be set of them."""
+"""Tables of ``hrp-sim sensors``: sensors and lights of a world, and their options."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ..world.sensor_options import OPTIONS
 
 
 def device_table(config: WorldConfig, simulation: Simulation, preset: str = STANDARD) -> Table:
-    """Return all sensors and lights: their names, kinds, rates, topics, and options of their own.
+    """Return a table of all sensors and lights: names, kinds, rates, topics and own options.
 
     Args:
         config: The world.
-        simulation: Made of it.
-        preset: Whose names the topics have, of ``hrp_msgs.names.NAMINGS``.
+        simulation: A simulation of this world.
+        preset: Topic naming, a key of ``hrp_msgs.names.NAMINGS``.
 
     Raises:
         NameCollisionError: Two of them would have the same topic.
     """
     bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-    wishes = {name: simulation.namespace(name) for name in bodies}
-    naming = name_bodies(bodies, namespaces=wishes, preset=preset)
+    namespaces = {name: simulation.namespace(name) for name in bodies}
+    naming = name_bodies(bodies, namespaces=namespaces, preset=preset)
     own = {entry.placement.name: entry.sensors for entry in config.bodies}
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in (
@@ -40,32 +40,32 @@ def device_table(config: WorldConfig, simulation: Simulation, preset: str = STAN
         "kind",
         "rate",
         "topics",
-        "options of its own" if any(own.values()) else "",
+        "own options" if any(own.values()) else "",
     ):
         table.add_column(column, overflow="fold")
     for body, model in bodies.items():
-        known = instruments(model)
+        devices = instruments(model)
         for key, topics in device_topics(simulation, body, naming[body]).items():
             sensor = simulation.sensors.get(key)
             device = simulation.lights[key] if sensor is None else sensor
             options = own[body].get(device.name, {})
             table.add_row(
                 printable(key if simulation.is_enabled(key) else f"{key} (off)"),
-                known[device.name].kind,
+                devices[device.name].kind,
                 "" if sensor is None else f"{sensor.rate_hz:g} Hz",
                 "\n".join(topics.data or (topics.switch,)),
-                "\n".join(f"{name}={_word(value)}" for name, value in options.items()),
+                "\n".join(f"{name}={_text(value)}" for name, value in options.items()),
             )
     return table
 
 
 def option_text(config: WorldConfig, kinds: Collection[str]) -> str:
-    """Return the options of some kinds of sensors, what they are for all, and what they mean."""
+    """Return the options of some kinds of sensors with their common values and meanings."""
     lines = []
     for name, option in OPTIONS.items():
         rules = option.metadata
-        if for_these := [kind for kind in kinds if applies_to(option, kind)]:
-            lines.append(f"{name}={_word(getattr(config.sensors, name))}  ({', '.join(for_these)})")
+        if concerned := [kind for kind in kinds if applies_to(option, kind)]:
+            lines.append(f"{name}={_text(getattr(config.sensors, name))}  ({', '.join(concerned)})")
             choices = f" One of {', '.join(rules['choices'])}." if "choices" in rules else ""
             lines += textwrap.wrap(
                 rules["doc"] + choices, 90, initial_indent=" " * 4, subsequent_indent=" " * 4
@@ -73,8 +73,8 @@ def option_text(config: WorldConfig, kinds: Collection[str]) -> str:
     return "\n".join(lines)
 
 
-def _word(value: OptionValue) -> str:
-    """Return a value as it is written."""
+def _text(value: OptionValue) -> str:
+    """Return a value as users write it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Commands and options of other simulators, with those of ``hrp-sim`` that are meant."""
+"""Suggestions for commands and options of other simulators."""
 
 from __future__ import annotations
 

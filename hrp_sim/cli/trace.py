@@ -1,4 +1,4 @@
-"""The motion of a world as text: one JSON object per line, exact to the last digit."""
+"""Write the motion of a world as JSON lines with full precision."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class TraceWriter:
     """Writes the initial state, then the state at every period.
 
     Args:
-        path: File to write; an existing one is replaced, a device or pipe written to as it is.
+        path: File to write; an existing file is replaced, a device or pipe written to.
         period: A line is written at the first step at or after each multiple of this
-            simulated time, in [s]; None writes every step.
+            simulation time, in [s]; None writes every step.
 
     Raises:
         OSError: The file cannot be written.
@@ -35,9 +35,9 @@ class TraceWriter:
         """Write a line if one is due.
 
         Raises:
-            OSError: It cannot be written; it names the file.
+            OSError: The file cannot be written; the message names it.
         """
-        if state.time_ns < self._last_ns:  # time began anew
+        if state.time_ns < self._last_ns:  # after a reset
             self._next_ns = 0
         self._last_ns = state.time_ns
         if state.time_ns < self._next_ns:

@@ -1,10 +1,9 @@
-"""What ROS 2 sees of one body: what its sensors read, its switches, its commands, its model."""
+"""ROS interface of one body: sensors, switches, commands and description."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -17,6 +16,7 @@ from hrp_model.ros.model_node import ModelNode
 from hrp_msgs import names
 from hrp_msgs.convert.converter import Frames, Reading, make_converter
 from hrp_msgs.node import qos
+from hrp_msgs.node.parameters import Settings
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.robot import FramePose
 from hrp_msgs.topics.sensors import Output, TopicOutput
@@ -38,14 +38,14 @@ _ROOT_TRANSFORM = "hrp_msgs.convert.tf:RootTransformConverter"
 
 @dataclass(frozen=True)
 class SensorOutputs:
-    """Everything that takes the readings of one sensor.
+    """Outputs of one sensor.
 
     Attributes:
         sensor: The sensor.
-        is_always_read: Whether it is read without listeners, too: one that filters, so that
-            listeners do not change its readings.
+        is_always_read: Whether it is read without subscribers, too, as sensors with filters, whose
+            readings must not depend on subscribers.
         topics: Its own topics, by their rows in the registry.
-        outputs: All that takes its readings: its topics, and what publishes TF.
+        outputs: All outputs of its readings: its topics, and publishers of TF.
     """
 
     sensor: Sensor
@@ -54,15 +54,15 @@ class SensorOutputs:
     outputs: list[Output] = field(default_factory=list)
 
     def open(self, node: Node, topics: Mapping[AnyTopic, str], frames: Frames) -> None:
-        """Make the topics of the sensor.
+        """Create the topics of the sensor.
 
         Args:
-            node: Publishes.
-            topics: Their names, by their rows in the registry.
-            frames: That the messages refer to.
+            node: The publishing node.
+            topics: Names of the topics, by their rows in the registry.
+            frames: Frames of the messages.
 
         Raises:
-            WrongUseError: ROS takes no topic of such a name or quality of service.
+            WrongUseError: A topic name or quality of service is invalid.
         """
         for spec, name in topics.items():
             converter = make_converter(spec.converter, frames)
@@ -77,23 +77,23 @@ class SensorOutputs:
         if self.is_always_read:
             return True
         for output in self.outputs:  # noqa: SIM110 - any() takes twice as long
-            if output.has_listener():
+            if output.has_subscribers():
                 return True
         return False
 
     def wanted_parts(self) -> Parts:
-        """Return which parts of a picture somebody listens to."""
-        wanted = [spec.parts for spec, output in self.topics.items() if output.has_listener()]
+        """Return the parts of an image that have subscribers."""
+        wanted = [spec.parts for spec, output in self.topics.items() if output.has_subscribers()]
         return Parts(any(x.color for x in wanted), any(x.depth for x in wanted))
 
 
 class _LinkFrames:
-    """Publishes the frames of links, which follow the joints.
+    """Publishes the frames of links from joint readings.
 
     Args:
-        model: Publishes them.
-        simulation: The world.
-        above: Returns the frames that go with them, such as the root's.
+        model: The publishing node.
+        simulation: The simulation.
+        above: Returns frames to publish in the same message, such as the root's.
     """
 
     def __init__(
@@ -106,42 +106,41 @@ class _LinkFrames:
         self._simulation = simulation
         self._above = above
 
-    def has_listener(self) -> bool:
-        """Return whether frames of now would be published."""
+    def has_subscribers(self) -> bool:
+        """Return whether frames of the present time would be published."""
         return self._model.is_due(self._simulation.state.time_ns)
 
     def publish(self, reading: Reading) -> None:
-        """Publish where joints have moved the links, if that is due."""
+        """Publish the frames of the links, if they are due."""
         assert isinstance(reading, JointReading)
         if self._model.is_due(reading.time_ns):
             positions = reading.position.tolist()
             self._model.move(reading.time_ns, reading.names, positions, self._above())
 
 
-class BodyFace:
-    """The topics and services of one body, from when it appears to when it goes.
+class BodyInterface:
+    """Topics and services of one body.
 
     Args:
-        node: Whose topics and services they are.
-        simulation: The world that the body is in.
-        name: Of the body.
-        naming: Where its topics and frames live.
-        tf: Where the transform of its root is published.
+        node: The node that offers them.
+        simulation: The simulation with the body.
+        name: Name of the body.
+        naming: Naming of its topics and frames.
+        tf: Topic for the transform of its root.
         settings: Values of the node's parameters ``base`` and ``world_frame``.
         command_interfaces: Opens the topics by which it is commanded.
 
     Attributes:
         simulated: The body.
         naming: As given.
-        outputs: Of each sensor, by its name in the simulation.
-        model: Publishes the description and the links' frames, once ``describe`` was called.
+        outputs: Outputs of each sensor, by its name in the simulation.
+        model: Node that publishes description and link frames, after ``describe``.
 
     Raises:
-        KeyError: It has gone out of the world meanwhile.
-        NameCollisionError: Two of its sensors would have one topic.
+        KeyError: The body was deleted meanwhile.
+        NameCollisionError: Two of its sensors would have the same topic.
         OSError: The meshes of its description cannot be written.
-        WrongUseError: A parameter of one of its joints makes no sense, or ROS takes no topic of
-            such a name or quality of service.
+        WrongUseError: A joint parameter, topic name or quality of service is invalid.
     """
 
     def __init__(
@@ -151,7 +150,7 @@ class BodyFace:
         name: str,
         naming: BodyNaming,
         tf: Topic,
-        settings: Mapping[str, Any],
+        settings: Settings,
         command_interfaces: CommandInterfaces,
     ) -> None:
         self.simulated = simulation.bodies[name]
@@ -168,24 +167,26 @@ class BodyFace:
         self._tf = tf
         body = self.simulated.body
         frames = self._frames(Base.NONE)
-        # By its name: no transform leads from it to itself, and so none from anything above it.
-        self._is_world = self._framed(frames.root) == self._world
+        # A root with the name of the world frame has no transform to it.
+        self._is_world = self._frame_name(frames.root) == self._world
         if not self._is_world:
             frames = self._frames(Base(settings["base"]))
         self._base = frames.base
-        self._root = self._framed(frames.root)
+        self._root = self._frame_name(frames.root)
         self._is_fixed = simulation.is_fixed(name)
         self._has_moving_root = not (self._is_fixed or self._is_world)
         if self._is_world:
-            self._tell_world()
+            self._report_world_root()
         sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
         self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
-        data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
-        links = {self._framed(f): k for k, f in frames.links.items()} | {self._root: body.root.name}
+        data_frames = {d.name: frame for d, frame in framed}  # the first of equal names
+        links = {self._frame_name(f): k for k, f in frames.links.items()} | {
+            self._root: body.root.name
+        }
         try:
             for key, sensor in sensors.items():
-                self._add(key, sensor, self._framed(data_frames.get(sensor.name, "")))
+                self._add_sensor(key, sensor, self._frame_name(data_frames.get(sensor.name, "")))
             if not body.is_static:
                 self._commands = command_interfaces.open(simulation, name, naming, links)
         except (KeyError, WrongUseError):
@@ -194,7 +195,7 @@ class BodyFace:
 
     @property
     def topics(self) -> list[Topic]:
-        """Everything that is published of it."""
+        """All published topics."""
         of_model = [] if self.model is None else self.model.topics
         own = (x.topic for found in self.outputs.values() for x in found.topics.values())
         return [*own, *of_model]
@@ -203,20 +204,20 @@ class BodyFace:
         quiet = Diagnostics(listener=lambda _: None)
         return body_frames(self.simulated.body, quiet, FrameOptions(base=base))
 
-    def _framed(self, name: str) -> str:
+    def _frame_name(self, name: str) -> str:
         return names.frame(name, self.naming.frame_prefix)
 
-    def fixed_frames(self) -> list[FramePose]:
-        """Return the frames that never move, but for those that a description has."""
+    def static_frames(self) -> list[FramePose]:
+        """Return the static frames, except those of the description."""
         found = []
         if self._is_fixed and not self._is_world:
             found.append(self._root_pose())
         if self.model is None:
             found += [
                 (
-                    self._framed(x.parent),
-                    self._framed(x.name),
-                    x.pose.p.tolist(),  # compared with those before
+                    self._frame_name(x.parent),
+                    self._frame_name(x.name),
+                    x.pose.p.tolist(),  # a list, to be compared with ==
                     matrix_quaternion(x.pose.R),
                 )
                 for x in self._base
@@ -224,29 +225,29 @@ class BodyFace:
         return found
 
     def _root_pose(self) -> FramePose:
-        """Return where the topmost frame is; a base is where the root is."""
+        """Return the pose of the topmost frame; a base link coincides with the root."""
         motion = self.simulated.motion
         return self._world, self._root, motion.p[0].tolist(), matrix_quaternion(motion.R[0])
 
     def _moving_root(self) -> Sequence[FramePose]:
-        """Return where the topmost frame is, if it moves."""
+        """Return the pose of the topmost frame, if it moves."""
         return [self._root_pose()] if self._has_moving_root else []
 
-    def _root_has_listener(self) -> bool:
-        """Return whether anybody listens to the root's transform, unless it goes with the links."""
+    def _root_has_subscribers(self) -> bool:
+        """Return whether to publish the root's transform, unless it is published with the links."""
         is_with_links = (
             self.model is not None
             and self.model.moves
             and self._joints != ""
             and self._simulation.is_enabled(self._joints)
         )
-        return not is_with_links and self._tf.has_listener()
+        return not is_with_links and self._tf.has_subscribers()
 
     def describe(self, arguments: Sequence[str]) -> ModelNode:
-        """Publish the description of the body and, from now on, the frames of its links.
+        """Publish the description of the body, and the frames of its links after each step.
 
         Args:
-            arguments: Of the command line that its node shares; see ``shared_arguments``.
+            arguments: ROS arguments for its node; see ``shared_ros_arguments``.
         """
         overrides = [
             Parameter("frame_prefix", value=self.naming.frame_prefix),
@@ -257,7 +258,7 @@ class BodyFace:
             # The description tells whose topics these are.
             overrides.append(Parameter("ros2_control", value="topic"))
         self.model = SimulatedModelNode(
-            namespace=self.naming.below(self._node.get_namespace()),
+            namespace=self.naming.absolute_namespace(self._node.get_namespace()),
             parameter_overrides=overrides,
             context=self._node.context,
             cli_args=list(arguments),
@@ -270,13 +271,13 @@ class BodyFace:
         return self.model
 
     def serve(self, runner: Runner) -> None:
-        """Let others switch what the body has."""
+        """Offer the services and commands of the body for a run."""
         if switches := {key: x.switch for key, x in self._devices.items() if x.switch}:
-            topic = self.naming.place(names.DEVICES)
+            topic = self.naming.qualified(names.DEVICES)
             self._switches = SwitchServices(
                 self._node, runner, self._simulation, self.simulated.name, topic, switches
             )
-            self._switches.show()
+            self._switches.publish()
         if self._commands is not None:
             self._commands.serve(runner)
 
@@ -286,48 +287,50 @@ class BodyFace:
             self._commands.update_joint_params()
 
     def poll(self) -> None:
-        """Tell how far what others asked for has come; called by the thread that steps."""
+        """Publish the progress of actions; called in the stepping thread."""
         if self._commands is not None:
             self._commands.poll()
 
-    def show_switches(self) -> None:
-        """Publish which of its sensors and lights are on, for one of them was switched."""
+    def publish_switches(self) -> None:
+        """Publish which sensors and lights are on."""
         if self._switches is not None:
-            self._switches.show()
+            self._switches.publish()
 
     @property
     def devices(self) -> Collection[str]:
-        """Names of its sensors and lights in the simulation."""
+        """Names of the sensors and lights in the simulation."""
         return self._devices.keys()
 
     def close(self) -> None:
-        """End all of it."""
+        """Close all topics and services."""
         if self._switches is not None:
             self._switches.close()
         if self._commands is not None:
             self._commands.close()
         for topic in self.topics:
-            topic.close()  # those of the model too: the thread that steps may still publish there
+            topic.close()  # including those of the model, where the stepping thread may publish
         if self.model is not None:
             if self.model.executor is not None:
                 self.model.executor.remove_node(self.model)
             self.model.destroy_node()
 
-    def _tell_world(self) -> None:
-        """Say once that no transform tells where the root is, and whether that is wrong."""
+    def _report_world_root(self) -> None:
+        """Log that a root with the name of the world frame has no transform to it."""
         motion, logger = self.simulated.motion, self._node.get_logger()
-        what = f"the root of body '{self.simulated.name}' is the frame '{self._world}' by its name"
-        stands_there = np.array_equal(motion.R[0], np.eye(3)) and not motion.p[0].any()
-        if self._is_fixed and stands_there:
-            logger.info(f"{what}, and stands there: it has no transform of its own")
+        cause = (
+            f"the root of body '{self.simulated.name}' has the name of the frame '{self._world}'"
+        )
+        is_at_origin = np.array_equal(motion.R[0], np.eye(3)) and not motion.p[0].any()
+        if self._is_fixed and is_at_origin:
+            logger.info(f"{cause} and coincides with it: its transform is not published")
             return
         logger.warning(
-            f"{what}: no transform tells where it is; set world_frame or frame_prefix, so that "
-            "their names differ"
+            f"{cause}: its transform cannot be published; set world_frame or frame_prefix, so that "
+            "the names differ"
         )
 
-    def _add(self, key: str, sensor: Sensor, frame: str) -> None:
-        """Publish the readings of a sensor, which are expressed in a frame."""
+    def _add_sensor(self, key: str, sensor: Sensor, frame: str) -> None:
+        """Create the outputs of a sensor with this data frame."""
         kind, frames = kind_of(sensor), Frames(frame, self._world, self._root)
         filters = isinstance(sensor, StatefulSensor) and bool(sensor.memory)
         found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
@@ -340,4 +343,4 @@ class BodyFace:
         found.open(self._node, topics, frames)
         if isinstance(sensor, OdometrySensor) and self._has_moving_root:
             transforms = make_converter(_ROOT_TRANSFORM, frames)
-            found.outputs.append(TopicOutput(self._tf, transforms, self._root_has_listener))
+            found.outputs.append(TopicOutput(self._tf, transforms, self._root_has_subscribers))

@@ -214,9 +214,9 @@ class BodyCommandInterface:
                 action()
                 self.poll()
 
-            runner.soon(act)
+            runner.call_soon(act)
 
-        self.commands.deliver = runner.take
+        self.commands.deliver = runner.submit
         self.commands.run_soon = run_soon
 
     def update_joint_params(self) -> None:

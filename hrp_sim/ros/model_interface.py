@@ -1,52 +1,60 @@
-"""The node that describes one body of a simulation: it lives in the process of the simulator."""
+"""Node that publishes description and frames of one simulated body."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
 
 from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.convert.basic import NS_PER_S
 from hrp_msgs.convert.clock import clock
+from hrp_msgs.convert.converter import Message
 from hrp_msgs.topics.robot import FramePose
 
 
 class SimulatedModelNode(ModelNode):
-    """Describes a body of a simulation in the same process, which sets its clock.
+    """A ``ModelNode`` in the process of the simulator, which sets its clock.
 
-    It has no subscription to ``/clock``: to take each of its messages costs an executor more
-    time than a step of the physics.
+    It does not subscribe to ``/clock``, because receiving a message takes longer than a step of the
+    physics.
     """
 
     _take_clock: Callable[[Clock], None] | None = None
     _moved_ns = -1
 
-    def create_subscription(self, msg_type: Any, *arguments: Any, **options: Any) -> Any:
-        """Subscribe as any node does, but leave the clock to ``show_time``."""
+    def create_subscription(
+        self,
+        msg_type: type[Message],
+        topic: str,
+        callback: Callable[[Message], None],
+        *arguments: object,
+        **options: object,
+    ) -> Subscription | None:
+        """Create a subscription, except to the clock, whose callback ``set_time`` calls."""
         if msg_type is not Clock:
-            return super().create_subscription(msg_type, *arguments, **options)
-        _, self._take_clock, *_ = arguments
+            return super().create_subscription(msg_type, topic, callback, *arguments, **options)
+        self._take_clock = callback
         return None
 
-    def show_time(self, time_ns: int) -> None:
+    def set_time(self, time_ns: int) -> None:
         """Set the clock to a simulation time in [ns]."""
         if self._take_clock is not None:
             self._take_clock(clock(time_ns))
 
     @property
     def moves(self) -> bool:
-        """Whether joint positions move frames that are published here."""
+        """Whether joint positions determine published frames."""
         return bool(self.settings["publish_tf"] and self._follower.joints)
 
     def is_due(self, time_ns: int) -> bool:
         """Return whether ``move`` at this time in [ns] would publish something.
 
-        While nobody listens that is once a second, for the health of the joints.
+        Without subscribers that is once a second, for the health of the joints.
         """
         is_second = not 0 <= self._moved_ns // NS_PER_S == time_ns // NS_PER_S
-        return (is_second or self._robot.is_followed) and self._follower.is_due(time_ns)
+        return (is_second or self._robot.has_tf_subscribers) and self._follower.is_due(time_ns)
 
     def move(
         self,
@@ -55,6 +63,6 @@ class SimulatedModelNode(ModelNode):
         positions: Sequence[float],
         above: Sequence[FramePose] = (),
     ) -> None:
-        """Publish where joints have moved their links; see ``ModelNode.move``."""
+        """Publish the frames of links; see ``ModelNode.move``."""
         self._moved_ns = time_ns
         super().move(time_ns, joints, positions, above)

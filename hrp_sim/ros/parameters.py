@@ -11,78 +11,78 @@ SIM_NODE = (
     Param(
         "world",
         "",
-        "World file or model, as a path, file:// or package:// URI, or the name of a world of this "
-        "package.",
+        "World file or model: a path, file:// or package:// URI, or the name of a bundled world.",
     ),
     Param(
         "engine",
         "ode",
-        "Physics engine; 'pyode' needs PyODE, does primitives and common joints, is slower, and "
-        "refuses the rest.",
+        "Physics engine; 'pyode' needs PyODE, supports primitives and common joints only, and is "
+        "slower.",
         choices=("ode", "pyode"),
     ),
     Param(
         "solver",
         "",
-        "How the constraints of a step are solved; empty means as the world file says.",
+        "Constraint solver; empty = as in the world file.",
         choices=("", "world", "quick"),
     ),
-    Param("time_step", 0.0, "Of the physics [s]; 0 = what the world file says.", 0.0, 0.1),
-    Param("iterations", 0, "Of the solver 'quick'; 0 = what the world file says.", 0, 10_000),
-    Param("joint_limits", True, "false leaves out the position limits of all joints."),
-    Param("seed", -1, "Of the random order; -1 = what the world file says.", -1, 2**32 - 1),
+    Param("time_step", 0.0, "Physics time step [s]; 0 = as in the world file.", 0.0, 0.1),
+    Param(
+        "iterations", 0, "Iterations of the solver 'quick'; 0 = as in the world file.", 0, 10_000
+    ),
+    Param("joint_limits", True, "false ignores the position limits of all joints."),
+    Param("seed", -1, "Seed of random numbers; -1 = as in the world file.", -1, 2**32 - 1),
     Param(
         "real_time_factor",
         1.0,
-        "Simulated per real second; 0 = fast as possible.",
+        "Simulation time per real time; 0 = as fast as possible.",
         0.0,
         1e3,
         read_only=False,
     ),
-    Param("start_paused", False, "Whether the world stands at its start until it is told to play."),
+    Param("start_paused", False, "Start paused."),
     Param(
         "lock_step",
         "",
-        "Command topics, with blanks between them, that the run waits for in each control period; "
-        "empty = waits for none.",
+        "Command topics, separated by blanks, to wait for in each control period; empty = none.",
     ),
     Param("lock_step_rate", 500.0, "Control periods per simulated second [Hz].", 0.1, 10000.0),
     Param(
         "lock_step_timeout",
         10.0,
-        "Wall time after which a run in lock-step goes on without a command [s]; 0 = never.",
+        "Wall time after which a run in lock-step continues without a command [s]; 0 = never.",
         0.0,
         3600.0,
     ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
-    Param("frame_prefix", "", "Put before every TF frame name."),
+    Param("frame_prefix", "", "Prefix of all TF frame names."),
     Param(
         "base",
         "auto",
-        "Massless link above the root of each body, which the world is the parent of: base_link; "
-        "'auto' is base_link where the root has a mass, which KDL does not take.",
+        "Massless link above the root of each body: base_link; 'auto' is base_link if the root has "
+        "a mass, which KDL does not support.",
         choices=("auto", "none", "base_link"),
     ),
     Param(
         "naming",
         STANDARD,
-        "Whose names topics of devices and commands have: those of this package, of Choreonoid's "
+        "Naming of the topics of devices and commands: that of this package, of Choreonoid's "
         "ROS 2 plugin, or of hrpsys_ros_bridge.",
         choices=tuple(NAMINGS),
     ),
-    Param("world_frame", "world", "Name of the frame that nothing moves."),
-    Param("clock_rate", 250.0, "Most /clock messages per simulated second [Hz].", 1.0, 10000.0),
+    Param("world_frame", "world", "Name of the world frame."),
+    Param("clock_rate", 250.0, "Maximum rate of /clock in simulation time [Hz].", 1.0, 10000.0),
     Param(
         "contact_rate",
         0.0,
-        "Most contacts/markers messages per simulated second [Hz]; 0 = there are none.",
+        "Maximum rate of contacts/markers in simulation time [Hz]; 0 = not published.",
         0.0,
         10000.0,
     ),
     Param(
         "contact_scale",
         0.001,
-        "Length of the arrow of one newton in contacts/markers [m/N].",
+        "Arrow length per force in contacts/markers [m/N].",
         1e-9,
         1e6,
         read_only=False,

@@ -1,4 +1,4 @@
-"""The services by which others pause, reset and switch a run, and how it goes in /diagnostics."""
+"""Services to pause and reset a run and to switch devices, lock-step, and /diagnostics."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.service import Service
 from std_srvs.srv import SetBool, Trigger
 
 from hrp_msgs import names
 from hrp_msgs.convert.diagnostics import PERIOD, diagnostic_array, diagnostic_status
 from hrp_msgs.node import qos
+from hrp_msgs.node.parameters import Settings
 from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.topic import Topic
 
@@ -27,28 +28,28 @@ from ..running.runner import NotRunningError, Runner
 from ..sensors import Sensor
 from ..sensors.sensor_schedule import Light
 from ..simulation import Simulation
-from ..simulator.results import RefusedError
+from ..simulator.errors import RequestError
 from ..simulator.simulator import Simulator
 
-# Between two warnings of the same kind, in [s].
+# Period of repeated warnings, in [s].
 LONG_PERIOD = 5.0
 _SLOW_MANAGER = " (lock_step_rate must not exceed the update_rate of its controller manager)"
 
 
 class RunServices:
-    """Lets others pause and reset a run.
+    """Services to pause and reset a run, and its diagnostics.
 
-    Services: ~/reset (std_srvs/Trigger), ~/pause (std_srvs/SetBool; false goes on).
-    Publishes: /diagnostics, once a second of wall time.
+    Services: ~/reset (std_srvs/Trigger), ~/pause (std_srvs/SetBool; false resumes).
+    Publishes: /diagnostics, once per second of wall time.
 
     Args:
-        node: Whose services they are.
-        runner: The run. Calls are answered while it stands still, too.
-        simulator: What pauses and resets it.
-        hint: Tells what to look for if the physics of the present world fails.
+        node: The node that offers the services.
+        runner: The run, which responds while halted, too.
+        simulator: Pauses and resets the run.
+        hint: Returns a hint for users if the physics of the present world fails.
 
     Attributes:
-        topic: Of the diagnostics.
+        topic: Topic of the diagnostics.
     """
 
     def __init__(
@@ -64,29 +65,28 @@ class RunServices:
         self.topic = Topic(node, DiagnosticArray, names.DIAGNOSTICS, qos.DIAGNOSTICS)
         node.create_timer(PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def tell_failure(self, error: PhysicsError) -> None:
-        """Say in one line what happened and what to do; called in the thread that steps."""
+    def report_failure(self, error: PhysicsError) -> None:
+        """Log a failure of the physics and its remedy; called in the stepping thread."""
         self._node.get_logger().error(self._failure(error))
 
     def _failure(self, error: PhysicsError) -> str:
         service = self._node.resolve_service_name(names.RESET)
-        start = "" if self._simulator.keeps_time else " from time zero"
+        start = "" if self._simulator.keeps_time else " to time zero"
         return (
-            f"the simulation stands still: {error}; {self._hint()}; "
-            f"then start again{start} with: "
-            f"ros2 service call {service} std_srvs/srv/Trigger"
+            f"the physics has failed and the simulation is halted: {error}; {self._hint()}; "
+            f"reset{start} with: ros2 service call {service} std_srvs/srv/Trigger"
         )
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        done = "the world is back at its start, at time zero"
+        done = "the world was reset to time zero"
         if self._simulator.keeps_time:
             done = (
-                "the world is back at its start, and time goes on, since controllers of "
-                "ros2_control would stand still if it went back (reset_simulation with scope 3 "
-                "puts it back all the same)"
+                "the world was reset without its time, because ros2_control controllers would "
+                "wait until the clock reaches its previous time (reset_simulation with scope 3 "
+                "resets the time, too)"
             )
         if self._runner.paused:
-            done += ", and still paused"
+            done += "; it is still paused"
         response.success, response.message = _outcome(self._simulator.restart, done)
         return response
 
@@ -114,98 +114,98 @@ class RunServices:
 
 
 def start_lock_step(
-    node: Node, settings: Mapping[str, Any], runner: Runner, tell_again: Callable[[], None]
+    node: Node, settings: Settings, runner: Runner, republish: Callable[[], None]
 ) -> list[str]:
-    """Let a run wait for the commands that parameters of the node name; return their topics.
+    """Set up the lock-step of the parameters; return the topics that the run waits for.
 
     Args:
-        node: Whose log tells whom the run waits for.
-        settings: Values of the parameters ``lock_step``, ``_rate`` and ``_timeout``,
-            ``hardware_topics`` and ``naming``.
+        node: Logs the topics that the run waits for.
+        settings: Values of the parameters ``lock_step``, ``lock_step_rate``,
+            ``lock_step_timeout``, ``hardware_topics`` and ``naming``.
         runner: The run, before it begins.
-        tell_again: Publishes the last readings once more.
+        republish: Publishes the last readings again.
 
     Raises:
-        WrongUseError: ROS takes no topic of such a name, or it is an action's.
+        WrongUseError: A topic name is invalid, or belongs to an action.
     """
     with creating("lock_step"):
         topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
-    action = names.renamed(names.FOLLOW_JOINT_TRAJECTORY, settings["naming"])
+    action = names.topic_name(names.FOLLOW_JOINT_TRAJECTORY, settings["naming"])
     for topic in topics:
         if topic.endswith(f"/{action}"):
             raise WrongUseError(
-                f"lock_step: '{topic}' is an action, of which no goal comes in each period; name "
-                "topics of commands"
+                f"lock_step: '{topic}' is an action, which has no command in each control period; "
+                "give command topics"
             )
     if not topics:
         return []
-    hardware = names.renamed(names.HARDWARE_COMMANDS, settings["naming"])
+    hardware = names.topic_name(names.HARDWARE_COMMANDS, settings["naming"])
     is_hardware = settings["hardware_topics"]
     by_arrival = [t for t in topics if is_hardware and t.endswith(f"/{hardware}")]
     logger = node.get_logger()
 
-    def named(missing: list[str]) -> str:
-        strays = lock_step.strays
-        doubts = {topic: _doubt(node, topic, strays.get(topic)) for topic in missing}
+    def listed(missing: list[str]) -> str:
+        misstamped = lock_step.misstamped
+        causes = {topic: _cause(node, topic, misstamped.get(topic)) for topic in missing}
         return ", ".join(
-            topic + (doubt or (_SLOW_MANAGER if topic in by_arrival else ""))
-            for topic, doubt in doubts.items()
+            topic + (cause or (_SLOW_MANAGER if topic in by_arrival else ""))
+            for topic, cause in causes.items()
         )
 
-    def go_on(missing: list[str], now_ns: int) -> None:
+    def warn_timeout(missing: list[str], now_ns: int) -> None:
         logger.warning(
-            f"at {now_ns / NS_PER_S:.9g} s the run goes on without a command on {named(missing)}; "
-            "it is no longer the same on every machine",
+            f"at {now_ns / NS_PER_S:.9g} s the run continues without a command on "
+            f"{listed(missing)}; it is no longer reproducible",
             throttle_duration_sec=LONG_PERIOD,
         )
 
-    def wait() -> None:
+    def warn_and_republish() -> None:
         logger.warning(
-            f"the run waits for a command on {named(lock_step.missing)}",
+            f"the run is waiting for a command on {listed(lock_step.missing)}",
             throttle_duration_sec=LONG_PERIOD,
         )
-        tell_again()
+        republish()
 
     lock_step = LockStep(
         topics,
         settings["lock_step_rate"],
         settings["lock_step_timeout"],
         by_arrival=by_arrival,
-        on_timeout=go_on,
-        tell_again=wait,
+        on_timeout=warn_timeout,
+        republish=warn_and_republish,
         wake=runner.wake,
     )
     runner.gate = lock_step
     return topics
 
 
-def _doubt(node: Node, topic: str, stray_ns: int | None) -> str:
-    """Return why no command comes by a topic, if that is known.
+def _cause(node: Node, topic: str, misstamp_ns: int | None) -> str:
+    """Return why no command arrives on a topic, if known, or "".
 
     Args:
-        node: Knows who publishes it.
-        topic: Its full name.
-        stray_ns: What the last one was stamped with that came for another time, in [ns].
+        node: Provides the numbers of publishers and subscribers.
+        topic: Full name of the topic.
+        misstamp_ns: Wrong stamp of the last command, in [ns], or None.
     """
-    if stray_ns is not None:
-        return f" (the last one was stamped {stray_ns / NS_PER_S:.9g} s)"
+    if misstamp_ns is not None:
+        return f" (the last one was stamped {misstamp_ns / NS_PER_S:.9g} s)"
     if not node.count_subscribers(topic):
-        return " (by which no body is commanded)"
-    return "" if node.count_publishers(topic) else " (which nobody publishes)"
+        return " (not a command topic of any body)"
+    return "" if node.count_publishers(topic) else " (without publishers)"
 
 
 class SwitchServices:
-    """Lets others switch the sensors and lights of a body, also while the run stands still.
+    """Services to switch the sensors and lights of a body, also while the run is halted.
 
     Services: one for each device (std_srvs/SetBool).
     Publishes: devices (diagnostic_msgs/DiagnosticStatus), latched: "on" or "off" for each device,
-    whenever one has changed.
+    after each change.
 
     Args:
-        node: Whose services they are.
+        node: The node that offers the services.
         runner: The run.
-        simulation: The world that the body is in.
-        body: Its name.
+        simulation: The simulation with the body.
+        body: Name of the body.
         topic: Name of the topic.
         switches: Names of the services, by the names of the devices in the simulation.
     """
@@ -227,18 +227,18 @@ class SwitchServices:
         self._names = {key: devices[key].name for key in switches}
         self._publishing = threading.Lock()
         self._topic = Topic(node, DiagnosticStatus, topic, qos.LATCHED)
-        self._services: list[Any] = []
+        self._services: list[Service] = []
         for key, name in switches.items():
             with creating(f"service '{name}'"):
                 service = node.create_service(SetBool, name, partial(self._answer, key))
             self._services.append(service)
 
-    def show(self) -> None:
-        """Publish which devices are on now. For any thread."""
+    def publish(self) -> None:
+        """Publish which devices are on; callable from any thread."""
         states: dict[str, str] = {}
         with self._publishing:  # so that the newest states are published last
             for key, name in self._names.items():
-                with suppress(KeyError):  # its body has just gone
+                with suppress(KeyError):  # its body was just deleted
                     states[name] = "on" if self._simulation.is_enabled(key) else "off"
             count = sum(1 for state in states.values() if state == "on")
             message = f"{count} of {len(states)} devices are on"
@@ -246,7 +246,7 @@ class SwitchServices:
             self._topic.publish(diagnostic_status("ok", name, message, states, self._body))
 
     def close(self) -> None:
-        """End the services and the topic."""
+        """Close the services and the topic."""
         for service in self._services:
             self._node.destroy_service(service)
         self._topic.close()
@@ -263,11 +263,11 @@ class SwitchServices:
 
 
 def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:
-    """Do something; return whether it could be done, and a sentence about it."""
+    """Execute a request; return success and a message."""
     try:
         act()
-    except (NotRunningError, PhysicsError, RefusedError) as error:
+    except (NotRunningError, PhysicsError, RequestError) as error:
         return False, str(error)
-    except KeyError as error:  # its body has just gone
+    except KeyError as error:  # its body was just deleted
         return False, str(error.args[0])
     return True, done

@@ -1,4 +1,4 @@
-"""An RViz configuration that shows a world, and what its sensors see."""
+"""RViz configuration for a world and the data of its sensors."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from ..world.load import load_world
 from ..world.naming import BodyNaming, name_bodies
 from .topics import device_topics
 
-_COMMENT = """The bodies of a world, and what their sensors see, as simulation.launch.py shows them.
+_COMMENT = """The bodies of a world and the data of their sensors, as in simulation.launch.py.
 Sensors publish reliably; a reliable subscriber loses no image. RViz itself has no display for IMUs:
 the package rviz_imu_plugin has one."""
-# Depths farther than this look alike where the camera has no limit of its own, in [m].
-_FARTHEST = 5.0
+# Upper end of the depth scale if the camera has no limit of its own, in [m].
+_MAX_DEPTH = 5.0
 _GRAVITY = 9.81
 
 
 @dataclass(frozen=True)
 class RvizOptions:
-    """Where the node that is looked at has its topics and frames.
+    """Settings of the simulation node that is displayed.
 
     Attributes:
-        namespace: Of the node.
+        namespace: Namespace of the node.
         frame_prefix, world_frame, naming: Its parameters.
-        contacts: Whether it publishes contacts, as with its parameter ``contact_rate``.
+        contacts: Whether it publishes contacts.
     """
 
     namespace: str = ""
@@ -51,12 +51,12 @@ def world_rviz(
     options: RvizOptions | None = None,
     diagnostics: Diagnostics | None = None,
 ) -> str:
-    """Return the text of a configuration for a world file, or for a model alone.
+    """Return the text of a configuration for a world file or a single model.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        ValueError: RViz has no such prefix of frames, or ROS no such namespace.
-        NameCollisionError: Two things would have the same topic.
+        ValueError: The frame prefix or the namespace is invalid.
+        NameCollisionError: Two bodies or devices would have the same topic.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     config = load_world(world, diagnostics)
@@ -65,18 +65,18 @@ def world_rviz(
 
 
 def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> str:
-    """Return the text of a configuration for a world at its start.
+    """Return the text of a configuration for a world in its initial state.
 
-    Only the first camera has its image and its points shown at once: each costs time to draw.
+    Image and points of the first camera only are enabled, because rendering takes time.
 
     Raises:
-        ValueError: RViz has no such prefix of frames, or ROS no such namespace.
-        NameCollisionError: Two things would have the same topic.
+        ValueError: The frame prefix or the namespace is invalid.
+        NameCollisionError: Two bodies or devices would have the same topic.
     """
     options = RvizOptions() if options is None else options
     bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-    wishes = {name: simulation.namespace(name) for name in bodies}
-    naming = name_bodies(bodies, options.frame_prefix, wishes, options.naming)
+    namespaces = {name: simulation.namespace(name) for name in bodies}
+    naming = name_bodies(bodies, options.frame_prefix, namespaces, options.naming)
     robots = [name for name, body in bodies.items() if not body.is_static]
     first = next((k for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)), None)
     boxes = {name: _box(simulation.bodies[name]) for name in robots or bodies}
@@ -113,15 +113,15 @@ def _box(simulated: SimulatedBody) -> BoundingBox:
 
 @dataclass(frozen=True)
 class _SensorView:
-    """Shows the sensors of one body.
+    """Displays of the sensors of one body.
 
     Attributes:
-        simulation: The world.
+        simulation: The simulation.
         body: Name of the body.
-        naming: Where it has its topics.
-        namespace: Above all topics.
-        size: Of the body, in [m].
-        first_camera: Name in the simulation of the camera that is shown at once.
+        naming: Naming of its topics.
+        namespace: Namespace of the node.
+        size: Size of the body, in [m].
+        first_camera: Name in the simulation of the camera whose displays are enabled.
     """
 
     simulation: Simulation
@@ -132,7 +132,7 @@ class _SensorView:
     first_camera: str | None
 
     def displays(self) -> list[rviz.Display]:
-        """Return what shows the sensors, in their order."""
+        """Return the displays in the order of the sensors."""
         sensors = self.simulation.sensors
         return [
             display
@@ -142,7 +142,7 @@ class _SensorView:
         ]
 
     def _of(self, key: str, sensor: Sensor, meaning: str, topic: str) -> Iterator[rviz.Display]:
-        """Yield what shows a topic, by its meaning: its name in ``hrp_msgs.names``."""
+        """Yield the displays of a topic, given its meaning, a name of ``hrp_msgs.names``."""
         name, topic = sensor.name, rviz.absolute_topic(self.namespace, topic)
         match meaning:
             case names.SCAN:
@@ -164,7 +164,7 @@ class _SensorView:
                 yield rviz.camera_image(camera.name, topic, on=on)
             case names.DEPTH_IMAGE:
                 farthest = camera.max_distance
-                reach = farthest if isfinite(farthest) else _FARTHEST
+                reach = farthest if isfinite(farthest) else _MAX_DEPTH
                 yield rviz.depth_image(f"{camera.name}, depths", topic, rviz.rounded(reach))
             case names.DEPTH_POINTS:
                 colored = camera.image_type.has_color
@@ -172,7 +172,7 @@ class _SensorView:
 
     @property
     def _force_scale(self) -> float:
-        """The length of a newton: the weight of the body is as long as half of it, in [m]."""
+        """Arrow length per force, in [m/N]; the weight of the body gives half its size."""
         mass = float(np.sum([link.mass for link in self.simulation.bodies[self.body].body.links]))
         return rviz.rounded(self.size / max(mass * _GRAVITY, 1e-3))
 

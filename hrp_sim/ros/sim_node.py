@@ -1,12 +1,13 @@
-"""The ROS 2 face of a Simulation: publishes what it reads, and hands it commands.
+"""ROS 2 node of a simulation.
 
-Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), ``/clock``,
-``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
-Subscribed: the commands of each robot (``hrp_msgs.topics.commands``). Action: its
-``follow_joint_trajectory``. Services: ``~/reset`` and ``~/pause``, once a run is served, and
-``devices/<device>/set_enabled`` of each sensor and light. Parameters:
-``hrp_sim.ros.parameters.SIM_NODE``, the options of ``SensorSettings`` for all sensors, those of
-single ones as ``<sensor>.<option>``, and gains and modes of joints
+Publishes: sensor readings of each robot (topics in ``hrp_msgs.names``), ``/clock``,
+``ground_truth/odom``, and the roots of the bodies on ``/tf`` and ``/tf_static``.
+Subscribes: commands of each robot (``hrp_msgs.topics.commands``).
+Action: ``follow_joint_trajectory`` of each robot.
+Services: ``~/reset`` and ``~/pause``, those of ``simulation_interfaces``, and
+``devices/<device>/set_enabled`` of each sensor and light.
+Parameters: ``hrp_sim.ros.parameters.SIM_NODE``, the options of ``SensorSettings`` for all sensors,
+those of single sensors as ``<sensor>.<option>``, and gains and modes of joints
 (``hrp_sim.ros.command_parameters``).
 """
 
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
@@ -34,18 +35,19 @@ from hrp_model.program.console import print_message
 from hrp_model.program.stop_signals import StopSignals
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.node.dds_settings import dds_room
-from hrp_msgs.node.executor import ServingThread
-from hrp_msgs.node.log import NodeLog
-from hrp_msgs.node.parameters import Param, option_param
-from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_arguments
+from hrp_msgs.node.dds_settings import fastdds_environment
+from hrp_msgs.node.executor import ExecutorThread
+from hrp_msgs.node.log import NodeLogHandler
+from hrp_msgs.node.parameters import Param, Value, option_param
+from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_ros_arguments
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import joint_params
 from hrp_sim.ros.parameters import SIM_NODE
 
 from ..physics.engine import PhysicsError
-from ..running.health import announcement
+from ..running.health import start_message
 from ..running.runner import OnStep, Runner
+from ..sensors.settings import IDEAL
 from ..simulation import Simulation
 from ..simulator.resources import Resource
 from ..simulator.worlds import world_resource
@@ -53,148 +55,148 @@ from ..world.config import WorldConfig
 from ..world.sensor_options import COMMON_OPTIONS
 from .run_services import RunServices, start_lock_step
 from .simulation_services import SimulationServices
-from .world_interface import WorldFace
+from .world_interface import WorldInterface
 from .world_parameters import WorldLoader
 
 _T = TypeVar("_T")
 PARAMETERS = (
     *SIM_NODE,
-    *(option_param(option.name, option.default, option) for option in COMMON_OPTIONS),
-    Param("<sensor>.<option>", "", "The same for one sensor, and its rate in [Hz]."),
+    *(option_param(option.name, getattr(IDEAL, option.name), option) for option in COMMON_OPTIONS),
+    Param("<sensor>.<option>", "", "The same option of one sensor, or its rate [Hz]."),
     *joint_params("<joint>"),
 )
 
 
 class SimNode(Node):
-    """Publishes a simulation. Whoever steps it calls ``publish`` after every step.
+    """Node of a simulation; ``publish`` must be called after every step.
 
     Args:
-        arguments: The command line, for the nodes that describe bodies; None means that of the
-            process.
-        node_options: What rclpy's Node takes, such as ``context``.
+        arguments: Command line, also used for the nodes that describe bodies; None for that of
+            the process.
+        node_options: Arguments of ``rclpy.node.Node``, such as ``context``.
 
     Attributes:
         settings: Values of the parameters by name.
     """
 
-    def __init__(self, *, arguments: Sequence[str] | None = None, **node_options: Any) -> None:
-        given = {"automatically_declare_parameters_from_overrides": True}
-        super().__init__("sim_node", **given, **node_options)
+    def __init__(self, *, arguments: Sequence[str] | None = None, **node_options: object) -> None:
+        super().__init__(
+            "sim_node", automatically_declare_parameters_from_overrides=True, **node_options
+        )
         self._loader = WorldLoader(self)
         self.settings = self._loader.settings
-        self._shared = shared_arguments(sys.argv if arguments is None else arguments)
+        self._shared = shared_ros_arguments(sys.argv if arguments is None else arguments)
         self._run_services: RunServices | None = None
         self._simulation_services: SimulationServices | None = None
         self._simulation: Simulation | None = None
-        self._face: WorldFace | None = None
+        self._interface: WorldInterface | None = None
         self._runner: Runner | None = None
-        self._log = NodeLog(self, ["hrp_model", "hrp_sim"])
+        self._log = NodeLogHandler(self, ["hrp_model", "hrp_sim"])
         self.add_post_set_parameters_callback(self._follow_parameters)
 
     @property
-    def after_failure(self) -> str:
-        """What to look for if the physics fails."""
-        return self._loader.after_failure
+    def failure_hint(self) -> str:
+        """Hint for users if the physics fails."""
+        return self._loader.failure_hint
 
     def load(self) -> Simulation:
-        """Make the simulation that the parameters ask for; ``close`` frees it.
+        """Create the simulation of the parameters; ``close`` frees it.
 
         Raises:
             ModelError: The world or a model in it cannot be used.
-            PhysicsError: The physics cannot take a body.
-            WrongUseError: A parameter makes no sense.
+            PhysicsError: The physics cannot simulate a body.
+            WrongUseError: A parameter is invalid.
         """
         self._simulation = self._loader.load()
         return self._simulation
 
     @property
     def world(self) -> WorldConfig:
-        """What the newest simulation was made of, as the parameters have it."""
+        """World of the newest simulation, with the parameters applied."""
         return self._loader.world
 
     def make_simulation(self, world: WorldConfig) -> Simulation:
-        """Make a simulation of a further world, to which the parameters apply, too.
+        """Create a simulation of another world with the parameters applied.
 
-        If that fails, the parameters are those of the world before.
+        If that fails, the parameters of the previous world are restored.
 
         Raises:
-            ModelError: A parameter makes no sense in this world.
-            PhysicsError: The physics cannot take a body.
+            ModelError: A parameter is invalid in this world.
+            PhysicsError: The physics cannot simulate a body.
         """
         before = self.world
         try:
-            config = self._in_turn(partial(self._loader.configure, world))
+            config = self._call_in_executor(partial(self._loader.configure, world))
         except WrongUseError as error:
             raise ModelError([Diagnostic(Severity.ERROR, "out-of-range", str(error))]) from None
         try:
             return self._loader.build(config)
         except PhysicsError:
-            self._in_turn(partial(self._loader.configure, before))
+            self._call_in_executor(partial(self._loader.configure, before))
             raise
 
-    def _in_turn(self, action: Callable[[], _T]) -> _T:
-        """Do something in the thread that serves the node, which walks through its parameters."""
+    def _call_in_executor(self, action: Callable[[], _T]) -> _T:
+        """Execute an action in the executor's thread, which iterates over the parameters."""
         services = self._simulation_services
-        return action() if services is None else services.in_turn(action)
+        return action() if services is None else services.call_in_executor(action)
 
     def start(self, simulation: Simulation) -> None:
-        """Make the topics of a simulation, and publish what does not change.
+        """Create the topics of a simulation, and publish static data.
 
         Raises:
-            ModelError: Two names would become one topic.
+            ModelError: Two bodies or devices would have the same topic.
             OSError: The meshes of a description cannot be written.
-            WrongUseError: A parameter about commands makes no sense.
+            WrongUseError: A parameter of commands is invalid.
         """
-        self._face = WorldFace(self, self.settings, self._shared)
+        self._interface = WorldInterface(self, self.settings, self._shared)
         self.replace(simulation)
         self._face.command_interfaces.warn_unknown_joints(self._loader.given)
 
     def replace(self, simulation: Simulation) -> None:
-        """Publish another simulation in place of the one before, which its owner closes.
+        """Replace the published simulation; the owner of the previous one closes it.
 
-        To be called in the thread that serves ROS, after ``Runner.replace``.
+        To be called in the executor's thread, after ``Runner.replace``.
 
         Raises:
-            ModelError: Two names would become one topic.
+            ModelError: Two bodies or devices would have the same topic.
             OSError: The meshes of a description cannot be written.
         """
         self._simulation = simulation
         try:
-            self.face.replace(simulation)
+            self.interface.replace(simulation)
         except NameCollisionError as error:
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
 
     def sync(self) -> None:
-        """Show what is there now: other bodies, or another simulation.
+        """Update the topics after bodies were added or removed, or the simulation was replaced.
 
-        To be called in the thread that serves ROS, whenever bodies came or went, or the run has
-        got another simulation.
+        To be called in the executor's thread.
         """
         runner = self._runner
         if runner is None or runner.simulation is self._simulation:
-            self.face.sync()
+            self.interface.sync()
             return
         try:
             self.replace(runner.simulation)
         except (ModelError, OSError, WrongUseError) as error:
-            self.get_logger().error(f"not everything in this world has topics: {error}")
+            self.get_logger().error(f"some topics of this world cannot be created: {error}")
 
     @property
-    def face(self) -> WorldFace:
-        """What ROS sees of the world, from ``start`` on."""
-        assert self._face is not None, "the node was not started"
-        return self._face
+    def interface(self) -> WorldInterface:
+        """ROS interface of the world, available after ``start``."""
+        assert self._interface is not None, "the node was not started"
+        return self._interface
 
     def serve(self, runner: Runner) -> None:
-        """Let others pause, reset and switch the run that publishes here."""
+        """Offer the services of a run of this simulation."""
         self._runner = runner
-        if runner.real_time_factor != self.settings["real_time_factor"]:  # somebody knew better
+        if runner.real_time_factor != self.settings["real_time_factor"]:  # set by an option
             factor = Parameter("real_time_factor", value=float(runner.real_time_factor))
             self.set_parameters([factor])
         if self.settings["start_paused"]:
             runner.pause()
-        self.face.serve(runner)
+        self.interface.serve(runner)
         self._simulation_services = SimulationServices(
             self,
             runner,
@@ -203,45 +205,44 @@ class SimNode(Node):
             resource=world_resource(Resource(self.settings["world"])),
             changed=self.sync,
             stopped=self.settings["start_paused"],
-            check_names=self.face.check_names,
+            check_names=self.interface.check_names,
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
             keeps_time=self.settings["hardware_topics"],
         )
         simulator = self._simulation_services.simulator
-        self._run_services = RunServices(self, runner, simulator, lambda: self.after_failure)
-        waited_for = start_lock_step(self, self.settings, runner, self.face.tell_again)
-        words = announcement(runner, waited_for, self.settings["lock_step_rate"])
-        self.get_logger().info(words)
+        self._run_services = RunServices(self, runner, simulator, lambda: self.failure_hint)
+        waited_for = start_lock_step(self, self.settings, runner, self.interface.republish)
+        self.get_logger().info(start_message(runner, waited_for, self.settings["lock_step_rate"]))
 
-    def tell_failure(self, error: PhysicsError) -> None:
-        """Say that the physics failed, and what to do."""
+    def report_failure(self, error: PhysicsError) -> None:
+        """Log a failure of the physics and its remedy."""
         if self._run_services is not None:
-            self._run_services.tell_failure(error)
+            self._run_services.report_failure(error)
 
     @property
     def topics(self) -> list[Topic]:
-        """Everything that is published."""
+        """All published topics."""
         health = [] if self._run_services is None else [self._run_services.topic]
-        return [*self.face.topics, *health]
+        return [*self.interface.topics, *health]
 
     @property
     def publish(self) -> OnStep:
         """Publishes the readings of one step, and the clock when it is due."""
-        return self.face.publish
+        return self.interface.publish
 
     def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
-        """Do what parameters ask for that were changed while it runs."""
+        """Apply parameters that were changed."""
         self.settings.update((p.name, p.value) for p in changed if p.name in self.settings)
         if self._runner is not None and any(p.name == "real_time_factor" for p in changed):
             self._runner.real_time_factor = self.settings["real_time_factor"]
 
     def close(self) -> None:
-        """End all that was begun, the simulation too; then the node."""
+        """Close services, topics and the simulation, and destroy the node."""
         if self._simulation_services is not None:
             self._simulation_services.close()
-        if self._face is not None:
-            self._face.close()
+        if self._interface is not None:
+            self._interface.close()
         if self._simulation is not None:
             self._simulation.close()
         self._log.close()
@@ -249,28 +250,28 @@ class SimNode(Node):
 
 
 class RosSession:
-    """A simulation with ROS 2 around it: nodes, and a thread that serves them.
+    """A simulation with its nodes, context and executor thread.
 
-    It has a context of its own, so that a process may have several.
+    A process may have several sessions.
 
     Args:
-        parameters: Overrides of ``SIM_NODE``; what is not given may come from the command line.
-        arguments: The command line; None means that of the process.
-        domain: In which it lives; None means that of the environment.
+        parameters: Parameter overrides, which take precedence over the command line.
+        arguments: Command line; None for that of the process.
+        domain: ROS domain; None for that of the environment.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        ParameterException, WrongUseError: A parameter cannot be used.
+        ParameterException, WrongUseError: A parameter is invalid.
         OSError: The meshes of a description cannot be written.
     """
 
     def __init__(
         self,
-        parameters: Mapping[str, Any],
+        parameters: Mapping[str, Value],
         arguments: Sequence[str] | None = None,
         domain: int | None = None,
     ) -> None:
-        os.environ.update(dds_room(share_folder() / "config"))
+        os.environ.update(fastdds_environment(share_folder() / "config"))
         self._context = Context()
         init_ros(
             arguments,
@@ -289,47 +290,47 @@ class RosSession:
             self.simulation = self.node.load()
             self.node.start(self.simulation)
             executor = SingleThreadedExecutor(context=self._context)
-            for node in (self.node, *self.node.face.models):
+            for node in (self.node, *self.node.interface.models):
                 executor.add_node(node)
             self._undo = undo.pop_all()
-        self._serving = ServingThread(executor, self.node.get_logger())
+        self._serving = ExecutorThread(executor, self.node.get_logger())
 
     def serve(self, runner: Runner) -> None:
-        """Let others pause and reset a run of this simulation from now on."""
+        """Offer the services of a run of this simulation."""
         self.node.serve(runner)
 
     @property
     def publish(self) -> OnStep:
-        """Publishes the readings of one step, and where they have moved the links."""
+        """Publishes the readings of one step, and the frames of the links."""
         return self.node.publish
 
     def published(self) -> dict[str, tuple[str, int]]:
-        """Return the type and the number of messages so far, by topic."""
+        """Return the type and the number of published messages by topic."""
         totals: dict[str, tuple[str, int]] = {}
         for topic in self.node.topics:
             count = totals.get(topic.name, ("", 0))[1]
             totals[topic.name] = (topic.type_name, count + topic.count)
         return totals
 
-    def wanted(self) -> set[str]:
-        """Return the names of the topics that somebody has subscribed to."""
-        return {topic.name for topic in self.node.topics if topic.has_listener()}
+    def subscribed(self) -> set[str]:
+        """Return the names of the topics with subscribers."""
+        return {topic.name for topic in self.node.topics if topic.has_subscribers()}
 
     def close(self) -> None:
-        """End the nodes and their thread."""
-        self._serving.close()  # first, so that nothing is published after its end
+        """Close the nodes and their executor."""
+        self._serving.close()  # first, so that no callback uses a closed topic
         self._undo.close()
 
 
 def _run() -> int:
-    """Run to the end; a world whose physics failed stands still until then, and answers."""
+    """Run until a signal; after a failure of the physics the run is halted, but responds."""
     with StopSignals() as signals, closing(RosSession({})) as session:
         factor = session.node.settings["real_time_factor"]
         runner = Runner(
             session.simulation,
             session.publish,
             real_time_factor=factor,
-            on_failure=session.node.tell_failure,
+            on_failure=session.node.report_failure,
         )
         session.serve(runner)
         signals.stop(runner.stop)
@@ -354,4 +355,4 @@ def main() -> int:
 if __name__ == "__main__":
     from hrp_model.program.node_entry import run_node
 
-    sys.exit(run_node("hrp_sim.ros.sim_node", "sim_node"))  # which knows --help, too
+    sys.exit(run_node("hrp_sim.ros.sim_node", "sim_node"))  # handles --help, too

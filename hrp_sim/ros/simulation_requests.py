@@ -1,21 +1,52 @@
-"""What each of the standard services asks of the simulator, and how the answer is filled in."""
+"""Handlers of the standard simulation services: from requests to responses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from hrp_model.rigid import matrix_quaternion
+from hrp_msgs.convert.converter import Message
 from hrp_msgs.simulation import convert
 
 from ..simulator.entities import Bounds, EntityFilters, EntityInfo, EntityState, TagsFilter
-from ..simulator.keeper import MoveRequest
+from ..simulator.entity_manager import MoveRequest
+from ..simulator.errors import RequestError
 from ..simulator.resources import Resource, WorldQuery, WorldResource
-from ..simulator.results import Code, Feature, RefusedError, State
+from ..simulator.results import Code, Feature, State
 from ..simulator.simulator import SPAWN_FORMATS, Simulator
 from ..simulator.spawning import SpawnRequest
 from ..simulator.worlds import available_worlds, spawnables
+
+if TYPE_CHECKING:  # the package may be missing
+    from simulation_interfaces.msg import EntityFilters as FiltersMessage
+    from simulation_interfaces.msg import EntityState as StateMessage
+    from simulation_interfaces.msg import Result, SpawnResult
+    from simulation_interfaces.msg import SpawnEntity as SpawnMessage
+    from simulation_interfaces.msg import TagsFilter as TagsMessage
+    from simulation_interfaces.msg import WorldResource as WorldMessage
+    from simulation_interfaces.srv import (
+        DeleteEntity,
+        GetAvailableWorlds,
+        GetCurrentWorld,
+        GetEntities,
+        GetEntitiesStates,
+        GetEntityBounds,
+        GetEntityInfo,
+        GetEntityState,
+        GetSimulationState,
+        GetSimulatorFeatures,
+        GetSpawnables,
+        LoadWorld,
+        ResetSimulation,
+        SetEntityInfo,
+        SetEntityState,
+        SetSimulationState,
+        SpawnEntities,
+        SpawnEntity,
+        UnloadWorld,
+    )
 
 # At least one of several entities was not spawned.
 _ENTITIES_SPAWN_FAILED = 150
@@ -23,86 +54,104 @@ _ENTITIES_SPAWN_FAILED = 150
 
 @dataclass(frozen=True)
 class Handler:
-    """How one service is answered.
+    """Handler of one service.
 
     Attributes:
-        type_name: Of the service, in simulation_interfaces.
-        handle: Called with the simulator, the request and the response that it fills; raises
-            RefusedError.
-        features: What the simulator cannot do where the type is not there.
-        is_slow: Tells whether a request has files read or worlds made, which may take seconds.
+        type_name: Type of the service in simulation_interfaces.
+        handle: Called with the simulator, the request and the response to fill; may raise
+            RequestError.
+        features: Features that are unsupported if the type is not installed.
+        is_slow: Returns whether a request reads files or creates worlds, which may take seconds.
     """
 
     type_name: str
-    handle: Callable[[Simulator, Any, Any], None]
+    handle: Callable[[Simulator, Message, Message], None]
     features: tuple[Feature, ...] = ()
-    is_slow: Callable[[Any], bool] = lambda _: False
+    is_slow: Callable[[Message], bool] = lambda _: False
 
 
-def _always(_: Any) -> bool:
+def _always(_: Message) -> bool:
     return True
 
 
-def _stops(request: Any) -> bool:
-    """Tell whether a state is asked for in which the world may have to be made anew."""
+def _stops(request: SetSimulationState.Request) -> bool:
+    """Return whether the requested state may require to create the world again."""
     return bool(request.state.state == State.STOPPED)
 
 
-def _get_simulator_features(simulator: Simulator, _: Any, response: Any) -> None:
+def _get_simulator_features(
+    simulator: Simulator, _: GetSimulatorFeatures.Request, response: GetSimulatorFeatures.Response
+) -> None:
     features = response.features
     features.features = [int(feature) for feature in simulator.features]
     features.spawn_formats = list(SPAWN_FORMATS)
     features.custom_info = (
-        "hrp_ros on ODE. Worlds are YAML files, or models that stand on a floor. Frames: the "
-        "world's, ENTITY for its root, ENTITY/LINK. Accelerations cannot be set."
+        "hrp_ros with ODE. Worlds are YAML files, or single models on a floor. Reference frames: "
+        "the world frame, ENTITY for its root link, ENTITY/LINK. Accelerations cannot be set."
     )
 
 
-def _get_simulation_state(simulator: Simulator, _: Any, response: Any) -> None:
+def _get_simulation_state(
+    simulator: Simulator, _: GetSimulationState.Request, response: GetSimulationState.Response
+) -> None:
     response.state.state = int(simulator.state)
     _ok(response)
 
 
-def _set_simulation_state(simulator: Simulator, request: Any, response: Any) -> None:
+def _set_simulation_state(
+    simulator: Simulator, request: SetSimulationState.Request, response: SetSimulationState.Response
+) -> None:
     simulator.set_state(request.state.state)
     _ok(response)
 
 
-def _reset_simulation(simulator: Simulator, request: Any, response: Any) -> None:
+def _reset_simulation(
+    simulator: Simulator, request: ResetSimulation.Request, response: ResetSimulation.Response
+) -> None:
     warning = simulator.reset(request.scope)
     convert.set_result(response.result, Code.OK, warning)
 
 
-def _spawn_entity(simulator: Simulator, request: Any, response: Any) -> None:
+def _spawn_entity(
+    simulator: Simulator, request: SpawnEntity.Request, response: SpawnEntity.Response
+) -> None:
     _fill_spawned(response, simulator.entities.spawn_all([_spawn_request(request)])[0])
 
 
-def _spawn_entities(simulator: Simulator, request: Any, response: Any) -> None:
+def _spawn_entities(
+    simulator: Simulator, request: SpawnEntities.Request, response: SpawnEntities.Response
+) -> None:
     from simulation_interfaces.msg import SpawnResult
 
     results = simulator.entities.spawn_all([_spawn_request(r) for r in request.spawn_requests])
     response.results = [SpawnResult() for _ in results]
-    for message, result in zip(response.results, results, strict=True):
-        _fill_spawned(message, result)
-    failed = sum(isinstance(result, RefusedError) for result in results)
+    for spawned, result in zip(response.results, results, strict=True):
+        _fill_spawned(spawned, result)
+    failed = sum(isinstance(result, RequestError) for result in results)
     if failed:
-        words = f"{failed} of {len(results)} entities were not spawned; see results"
-        convert.set_result(response.result, _ENTITIES_SPAWN_FAILED, words)
+        message = f"{failed} of {len(results)} entities were not spawned; see 'results'"
+        convert.set_result(response.result, _ENTITIES_SPAWN_FAILED, message)
     else:
         _ok(response)
 
 
-def _delete_entity(simulator: Simulator, request: Any, response: Any) -> None:
+def _delete_entity(
+    simulator: Simulator, request: DeleteEntity.Request, response: DeleteEntity.Response
+) -> None:
     simulator.entities.delete(request.entity)
     _ok(response)
 
 
-def _get_entities(simulator: Simulator, request: Any, response: Any) -> None:
+def _get_entities(
+    simulator: Simulator, request: GetEntities.Request, response: GetEntities.Response
+) -> None:
     response.entities = simulator.entities.names(_filters(request.filters))
     _ok(response)
 
 
-def _get_entities_states(simulator: Simulator, request: Any, response: Any) -> None:
+def _get_entities_states(
+    simulator: Simulator, request: GetEntitiesStates.Request, response: GetEntitiesStates.Response
+) -> None:
     from simulation_interfaces.msg import EntityState as StateMessage
 
     states = simulator.entities.states(_filters(request.filters))
@@ -113,18 +162,22 @@ def _get_entities_states(simulator: Simulator, request: Any, response: Any) -> N
     _ok(response)
 
 
-def _get_entity_state(simulator: Simulator, request: Any, response: Any) -> None:
+def _get_entity_state(
+    simulator: Simulator, request: GetEntityState.Request, response: GetEntityState.Response
+) -> None:
     _fill_state(response.state, simulator.entities.state(request.entity))
     _ok(response)
 
 
-def _set_entity_state(simulator: Simulator, request: Any, response: Any) -> None:
+def _set_entity_state(
+    simulator: Simulator, request: SetEntityState.Request, response: SetEntityState.Response
+) -> None:
     state = request.state
-    sets_pose, sets_twist, sets_acceleration = convert.wanted_parts(request)
+    sets_pose, sets_twist, sets_acceleration = convert.requested_parts(request)
     position, quaternion = convert.pose(state.pose)
     accelerations = convert.xyz(state.acceleration.linear), convert.xyz(state.acceleration.angular)
     accelerates = sets_acceleration and any(map(any, accelerations))
-    wanted = MoveRequest(
+    move = MoveRequest(
         frame=state.header.frame_id,
         position=position if sets_pose else None,
         quaternion=quaternion,
@@ -132,12 +185,14 @@ def _set_entity_state(simulator: Simulator, request: Any, response: Any) -> None
         angular=convert.xyz(state.twist.angular),
         accelerates=accelerates,
     )
-    simulator.entities.move(request.entity, wanted)
-    words = "the acceleration is ignored: only forces accelerate" if accelerates else ""
-    convert.set_result(response.result, Code.OK, words)
+    simulator.entities.move(request.entity, move)
+    warning = "the acceleration is ignored, because it cannot be set" if accelerates else ""
+    convert.set_result(response.result, Code.OK, warning)
 
 
-def _get_entity_info(simulator: Simulator, request: Any, response: Any) -> None:
+def _get_entity_info(
+    simulator: Simulator, request: GetEntityInfo.Request, response: GetEntityInfo.Response
+) -> None:
     info = simulator.entities.info(request.entity)
     response.info.category.category = int(info.category)
     response.info.description = info.description
@@ -145,20 +200,26 @@ def _get_entity_info(simulator: Simulator, request: Any, response: Any) -> None:
     _ok(response)
 
 
-def _set_entity_info(simulator: Simulator, request: Any, response: Any) -> None:
+def _set_entity_info(
+    simulator: Simulator, request: SetEntityInfo.Request, response: SetEntityInfo.Response
+) -> None:
     info = request.info
-    told = EntityInfo(info.category.category, info.description, tuple(info.tags))
-    simulator.entities.set_info(request.entity, told)
+    new = EntityInfo(info.category.category, info.description, tuple(info.tags))
+    simulator.entities.set_info(request.entity, new)
     _ok(response)
 
 
-def _get_entity_bounds(simulator: Simulator, request: Any, response: Any) -> None:
+def _get_entity_bounds(
+    simulator: Simulator, request: GetEntityBounds.Request, response: GetEntityBounds.Response
+) -> None:
     bounds = simulator.entities.bounds(request.entity)
     convert.set_bounds(response.bounds, bounds.type, bounds.points)
     _ok(response)
 
 
-def _get_spawnables(_: Simulator, request: Any, response: Any) -> None:
+def _get_spawnables(
+    _: Simulator, request: GetSpawnables.Request, response: GetSpawnables.Response
+) -> None:
     from simulation_interfaces.msg import Spawnable as SpawnableMessage
 
     found, problems = spawnables(list(request.sources))
@@ -170,7 +231,9 @@ def _get_spawnables(_: Simulator, request: Any, response: Any) -> None:
     convert.set_result(response.result, Code.OK, "; ".join(problems))
 
 
-def _load_world(simulator: Simulator, request: Any, response: Any) -> None:
+def _load_world(
+    simulator: Simulator, request: LoadWorld.Request, response: LoadWorld.Response
+) -> None:
     world = simulator.load_world(
         Resource(*convert.resource(request, "world_resource")),
         strict=request.fail_on_unsupported_element,
@@ -180,24 +243,30 @@ def _load_world(simulator: Simulator, request: Any, response: Any) -> None:
     _ok(response)
 
 
-def _unload_world(simulator: Simulator, _: Any, response: Any) -> None:
+def _unload_world(
+    simulator: Simulator, _: UnloadWorld.Request, response: UnloadWorld.Response
+) -> None:
     simulator.unload_world()
     _ok(response)
 
 
-def _get_current_world(simulator: Simulator, _: Any, response: Any) -> None:
+def _get_current_world(
+    simulator: Simulator, _: GetCurrentWorld.Request, response: GetCurrentWorld.Response
+) -> None:
     _fill_world(response.world, simulator.current_world)
     _ok(response)
 
 
-def _get_available_worlds(_: Simulator, request: Any, response: Any) -> None:
+def _get_available_worlds(
+    _: Simulator, request: GetAvailableWorlds.Request, response: GetAvailableWorlds.Response
+) -> None:
     from simulation_interfaces.msg import WorldResource as WorldMessage
 
     found, problems = available_worlds(
         WorldQuery(
             sources=list(request.additional_sources),
             tags=_tags(request.filter),
-            go_on=request.continue_on_error,
+            continue_on_error=request.continue_on_error,
         )
     )
     response.worlds = [WorldMessage() for _ in found]
@@ -206,11 +275,15 @@ def _get_available_worlds(_: Simulator, request: Any, response: Any) -> None:
     convert.set_result(response.result, Code.OK, "; ".join(problems))
 
 
-def _ok(response: Any) -> None:
+class _Response(Protocol):
+    result: Result
+
+
+def _ok(response: _Response) -> None:
     convert.set_result(response.result, Code.OK)
 
 
-def _spawn_request(message: Any) -> SpawnRequest:
+def _spawn_request(message: SpawnMessage | SpawnEntity.Request) -> SpawnRequest:
     position, quaternion = convert.pose(message.initial_pose.pose)
     return SpawnRequest(
         resource=Resource(*convert.resource(message, "entity_resource")),
@@ -223,15 +296,15 @@ def _spawn_request(message: Any) -> SpawnRequest:
     )
 
 
-def _fill_spawned(message: Any, result: str | RefusedError) -> None:
-    if isinstance(result, RefusedError):
+def _fill_spawned(message: SpawnResult | SpawnEntity.Response, result: str | RequestError) -> None:
+    if isinstance(result, RequestError):
         convert.set_result(message.result, result.code, str(result))
         return
     message.entity_name = result
     convert.set_result(message.result, Code.OK)
 
 
-def _filters(message: Any) -> EntityFilters:
+def _filters(message: FiltersMessage) -> EntityFilters:
     return EntityFilters(
         name=message.filter,
         categories=convert.categories(message.categories),
@@ -240,17 +313,17 @@ def _filters(message: Any) -> EntityFilters:
     )
 
 
-def _tags(message: Any) -> TagsFilter:
+def _tags(message: TagsMessage) -> TagsFilter:
     return TagsFilter(tuple(message.tags), all=message.filter_mode == message.FILTER_MODE_ALL)
 
 
-def _fill_state(message: Any, state: EntityState) -> None:
+def _fill_state(message: StateMessage, state: EntityState) -> None:
     X = state.X_FL
     motion = (X.p, matrix_quaternion(X.R), state.v, state.w, state.a, state.alpha)
     convert.set_entity_state(message, state.time_ns, state.frame, convert.Motion(*motion))
 
 
-def _fill_world(message: Any, world: WorldResource) -> None:
+def _fill_world(message: WorldMessage, world: WorldResource) -> None:
     message.name = world.name
     convert.set_resource(message, "world_resource", world.resource.uri, world.resource.text)
     message.description = world.description

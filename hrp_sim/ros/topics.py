@@ -1,4 +1,4 @@
-"""Where the sensors and lights of a world have their topics."""
+"""Topic and service names of the sensors and lights of a world."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..sensors import Sensor, instruments
 from ..sensors.registry import AnyTopic, kind_of
 from ..sensors.sensor_schedule import Light
 from ..simulation import Simulation
-from ..world.naming import LONGEST_DEVICE, BodyNaming
+from ..world.naming import MAX_DEVICE_NAME_LENGTH, BodyNaming
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class DeviceTopics:
     """Topics of a sensor or light, in the namespace of its body.
 
     Attributes:
-        switch: Service that switches it; empty for what the model does not have as a device.
-        of_sensor: Topics of what a sensor reads, with their rows in the registry.
+        switch: Service that switches it on and off; empty if it is not a device of the model.
+        of_sensor: Topics of the readings of a sensor, by their rows in the registry.
     """
 
     switch: str
@@ -29,59 +29,59 @@ class DeviceTopics:
 
     @property
     def data(self) -> tuple[str, ...]:
-        """Names of the topics of what a sensor reads."""
+        """Names of the topics of a sensor's readings."""
         return tuple(self.of_sensor.values())
 
 
 def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict[str, DeviceTopics]:
-    """Return the topics of one body's sensors and lights, by their names in the simulation.
+    """Return the topics of the sensors and lights of a body, by their names in the simulation.
 
     Raises:
-        NameCollisionError: Two of them would have the same, or one that the body itself has; or a
-            name is longer than topics may be.
+        NameCollisionError: Two devices, or a device and the body, would have the same topic; or a
+            name is too long for a topic.
     """
     sensors = {k: s for k, s in simulation.sensors.items() if s.body == body}
     lights = {k: s for k, s in simulation.lights.items() if s.body == body}
     model = simulation.bodies[body].body
     devices: list[Sensor | Light] = [*sensors.values(), *lights.values()]
     for device in devices:
-        if len(device.name) > LONGEST_DEVICE:
+        if len(device.name) > MAX_DEVICE_NAME_LENGTH:
             raise names.NameCollisionError(
-                f"device '{device.name[:LONGEST_DEVICE]}...' has a name of {len(device.name)} "
-                f"characters, of which topics can be made up to {LONGEST_DEVICE}"
+                f"the name of device '{device.name[:MAX_DEVICE_NAME_LENGTH]}...' has "
+                f"{len(device.name)} characters; topic names allow {MAX_DEVICE_NAME_LENGTH}"
             )
     tokens = names.topic_tokens(device.name for device in devices)
     found = {}
     for key, sensor in sensors.items():
         kind, token = kind_of(sensor), tokens[sensor.name]
         alike = [s.name for s in sensors.values() if type(s) is type(sensor)]
-        is_only = _alone(alike, model) == [sensor.name]
+        is_only = _enabled(alike, model) == [sensor.name]
         topics = {
             spec: naming.topic(spec.only if is_only and spec.only else spec.name, token)
             for spec in kind.topics
             if spec.offered(sensor)
         }
-        switch = naming.place(names.switch_service(token)) if kind.is_device else ""
+        switch = naming.qualified(names.switch_service(token)) if kind.is_device else ""
         found[key] = DeviceTopics(switch, topics)
     for key, light in lights.items():
         switch = names.switch_service(tokens[light.name])
-        found[key] = DeviceTopics(naming.place(switch))
-    _check(found, naming)
+        found[key] = DeviceTopics(naming.qualified(switch))
+    _check_unique(found, naming)
     return found
 
 
-def _check(found: Mapping[str, DeviceTopics], naming: BodyNaming) -> None:
-    """Check that no topic has two meanings."""
-    taken = {naming.topic(name): f"'{name}' of its body" for name in names.OF_BODY}
+def _check_unique(found: Mapping[str, DeviceTopics], naming: BodyNaming) -> None:
+    """Check that no topic name is used twice."""
+    taken = {naming.topic(name): f"'{name}' of its body" for name in names.BODY_TOPICS}
     for key, topics in found.items():
         for topic in topics.data:
             if topic in taken:
                 message = f"'{key}' and {taken[topic]} would both be topic '{topic}'"
-                raise names.NameCollisionError(f"{message}; rename it, or take another naming")
+                raise names.NameCollisionError(f"{message}; rename it, or use another 'naming'")
             taken[topic] = f"'{key}'"
 
 
-def _alone(alike: list[str], body: Body) -> list[str]:
-    """Return which of several sensors of one kind count: those on at the start, if any is."""
-    known = instruments(body)
-    return [name for name in alike if known[name].on] or alike
+def _enabled(alike: list[str], body: Body) -> list[str]:
+    """Return those of several sensors of one kind that are on at the start, or all if none is."""
+    devices = instruments(body)
+    return [name for name in alike if devices[name].on] or alike

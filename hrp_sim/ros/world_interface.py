@@ -1,4 +1,4 @@
-"""What ROS 2 sees of a world: its time, where fixed roots stand, and a face of each body."""
+"""ROS interface of a world: clock, static frames, contacts, and an interface of each body."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile
-from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from hrp_model.rigid import Array
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.node.executor import forget_ended
+from hrp_msgs.node.executor import remove_destroyed
+from hrp_msgs.node.parameters import Settings
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.contacts import ContactTopic
 from hrp_msgs.topics.robot import FramePose
@@ -22,39 +22,38 @@ from hrp_msgs.topics.world import WorldTopics
 
 from ..physics.contact_points import ContactPoints
 from ..physics.schedule import SampleClock
-from ..running.contact_watch import ContactWatch
+from ..running.contact_sampler import ContactSampler
 from ..running.lock_step import LockStep
-from ..running.render_thread import Darkroom
+from ..running.render_thread import RenderThread
 from ..running.runner import Change, NotRunningError, Runner
 from ..sensors import CameraSensor, ImageReading, Reading, RenderRequest
 from ..simulation import Simulation
-from ..world.naming import BodyNaming, late_naming, name_bodies
-from .body_interface import BodyFace, SensorOutputs
+from ..world.naming import BodyNaming, name_bodies, spawned_naming
+from .body_interface import BodyInterface, SensorOutputs
 from .command_interface import CommandInterfaces
 from .model_interface import SimulatedModelNode
 from .topics import device_topics
 
-# How often the time of a world that stands still is shown. In [s] of wall time.
+# Period of the clock while the run is halted, in [s] of wall time.
 _PERIOD = 1.0
 
 
-class WorldFace:
-    """The topics and services of a world, whose bodies come and go.
+class WorldInterface:
+    """Topics and services of a world, to which bodies can be added and removed.
 
-    ``publish`` is called by the thread that steps; ``replace``, ``sync`` and ``close`` by the one
-    that serves ROS.
+    ``publish`` is called in the stepping thread; ``replace``, ``sync`` and ``close`` in the
+    executor's thread.
 
     Args:
-        node: Whose topics and services they are.
+        node: The node that offers them.
         settings: Values of its parameters by name.
-        shared: Of the command line what nodes that describe bodies hear; see
-            ``shared_arguments``.
+        shared: ROS arguments for the nodes that describe bodies; see ``shared_ros_arguments``.
 
     Raises:
-        WrongUseError: A parameter makes no sense.
+        WrongUseError: A parameter is invalid.
     """
 
-    def __init__(self, node: Node, settings: Mapping[str, Any], shared: Sequence[str]) -> None:
+    def __init__(self, node: Node, settings: Settings, shared: Sequence[str]) -> None:
         self._node = node
         self._settings = settings
         self._shared = shared
@@ -63,96 +62,103 @@ class WorldFace:
         self._time_ns = 0
         self._readings: Mapping[str, Reading] = {}  # of the last step
         self._in_step = bool(settings["lock_step"])
-        self._faces: Mapping[str, BodyFace] = {}  # by the body's name
-        # By names in the simulation; never changed, but replaced, since two threads use them.
+        self._interfaces: Mapping[str, BodyInterface] = {}  # by the body's name
+        # By names in the simulation; replaced instead of changed, because two threads use them.
         self._outputs: Mapping[str, SensorOutputs] = {}
-        self._owners: Mapping[str, BodyFace] = {}
+        self._owners: Mapping[str, BodyInterface] = {}
         self._topics = WorldTopics(node)
         self.command_interfaces = CommandInterfaces(node, settings)
         self._clock_ticks = SampleClock(settings["clock_rate"])
-        self._darkroom = Darkroom(self._publish_image)
+        self._render_thread = RenderThread(self._publish_image)
         self._contacts = _Contacts(node, settings) if settings["contact_rate"] > 0.0 else None
 
     @property
     def topics(self) -> list[Topic]:
-        """Everything that is published."""
+        """All published topics."""
         of_world = [*self._topics.all, *([] if self._contacts is None else [self._contacts.topic])]
-        return [*of_world, *(t for face in self._faces.values() for t in face.topics)]
+        return [
+            *of_world,
+            *(t for interface in self._interfaces.values() for t in interface.topics),
+        ]
 
     @property
     def models(self) -> list[SimulatedModelNode]:
         """The nodes that describe the bodies."""
-        return [face.model for face in self._faces.values() if face.model is not None]
+        return [
+            interface.model
+            for interface in self._interfaces.values()
+            if interface.model is not None
+        ]
 
     def replace(self, simulation: Simulation) -> None:
-        """Show another world in place of the one that was there, if any.
+        """Replace the published simulation.
 
         Raises:
-            NameCollisionError: Two names would become one topic.
+            NameCollisionError: Two bodies or devices would have the same topic.
             OSError: The meshes of a description cannot be written.
-            WrongUseError: A parameter of a joint makes no sense.
+            WrongUseError: A parameter of a joint is invalid.
         """
-        self._keep({})
+        self._set_interfaces({})
         self._simulation = simulation
         simulation.wanted = partial(self._is_wanted, simulation)
-        simulation.switched = self._show_switches
-        faces: dict[str, BodyFace] = {}
+        simulation.switched = self._publish_switches
+        interfaces: dict[str, BodyInterface] = {}
         try:
             for name, naming in self._namings(simulation).items():
-                faces[name] = self._face(name, naming)
+                interfaces[name] = self._make_interface(name, naming)
         finally:
-            self._keep(faces)
+            self._set_interfaces(interfaces)
 
     def sync(self) -> None:
-        """Give new bodies their topics, and end those of bodies that have gone."""
+        """Create the interfaces of new bodies, and close those of deleted ones."""
         assert self._simulation is not None
         bodies = self._simulation.bodies
-        faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
-        self._keep(faces)
+        interfaces = {k: f for k, f in self._interfaces.items() if bodies.get(k) is f.simulated}
+        self._set_interfaces(interfaces)
         if self._runner is not None:
             with suppress(NotRunningError):
                 self._runner.call(self._simulation.apply_pending)  # e.g. gains set by parameters
-                for face in faces.values():
-                    face.update_joint_params()
+                for interface in interfaces.values():
+                    interface.update_joint_params()
         for name, body in bodies.items():
-            if name not in faces:
+            if name not in interfaces:
                 try:
-                    naming = self._late_naming(name, self._simulation.namespace(name))
-                    faces = {**faces, name: self._face(name, naming)}
+                    naming = self._spawned_naming(name, self._simulation.namespace(name))
+                    interfaces = {**interfaces, name: self._make_interface(name, naming)}
                 except (NameCollisionError, OSError, WrongUseError) as error:
-                    self._node.get_logger().error(f"body '{name}' has no topics: {error}")
+                    self._node.get_logger().error(f"cannot create topics of body '{name}': {error}")
                 except KeyError:
                     if self._simulation.bodies.get(name) is body:
                         raise
-                    # else it has gone again: whoever took it out has this called once more
-        self._keep(faces)
+                    # otherwise it was deleted meanwhile, and ``sync`` will be called again
+        self._set_interfaces(interfaces)
 
     def check_names(self, simulation: Simulation, names: Collection[str]) -> None:
-        """Check that bodies which are not shown yet could have topics of their own.
+        """Check that the topics of new bodies collide with no others.
 
         Raises:
-            NameCollisionError: One could not, or two of what it has would have one topic.
+            NameCollisionError: Two bodies or devices would have the same topic.
         """
         if simulation is self._simulation:
-            namings = {k: self._late_naming(k, simulation.namespace(k)) for k in names}
+            namings = {k: self._spawned_naming(k, simulation.namespace(k)) for k in names}
         else:
             namings = self._namings(simulation)
         for name in names:
             device_topics(simulation, name, namings[name])
 
     def serve(self, runner: Runner) -> None:
-        """Tell of what changes in a run besides its steps, and let others switch sensors."""
+        """Follow the changes of a run, and offer the services of the bodies."""
         self._runner = runner
-        runner.on_change.append(self._has_changed)
-        for face in self._faces.values():
-            face.serve(runner)
+        runner.on_change.append(self._follow_change)
+        for interface in self._interfaces.values():
+            interface.serve(runner)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._node.create_timer(_PERIOD, self._show_standing_time, clock=steady)
+        self._node.create_timer(_PERIOD, self._publish_halted_clock, clock=steady)
 
     def publish(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Publish the readings of one step, and the clock when it is due.
 
-        What has no topics yet, as of a body that has just appeared, is left out.
+        Readings of bodies without topics, such as those just added, are skipped.
         """
         self._time_ns, self._readings = time_ns, readings
         gate = None if self._runner is None else self._runner.gate
@@ -160,88 +166,93 @@ class WorldFace:
         is_waited_for = lock_step is not None and lock_step.is_boundary(time_ns)
         is_paced = lock_step is not None and lock_step.paces_clock
         if self._clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
-            self._show(time_ns)
-        for face in self._faces.values():
-            face.poll()
+            self._publish_clock(time_ns)
+        for interface in self._interfaces.values():
+            interface.poll()
         outputs = self._outputs
         for name, reading in readings.items():
             if (found := outputs.get(name)) is None:
                 continue
             if isinstance(reading, RenderRequest):
-                self._develop(name, found, reading)
+                self._render(name, found, reading)
             else:
                 for output in found.outputs:
                     output.publish(reading)
         stepped = self._simulation if self._runner is None else self._runner.simulation
         if self._contacts is not None and stepped is not None:
-            self._contacts.watch.follow(stepped)
+            self._contacts.sampler.after_step(stepped)
         if is_waited_for:
-            # At any clock_rate, for a controller manager sleeps until it sees this time; and last,
-            # so that whoever works when the clock moves is likely to have the readings.
-            self._show(time_ns)
+            # At any clock_rate, because a controller manager sleeps until this time; and last, so
+            # that controllers are likely to have received the readings.
+            self._publish_clock(time_ns)
 
-    def tell_again(self) -> None:
-        """Publish once more what the last step told, for those who have only just come."""
+    def republish(self) -> None:
+        """Publish the readings of the last step again, for new subscribers."""
         again = {k: r for k, r in self._readings.items() if not isinstance(r, RenderRequest)}
         self.publish(self._time_ns, again)
 
     def close(self) -> None:
-        """End the drawing of images, and all topics and services of bodies."""
-        self._darkroom.close()
-        self._keep({})
+        """Close the render thread, and all topics and services of bodies."""
+        self._render_thread.close()
+        self._set_interfaces({})
         self.command_interfaces.close()
 
     def _is_wanted(self, simulation: Simulation, name: str) -> bool:
         found, sensor = self._outputs.get(name), simulation.sensors[name]
-        # One of the same name may have come in the place of that whose topics are still there.
+        # The topics may still be those of a deleted sensor of the same name.
         if found is None or found.sensor is not sensor:
             return False
-        # What noise and filters do must not depend on when somebody came to listen.
+        # In lock-step, noise and filters must not depend on when somebody subscribes.
         if self._in_step and not isinstance(sensor, CameraSensor):
             return True
         return found.is_wanted()
 
-    def _show_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
+    def _publish_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
         if (owner := self._owners.get(name)) is not None:
-            owner.show_switches()
+            owner.publish_switches()
 
-    def _develop(self, name: str, found: SensorOutputs, exposure: RenderRequest) -> None:
-        """Have those parts of a picture drawn that somebody listens to."""
+    def _render(self, name: str, found: SensorOutputs, exposure: RenderRequest) -> None:
+        """Request the parts of an image that have subscribers."""
         camera, parts = found.sensor, found.wanted_parts()
         assert isinstance(camera, CameraSensor)
-        self._darkroom.submit(name, lambda: camera.render(exposure, parts))
+        self._render_thread.submit(name, lambda: camera.render(exposure, parts))
 
     def _publish_image(self, name: str, image: ImageReading) -> None:
-        """Publish a picture; called in the thread that draws."""
+        """Publish an image; called in the render thread."""
         if (found := self._outputs.get(name)) is not None:
             for output in found.outputs:
                 output.publish(image)
 
     def _namings(self, simulation: Simulation) -> dict[str, BodyNaming]:
-        """Return where the bodies of a simulation live that is not shown yet."""
+        """Return the naming of all bodies of a new simulation."""
         bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-        wishes = {name: simulation.namespace(name) for name in bodies}
+        namespaces = {name: simulation.namespace(name) for name in bodies}
         prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
-        return name_bodies(bodies, prefix, wishes, preset)
+        return name_bodies(bodies, prefix, namespaces, preset)
 
-    def _late_naming(self, name: str, namespace: str | None) -> BodyNaming:
-        """Return where a body of the shown simulation is to live; others may wait for it, too."""
+    def _spawned_naming(self, name: str, namespace: str | None) -> BodyNaming:
+        """Return the naming of a new body of the present simulation.
+
+        Bodies added before it that have no interface yet are taken into account.
+        """
         assert self._simulation is not None
         prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
         bodies = self._simulation.bodies
-        faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
-        taken = {other: face.naming for other, face in faces.items() if other != name}
+        interfaces = {k: f for k, f in self._interfaces.items() if bodies.get(k) is f.simulated}
+        taken = {
+            other: interface.naming for other, interface in interfaces.items() if other != name
+        }
         for other in takewhile(lambda k: k != name, bodies):
             if other not in taken:
-                with suppress(NameCollisionError):  # which will have no topics
-                    wish = self._simulation.namespace(other)
-                    taken[other] = late_naming(other, wish, taken, prefix, preset)
-        return late_naming(name, namespace, taken, prefix, preset)
+                with suppress(NameCollisionError):  # it will have no topics
+                    wanted = self._simulation.namespace(other)
+                    taken[other] = spawned_naming(other, wanted, taken, prefix, preset)
+        return spawned_naming(name, namespace, taken, prefix, preset)
 
-    def _face(self, name: str, naming: BodyNaming) -> BodyFace:
-        """Make the topics and services of a body."""
+    def _make_interface(self, name: str, naming: BodyNaming) -> BodyInterface:
+        """Create the topics and services of a body."""
         assert self._simulation is not None
-        face = BodyFace(
+        interface = BodyInterface(
             self._node,
             self._simulation,
             name,
@@ -252,81 +263,89 @@ class WorldFace:
         )
         try:
             if self._settings["describe"]:
-                model = face.describe(self._shared)
+                model = interface.describe(self._shared)
                 if self._node.executor is not None:
                     self._node.executor.add_node(model)
             if self._runner is not None:
-                face.serve(self._runner)
+                interface.serve(self._runner)
         except (KeyError, OSError, WrongUseError):
-            face.close()
+            interface.close()
             raise
-        return face
+        return interface
 
-    def _keep(self, faces: Mapping[str, BodyFace]) -> None:
-        """Have these faces from now on, and end all others."""
-        gone = [face for name, face in self._faces.items() if faces.get(name) is not face]
-        self._faces = faces
-        self._outputs = {k: found for f in faces.values() for k, found in f.outputs.items()}
-        self._owners = {k: f for f in faces.values() for k in f.devices}
-        for face in gone:
-            face.close()
+    def _set_interfaces(self, interfaces: Mapping[str, BodyInterface]) -> None:
+        """Replace the interfaces of bodies, and close the removed ones."""
+        gone = [
+            interface
+            for name, interface in self._interfaces.items()
+            if interfaces.get(name) is not interface
+        ]
+        self._interfaces = interfaces
+        self._outputs = {k: found for f in interfaces.values() for k, found in f.outputs.items()}
+        self._owners = {k: f for f in interfaces.values() for k in f.devices}
+        for interface in gone:
+            interface.close()
         if gone:
-            forget_ended(self._node.default_callback_group)
-        if faces or gone:
-            self._topics.fix(self._fixed_frames)
+            remove_destroyed(self._node.default_callback_group)
+        if interfaces or gone:
+            self._topics.publish_static(self._static_frames)
 
-    def _has_changed(self, change: Change) -> None:
-        """Tell what does not wait for the next step; called in the thread that steps."""
+    def _follow_change(self, change: Change) -> None:
+        """Publish changes without waiting for the next step; called in the stepping thread."""
         assert self._runner is not None
         simulation = self._runner.simulation
-        if simulation is not self._simulation:  # until ``replace`` nobody knows what is in it
+        if simulation is not self._simulation:  # ``replace`` will follow
             simulation.wanted = partial(self._is_wanted, simulation)
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
-            self._darkroom.clear()
+            self._render_thread.clear()
             self._clock_ticks.wait(time_ns)
             if self._contacts is not None:
-                self._contacts.watch.restart(time_ns)
+                self._contacts.sampler.restart(time_ns)
         self._time_ns = time_ns
-        self._show(time_ns)
-        for face in self._faces.values():
-            face.poll()
+        self._publish_clock(time_ns)
+        for interface in self._interfaces.values():
+            interface.poll()
         if simulation is self._simulation:
-            self._topics.fix(self._fixed_frames)
+            self._topics.publish_static(self._static_frames)
 
-    def _fixed_frames(self) -> list[FramePose]:
-        """Return where all frames are that never move, but for those of descriptions."""
-        return [frame for face in self._faces.values() for frame in face.fixed_frames()]
+    def _static_frames(self) -> list[FramePose]:
+        """Return all static frames, except those of descriptions."""
+        return [
+            frame for interface in self._interfaces.values() for frame in interface.static_frames()
+        ]
 
-    def _show(self, time_ns: int) -> None:
-        """Show a simulation time in [ns] to all other nodes, those of this process too."""
+    def _publish_clock(self, time_ns: int) -> None:
+        """Publish a simulation time in [ns], and set it in the nodes of this process."""
         for model in self.models:
-            model.show_time(time_ns)
-        self._topics.show(time_ns)
+            model.set_time(time_ns)
+        self._topics.publish_clock(time_ns)
 
-    def _show_standing_time(self) -> None:
-        """Show the time of a world that stands still to those who have come since."""
+    def _publish_halted_clock(self) -> None:
+        """Publish the clock while the run is halted, for new subscribers."""
         runner = self._runner
         assert runner is not None
         if runner.paused or runner.error is not None:
-            with suppress(NotRunningError):  # in its own thread, so that time never goes back
-                runner.call(lambda: self._show(runner.simulation.state.time_ns))
+            with suppress(NotRunningError):  # in the stepping thread, so that time never decreases
+                runner.call(lambda: self._publish_clock(runner.simulation.state.time_ns))
 
 
 class _Contacts:
-    """Shows the contacts of a world.
+    """Publishes the contacts of a world.
 
     Attributes:
-        topic: Where they are shown.
-        watch: To be told of every step.
+        topic: Topic of the markers.
+        sampler: Sampler to be called after every step.
     """
 
-    def __init__(self, node: Node, settings: Mapping[str, Any]) -> None:
-        self._settings = settings  # some may change
+    def __init__(self, node: Node, settings: Settings) -> None:
+        self._settings = settings  # contact_scale may change
         self._markers = ContactTopic(node, settings["world_frame"])
         self.topic = self._markers.topic
-        self.watch = ContactWatch(settings["contact_rate"], self.topic.has_listener, self._tell)
+        self.sampler = ContactSampler(
+            settings["contact_rate"], self.topic.has_subscribers, self._publish
+        )
 
-    def _tell(self, points: ContactPoints, force: Array) -> None:
+    def _publish(self, points: ContactPoints, force: Array) -> None:
         scale = self._settings["contact_scale"]
         self._markers.publish(points.time_ns, points.position, force, scale)

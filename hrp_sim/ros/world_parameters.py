@@ -1,18 +1,17 @@
-"""From the parameters of a node to a simulation."""
+"""Create the simulation of a node from its parameters."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from rclpy.node import Node
 
 from hrp_model import Diagnostics
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.node.parameters import (
+    Settings,
     declare,
     declare_options,
-    take_overrides,
     undeclare,
+    undeclare_overrides,
     unknown_parameters,
 )
 from hrp_msgs.node.start import WrongUseError
@@ -24,69 +23,70 @@ from ..running.build import build_simulation
 from ..simulation import Simulation
 from ..world.config import WorldConfig
 from ..world.load import load_world
-from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
+from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, find_targets, single_options
 
 
 class WorldLoader:
-    """Makes simulations as the parameters of a node ask for.
+    """Creates simulations with the parameters of a node.
 
     Args:
-        node: Made with ``automatically_declare_parameters_from_overrides``.
+        node: A node with ``automatically_declare_parameters_from_overrides``.
 
     Attributes:
-        given: What the node was started with, by name.
+        given: Parameter overrides of the node by name.
         settings: Values of the parameters ``SIM_NODE`` by name.
-        world: The newest world that a simulation was made of, as the parameters have it.
-        after_failure: What to look for if the physics of the newest world fails.
+        world: The world of the newest simulation, with the parameters applied.
+        failure_hint: Hint for users if the physics of the newest world fails.
 
     Raises:
-        WrongUseError: A parameter makes no sense.
+        WrongUseError: A parameter is invalid.
     """
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self.given = take_overrides(node)
-        self._options: list[str] = []  # parameters that are options of sensors in this world
-        self.settings: dict[str, Any] = declare(node, SIM_NODE)
+        self.given = undeclare_overrides(node)
+        self._options: list[str] = []  # declared parameters of sensor options
+        self.settings: Settings = declare(node, SIM_NODE)
         self.world = WorldConfig()
-        self.after_failure = ""
+        self.failure_hint = ""
 
     def load(self) -> Simulation:
-        """Make the simulation of the world that is named.
+        """Create the simulation of the world of the parameter ``world``.
 
         Raises:
             ModelError: The world or a model in it cannot be used.
-            PhysicsError: The physics cannot take a body.
-            WrongUseError: A parameter makes no sense.
+            PhysicsError: The physics cannot simulate a body.
+            WrongUseError: A parameter is invalid.
         """
         self._warn_of_unknown()
         if not self.settings["world"]:
-            start = "--ros-args -p world:=FILE, or --help"
-            raise WrongUseError(f"no world is named; start with: {start}")
+            usage = "--ros-args -p world:=FILE, or --help"
+            raise WrongUseError(f"the parameter 'world' is missing; start with: {usage}")
         config = load_world(self.settings["world"], logged_diagnostics(self._node))
         return self.make(config)
 
     def make(self, config: WorldConfig) -> Simulation:
-        """Make a simulation of a world, which has its physics and options as the parameters say.
+        """Create a simulation of a world with the parameters applied.
 
         Raises:
-            PhysicsError: The physics cannot take a body.
-            WrongUseError: A parameter makes no sense.
+            PhysicsError: The physics cannot simulate a body.
+            WrongUseError: A parameter is invalid.
         """
         return self.build(self.configure(config))
 
     def configure(self, config: WorldConfig) -> WorldConfig:
-        """Declare what of a world is a parameter; return the world as the parameters have it.
+        """Declare the parameters of a world; return the world with the parameters applied.
 
-        To be called in the thread that serves the node, as long as somebody does.
+        To be called in the executor's thread while the node has one.
 
         Raises:
-            WrongUseError: A parameter makes no sense; all are as before.
+            WrongUseError: A parameter is invalid; all parameters are restored.
         """
         settings = self.settings
-        least, most = PHYSICS_RANGES["time_step"]
-        if 0.0 < (time_step := settings["time_step"]) < least:
-            raise WrongUseError(f"time_step is 0 or from {least:g} to {most:g}, not {time_step:g}")
+        low, high = PHYSICS_RANGES["time_step"]
+        if 0.0 < (time_step := settings["time_step"]) < low:
+            message = f"time_step must be 0 or from {low:g} to {high:g} s, not {time_step:g} s"
+            raise WrongUseError(message)
         diagnostics = logged_diagnostics(self._node)
         try:
             config = self._with_sensor_options(config, diagnostics)
@@ -103,35 +103,40 @@ class WorldLoader:
         return self.world
 
     def build(self, config: WorldConfig) -> Simulation:
-        """Make a simulation of a configured world; callable from any thread.
+        """Create a simulation of a configured world; callable from any thread.
 
         Raises:
-            PhysicsError: The physics cannot take a body.
+            PhysicsError: The physics cannot simulate a body.
         """
         diagnostics = logged_diagnostics(self._node)
         engine = self.settings["engine"]
-        simulation, self.after_failure = build_simulation(config, engine, diagnostics)
+        simulation, self.failure_hint = build_simulation(config, engine, diagnostics)
         return simulation
 
     def _with_sensor_options(self, config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
-        """Declare the options of sensors as parameters; return a world that has their values.
+        """Declare sensor options as parameters; return the world with their values.
 
-        Declared are those of all sensors, and of single ones what is said of them anywhere.
+        Declares the options of all sensors, and those options of single sensors that are set in
+        the world or by parameter overrides.
         """
-        undeclare(self._node, self._options)  # those of the world before
+        undeclare(self._node, self._options)  # those of the previous world
         before = set(self._node.get_parameters_by_prefix(""))
-        doubtful = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
+        as_warnings = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
         given = [k for k in self.given if "." in k or k in OPTIONS]
         given = [k for k in given if not k.startswith("qos_overrides.") and joint_of(k) is None]
-        found = targets(config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful)
+        found = find_targets(
+            config, (*(option.name for option in COMMON_OPTIONS), *given), as_warnings
+        )
         config = declare_options(self._node, found, config)
-        known = Diagnostics(listener=lambda _: None)
-        config = declare_options(self._node, targets(config, single_options(config), known), config)
+        ignored = Diagnostics(listener=lambda _: None)  # reported when the world was loaded
+        config = declare_options(
+            self._node, find_targets(config, single_options(config), ignored), config
+        )
         self._options = sorted(self._node.get_parameters_by_prefix("").keys() - before)
         return config
 
     def _warn_of_unknown(self) -> None:
-        # Those with a point are about sensors and joints, and are looked at there.
+        # Names with a dot belong to sensors and joints, and are checked there.
         given = [name for name in self.given if "." not in name]
         known = (*self.settings, *OPTIONS)
         for message in unknown_parameters(given, known):

@@ -1,1 +1,1 @@
-"""Runs against the clock: pace, lock-step, requests of other threads, health."""
+"""Run a simulation: real-time pace, lock-step, calls from other threads, health."""

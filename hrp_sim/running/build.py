@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hrp_model import Diagnostics
 
-from ..advice import advise, after_failure
+from ..advice import advise, failure_hint
 from ..engines import make_engine
 from ..simulation import Simulation
 from ..world.config import WorldConfig
@@ -31,4 +31,4 @@ def build_simulation(
     found = advise(config)
     for advice in found:
         diagnostics.add(advice)
-    return simulation, after_failure(found)
+    return simulation, failure_hint(found)

@@ -1,4 +1,4 @@
-"""How a run goes, in words and numbers. Knows no ROS."""
+"""Health of a run for diagnostics, without ROS."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Health:
-    """How one part of a run goes.
+    """Health of one part of a run.
 
     Attributes:
-        part: What it is about.
+        part: Name of the part.
         level: "ok", "warn" or "error".
-        message: One line for people.
-        values: Numbers and texts, by what they are and their unit.
+        message: Summary in one line.
+        values: Numbers and texts by their names with units.
     """
 
     part: str
@@ -32,38 +32,38 @@ class Health:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-def announcement(runner: Runner, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
-    """Return what begins with a run, in a line.
+def start_message(runner: Runner, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
+    """Return the log message for the start of a run.
 
     Args:
-        runner: Of the run.
-        lock_step: For whom it waits.
-        rate: How often, in [Hz].
+        runner: The run.
+        lock_step: Command topics that it waits for.
+        rate: Rate of the control periods in lock-step, in [Hz].
     """
     count, factor = len(runner.simulation.bodies), runner.pace.target
     pace = "in real time" if factor == 1.0 else f"at {factor:g} times real time"
-    words = [
-        f"simulates {count} {'body' if count == 1 else 'bodies'}",
+    parts = [
+        f"simulating {count} {'body' if count == 1 else 'bodies'}",
         pace if factor > 0.0 else "as fast as possible",
     ]
     if lock_step:
-        words.append(f"in lock-step with {', '.join(sorted(lock_step))} at {rate:g} Hz")
-    return ", ".join(words)
+        parts.append(f"in lock-step with {', '.join(sorted(lock_step))} at {rate:g} Hz")
+    return ", ".join(parts)
 
 
 def run_health(runner: Runner, failure: str = "") -> Health:
-    """Return how the run as a whole goes; each step time is told once.
+    """Return the health of the run as a whole; step times cover the steps since the last call.
 
     Args:
-        runner: Of the run.
-        failure: What to say when the physics has failed.
+        runner: The run.
+        failure: Message if the physics has failed; by default that of the error.
     """
     pace, simulation = runner.pace, runner.simulation
     times = pace.take_step_times()
     values = {
         "time [s]": simulation.state.time_ns / NS_PER_S,
         "real-time factor": pace.measured,
-        "real-time factor aimed at": pace.target if pace.target > 0.0 else "as fast as possible",
+        "target real-time factor": pace.target if pace.target > 0.0 else "as fast as possible",
         "lag [s]": pace.lag,
         "time lost [s]": pace.lost,
         "steps": times.count,
@@ -77,13 +77,13 @@ def run_health(runner: Runner, failure: str = "") -> Health:
     if runner.paused:
         return Health("simulation", "warn", "paused", values)
     if pace.is_slow:
-        message = f"slow: {pace.measured:.2g} times real time, of {pace.target:g} asked for"
+        message = f"slow: real-time factor {pace.measured:.2g} instead of {pace.target:g}"
         return Health("simulation", "warn", message, values)
     return Health("simulation", "ok", "running", values)
 
 
 def command_health(counts: CommandCounts) -> Health:
-    """Return what became of the commands to all bodies."""
+    """Return the health of the commands to all bodies."""
     values = {
         "taken": counts.taken,
         "dropped": counts.dropped,
@@ -96,15 +96,15 @@ def command_health(counts: CommandCounts) -> Health:
 
 
 def state_health(record: StateRecord) -> Health:
-    """Return the hashes of the latest states, and of all that have not been told."""
+    """Return the hashes of the latest states, and of all since the last call."""
     states = record.take()
     values = {f"sha256 at {time_ns / NS_PER_S:.9g} s": digest for time_ns, digest in states}
-    message = "no whole second has passed" if not states else f"{states[-1][0] / NS_PER_S:.9g} s"
+    message = f"{states[-1][0] / NS_PER_S:.9g} s" if states else "no whole second has passed"
     return Health("state", "ok", message, values)
 
 
 def lock_step_health(lock_step: LockStep) -> Health:
-    """Return how the waiting for controllers goes."""
+    """Return the health of the lock-step with controllers."""
     counts, missing = lock_step.counts, lock_step.missing
     values = {
         "controllers": " ".join(sorted(lock_step.sources)),
@@ -115,12 +115,12 @@ def lock_step_health(lock_step: LockStep) -> Health:
         "waited [s]": counts.waited,
         "longest wait [s]": counts.longest,
     }
-    if missing and lock_step.waits_long:
+    if missing and lock_step.is_waiting_long:
         return Health("lock-step", "warn", f"waiting for {' '.join(missing)}", values)
     if free := lock_step.free:
         message = f"not waiting for {' '.join(free)} until it sends commands"
         return Health("lock-step", "warn", message, values)
-    if counts.timeouts:  # a run that others repeat will not be the same
+    if counts.timeouts:  # the run is not reproducible
         message = f"{counts.timeouts} of {counts.boundaries} control periods lacked a command"
         return Health("lock-step", "warn", message, values)
     return Health("lock-step", "ok", "in step", values)

@@ -1,35 +1,34 @@
-"""What other threads ask of the one that steps the world, and how it sleeps until they do."""
+"""Queue of calls from other threads to the stepping thread."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as OutOfTime
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-# Waiting with an ear for calls costs 20 us more than a plain sleep: too much before every step,
-# where who calls does not wait for long. In [s].
-NAP = 0.005
-# No sleep is longer: it may have begun just after a signal came, whose handler is run by Python
-# only when it ends. In [s].
-LONGEST = 0.2
+# Shorter waits are plain sleeps: waiting for calls costs 20 us more, too much before every step,
+# and callers then do not wait for long. In [s].
+MIN_WAIT = 0.005
+# Python runs signal handlers only after a wait that began just after the signal. In [s].
+MAX_WAIT = 0.2
 
 _T = TypeVar("_T")
 _Call = tuple[Future[Any], Callable[[], Any]]
 
 
 class NotRunningError(RuntimeError):
-    """Nobody steps the simulation, so nobody can do what was asked for."""
+    """The call was not executed because the simulation is not running."""
 
 
 class Mailbox:
-    """Calls for one thread, which does them when it looks, and sleeps until there is one.
+    """Calls for one thread, which executes them when polling or waiting.
 
-    A ``SimpleQueue`` may be put into by a signal handler at any moment, also while the thread
-    that it interrupts puts or gets; a condition's lock may not be taken there.
+    A ``SimpleQueue`` permits ``wake`` in a signal handler, even if it interrupts another put or
+    get; the lock of a condition would not.
     """
 
     def __init__(self) -> None:
@@ -37,69 +36,70 @@ class Mailbox:
         self._closed = False
 
     def open(self) -> None:
-        """Take calls; those that came before are done, too."""
+        """Accept calls; earlier ones are executed, too."""
         self._closed = False
 
     def close(self) -> None:
-        """Let go of all who wait, and of those who come later."""
+        """Cancel all waiting and all future calls."""
         self._closed = True
         while not self._calls.empty():
             if (call := self._calls.get()) is not None:
                 call[0].cancel()
 
     def wake(self) -> None:
-        """End a ``wait``. May be called from a signal handler, too."""
+        """End a ``wait``; callable from signal handlers."""
         self._calls.put(None)
 
-    def ask(self, action: Callable[[], _T], patience: float) -> _T:
-        """Have something done; return its result, or raise what it raises.
+    def call(self, action: Callable[[], _T], timeout: float) -> _T:
+        """Execute an action in the other thread; return its result, or raise its exception.
 
         Raises:
-            NotRunningError: It was not done within ``patience``, in [s], and will not be.
+            NotRunningError: It was not executed within ``timeout``, in [s], and will not be.
         """
         future: Future[_T] = Future()
         self._calls.put((future, action))
         if self._closed:
             future.cancel()
         try:
-            return future.result(patience)
-        except (CancelledError, OutOfTime) as error:
+            return future.result(timeout)
+        except (CancelledError, FutureTimeoutError) as error:
             if not future.cancel():  # it has just begun, or raised this itself
                 return future.result()
-            why = "the simulation does not run any more"
-            if isinstance(error, OutOfTime):
-                why = (
-                    f"the simulation took no call for {patience:g} s, so nothing was done: it does "
-                    "not run, or a step takes longer than that"
+            message = "the simulation is not running any more"
+            if isinstance(error, FutureTimeoutError):
+                message = (
+                    f"the request timed out after {timeout:g} s and was dropped: the simulation is "
+                    "not running, or a step takes longer than that"
                 )
-            raise NotRunningError(why) from None
+            raise NotRunningError(message) from None
 
     def post(self, action: Callable[[], object]) -> None:
-        """Have something done, and do not wait for it; what it raises is lost."""
+        """Execute an action in the other thread without waiting; its exceptions are ignored."""
         future: Future[object] = Future()
         self._calls.put((future, action))
         if self._closed:
             future.cancel()
 
-    def do_all(self) -> None:
-        """Do what was asked for by now."""
+    def run_pending(self) -> None:
+        """Execute all waiting calls."""
         while not self._calls.empty():
-            _do(self._calls.get())
+            _execute(self._calls.get())
 
     def wait(self, seconds: float | None) -> None:
-        """Sleep for so long, in [s], or until there is something to do, which is done.
+        """Wait for a call and execute it, for this time at most, in [s].
 
-        None is for as long as it takes; but ``LONGEST`` is the most. Less than ``NAP`` is slept in
-        any case.
+        None means ``MAX_WAIT``, which also limits other times. Times below ``MIN_WAIT`` are slept
+        without checking for calls.
         """
-        if seconds is not None and seconds < NAP:
+        if seconds is not None and seconds < MIN_WAIT:
             time.sleep(seconds)
             return
+        timeout = MAX_WAIT if seconds is None else min(seconds, MAX_WAIT)
         with suppress(Empty):
-            _do(self._calls.get(timeout=LONGEST if seconds is None else min(seconds, LONGEST)))
+            _execute(self._calls.get(timeout=timeout))
 
 
-def _do(call: _Call | None) -> None:
+def _execute(call: _Call | None) -> None:
     if call is None:
         return
     future, action = call
@@ -107,7 +107,7 @@ def _do(call: _Call | None) -> None:
         return
     try:
         result = action()
-    except Exception as error:  # it belongs to the caller, not to who runs
+    except Exception as error:  # raised in the caller
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -1,4 +1,4 @@
-"""How fast a run goes against the steady clock: what is aimed at, and what is reached."""
+"""Pace of a run relative to the steady clock: target and measured real-time factor."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from dataclasses import dataclass
 
 from ..physics.schedule import NS_PER_S
 
-# After falling behind by more than this the clock is set anew: a hitch is not followed by
-# a burst of steps. In [s].
+# A larger lag is not caught up, so that a hitch is not followed by a burst of steps. In [s].
 MAX_LAG = 0.1
-# How much faster than aimed at a smaller lag is made up for: controllers outside, which work in
-# real time, lose sight of a world that rushes on.
+# Speed relative to the target at which a smaller lag is caught up; limited because external
+# controllers work in real time.
 CATCH_UP = 1.5
-# Real-time factor is measured over windows of this length. In [s].
+# Window over which the real-time factor is measured. In [s].
 WINDOW = 0.5
-# A run is slow that reaches less than this share of its target, once it had so much time, in [s].
-ENOUGH, SETTLING = 0.9, 1.0
+# A run is slow if it reaches less than this share of its target after this settling time, in [s].
+MIN_SHARE, SETTLING = 0.9, 1.0
 
 
 @dataclass
 class StepTimes:
-    """How long steps took, with all that was done for them: physics, sensors, messages.
+    """Wall-clock duration of steps, including physics, sensors and messages.
 
     Attributes:
-        count: How many steps.
+        count: Number of steps.
         total, longest: In [s].
     """
 
@@ -34,11 +33,11 @@ class StepTimes:
 
     @property
     def mean(self) -> float:
-        """In [s]; 0 if there was none."""
+        """Mean duration in [s]; 0 without steps."""
         return self.total / self.count if self.count else 0.0
 
     def add(self, seconds: float) -> None:
-        """Count a step that took so long, in [s]."""
+        """Add a step of this duration, in [s]."""
         self.count += 1
         self.total += seconds
         self.longest = max(self.longest, seconds)
@@ -46,16 +45,15 @@ class StepTimes:
 
 @dataclass
 class Pace:
-    """Tells when the next step is due, and how well the steps before it kept their times.
+    """Schedules steps on the steady clock, and measures how well they keep to it.
 
-    Any thread may read it and set ``target``; all else is for the one that steps.
+    Any thread may read attributes and set ``target``; the methods are for the stepping thread.
 
     Attributes:
-        target: Simulated per real second that is aimed at; 0 is as fast as possible.
-        measured: Simulated per real second over the last ``WINDOW``; 0 before its end.
-        lag: How late the last step was, in [s]; 0 if it was in time, or if nothing is aimed at.
-        lost: What lags of more than ``MAX_LAG`` add up to, in [s]: real time that is not made
-            up for.
+        target: Target real-time factor; 0 is as fast as possible.
+        measured: Real-time factor over the last ``WINDOW``; 0 before its end.
+        lag: Delay of the last step, in [s]; 0 without a target.
+        lost: Sum of the lags above ``MAX_LAG``, which are not caught up, in [s].
     """
 
     target: float
@@ -68,24 +66,24 @@ class Pace:
         self.start(0)
 
     def start(self, now_ns: int) -> None:
-        """Count from here, where the simulated time is ``now_ns``, in [ns]."""
+        """Start measuring at this simulation time, in [ns]."""
         self._origin = self._window = self._began = time.monotonic(), now_ns
         self._origin_target = self.target
         self._aimed_since = self._origin[0]
 
     @property
     def is_slow(self) -> bool:
-        """Whether too little of the target is reached; never within its first second."""
+        """Whether the run is well below its target; never within the first second."""
         if time.monotonic() - self._aimed_since < SETTLING:
             return False
-        return self.measured < ENOUGH * self.target
+        return self.measured < MIN_SHARE * self.target
 
-    def stand_still(self) -> None:
-        """Measure nothing until the next ``start``."""
+    def halt(self) -> None:
+        """Stop measuring until the next ``start``."""
         self.measured = self.lag = 0.0
 
     def ahead(self, now_ns: int) -> float:
-        """Return how long the next step has to wait, in [s]; it is late if less than 0."""
+        """Return the time until the next step is due, in [s]; negative if it is late."""
         if (target := self.target) <= 0.0:
             self.lag = 0.0
             return 0.0
@@ -101,11 +99,11 @@ class Pace:
         return max(due, _wall_time(self._began, now_ns, CATCH_UP * target)) - wall
 
     def begin_step(self, now_ns: int) -> None:
-        """Note that a step begins from this simulated time, in [ns]."""
+        """Record that a step begins at this simulation time, in [ns]."""
         self._began = time.monotonic(), now_ns
 
     def end_step(self, now_ns: int) -> None:
-        """Count a step to this simulated time, in [ns]."""
+        """Record that a step ended at this simulation time, in [ns]."""
         wall = time.monotonic()
         self._step_times.add(wall - self._began[0])
         start, start_ns = self._window
@@ -114,11 +112,11 @@ class Pace:
             self._window = wall, now_ns
 
     def take_step_times(self) -> StepTimes:
-        """Return how long the steps took since this was called last."""
+        """Return the durations of the steps since the last call."""
         taken, self._step_times = self._step_times, StepTimes()
         return taken
 
 
 def _wall_time(origin: tuple[float, int], now_ns: int, factor: float) -> float:
-    """Return when a simulated time is reached at this factor from an origin of both times."""
+    """Return the wall time of a simulation time, given an origin and a real-time factor."""
     return origin[0] + (now_ns - origin[1]) / NS_PER_S / factor

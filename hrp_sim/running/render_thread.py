@@ -1,4 +1,4 @@
-"""Develops pictures in a thread of its own, so that physics need not wait for them."""
+"""Render camera images in a background thread."""
 
 from __future__ import annotations
 
@@ -11,51 +11,48 @@ from ..sensors import ImageReading
 
 _log = logging.getLogger("hrp_sim")
 
-# Draws an exposure; RendererUnavailable ends it all, other errors this image.
-Develop = Callable[[], ImageReading]
+# Renders an image; RendererUnavailable ends the thread, other errors only skip this image.
+Render = Callable[[], ImageReading]
 
 
-class Darkroom:
-    """A thread that renders. Of each camera only the newest exposure waits.
+class RenderThread:
+    """Background thread that renders the newest image request of each camera.
 
-    The images of a camera come in the order of their exposures. What is handed in, dropped
-    and closed is so by one thread, that of the physics. A camera whose images fail is an
-    error in the log, said once, and none to the others.
+    The images of a camera arrive in the order of their requests. ``submit``, ``clear`` and
+    ``close`` must be called by one thread, that of the physics. A failing camera is logged once,
+    and does not affect the others.
 
     Args:
-        on_image: Called in the darkroom's thread with a camera's name and each of its images.
+        on_image: Called in the background thread with the name of a camera and each of its images.
     """
 
     def __init__(self, on_image: Callable[[str, ImageReading], None]) -> None:
         self._on_image = on_image
-        self._waiting: dict[str, Develop] = {}
-        self._generation = 0  # of what is drawn; an image of an earlier one is dropped
+        self._waiting: dict[str, Render] = {}
+        self._generation = 0  # incremented by ``clear``; images of an earlier one are dropped
         self._closing = False
-        self._failed: set[str] = set()  # cameras whose failure was told
+        self._failed: set[str] = set()  # cameras whose failure was logged
         self._changed = threading.Condition()
-        self._handing_out = threading.Lock()
-        self._thread = threading.Thread(target=self._work, name="darkroom", daemon=True)
+        self._delivering = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="render", daemon=True)
         self._thread.start()
 
-    def submit(self, camera: str, develop: Develop) -> None:
-        """Hand over an exposure. One of the same camera that still waits is dropped."""
+    def submit(self, camera: str, render: Render) -> None:
+        """Queue a request, replacing a waiting one of the same camera."""
         with self._changed:
-            self._waiting[camera] = develop
+            self._waiting[camera] = render
             self._changed.notify()
 
     def clear(self) -> None:
-        """Drop all that was handed over: afterwards no image comes of it, not even the one in hand.
-
-        For when time begins anew.
-        """
+        """Drop all requests, such as after a reset; no image of them arrives after the return."""
         with self._changed:
             self._waiting.clear()
             self._generation += 1
-        with self._handing_out:
-            pass  # one that was on its way out has arrived now
+        with self._delivering:
+            pass  # wait for an image that is being delivered
 
     def close(self) -> None:
-        """Finish the image in hand and end the thread; what still waits is dropped."""
+        """Finish the present image and end the thread; waiting requests are dropped."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -68,21 +65,21 @@ class Darkroom:
                 if self._closing:
                     return
                 camera = next(iter(self._waiting))
-                develop = self._waiting.pop(camera)
+                render = self._waiting.pop(camera)
                 generation = self._generation
             try:
-                image = develop()
-                with self._handing_out:
+                image = render()
+                with self._delivering:
                     if generation == self._generation:
                         self._on_image(camera, image)
             except RendererUnavailable as error:
-                _log.error("there will be no images: %s", error)
+                _log.error("camera images are unavailable: %s", error)
                 return
             except Exception as error:
-                self._tell_failure(camera, error)
+                self._log_failure(camera, error)
 
-    def _tell_failure(self, camera: str, error: Exception) -> None:
-        """Say why an image of a camera is missing; that of those to come is likely the same."""
+    def _log_failure(self, camera: str, error: Exception) -> None:
+        """Log the first failure of a camera; later ones are likely the same."""
         if camera not in self._failed:
             self._failed.add(camera)
-            _log.error("images of '%s' are missing", camera, exc_info=error)
+            _log.error("rendering images of '%s' failed", camera, exc_info=error)

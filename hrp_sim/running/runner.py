@@ -1,4 +1,4 @@
-"""Steps a simulation against the steady clock, until a signal comes. Knows no ROS."""
+"""Step a simulation in real time until it is stopped, without ROS."""
 
 from __future__ import annotations
 
@@ -23,76 +23,79 @@ __all__ = [
     "Gate",
     "NotRunningError",
     "OnStep",
+    "RunStateError",
     "Runner",
-    "StandingError",
 ]
 
 OnStep = Callable[[int, Mapping[str, "Reading"]], None]
 _T = TypeVar("_T")
 
-# How long ``call`` waits for a step that takes its time. In [s].
-PATIENCE = 10.0
+# Default timeout of ``call``, which may have to wait for a slow step. In [s].
+CALL_TIMEOUT = 10.0
 _NEVER = -1
 
 
-class StandingError(RuntimeError):
-    """What was asked for needs a world that stands still, or one that can go on."""
+class RunStateError(RuntimeError):
+    """The operation is not possible in the present state of the run."""
 
 
 class Change(Enum):
-    """What happened to a run, besides its steps."""
+    """Changes of a run, other than its steps."""
 
-    PAUSE = "it stands still, paused or after a failure"
-    RESUME = "it goes on"
-    RESET = "it is back at the start"
-    STEPS = "a standing world has taken steps that were asked for"
-    REPLACE = "it is another simulation"
-    WORLD = "something was changed in the world, or it was put back to a saved state"
+    PAUSE = "the run halted: it was paused, or the physics failed"
+    RESUME = "the run resumed"
+    RESET = "the simulation was reset"
+    STEPS = "the steps requested while paused ended"
+    REPLACE = "the simulation was replaced"
+    WORLD = "the world was changed, or restored from a saved state"
 
 
 class Gate(Protocol):
-    """What a step has to wait for besides the clock. But for ``take``, in the thread that steps."""
+    """Condition of a step besides the clock, such as the commands in lock-step.
 
-    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
-        """Take a command for the right moment; see ``Runner.take``. For any thread."""
+    All methods except ``submit`` are called in the stepping thread.
+    """
 
-    def start(self, now_ns: int, *, anew: bool) -> None:
-        """Hear that the run begins or goes on from this time, in [ns]; ``anew`` after a reset."""
+    def submit(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Submit a command; see ``Runner.submit``. Callable from any thread."""
+
+    def start(self, now_ns: int, *, after_reset: bool) -> None:
+        """Called when the run starts or resumes at this time, in [ns]."""
 
     def stepped(self, now_ns: int) -> None:
-        """Hear that a step has led to this time, in [ns], before its readings are told."""
+        """Called after each step to this time, in [ns], before readings are published."""
 
-    def closed(self, now_ns: int) -> float:
-        """Return how long to wait at most before the step from this time, in [s]; 0 goes on.
+    def wait_time(self, now_ns: int) -> float:
+        """Return how long to wait before the step from this time, in [s]; 0 permits the step.
 
-        Asked again until it is 0. Who opens the gate earlier calls ``Runner.wake``.
+        Called repeatedly until it is 0. ``Runner.wake`` ends a wait early.
         """
 
 
 class Runner:
-    """Runs a simulation in the thread that calls ``run``; everything else is for any thread.
+    """Runs a simulation in the thread that calls ``run``; other methods are for any thread.
 
-    While it stands still, paused or after a failure of the physics, it sleeps until it is asked
-    for something; when it goes on there is no burst of steps to catch up.
+    While halted, paused or after a failure of the physics, it sleeps until it is called. After a
+    halt it does not catch up the time.
 
     Args:
-        simulation: What to step.
-        on_step: Called after every step with the time in [ns] and the readings that fell due.
-        real_time_factor: Simulated per real second; 0 runs as fast as possible.
-        duration: ``run`` ends after as many whole steps as this much simulated time holds, in
-            [s]; None runs until ``stop``.
-        on_failure: Called when the physics fails; the world then stands still until ``reset``
-            or ``resume``. Without it a failure ends ``run``.
+        simulation: The simulation to step.
+        on_step: Called after every step with the time in [ns] and the due readings.
+        real_time_factor: Target real-time factor; 0 runs as fast as possible.
+        duration: Simulation time after which ``run`` ends, in [s], rounded down to whole steps;
+            None runs until ``stop``.
+        on_failure: Called when the physics fails; the run then halts until ``reset`` or
+            ``resume``. Without it a failure ends ``run``.
 
     Attributes:
-        simulation: What is stepped.
-        pace: How fast it goes, and what the clock was not kept by.
-        states: What the state was at each whole second, to compare runs by.
-        error: Why the physics failed and the world stands still, or None.
-        on_change: Called with each ``Change``, in the thread that runs. Append to it before
-            ``run``, or through ``call``.
-        gate: What a step waits for besides the clock, or None. Set it in the same way.
-        paused: Whether ``pause`` was called, and ``resume`` not since.
+        simulation: The simulation being stepped.
+        pace: Target and measured pace.
+        states: Hashes of the state at whole seconds, to compare runs.
+        error: Error of the physics that halted the run, or None.
+        on_change: Called with each ``Change`` in the stepping thread. Append to it before
+            ``run``, or by ``call``.
+        gate: Condition of a step besides the clock, or None. Set it in the same way.
+        paused: Whether the run is paused.
         stopped: Whether ``stop`` was called.
     """
 
@@ -119,12 +122,12 @@ class Runner:
         self._mailbox = Mailbox()
         self._stepping: Stepping | None = None
         self._thread: int | None = None
-        self._was_standing = False
-        self._is_anew = True  # the world began, and the run has not gone on since
+        self._was_halted = False
+        self._is_reset = True  # and the run has not resumed since
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated per real second that is aimed at; 0 is as fast as possible. May be set."""
+        """Target real-time factor, which may be set; 0 is as fast as possible."""
         return self.pace.target
 
     @real_time_factor.setter
@@ -134,40 +137,40 @@ class Runner:
 
     @property
     def measured_factor(self) -> float:
-        """Simulated per real second of late; 0 while it stands still or has just begun."""
+        """Measured real-time factor; 0 while halted or just started."""
         return self.pace.measured
 
     @property
     def lag(self) -> float:
-        """How late the last step was against the steady clock, in [s]."""
+        """Delay of the last step relative to the steady clock, in [s]."""
         return self.pace.lag
 
     def stop(self) -> None:
-        """End ``run`` before its next step. May be called from a signal handler, too."""
+        """End ``run`` before its next step; callable from signal handlers."""
         self.stopped = True
         self.wake()
 
     def wake(self) -> None:
-        """Have the run look at once whether there is something to do. For signal handlers, too."""
+        """End a wait of the run; callable from signal handlers."""
         self._mailbox.wake()
 
     def pause(self) -> None:
-        """Stand still before the next step."""
+        """Pause before the next step."""
         self.paused = True
         self.wake()
 
     def resume(self) -> None:
-        """Go on, also after a failure: where its cause is still there, it comes again."""
+        """Resume, also after a failure, which recurs if its cause persists."""
         self.error = None
         self.paused = False
         self.wake()
 
     def reset(self) -> None:
-        """Put the world back to its start, at time zero; a failure is over, a pause is not.
+        """Reset the simulation to time zero; clears a failure, but not a pause.
 
         Raises:
-            NotRunningError: Nobody runs the simulation.
-            PhysicsError: The physics cannot be put back.
+            NotRunningError: ``run`` is not active.
+            PhysicsError: The physics cannot be reset.
         """
 
         def act() -> None:
@@ -177,12 +180,12 @@ class Runner:
         self.change(act, Change.RESET)
 
     def replace(self, simulation: Simulation) -> Simulation:
-        """Run another simulation from now on; return the one before, for its owner to close.
+        """Replace the simulation; return the previous one, which its owner closes.
 
-        A failure is over, a pause is not.
+        Clears a failure, but not a pause.
 
         Raises:
-            NotRunningError: Nobody runs the simulation.
+            NotRunningError: ``run`` is not active.
         """
 
         def act() -> Simulation:
@@ -198,87 +201,86 @@ class Runner:
         on_each: Callable[[int], None] = lambda _: None,
         on_end: Callable[[Stepping], None] = lambda _: None,
     ) -> Stepping:
-        """Have a standing world take steps, as fast as it can; return at once.
+        """Begin to take steps in a paused simulation, as fast as possible; return at once.
 
         Args:
-            steps: How many, at least 1.
-            on_each: Called after each with how many there were, in the thread that runs.
-            on_end: Called when all were taken, or no further ones will be, in the same thread.
+            steps: Number of steps, at least 1.
+            on_each: Called after each step with the number taken so far, in the stepping thread.
+            on_end: Called at the end, complete or not, in the same thread.
 
         Raises:
-            NotRunningError: Nobody runs the simulation.
-            StandingError: It does not stand still, or takes such steps already, or its physics
-                has failed.
-            ValueError: No step is asked for.
+            NotRunningError: ``run`` is not active.
+            RunStateError: The run is not paused, is taking requested steps already, or its
+                physics has failed.
+            ValueError: ``steps`` is less than 1.
         """
 
         def act() -> Stepping:
             if self.error is not None:
-                raise StandingError(f"the physics has failed: {self.error}; reset the world first")
+                raise RunStateError(f"the physics has failed: {self.error}; reset the world first")
             if not self.paused:
-                raise StandingError("the simulation runs; pause it first")
+                raise RunStateError("the simulation is running; pause it first")
             if self._stepping is not None:
-                raise StandingError(f"{self._stepping} are being taken; wait or cancel them first")
+                raise RunStateError(f"{self._stepping} are being taken; wait or cancel them first")
             self._stepping = Stepping(steps, on_each, on_end, self.wake)
             return self._stepping
 
         return self.call(act)
 
-    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
-        """Take a command from outside: at once, or when the gate lets it have its effect.
+    def submit(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Apply an external command at once, or when the gate permits.
 
         Args:
-            source: Where it comes from, such as the full name of a topic.
-            stamp_ns: The simulated time whose readings it answers, in [ns]; 0 for none.
-            act: Hands it to the simulation; raises nothing. Any thread may call it, or none.
+            source: Source of the command, such as the full name of a topic.
+            stamp_ns: Simulation time of the readings that it responds to, in [ns]; 0 if unknown.
+            act: Applies the command; must not raise. Called in any thread, or never.
         """
         if self.gate is None:
             act()
         else:
-            self.gate.take(source, stamp_ns, act)
+            self.gate.submit(source, stamp_ns, act)
 
-    def call(self, action: Callable[[], _T], patience: float = PATIENCE) -> _T:
-        """Have something done between two steps by the thread that runs; return its result.
+    def call(self, action: Callable[[], _T], timeout: float = CALL_TIMEOUT) -> _T:
+        """Execute an action in the stepping thread between two steps; return its result.
 
         Args:
-            action: What to do. What it raises is raised here.
-            patience: How long to wait for its turn, in [s].
+            action: The action; its exceptions are raised here.
+            timeout: How long to wait for its execution, in [s].
 
         Raises:
-            NotRunningError: It was not done: ``run`` has ended, or takes no call for so long.
+            NotRunningError: It was not executed: ``run`` is not active, or the timeout elapsed.
         """
         if threading.get_ident() == self._thread:
             return action()
-        return self._mailbox.ask(action, patience)
+        return self._mailbox.call(action, timeout)
 
-    def soon(self, action: Callable[[], None]) -> None:
-        """Have something done as ``call`` does, without waiting for it.
+    def call_soon(self, action: Callable[[], None]) -> None:
+        """Execute an action as ``call`` does, without waiting for it.
 
         Args:
-            action: What to do; raises nothing. It is never done where nobody runs any more.
+            action: The action; must not raise. Dropped if ``run`` is not active.
         """
         self._mailbox.post(action)
 
     def change(
-        self, action: Callable[[], _T], what: Change = Change.WORLD, patience: float = PATIENCE
+        self, action: Callable[[], _T], change: Change = Change.WORLD, timeout: float = CALL_TIMEOUT
     ) -> _T:
-        """Have something done as ``call`` does, that others must hear of: see ``on_change``."""
+        """Execute an action as ``call`` does, and notify the listeners of ``on_change``."""
 
         def act() -> _T:
             result = action()
-            if what in (Change.RESET, Change.REPLACE):
-                self._is_anew = True
+            if change in (Change.RESET, Change.REPLACE):
+                self._is_reset = True
                 self._end_stepping()
-            self._tell(what)
+            self._notify(change)
             return result
 
-        return self.call(act, patience)
+        return self.call(act, timeout)
 
     def run(self) -> None:
-        """Step until the duration is over, ``stop`` is called or the physics fails.
+        """Step until the duration has elapsed, ``stop`` is called or the physics fails.
 
-        A failure of the physics is kept in ``error``: the world stays as it was before the
-        failing step.
+        ``error`` holds a failure of the physics; the world keeps the state before the failed step.
         """
         self._thread = threading.get_ident()
         self._mailbox.open()
@@ -293,29 +295,29 @@ class Runner:
         now_ns = _NEVER
         left_ns = self._left_ns
         while not self.stopped:
-            self._mailbox.do_all()
-            self._notice_standing()
+            self._mailbox.run_pending()
+            self._update_halted()
             if self._stepping is not None and self._stepping.cancelled:
                 self._end_stepping()
-            if self._was_standing and self._stepping is None:
+            if self._was_halted and self._stepping is None:
                 now_ns = _NEVER
-                self.pace.stand_still()
+                self.pace.halt()
                 self._mailbox.wait(None)
                 continue
-            if self._is_anew or self.simulation.state.time_ns != now_ns:  # or after a pause
+            if self._is_reset or self.simulation.state.time_ns != now_ns:  # or after a pause
                 now_ns = self.simulation.state.time_ns
                 self.pace.start(now_ns)
                 self.states.start(now_ns)
                 if self.gate is not None:
-                    self.gate.start(now_ns, anew=self._is_anew)
-                self._is_anew = False
+                    self.gate.start(now_ns, after_reset=self._is_reset)
+                self._is_reset = False
             if self._stepping is None and (ahead := self.pace.ahead(now_ns)) > 0.0:
                 self._mailbox.wait(ahead)
                 continue
             step_ns = self.simulation.engine.settings.step_ns
             if left_ns is not None and left_ns < step_ns:
                 return
-            if self.gate is not None and (seconds := self.gate.closed(now_ns)) > 0.0:
+            if self.gate is not None and (seconds := self.gate.wait_time(now_ns)) > 0.0:
                 self._mailbox.wait(seconds)
                 continue
             if left_ns is not None:
@@ -326,7 +328,7 @@ class Runner:
                 return
 
     def _step(self) -> bool:
-        """Take one step and tell of it; return whether the physics could."""
+        """Take one step and publish its readings; return False if the physics failed."""
         self.pace.begin_step(self.simulation.state.time_ns)
         try:
             readings = self.simulation.step()
@@ -346,22 +348,22 @@ class Runner:
             self._end_stepping()
         return True
 
-    def _notice_standing(self) -> None:
-        """Tell of a pause, of going on and of failures when they have come about."""
-        is_standing = self.paused or self.error is not None
-        if not is_standing:  # maybe since before anybody noticed that it stood
+    def _update_halted(self) -> None:
+        """Notify listeners if the run has halted or resumed."""
+        is_halted = self.paused or self.error is not None
+        if not is_halted:  # possibly resumed before the halt was noticed
             self._end_stepping()
-        if is_standing is self._was_standing:
+        if is_halted is self._was_halted:
             return
-        self._was_standing = is_standing
-        self._tell(Change.PAUSE if is_standing else Change.RESUME)
+        self._was_halted = is_halted
+        self._notify(Change.PAUSE if is_halted else Change.RESUME)
 
     def _end_stepping(self) -> None:
         stepping, self._stepping = self._stepping, None
         if stepping is not None:
-            self._tell(Change.STEPS)
+            self._notify(Change.STEPS)
             stepping.end(self.error)
 
-    def _tell(self, change: Change) -> None:
+    def _notify(self, change: Change) -> None:
         for listener in self.on_change:
             listener(change)

@@ -1,4 +1,4 @@
-"""Single steps that are asked for while the world stands still."""
+"""Requested steps of a paused simulation."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from ..physics.engine import PhysicsError
 
 
 class Stepping:
-    """Steps that a standing world takes. Any thread may wait for them, or give up the rest.
+    """Steps to be taken while paused; any thread may wait for them or cancel the rest.
 
     Args:
-        steps: How many are asked for.
-        on_each: Called after each with how many there were.
-        on_end: Called when there will be no further one.
-        on_cancel: Called when the rest is given up, by who does so.
+        steps: Number of requested steps.
+        on_each: Called after each step with the number taken so far.
+        on_end: Called at the end.
+        on_cancel: Called by ``cancel``.
 
     Attributes:
-        steps: How many are asked for.
-        done: How many there were; less than ``steps`` in the end if they were cancelled, the
-            world went on or was reset, or the physics failed.
+        steps: Number of requested steps.
+        done: Number of steps taken; finally less than ``steps`` if they were cancelled, the run
+            was resumed or reset, or the physics failed.
         cancelled: Whether ``cancel`` was called before the end.
-        error: Why the physics failed, or None.
+        error: Error of the physics, or None.
 
     Raises:
-        ValueError: No step is asked for.
+        ValueError: ``steps`` is less than 1.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Stepping:
         on_cancel: Callable[[], None],
     ) -> None:
         if steps < 1:
-            raise ValueError(f"a number of steps is at least 1, not {steps}")
+            raise ValueError(f"the number of steps must be at least 1, not {steps}")
         self.steps = steps
         self.done = 0
         self.cancelled = False
@@ -50,23 +50,23 @@ class Stepping:
         return f"{self.done} of {self.steps} steps"
 
     def cancel(self) -> None:
-        """Take no further step. It is over when ``wait`` returns."""
+        """Cancel the remaining steps; the end is reached when ``wait`` returns."""
         if not self._ended.is_set():
             self.cancelled = True
             self._on_cancel()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end, for so long at most, in [s]; tell whether it has come."""
+        """Wait for the end, for this time at most, in [s]; return whether it was reached."""
         return self._ended.wait(seconds)
 
     def count(self) -> bool:
-        """Count a step that was taken; tell whether it was the last. For who takes them."""
+        """Count a step; return whether it was the last one. Called by the runner."""
         self.done += 1
         self._on_each(self.done)
         return self.done >= self.steps
 
     def end(self, error: PhysicsError | None) -> None:
-        """Say that there will be no further one, and why if the physics failed."""
+        """Mark the end, with the error if the physics failed. Called by the runner."""
         self.error = error
         self._ended.set()
         self._on_end(self)

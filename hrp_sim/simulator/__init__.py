@@ -1,4 +1,4 @@
-"""What ROS 2's standard simulation services ask of a simulator, in plain Python."""
+"""The operations of ROS 2's standard simulation services, without ROS."""
 
 from .simulator import Simulator
 

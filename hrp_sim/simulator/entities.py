@@ -1,4 +1,4 @@
-"""What the standard services tell of the bodies of a world, and how they choose some of them."""
+"""States, descriptions, bounds and filters of the entities of a world."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from hrp_model.rigid import Array
 
 from ..physics.state import SimulatedBody
 from ..simulation import Simulation
-from .ere import matcher
-from .results import BoundsType, Category, Code, RefusedError
+from .errors import RequestError
+from .posix_regex import matcher
+from .results import BoundsType, Category, Code
 from .shapes import link_points, overlaps
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EntityState:
-    """How the root of an entity moves, seen from a frame F.
+    """Pose and motion of the root link L of an entity in a frame F.
 
     Attributes:
         frame: Name of F; empty for the world.
-        time_ns: When it is so, in [ns].
-        X_FL: Pose of the root link L.
+        time_ns: Simulation time, in [ns].
+        X_FL: Pose of L.
         v: Velocity of L's origin, expressed in F, in [m/s], shape (3,).
         w: Angular velocity, expressed in F, in [rad/s], shape (3,).
         a: Acceleration of L's origin over the last step, in [m/s^2], shape (3,).
-        alpha: Angular acceleration likewise, in [rad/s^2], shape (3,).
+        alpha: Angular acceleration over the last step, in [rad/s^2], shape (3,).
     """
 
     frame: str = ""
@@ -44,7 +45,7 @@ class EntityState:
 
 @dataclass(frozen=True)
 class EntityInfo:
-    """What an entity is, for people and for filters."""
+    """Category, description and tags of an entity."""
 
     category: int = Category.OBJECT
     description: str = ""
@@ -53,12 +54,12 @@ class EntityInfo:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """A part of space.
+    """A region of space.
 
     Attributes:
-        type: What the points mean.
-        points: Of a BOX the greatest and the least corner, of a CONVEX_HULL its corners, of a
-            SPHERE the centre and its radius as x of a second point; in [m], shape (n, 3).
+        type: A ``BoundsType``.
+        points: In [m], shape (n, 3). For a BOX the upper and the lower corner, for a CONVEX_HULL
+            its vertices, for a SPHERE the centre, and the radius as x of a second point.
     """
 
     type: int = BoundsType.EMPTY
@@ -67,26 +68,26 @@ class Bounds:
 
 @dataclass(frozen=True)
 class TagsFilter:
-    """Which tags something must have: any of these, or all of them; none means whatever."""
+    """Required tags: any of them, or all of them; no tags pass everything."""
 
     tags: tuple[str, ...] = ()
     all: bool = False
 
     def passes(self, tags: Collection[str]) -> bool:
-        """Tell whether tags are those that are asked for."""
+        """Return whether tags satisfy the filter."""
         found = [tag in tags for tag in self.tags]
         return not found or (all(found) if self.all else any(found))
 
 
 @dataclass(frozen=True)
 class EntityFilters:
-    """Which entities are asked for: those that pass all of it.
+    """Conditions that entities must all satisfy.
 
     Attributes:
-        name: POSIX extended regular expression that matches a part of the name, or empty.
-        categories: Any of these; none means whatever.
-        tags: Which tags they must have.
-        bounds: With what they must overlap, in W.
+        name: POSIX extended regular expression for a part of the name; empty for any.
+        categories: Accepted categories; empty for any.
+        tags: Required tags.
+        bounds: Region in W that the entity must overlap.
     """
 
     name: str = ""
@@ -95,21 +96,21 @@ class EntityFilters:
     bounds: Bounds = field(default_factory=Bounds)
 
 
-def known(simulation: Simulation, name: str) -> SimulatedBody:
+def find_entity(simulation: Simulation, name: str) -> SimulatedBody:
     """Return the body of this name.
 
     Raises:
-        RefusedError: There is none.
+        RequestError: It does not exist.
     """
     bodies = simulation.bodies
     if name not in bodies:
         hint = did_you_mean_or_all(name, bodies)
-        raise RefusedError(Code.NOT_FOUND, f"there is no entity '{name}'.{hint}")
+        raise RequestError(Code.NOT_FOUND, f"there is no entity '{name}'.{hint}")
     return bodies[name]
 
 
 def default_info(simulation: Simulation, name: str) -> EntityInfo:
-    """Return what can be told of a body that nobody has described."""
+    """Return a description derived from the model."""
     body = simulation.bodies[name].body
     joints, devices = len(body.jointed_links), len(body.devices)
     if joints or devices:
@@ -121,12 +122,12 @@ def default_info(simulation: Simulation, name: str) -> EntityInfo:
 
 
 def entity_state(simulation: Simulation, name: str, world: str) -> EntityState:
-    """Return how an entity moves, seen from the world, whose frame has the given name.
+    """Return the state of an entity in the world frame, whose name is given.
 
     Raises:
-        RefusedError: There is none of this name.
+        RequestError: The entity does not exist.
     """
-    motion = known(simulation, name).motion
+    motion = find_entity(simulation, name).motion
     return EntityState(
         frame=world,
         time_ns=simulation.state.time_ns,
@@ -139,14 +140,14 @@ def entity_state(simulation: Simulation, name: str, world: str) -> EntityState:
 
 
 def entity_bounds(simulation: Simulation, name: str) -> Bounds:
-    """Return the box around an entity in its present posture, along the axes of its root link.
+    """Return the bounding box of an entity in its present posture, in its root frame.
 
-    It is that of the shapes that collide, or of those that are seen if none does.
+    It contains the collision shapes, or the visual shapes if there are none.
 
     Raises:
-        RefusedError: There is none of this name.
+        RequestError: The entity does not exist.
     """
-    simulated = known(simulation, name)
+    simulated = find_entity(simulation, name)
     R, p = simulated.motion.R[0], simulated.motion.p[0]
     clouds = [(cloud - p) @ R for _, cloud in link_points(simulated)]
     if not clouds:
@@ -166,7 +167,7 @@ def select(
         infos: The description of each entity.
 
     Raises:
-        RefusedError: A filter is invalid.
+        RequestError: A filter is invalid.
     """
     matches = _name_filter(filters.name)
     check_bounds(filters.bounds)
@@ -184,22 +185,23 @@ def _name_filter(expression: str) -> Callable[[str], bool]:
     """Return a function that reports whether a name passes.
 
     Raises:
-        RefusedError: The expression is invalid, or nothing is installed that understands it.
+        RequestError: The expression is invalid, or google-re2 is not installed.
     """
     if not expression:
         return lambda _: True
     try:
         return matcher(expression)
     except ValueError as error:
-        words = f"the filter is no POSIX extended regular expression: {error}"
-        raise RefusedError(Code.OPERATION_FAILED, words) from None
+        message = f"the filter is not a POSIX extended regular expression: {error}"
+        raise RequestError(Code.OPERATION_FAILED, message) from None
     except ImportError as error:
-        words = f"filtering by name needs google-re2 (pip install google-re2): {error}"
-        raise RefusedError(Code.FEATURE_UNSUPPORTED, words) from None
+        message = f"filtering by name needs google-re2 (pip install google-re2): {error}"
+        raise RequestError(Code.FEATURE_UNSUPPORTED, message) from None
 
 
-_FARTHEST = 1e12  # [m] that bounds may reach; of more the squares have no end
-_POINTS: Mapping[int, tuple[int, int]] = {
+_MAX_COORDINATE = 1e12  # [m]; squares of larger ones may overflow
+# Minimum and maximum number of points.
+_POINT_COUNTS: Mapping[int, tuple[int, int]] = {
     BoundsType.EMPTY: (0, 0),
     BoundsType.BOX: (2, 2),
     BoundsType.CONVEX_HULL: (3, 10_000),
@@ -208,25 +210,25 @@ _POINTS: Mapping[int, tuple[int, int]] = {
 
 
 def check_bounds(bounds: Bounds, code: IntEnum = Code.OPERATION_FAILED) -> None:
-    """Check that bounds are such.
+    """Check that bounds are valid.
 
     Raises:
-        RefusedError: They are not, with this code.
+        RequestError: They are not, with this code.
     """
-    if bounds.type not in _POINTS:
-        words = f"bounds of type {bounds.type} are not understood"
-        raise RefusedError(Code.FEATURE_UNSUPPORTED, words)
-    least, most = _POINTS[bounds.type]
+    if bounds.type not in _POINT_COUNTS:
+        message = f"bounds of type {bounds.type} are not supported"
+        raise RequestError(Code.FEATURE_UNSUPPORTED, message)
+    low, high = _POINT_COUNTS[bounds.type]
     kind = BoundsType(bounds.type).name
-    if not least <= len(bounds.points) <= most:
-        count = str(least) if least == most else f"{least} to {most}"
-        words = f"bounds of type {kind} have {count} points, not {len(bounds.points)}"
-        raise RefusedError(code, words)
-    if not np.all(np.abs(bounds.points) < _FARTHEST):
-        words = f"a point of the bounds is not within {_FARTHEST:g} m of the origin"
-        raise RefusedError(code, words)
+    if not low <= len(bounds.points) <= high:
+        count = str(low) if low == high else f"{low} to {high}"
+        message = f"bounds of type {kind} need {count} points, not {len(bounds.points)}"
+        raise RequestError(code, message)
+    if not np.all(np.abs(bounds.points) < _MAX_COORDINATE):
+        message = f"a point of the bounds is not within {_MAX_COORDINATE:g} m of the origin"
+        raise RequestError(code, message)
     if bounds.type == BoundsType.SPHERE and bounds.points[1, 0] < 0.0:
-        raise RefusedError(code, "the radius of the bounds is negative")
+        raise RequestError(code, f"the radius {bounds.points[1, 0]:g} m of the bounds is negative")
     if bounds.type == BoundsType.BOX and np.any(bounds.points[0] < bounds.points[1]):
-        words = "of a box the greatest corner comes first, then the least"
-        raise RefusedError(code, words)
+        message = "the first point of a BOX must be the upper corner, the second the lower one"
+        raise RequestError(code, message)

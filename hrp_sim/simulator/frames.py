@@ -1,4 +1,4 @@
-"""Poses as messages tell them, and the frames that they are told in."""
+"""Validate poses and twists of requests, and look up their reference frames."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hrp_model.rigid import Array
 
 from ..articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
 from ..simulation import Simulation
-from .results import RefusedError
+from .errors import RequestError
 
-# How far from 1 the length of a quaternion may be, as digits are lost on the way.
-_ROUNDING = 1e-3
+# Tolerated deviation of the length of a quaternion from 1.
+_QUATERNION_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class FrameMotion:
-    """How a frame F moves in the world: its pose and, in W, the velocities of its origin."""
+    """Pose of a frame F in the world W, and its linear and angular velocity expressed in W."""
 
     X_WF: Pose = field(default_factory=Pose)
     v: Array = field(default_factory=lambda: np.zeros(3))
@@ -32,16 +32,16 @@ def pose_from(position: Sequence[float], quaternion: Sequence[float], code: IntE
     """Return a pose from a position in [m] and a quaternion (x, y, z, w).
 
     Raises:
-        RefusedError: It is none, or too far away; with this code.
+        RequestError: The pose is invalid or too far away; with this code.
     """
     p, q = np.array(position, dtype=np.float64), np.array(quaternion, dtype=np.float64)
     if not np.all(np.abs(p) < MAX_COORDINATE):
-        words = f"the position {p.tolist()} is not within {MAX_COORDINATE:g} m of the origin"
-        raise RefusedError(code, words)
+        message = f"the position {p.tolist()} is not within {MAX_COORDINATE:g} m of the origin"
+        raise RequestError(code, message)
     length = float(np.linalg.norm(q))
-    if not abs(length - 1.0) <= _ROUNDING:
-        words = f"the quaternion {q.tolist()} has the length {length:g}, not 1"
-        raise RefusedError(code, words)
+    if not abs(length - 1.0) <= _QUATERNION_TOLERANCE:
+        message = f"the quaternion {q.tolist()} has length {length:g} instead of 1"
+        raise RequestError(code, message)
     return Pose(_rotation(q / length), p)
 
 
@@ -49,26 +49,27 @@ def checked_twist(v: Sequence[float], w: Sequence[float], code: IntEnum) -> tupl
     """Return velocities in [m/s] and [rad/s] as arrays.
 
     Raises:
-        RefusedError: A number makes no sense; with this code.
+        RequestError: A number is not finite or too large; with this code.
     """
     twist = np.array([v, w], dtype=np.float64)
     if not np.all(np.abs(twist) < MAX_SPEED):
-        raise RefusedError(code, f"the twist {twist.tolist()} is not below {MAX_SPEED:g}")
+        message = f"the twist {twist.tolist()} must be finite and below {MAX_SPEED:g} m/s and rad/s"
+        raise RequestError(code, message)
     return twist[0], twist[1]
 
 
 def frame_motion(simulation: Simulation, frame: str, world: str, code: IntEnum) -> FrameMotion:
-    """Return how a frame moves.
+    """Return pose and velocity of a frame.
 
     Args:
-        simulation: Where its owner is.
-        frame: Empty or ``world`` for the world; ENTITY for its root; ENTITY/LINK; or a LINK
+        simulation: The world.
+        frame: "" or the name of the world frame; ENTITY for its root link; ENTITY/LINK; or a LINK
             that only one entity has.
-        world: What the frame of the world is called.
-        code: Of the error.
+        world: Name of the world frame.
+        code: Result code of the error.
 
     Raises:
-        RefusedError: There is no such frame.
+        RequestError: The frame does not exist or is ambiguous.
     """
     if frame in ("", world):
         return FrameMotion()
@@ -78,13 +79,13 @@ def frame_motion(simulation: Simulation, frame: str, world: str, code: IntEnum) 
         for k, link in enumerate(simulated.body.links)
         if frame == f"{name}/{link.name}" or frame == link.name or (frame == name and k == 0)
     ]
-    # The name of an entity goes before that of a link.
+    # An entity takes precedence over a link of the same name.
     exact = [(s, k) for s, k in found if frame in (s.name, f"{s.name}/{s.body.links[k].name}")]
     found = [(s, 0) for s, _ in exact if s.name == frame][:1] or exact[:1] or found
     if len(found) != 1:
-        problem = "is not known" if not found else "belongs to several entities"
-        words = f"the frame '{frame}' {problem}; there is '{world}', ENTITY and ENTITY/LINK"
-        raise RefusedError(code, words)
+        problem = "belongs to several entities" if found else "is unknown"
+        message = f"the frame '{frame}' {problem}; use '{world}', ENTITY or ENTITY/LINK"
+        raise RequestError(code, message)
     simulated, k = found[0]
     motion = simulated.motion
     return FrameMotion(Pose(motion.R[k], motion.p[k]), motion.v[k].copy(), motion.w[k].copy())

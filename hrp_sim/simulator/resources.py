@@ -1,4 +1,4 @@
-"""What a request names by a URI or holds as text: models and worlds, and where they lie."""
+"""Model and world resources of requests: URIs, texts, and files found in folders."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from hrp_model.files.resources import (
 from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
 from .entities import Bounds, TagsFilter
-from .results import Code, RefusedError, SpawnCode, WorldCode
+from .errors import RequestError
+from .results import Code, SpawnCode, WorldCode
 
-# What is longer is a mistake, and would stop everybody else for as long as it is read.
-LONGEST_TEXT = 8 << 20  # characters
+# Parsing a longer text would block other requests for too long.
+MAX_TEXT_LENGTH = 8 << 20  # characters
 _READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES)
 _SCHEMES = ("file", "package", "model")
 _MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
-# Words of a format that mean nothing here.
 _UNSUPPORTED = frozenset(("foreign-setting", "not-simulated", "unknown-key", "unknown-node"))
-_MOST_FILES = 2000  # of models or worlds in one folder
-_MOST_LOOKED_AT = 100_000  # of any files there
-_MOST_READ = 1 << 20  # bytes of a file that is looked into
+_MAX_RESULTS = 2000  # models or worlds in one folder
+_MAX_FILES = 100_000  # files of any kind in one folder
+_MAX_BYTES = 1 << 20  # of a file searched for a word
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A file by its URI, or what would be in it; the URI goes first."""
+    """The URI of a file, or its content; the URI takes precedence."""
 
     uri: str = ""
     text: str = ""
@@ -45,7 +45,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class WorldResource:
-    """A world: what it is called, where it comes from, and what is said of it."""
+    """Name, source and description of a world."""
 
     name: str
     resource: Resource
@@ -64,82 +64,83 @@ class Spawnable:
 
 @dataclass(frozen=True)
 class WorldQuery:
-    """Which worlds are asked for.
+    """Query for available worlds.
 
     Attributes:
-        sources: Where to look besides the usual places.
-        tags: Which tags they must have.
-        go_on: Whether it is no error if some source cannot be used, as long as there are worlds.
+        sources: Folders to search besides the bundled worlds.
+        tags: Required tags.
+        continue_on_error: Whether unusable sources are no error as long as a world is found.
     """
 
     sources: Sequence[str] = ()
     tags: TagsFilter = field(default_factory=TagsFilter)
-    go_on: bool = False
+    continue_on_error: bool = False
 
 
 def resource_file(
-    resource: Resource, what: str, codes: type[SpawnCode] | type[WorldCode]
+    resource: Resource, kind: str, codes: type[SpawnCode] | type[WorldCode]
 ) -> Path | None:
-    """Return the file of a resource, or None where its text is to be read.
+    """Return the file of a resource, or None if its text is to be read.
 
     Args:
-        resource: As a client sent it.
-        what: Noun for messages: "model" or "world".
-        codes: Those of the service.
+        resource: As sent by a client.
+        kind: Noun for messages: "model" or "world".
+        codes: Result codes of the service.
 
     Raises:
-        RefusedError: It has neither, there is no such file, or it cannot be one of this kind.
+        RequestError: The resource is empty, or the file does not exist or has a wrong suffix.
     """
     if not resource.uri:
         if not resource.text:
-            raise RefusedError(codes.NO_RESOURCE, "neither a uri nor a resource_string is given")
-        if len(resource.text) > LONGEST_TEXT:
-            words = (
+            raise RequestError(codes.NO_RESOURCE, "neither a uri nor a resource_string is given")
+        if len(resource.text) > MAX_TEXT_LENGTH:
+            message = (
                 f"the resource_string has {len(resource.text) / 1e6:.1f} million characters, more "
-                f"than {LONGEST_TEXT / 1e6:.1f}; write it to a file and give its uri"
+                f"than {MAX_TEXT_LENGTH / 1e6:.1f}; write it to a file and give its uri"
             )
-            raise RefusedError(codes.RESOURCE_PARSE_ERROR, words)
+            raise RequestError(codes.RESOURCE_PARSE_ERROR, message)
         return None
     uri = resource.uri
     try:
         if "\0" in uri:
-            raise ResourceError("a file name contains no zero bytes")
+            raise ResourceError("a file name must not contain zero bytes")
         path = path_from_uri(uri)
     except (ResourceError, ValueError) as error:
         is_foreign = "://" in uri and uri.partition("://")[0] not in _SCHEMES
         code = codes.UNSUPPORTED_FORMAT if is_foreign else Code.NOT_FOUND
-        raise RefusedError(code, f"'{uri[:200]}': {error}") from None
+        raise RequestError(code, f"'{uri[:200]}': {error}") from None
     if path.suffix.lower() not in _READABLE_SUFFIXES:
-        words = f"'{uri}' is no {what} that can be read: {', '.join(_READABLE_SUFFIXES)}"
-        raise RefusedError(codes.UNSUPPORTED_FORMAT, words)
+        suffixes = ", ".join(_READABLE_SUFFIXES)
+        message = f"'{uri}' is not a {kind} file; supported suffixes are {suffixes}"
+        raise RequestError(codes.UNSUPPORTED_FORMAT, message)
     if not path.is_file():
-        raise RefusedError(Code.NOT_FOUND, f"there is no file '{uri}'")
+        raise RequestError(Code.NOT_FOUND, f"there is no file '{uri}'")
     return path
 
 
 def is_missing(error: ModelError) -> bool:
-    """Tell whether all that is wrong is that other files are not there."""
+    """Return whether all errors are about missing files."""
     return all(d.code in _MISSING for d in error.diagnostics if d.severity is Severity.ERROR)
 
 
 def check_assets(diagnostics: Diagnostics, missing: IntEnum, unusable: IntEnum) -> None:
-    """Check that nothing was left out since a file is not there, or is of no use.
+    """Check that nothing was skipped because of a missing or unusable file.
 
     Raises:
-        RefusedError: Something was, with one of these codes.
+        RequestError: Something was skipped; with the code ``missing`` or ``unusable``.
     """
     for codes, code in ((_MISSING, missing), (_UNUSABLE, unusable)):
         if found := [str(d) for d in diagnostics.found if d.code in codes]:
-            raise RefusedError(code, "\n".join(found))
+            raise RequestError(code, "\n".join(found))
 
 
 def unsupported(diagnostics: Diagnostics) -> list[str]:
-    """Return what was said of parts of a file that mean nothing here."""
+    """Return the diagnostics about unsupported parts of a file."""
     return [str(d) for d in diagnostics.found if d.code in _UNSUPPORTED]
 
 
-class Lenient(Diagnostics):
-    """Takes it for a warning that a file is not there: what would be in it is left out."""
+class LenientDiagnostics(Diagnostics):
+    """Diagnostics that report missing and unusable files as warnings."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         super().__init__(listener=diagnostics.add)
@@ -147,25 +148,25 @@ class Lenient(Diagnostics):
     def add(self, diagnostic: Diagnostic) -> None:
         """Record a diagnostic, one about a missing file as a warning."""
         if diagnostic.code in _MISSING | _UNUSABLE and diagnostic.severity is Severity.ERROR:
-            message = f"{diagnostic.message}; what needs it is left out"
+            message = f"{diagnostic.message}; the parts that need it are skipped"
             diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
         super().add(diagnostic)
 
 
-def own_source() -> str:
-    """Return the URI of the models that come with this package."""
+def bundled_models_uri() -> str:
+    """Return the URI of the folder of bundled models."""
     return f"package://{PACKAGE}/models"
 
 
 def files_in(source: str, suffixes: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Yield URI and path of each file below a folder that has one of these endings.
+    """Yield URI and path of each file below a folder that has one of these suffixes.
 
     Args:
         source: Path of a folder, or its ``file://`` or ``package://`` URI.
         suffixes: In lower case.
 
     Raises:
-        ResourceError: There is no such folder.
+        ResourceError: The folder does not exist.
     """
     folder, prefix = _folder(source)
     if not folder.is_dir():
@@ -173,26 +174,26 @@ def files_in(source: str, suffixes: Sequence[str]) -> Iterator[tuple[str, Path]]
     all_files = (
         Path(parent) / name for parent, _, names in os.walk(folder) for name in sorted(names)
     )
-    looked_at = islice(all_files, _MOST_LOOKED_AT)
-    found = (path for path in looked_at if path.name.lower().endswith(tuple(suffixes)))
-    for path in sorted(islice(found, _MOST_FILES)):
+    files = islice(all_files, _MAX_FILES)
+    found = (path for path in files if path.name.lower().endswith(tuple(suffixes)))
+    for path in sorted(islice(found, _MAX_RESULTS)):
         uri = f"{prefix}/{path.relative_to(folder).as_posix()}"
-        # A name that is no text cannot be told, and a pipe would be waited for.
+        # Messages cannot carry names that are not UTF-8; reading a pipe would block.
         if _is_text(uri) and path.is_file():
             yield uri, path
 
 
-def holds(path: Path, word: bytes) -> bool:
-    """Tell whether a word is somewhere in the first megabyte of a file that can be read."""
+def file_contains(path: Path, word: bytes) -> bool:
+    """Return whether a file is readable and contains a word in its first megabyte."""
     try:
         with path.open("rb") as file:
-            return word in file.read(_MOST_READ)
+            return word in file.read(_MAX_BYTES)
     except OSError:
         return False
 
 
 def _is_text(name: str) -> bool:
-    """Tell whether the name of a file is UTF-8, as messages are."""
+    """Return whether a file name is valid UTF-8, as messages require."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -201,12 +202,12 @@ def _is_text(name: str) -> bool:
 
 
 def _folder(source: str) -> tuple[Path, str]:
-    """Return a folder, and what the URIs of the files in it begin with."""
+    """Return a folder, and the URI prefix of the files in it."""
     if source.startswith("package://"):
         name, _, inside = source.removeprefix("package://").strip("/").partition("/")
         top = share_folder() if name == PACKAGE else package_folder(name)
         return top / inside, source.rstrip("/")
     path = Path(source.removeprefix("file://"))
     if "\0" in source or not path.is_absolute():
-        raise ResourceError(f"'{source}' is no absolute path and no URI of a folder")
+        raise ResourceError(f"'{source}' is neither an absolute path nor a URI of a folder")
     return path, f"file://{path}"

@@ -1,18 +1,16 @@
-"""What the standard services answer: numbers that mean the same in every simulator.
+"""Constants of ROS 2's ``simulation_interfaces``: result codes, states, features, categories.
 
-The names and values are those of ROS 2's ``simulation_interfaces``. Codes above 100 belong to
-one service, so that the same number means different things in different places.
+Result codes above 100 are specific to one service; the same number has different meanings in
+different services.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from hrp_msgs.sanitize import shortened
-
 
 class Code(IntEnum):
-    """Results that every service may have."""
+    """Results of all services."""
 
     FEATURE_UNSUPPORTED = 0
     OK = 1
@@ -22,7 +20,7 @@ class Code(IntEnum):
 
 
 class StateCode(IntEnum):
-    """What else may come of a change of the simulation's state."""
+    """Further results of setting the simulation state."""
 
     ALREADY_IN_TARGET_STATE = 101
     STATE_TRANSITION_ERROR = 102
@@ -30,13 +28,13 @@ class StateCode(IntEnum):
 
 
 class MoveCode(IntEnum):
-    """What else may come of setting an entity's state."""
+    """Further results of setting an entity state."""
 
     INVALID_POSE = 101
 
 
 class SpawnCode(IntEnum):
-    """What else may come of spawning an entity."""
+    """Further results of spawning an entity."""
 
     NAME_NOT_UNIQUE = 101
     NAME_INVALID = 102
@@ -50,7 +48,7 @@ class SpawnCode(IntEnum):
 
 
 class WorldCode(IntEnum):
-    """What else may come of loading a world."""
+    """Further results of loading a world."""
 
     UNSUPPORTED_FORMAT = 101
     NO_RESOURCE = 102
@@ -61,33 +59,21 @@ class WorldCode(IntEnum):
 
 
 class CurrentWorldCode(IntEnum):
-    """What else may come of asking for the world, or of unloading it."""
+    """Further results of getting or unloading the current world."""
 
     NO_WORLD_LOADED = 101
 
 
 class WorldListCode(IntEnum):
-    """What else may come of asking which worlds there are."""
+    """Further results of getting the available worlds."""
 
     DEFAULT_SOURCES_FAILED = 101
 
 
-class RefusedError(Exception):
-    """Something was not done; the message says why, and what would have been right.
-
-    Attributes:
-        code: One of the codes of this module, for the service that was called.
-    """
-
-    def __init__(self, code: IntEnum, message: str) -> None:
-        super().__init__(shortened(message))
-        self.code = code
-
-
 class State(IntEnum):
-    """How the simulation is.
+    """States of the simulation.
 
-    STOPPED is paused and as it was when it was launched. PAUSED may be anywhere in time.
+    STOPPED is paused in the initial state; PAUSED is paused at any other time.
     """
 
     STOPPED = 0
@@ -99,7 +85,7 @@ class State(IntEnum):
 
 
 class Scope(IntEnum):
-    """What a reset puts back to the start; any of them may be added up."""
+    """Scopes of a reset, which can be added."""
 
     DEFAULT = 0
     TIME = 1
@@ -109,7 +95,7 @@ class Scope(IntEnum):
 
 
 class Feature(IntEnum):
-    """What a simulator may be able to do."""
+    """Optional features of a simulator."""
 
     SPAWNING = 0
     DELETING = 1
@@ -146,7 +132,7 @@ class Feature(IntEnum):
 
 
 class Category(IntEnum):
-    """What kind of thing an entity is."""
+    """Categories of entities."""
 
     OBJECT = 0
     ROBOT = 1
@@ -156,7 +142,7 @@ class Category(IntEnum):
 
 
 class BoundsType(IntEnum):
-    """What the points of bounds mean."""
+    """Types of bounds, which define the meaning of their points."""
 
     EMPTY = 0
     BOX = 1

@@ -1,4 +1,4 @@
-"""Where the shapes of a body are, as points whose convex hulls they fill."""
+"""Point clouds of the shapes of a body, whose convex hulls approximate the shapes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from hrp_model.shapes.measure import boxes_overlap
 from hrp_model.shapes.tessellate import shape_mesh
 
 from ..physics.state import SimulatedBody
-from .overlap import hull_distance
+from .convex_distance import hull_distance
 from .results import BoundsType
 
 if TYPE_CHECKING:
     from .entities import Bounds
 
-# Round shapes have this many corners: their hull lacks less than 0.2 % of the radius.
+# Segments of round shapes, whose hulls deviate by less than 0.2 % of the radius.
 _DIVISIONS = 64
 _clouds: WeakKeyDictionary[Body, list[tuple[int, Array]]] = WeakKeyDictionary()
 
 
 def link_points(simulated: SimulatedBody) -> list[tuple[int, Array]]:
-    """Return the index of the link and points of each shape, in W, in [m], shape (n, 3).
+    """Return link index and points of each shape, in W, in [m], shape (n, 3).
 
-    These are the shapes that collide, or where no link has any, those that are seen.
+    These are the collision shapes, or the visual shapes if there are none.
     """
     if simulated.body not in _clouds:
         _clouds[simulated.body] = _local_points(simulated.body)
@@ -38,7 +38,7 @@ def link_points(simulated: SimulatedBody) -> list[tuple[int, Array]]:
 
 
 def overlaps(simulated: SimulatedBody, bounds: Bounds) -> bool:
-    """Tell whether the convex hull of any shape of a body touches a part of space."""
+    """Return whether the convex hull of any shape of a body touches a region of space."""
     points = bounds.points
     margin = 0.0
     if bounds.type == BoundsType.SPHERE:
@@ -58,8 +58,8 @@ def _local_points(body: Body) -> list[tuple[int, Array]]:
     found = [(k, cloud) for k, cloud in found if len(cloud)]
     if found:
         return found
-    seen = [(k, _points(shape)) for k, link in enumerate(body.links) for shape in link.visual]
-    return [(k, cloud) for k, cloud in seen if len(cloud)]
+    visual = [(k, _points(shape)) for k, link in enumerate(body.links) for shape in link.visual]
+    return [(k, cloud) for k, cloud in visual if len(cloud)]
 
 
 def _points(shape: Shape) -> Array:

@@ -1,7 +1,8 @@
-"""What the standard simulation services do, without ROS: states, steps, resets, worlds."""
+"""Operations of the standard simulation services without ROS: states, steps, resets, worlds."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,18 +12,18 @@ from hrp_model import Diagnostics, ModelError
 from hrp_msgs.names import NameCollisionError
 
 from ..physics.engine import PhysicsError
+from ..physics.schedule import NS_PER_S
 from ..running.runner import Change, Runner
 from ..running.stepping import Stepping
 from ..simulation import Simulation
 from ..world.config import WorldConfig
-from .asking import refusing, warn_of_time_reset
-from .keeper import CheckNames, EntityKeeper
+from .entity_manager import CheckNames, EntityManager
+from .errors import RequestError, request_errors
 from .resources import Resource, WorldResource
 from .results import (
     Code,
     CurrentWorldCode,
     Feature,
-    RefusedError,
     Scope,
     State,
     StateCode,
@@ -30,41 +31,45 @@ from .results import (
 )
 from .worlds import read_world, world_resource
 
-# A world has no poses with names, and no tags.
+_log = logging.getLogger(__name__)
+
+# Worlds have neither named poses nor tags.
 NO_FEATURES = (Feature.NAMED_POSES, Feature.POSE_BOUNDS, Feature.WORLD_TAGS)
-# What to do in states in which nothing can be done with a world.
+# Remedies in states without a world to operate on.
 _WITHOUT_WORLD = {
     State.NO_WORLD: "load a world first",
     State.LOADING_WORLD: "wait until it is loaded",
     State.QUITTING: "start it again",
 }
 SPAWN_FORMATS = ("wrl", "body", "urdf")
-# After the answer that it will end, the process goes on for as long, so that this arrives. [s]
-GRACE = 0.3
+# Delay between the response to a request to quit and the end of the process. [s]
+QUIT_DELAY = 0.3
 
 
 class Simulator:
-    """A run that others control by the standard services. For any thread but that which steps.
+    """Controls a run by the operations of the standard services.
+
+    Callable from any thread except the stepping thread.
 
     Args:
         runner: The run, before it begins.
         make_simulation: Makes a simulation of a world; raises PhysicsError or ModelError.
-        world: What the present simulation was made of.
-        resource: Where that came from.
-        changed: Called in the asking thread after bodies came, went or jumped, or the
-            simulation became another one.
-        stopped: Whether the run, which is paused, is as it was launched.
-        check_names: Called with a simulation and the names of bodies in it that nobody has shown
-            yet, in the thread that steps or before it does; raises NameCollisionError where
-            one of them could not be told from others.
-        world_frame: What the frame of the world is called.
-        diagnostics: Where notes and warnings about models go; by default they are logged.
-        keeps_time: Whether ``restart`` leaves the time as it is, and a reset of time is warned
-            of, since controllers sleep by the clock.
+        world: Configuration of the present simulation.
+        resource: Source of that configuration.
+        changed: Called in the requesting thread after bodies were added, removed or moved, or
+            the simulation was replaced.
+        stopped: Whether the run is paused in its initial state.
+        check_names: Called with a simulation and the names of new bodies in it; raises
+            NameCollisionError if their topics would collide with others. Called in the stepping
+            thread, or before it steps this simulation.
+        world_frame: Name of the world frame.
+        diagnostics: Receives notes and warnings about models; by default they are logged.
+        keeps_time: Whether ``restart`` does not reset the time, and other resets of time are
+            warned of, because controllers sleep by the clock.
 
     Attributes:
-        entities: What can be done with the bodies of the world.
-        features: What it can do.
+        entities: Operations on the bodies of the world.
+        features: Supported features.
         keeps_time: As given.
     """
 
@@ -95,19 +100,19 @@ class Simulator:
         self._loading = threading.Lock()
         self._quitting = False
         self.features = tuple(f for f in Feature if f not in NO_FEATURES)
-        self.entities = EntityKeeper(
+        self.entities = EntityManager(
             runner, changed, self._check_world, world_frame, check_names, self._diagnostics
         )
 
-        runner.on_change.append(self._hear)
+        runner.on_change.append(self._follow_change)
 
-    def lacks(self, *features: Feature) -> None:
-        """Say that something cannot be asked for, as of a service whose type is not there."""
+    def remove_features(self, *features: Feature) -> None:
+        """Declare features as unsupported, such as those of services whose types are missing."""
         self.features = tuple(f for f in self.features if f not in features)
 
     @property
     def state(self) -> State:
-        """How the simulation is. While it takes steps that were asked for, it plays."""
+        """State of the simulation; PLAYING while it takes requested steps."""
         if self._quitting or self._runner.stopped:
             return State.QUITTING
         if self._loading.locked():
@@ -123,23 +128,23 @@ class Simulator:
         """Stop, play, pause or quit.
 
         Raises:
-            RefusedError: It is so already, or cannot be.
+            RequestError: The simulation is in this state already, or cannot change to it.
         """
         present = self.state
         if target not in list(State):
             kinds = ", ".join(f"{s.value} {s.name}" for s in State)
-            words = f"there is no state {target}; there is {kinds}"
-            raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
+            message = f"unknown state {target}; the states are {kinds}"
+            raise RequestError(StateCode.INCORRECT_TRANSITION, message)
         wanted = State(target)
         if wanted is present:
-            words = f"the simulation is {wanted.name} already"
-            raise RefusedError(StateCode.ALREADY_IN_TARGET_STATE, words)
+            message = f"the simulation is already {wanted.name}"
+            raise RequestError(StateCode.ALREADY_IN_TARGET_STATE, message)
         if wanted in (State.NO_WORLD, State.LOADING_WORLD):
-            words = f"{wanted.name} comes by loading and unloading worlds only"
-            raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
+            message = f"{wanted.name} is entered only by loading or unloading a world"
+            raise RequestError(StateCode.INCORRECT_TRANSITION, message)
         if wanted is not State.QUITTING:
             self._check_world(StateCode.INCORRECT_TRANSITION)
-        with refusing(StateCode.STATE_TRANSITION_ERROR):
+        with request_errors(StateCode.STATE_TRANSITION_ERROR):
             {
                 State.STOPPED: self._stop,
                 State.PLAYING: self._play,
@@ -148,64 +153,66 @@ class Simulator:
             }[wanted]()
 
     def pause(self) -> None:
-        """Let time stand still, whether it does or not; steps that were asked for end.
+        """Pause, in any state; requested steps are cancelled.
 
         Raises:
-            RefusedError: There is no world, or nobody runs it.
+            RequestError: There is no world, or the run has ended.
         """
         self._check_world()
-        with refusing():
-            self._stand_still()
+        with request_errors():
+            self._halt()
 
     def resume(self) -> None:
-        """Let time go on, whether it stands still or not.
+        """Resume, in any state.
 
         Raises:
-            RefusedError: There is no world, or nobody runs it.
+            RequestError: There is no world, or the run has ended.
         """
         self._check_world()
-        with refusing():
+        with request_errors():
             self._play()
 
     def restart(self) -> None:
-        """Put the state and, unless it ``keeps_time``, the time back to the start.
+        """Reset the state and, unless ``keeps_time``, the time.
 
-        A failure is over, a pause is not.
+        Clears a failure of the physics, but not a pause.
 
         Raises:
-            RefusedError: There is no world, or the physics cannot.
+            RequestError: There is no world, or the physics cannot be reset.
         """
         self._check_world()
-        with refusing():
+        with request_errors():
             if self.keeps_time:
                 self._runner.change(lambda: self._reset(Scope.STATE), Change.RESET)
             else:
                 self._runner.reset()
 
     def reset(self, scope: int = Scope.DEFAULT) -> str:
-        """Put time, state or both back to the start, or take out what was spawned.
+        """Reset time, state or both, or remove spawned entities.
 
-        All of it together is a simulation as it was launched: what was deleted is there again.
+        ``Scope.ALL`` restores the simulation as it was launched, including deleted entities.
 
         Returns:
-            A warning, or nothing.
+            A warning, or "".
 
         Raises:
-            RefusedError: There is no such scope, or the physics cannot.
+            RequestError: The scope is invalid, or the physics cannot be reset.
         """
         self._check_world()
         scope = scope or Scope.ALL
         if scope != Scope.ALL and scope & ~(Scope.TIME | Scope.STATE | Scope.SPAWNED):
-            words = f"the scope {scope} is none: add up TIME 1, STATE 2 and SPAWNED 4, or ALL 255"
-            raise RefusedError(Code.FEATURE_UNSUPPORTED, words)
-        with refusing():
-            if scope == Scope.ALL and self._runner.call(self.entities.lacks_some):
-                warning = self._swap(self._made(self._config))
+            message = (
+                f"invalid scope {scope}; use a sum of TIME 1, STATE 2 and SPAWNED 4, or ALL 255"
+            )
+            raise RequestError(Code.FEATURE_UNSUPPORTED, message)
+        with request_errors():
+            if scope == Scope.ALL and self._runner.call(self.entities.is_incomplete):
+                warning = self._swap(self._make(self._config))
             else:
-                what = Change.WORLD if scope == Scope.SPAWNED else Change.RESET
-                before_ns = self._runner.change(lambda: self._reset(scope), what)
-                is_warned = self.keeps_time and scope & Scope.TIME
-                warning = warn_of_time_reset(before_ns) if is_warned else ""
+                change = Change.WORLD if scope == Scope.SPAWNED else Change.RESET
+                before_ns = self._runner.change(lambda: self._reset(scope), change)
+                resets_time = bool(scope & Scope.TIME)
+                warning = _warn_time_reset(before_ns) if self.keeps_time and resets_time else ""
                 self._changed()
         if scope == Scope.ALL and self._runner.paused:
             self._was_stopped = True
@@ -217,85 +224,85 @@ class Simulator:
         on_each: Callable[[int], None] = lambda _: None,
         on_end: Callable[[Stepping], None] = lambda _: None,
     ) -> Stepping | None:
-        """Have the paused simulation take steps; return at once, or None for no step at all.
+        """Begin to take steps in a paused simulation; return None for zero steps.
 
         Args:
-            steps: How many.
-            on_each: Called in the thread that steps after each, with how many there were.
-            on_end: Called there when it is over; see ``check_steps``.
+            steps: Number of steps.
+            on_each: Called in the stepping thread after each step with the number taken so far.
+            on_end: Called there at the end; see ``check_steps``.
 
         Raises:
-            RefusedError: It is not paused, or its physics has failed.
+            RequestError: The simulation is not paused, or its physics has failed.
         """
         state = self.state
         if state is not State.PAUSED:
-            words = f"the simulation is {state.name}; only a paused one can be stepped"
-            raise RefusedError(Code.OPERATION_FAILED, words)
+            message = f"the simulation is {state.name}; set it to PAUSED before stepping"
+            raise RequestError(Code.OPERATION_FAILED, message)
         if steps == 0:
             return None
-        with refusing():
+        with request_errors():
             self._stepping = self._runner.step(steps, on_each, on_end)
         return self._stepping
 
     @property
     def current_world(self) -> WorldResource:
-        """The world that is loaded.
+        """The loaded world.
 
         Raises:
-            RefusedError: There is none.
+            RequestError: No world is loaded.
         """
         if self._world is None:
-            raise RefusedError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
+            raise RequestError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
         return self._world
 
     def load_world(
         self, resource: Resource, *, strict: bool = False, lenient: bool = False
     ) -> WorldResource:
-        """Put another world in place of the one there is, and stop at its start.
+        """Replace the world, and stop in its initial state.
 
-        It is made beside the other, which stands still meanwhile and goes on if it fails.
+        The present world is paused while the new one is loaded, and resumes if that fails.
 
         Args:
-            resource: A world file, a model that will stand on a floor, or a world's text.
-            strict: Whether parts of the file that mean nothing here are an error.
-            lenient: Whether bodies whose files are missing are left out.
+            resource: A world file, a model to be placed on a floor, or the text of a world file.
+            strict: Whether unsupported parts of the file are an error.
+            lenient: Whether bodies with missing files are skipped.
 
         Raises:
-            RefusedError: It cannot be loaded; nothing has changed.
+            RequestError: The world cannot be loaded; the present one is unchanged.
         """
-        with self._standing():
+        with self._paused():
             diagnostics = Diagnostics(listener=self._diagnostics.add)
             config = read_world(resource, diagnostics, strict=strict, lenient=lenient)
             try:
-                simulation = self._made(config)
+                simulation = self._make(config)
             except PhysicsError as error:
-                raise RefusedError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
+                raise RequestError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
             try:
                 self._check_names(simulation, list(simulation.bodies))
             except NameCollisionError as error:
                 simulation.close()
-                raise RefusedError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
-            with refusing():
+                raise RequestError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
+            with request_errors():
                 self._swap(simulation)
             self._config, self._world = config, world_resource(resource)
             self._was_stopped = True
             return self._world
 
     def unload_world(self) -> None:
-        """Take everything out of the world.
+        """Replace the world by an empty one.
 
         Raises:
-            RefusedError: No world is loaded.
+            RequestError: No world is loaded.
         """
         if self._world is None:
-            raise RefusedError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
-        with self._standing(), refusing():
+            raise RequestError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
+        with self._paused(), request_errors():
             self._config = WorldConfig(physics=self._config.physics)
-            self._swap(self._made(self._config))
+            self._swap(self._make(self._config))
             self._world = None
 
-    def _hear(self, change: Change) -> None:
-        """Hear that the run has left its start, whoever had it do so; in the thread that steps."""
+    def _follow_change(self, change: Change) -> None:
+        """Leave the stopped state when the run resumes or steps; called in the stepping thread."""
         if change in (Change.RESUME, Change.STEPS):
             self._was_stopped = False
 
@@ -304,8 +311,8 @@ class Simulator:
         return self._stepping is not None and not self._stepping.wait(0.0)
 
     def _check_world(self, code: IntEnum = Code.INCORRECT_STATE) -> None:
-        if advice := _WITHOUT_WORLD.get(state := self.state):
-            raise RefusedError(code, f"the simulation is {state.name}; {advice}")
+        if remedy := _WITHOUT_WORLD.get(state := self.state):
+            raise RequestError(code, f"the simulation is {state.name}; {remedy}")
 
     def _stop(self) -> None:
         self._pause()
@@ -318,9 +325,9 @@ class Simulator:
 
     def _pause(self) -> None:
         self._was_stopped = False
-        self._stand_still()
+        self._halt()
 
-    def _stand_still(self) -> None:
+    def _halt(self) -> None:
         if self._is_stepping and self._stepping is not None:
             self._stepping.cancel()
             self._stepping.wait()
@@ -329,16 +336,16 @@ class Simulator:
     def _quit(self) -> None:
         self._quitting = True
         self._runner.pause()
-        timer = threading.Timer(GRACE, self._runner.stop)
+        timer = threading.Timer(QUIT_DELAY, self._runner.stop)
         timer.daemon = True
         timer.start()
 
     def _reset(self, scope: int) -> int:
-        """Do a reset, in the thread that steps; return the time before it, in [ns]."""
+        """Reset in the stepping thread; return the time before the reset, in [ns]."""
         simulation = self._runner.simulation
         time_ns = simulation.state.time_ns
         if scope & Scope.STATE:
-            simulation.reset()  # first, for a world that has failed can do nothing else
+            simulation.reset()  # first, since a failed world permits nothing else
             self._runner.error = None
         if scope & Scope.SPAWNED:
             for name in self.entities.spawned():
@@ -348,14 +355,14 @@ class Simulator:
             simulation.retime(wanted_ns)
         return time_ns
 
-    def _made(self, config: WorldConfig) -> Simulation:
+    def _make(self, config: WorldConfig) -> Simulation:
         try:
             return self._make_simulation(config)
         except ModelError as error:
-            raise RefusedError(Code.OPERATION_FAILED, str(error)) from None
+            raise RequestError(Code.OPERATION_FAILED, str(error)) from None
 
     def _swap(self, simulation: Simulation) -> str:
-        """Run another simulation; return a warning, or nothing."""
+        """Replace the simulation of the run; return a warning, or ""."""
         try:
             before = self._runner.replace(simulation)
         except BaseException:
@@ -363,18 +370,17 @@ class Simulator:
             raise
         before_ns = before.state.time_ns
         try:
-            self.entities.begin()
+            self.entities.track_initial()
             self._changed()
         finally:
             before.close()
-        return warn_of_time_reset(before_ns) if self.keeps_time else ""
+        return _warn_time_reset(before_ns) if self.keeps_time else ""
 
     @contextmanager
-    def _standing(self) -> Iterator[None]:
-        """Let the run stand still for a block, and go on as it was if this fails."""
+    def _paused(self) -> Iterator[None]:
+        """Pause the run in a block; resume it if the block fails and it was playing."""
         if self._quitting or not self._loading.acquire(blocking=False):
-            words = f"the simulation is {self.state.name}"
-            raise RefusedError(Code.INCORRECT_STATE, words)
+            raise RequestError(Code.INCORRECT_STATE, f"the simulation is {self.state.name}")
         runner = self._runner
         was_playing = not runner.paused
         try:
@@ -387,3 +393,39 @@ class Simulator:
             raise
         finally:
             self._loading.release()
+
+
+def check_steps(stepping: Stepping) -> None:
+    """Check that all requested steps were taken.
+
+    Raises:
+        RequestError: They were not; the message states why.
+    """
+    if stepping.done >= stepping.steps:
+        return
+    reason = "the simulation was reset or resumed"
+    if stepping.error is not None:
+        reason = f"the physics has failed: {stepping.error}"
+    elif stepping.cancelled:
+        reason = "they were cancelled"
+    raise RequestError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")
+
+
+def _warn_time_reset(before_ns: int) -> str:
+    """Log that a reset of time blocks controllers that sleep by the clock.
+
+    Args:
+        before_ns: Time before the reset, in [ns].
+
+    Returns:
+        The warning; "" if the time was zero already.
+    """
+    if before_ns == 0:
+        return ""
+    warning = (
+        f"time was reset from {before_ns / NS_PER_S:.9g} s to 0 s: ros2_control controllers wait "
+        "until the clock reaches its previous time; restart their controller manager, and next "
+        "time reset with scope 2 (STATE), which keeps the time"
+    )
+    _log.warning(warning)
+    return warning

@@ -1,4 +1,4 @@
-"""From a request to spawn something to a body that can be put into the world."""
+"""Validate spawn requests and convert them to world entries."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from dataclasses import dataclass
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
 from hrp_model.load import load_body, load_body_text
-from hrp_msgs.names import LONGEST_NAMESPACE, namespace_objection, topic_token
+from hrp_msgs.names import MAX_NAMESPACE_LENGTH, namespace_error, topic_token
 
 from ..physics.engine import Placement
 from ..simulation import Simulation
 from ..world.config import BodyEntry
 from ..world.naming import simulated_body
+from .errors import RequestError
 from .frames import frame_motion, pose_from
 from .resources import Resource, check_assets, is_missing, resource_file
-from .results import Code, RefusedError, SpawnCode
+from .results import Code, SpawnCode
 
-# More would only fill the memory: a world of so many bodies makes no step in reasonable time.
-MOST_ENTITIES = 1000
+MAX_ENTITIES = 1000  # a larger world cannot be stepped in reasonable time
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpawnRequest:
-    """What is to be spawned, and where.
+    """Request to spawn an entity.
 
     Attributes:
         resource: The model.
-        name: Of the new entity; empty for that of the model.
-        allow_renaming: Whether it may get another name where its own is taken.
-        namespace: Of its topics; empty for one like its name.
-        position: Of its root link, in [m].
-        quaternion: Its orientation (x, y, z, w).
-        frame: In which the pose is told; empty for the world.
+        name: Name of the new entity; empty for the name of the model.
+        allow_renaming: Whether another name may be chosen if the requested one is taken.
+        namespace: Namespace of its topics; empty for one like its name.
+        position: Position of its root link, in [m].
+        quaternion: Orientation (x, y, z, w).
+        frame: Reference frame of the pose; empty for the world.
     """
 
     resource: Resource
@@ -45,36 +45,36 @@ class SpawnRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
-    """A request whose model was read, and whatever does not depend on the world checked."""
+class CheckedRequest:
+    """A request with its loaded model, validated as far as it does not depend on the world."""
 
     request: SpawnRequest
     body: Body
     pose: Pose
 
 
-def check(request: SpawnRequest, diagnostics: Diagnostics) -> Checked:
-    """Read the model of a request; this may take long.
+def check(request: SpawnRequest, diagnostics: Diagnostics) -> CheckedRequest:
+    """Validate a request and load its model, which may take seconds.
 
     Raises:
-        RefusedError: It cannot be spawned in any world.
+        RequestError: It cannot be spawned in any world.
     """
     _check_name(request.name)
-    if objection := namespace_objection(request.namespace):
-        raise RefusedError(SpawnCode.NAMESPACE_INVALID, objection)
+    if problem := namespace_error(request.namespace):
+        raise RequestError(SpawnCode.NAMESPACE_INVALID, problem)
     pose = pose_from(request.position, request.quaternion, SpawnCode.INVALID_POSE)
-    return Checked(request, read_model(request.resource, diagnostics), pose)
+    return CheckedRequest(request, read_model(request.resource, diagnostics), pose)
 
 
 def read_model(resource: Resource, diagnostics: Diagnostics) -> Body:
     """Read a model from a file or a text.
 
     Raises:
-        RefusedError: It cannot be read, or not all of it.
+        RequestError: It cannot be read completely.
     """
-    heard = Diagnostics(listener=diagnostics.add)
-    body = simulated_body(_read(resource, heard))
-    check_assets(heard, SpawnCode.MISSING_ASSETS, SpawnCode.UNSUPPORTED_ASSETS)
+    recorded = Diagnostics(listener=diagnostics.add)
+    body = simulated_body(_read(resource, recorded))
+    check_assets(recorded, SpawnCode.MISSING_ASSETS, SpawnCode.UNSUPPORTED_ASSETS)
     return body
 
 
@@ -85,24 +85,25 @@ def _read(resource: Resource, diagnostics: Diagnostics) -> Body:
             return load_body_text(resource.text, diagnostics, name="resource_string")
         return load_body(path, diagnostics)
     except ModelError as error:
-        raise _refused(error) from None
+        code = SpawnCode.MISSING_ASSETS if is_missing(error) else SpawnCode.RESOURCE_PARSE_ERROR
+        raise RequestError(code, str(error)) from None
 
 
-def entry_for(checked: Checked, simulation: Simulation, world: str) -> BodyEntry:
-    """Return what puts a body into a world, under a name that is free there.
+def entry_for(checked: CheckedRequest, simulation: Simulation, world: str) -> BodyEntry:
+    """Return the world entry of a new body, with a name that is not taken.
 
     Args:
         checked: The request.
-        simulation: The world, which stands still meanwhile.
-        world: Name of its frame.
+        simulation: The world; must not be stepped meanwhile.
+        world: Name of the world frame.
 
     Raises:
-        RefusedError: It does not fit into this world.
+        RequestError: The body cannot be added to this world.
     """
     request, bodies = checked.request, simulation.bodies
-    if len(bodies) >= MOST_ENTITIES:
-        words = f"there are {len(bodies)} entities; no world has more"
-        raise RefusedError(Code.OPERATION_FAILED, words)
+    if len(bodies) >= MAX_ENTITIES:
+        message = f"the world already has the maximum of {MAX_ENTITIES} entities"
+        raise RequestError(Code.OPERATION_FAILED, message)
     name = _free_name(request, checked.body.name, bodies)
     X_WF = frame_motion(simulation, request.frame, world, SpawnCode.INVALID_POSE).X_WF
     placement = Placement(
@@ -112,45 +113,39 @@ def entry_for(checked: Checked, simulation: Simulation, world: str) -> BodyEntry
 
 
 def _check_name(name: str) -> None:
-    """Check that an entity can have a name, of which its topics get theirs.
+    """Check that an entity, and the topics named after it, can have this name.
 
     Raises:
-        RefusedError: It cannot.
+        RequestError: The name is invalid.
     """
-    longest = LONGEST_NAMESPACE - len("_1000") - 1  # a number, and what stands before a digit
+    longest = MAX_NAMESPACE_LENGTH - len("_1000") - 1  # a number, and "n" before a leading digit
     if len(name) > longest or not name.isprintable() or "/" in name or name != name.strip():
         shown = name if len(name) <= longest else f"{name[:longest]}..."
-        words = (
-            f"{shown!r} is no name: up to {longest} characters that can be printed, "
-            "without '/' and blanks around it"
+        message = (
+            f"{shown!r} is not a valid name: use up to {longest} printable characters without '/' "
+            "and without leading or trailing blanks"
         )
-        raise RefusedError(SpawnCode.NAME_INVALID, words)
+        raise RequestError(SpawnCode.NAME_INVALID, message)
 
 
-def _free_name(request: SpawnRequest, of_model: str, bodies: Mapping[str, object]) -> str:
-    """Return a name that nobody has, and whose topics nobody has either."""
+def _free_name(request: SpawnRequest, model_name: str, bodies: Mapping[str, object]) -> str:
+    """Return a name that is not taken, and whose topics are not taken either."""
     tokens = {topic_token(name): name for name in bodies}
-    name = request.name or of_model
+    name = request.name or model_name
     if not name and not request.allow_renaming:
-        words = "neither the request nor the model gives a name"
-        raise RefusedError(SpawnCode.NAME_INVALID, words)
+        message = "neither the request nor the model has a name"
+        raise RequestError(SpawnCode.NAME_INVALID, message)
     name = name or "entity"
-    _check_name(name)  # that of a model may be anything
+    _check_name(name)  # the name of a model may be invalid
     other = tokens.get(topic_token(name))
     if other is None:
         return name
     if not request.allow_renaming:
-        words = f"there is an entity '{other}' already"
+        message = f"the entity '{other}' already exists"
         if other != name:
-            words += f", and '{name}' would have the same topics"
-        raise RefusedError(SpawnCode.NAME_NOT_UNIQUE, f"{words}; allow_renaming is false")
+            message += f", and '{name}' would have the same topics"
+        raise RequestError(SpawnCode.NAME_NOT_UNIQUE, f"{message}; allow_renaming is false")
     number = 1
     while topic_token(f"{name}_{number}") in tokens:
         number += 1
     return f"{name}_{number}"
-
-
-def _refused(error: ModelError) -> RefusedError:
-    is_only_missing = is_missing(error)
-    code = SpawnCode.MISSING_ASSETS if is_only_missing else SpawnCode.RESOURCE_PARSE_ERROR
-    return RefusedError(code, str(error))

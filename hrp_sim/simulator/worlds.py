@@ -1,4 +1,4 @@
-"""Which worlds and models there are, and how a world is read for whoever asks for it."""
+"""List available worlds and models, and load the world of a request."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES, FileKind,
 from ..world.config import WorldConfig
 from ..world.load import load_world, load_world_text
 from .entities import Bounds
+from .errors import RequestError
 from .resources import (
-    Lenient,
+    LenientDiagnostics,
     Resource,
     Spawnable,
     WorldQuery,
     WorldResource,
+    bundled_models_uri,
     check_assets,
+    file_contains,
     files_in,
-    holds,
     is_missing,
-    own_source,
     resource_file,
     unsupported,
 )
-from .results import Code, RefusedError, WorldCode, WorldListCode
+from .results import Code, WorldCode, WorldListCode
 
 _T = TypeVar("_T")
-# A .wrl may be a robot or a piece of furniture; this word begins a robot.
-_ROBOT_WORD = {".wrl": b"Humanoid", ".urdf": b"<robot", ".body": b"links"}
+# Words that distinguish robots from mere shapes, such as furniture in a .wrl.
+_ROBOT_KEYWORDS = {".wrl": b"Humanoid", ".urdf": b"<robot", ".body": b"links"}
 
 
 def read_world(
@@ -40,57 +41,57 @@ def read_world(
     """Read a world from a file or a text.
 
     Args:
-        resource: A world file, a model that will stand on a floor, or the text of a world file.
-        diagnostics: Where notes and warnings go.
-        strict: Whether parts that mean nothing here are an error.
-        lenient: Whether what needs files that are missing or of no use is left out.
+        resource: A world file, a model to be placed on a floor, or the text of a world file.
+        diagnostics: Receives notes and warnings.
+        strict: Whether unsupported parts are an error.
+        lenient: Whether parts that need missing or unusable files are skipped.
 
     Raises:
-        RefusedError: It cannot be used.
+        RequestError: The world cannot be used.
     """
-    heard = Lenient(diagnostics) if lenient else Diagnostics(listener=diagnostics.add)
+    recorded = LenientDiagnostics(diagnostics) if lenient else Diagnostics(listener=diagnostics.add)
     try:
-        config = _read(resource, heard)
+        config = _read(resource, recorded)
     except ModelError as error:
         code = WorldCode.RESOURCE_PARSE_ERROR
         if is_missing(error):
             code = WorldCode.MISSING_ASSETS
         elif any(d.code in ("not-a-world", "not-a-model") for d in error.diagnostics):
             code = WorldCode.UNSUPPORTED_FORMAT
-        raise RefusedError(code, str(error)) from None
+        raise RequestError(code, str(error)) from None
     if not lenient:
-        check_assets(heard, WorldCode.MISSING_ASSETS, WorldCode.UNSUPPORTED_ASSETS)
-    if strict and (found := unsupported(heard)):
-        raise RefusedError(WorldCode.UNSUPPORTED_ELEMENTS, "\n".join(found))
+        check_assets(recorded, WorldCode.MISSING_ASSETS, WorldCode.UNSUPPORTED_ASSETS)
+    if strict and (found := unsupported(recorded)):
+        raise RequestError(WorldCode.UNSUPPORTED_ELEMENTS, "\n".join(found))
     return config
 
 
 def world_resource(resource: Resource) -> WorldResource:
-    """Return what is told of a world that was loaded from here."""
+    """Return name and source of a world loaded from a resource."""
     if not resource.uri:
         return WorldResource("resource_string", resource)
     return WorldResource(Path(resource.uri).stem, resource)
 
 
 def available_worlds(query: WorldQuery) -> tuple[list[WorldResource], list[str]]:
-    """Return the worlds there are, and those sources that cannot be used, with the reason.
+    """Return the available worlds, and the unusable sources with the reasons.
 
     Raises:
-        RefusedError: Tags are asked for, which worlds do not have; or a source cannot be used,
-            and it was not said to go on.
+        RequestError: Tags are requested, which worlds do not have; or a source cannot be used,
+            and ``continue_on_error`` is not set.
     """
     if query.tags.tags:
-        raise RefusedError(Code.FEATURE_UNSUPPORTED, "worlds have no tags here")
+        raise RequestError(Code.FEATURE_UNSUPPORTED, "filtering worlds by tags is not supported")
     found, problems = _collect(query.sources, _worlds_in)
-    if problems and not (query.go_on and found):
-        is_own = problems[0].startswith(f"'{own_source()}'")
+    if problems and not (query.continue_on_error and found):
+        is_own = problems[0].startswith(f"'{bundled_models_uri()}'")
         code = WorldListCode.DEFAULT_SOURCES_FAILED if is_own else Code.OPERATION_FAILED
-        raise RefusedError(code, "; ".join(problems))
+        raise RequestError(code, "; ".join(problems))
     return found, problems
 
 
 def spawnables(sources: Sequence[str]) -> tuple[list[Spawnable], list[str]]:
-    """Return the models there are, and those sources that cannot be used, with the reason."""
+    """Return the available models, and the unusable sources with the reasons."""
     return _collect(sources, _models_in)
 
 
@@ -102,14 +103,14 @@ def _read(resource: Resource, diagnostics: Diagnostics) -> WorldConfig:
 
 
 def _collect(
-    sources: Sequence[str], look: Callable[[str], Iterator[_T]]
+    sources: Sequence[str], search: Callable[[str], Iterator[_T]]
 ) -> tuple[list[_T], list[str]]:
     found: list[_T] = []
     problems: list[str] = []
-    for source in dict.fromkeys((own_source(), *sources)):
+    for source in dict.fromkeys((bundled_models_uri(), *sources)):
         try:
-            found += look(source)
-        except (ResourceError, OSError) as error:  # noqa: PERF203 - each stands for itself
+            found += search(source)
+        except (ResourceError, OSError) as error:  # noqa: PERF203 - the next one may work
             problems.append(f"'{source[:200]}': {error}")
     return found, problems
 
@@ -122,5 +123,5 @@ def _worlds_in(source: str) -> Iterator[WorldResource]:
 
 def _models_in(source: str) -> Iterator[Spawnable]:
     for uri, path in files_in(source, MODEL_SUFFIXES):
-        if holds(path, _ROBOT_WORD[path.suffix.lower()]):
+        if file_contains(path, _ROBOT_KEYWORDS[path.suffix.lower()]):
             yield Spawnable(Resource(uri), f"{path.suffix[1:]} model {path.stem}", Bounds())

@@ -1,1 +1,1 @@
-"""World files and what else a world is made from."""
+"""World configuration: world files, materials, sensor options and names of bodies."""

@@ -1,4 +1,4 @@
-"""Checks and converts the worlds and commands that Python users give to a ``Simulation``."""
+"""Validate and convert the worlds and commands passed to ``Simulation``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .config import WorldConfig
 from .load import load_world
 
 _COMMANDS = (
-    "a mapping of joint names to positions, such as {'J1': 0.5}, or a JointCommand, "
+    "a mapping from joint names to positions, such as {'J1': 0.5}, or a JointCommand, "
     "JointTrajectory, TrajectoryRun, CancelTrajectory, GainChange or ModeChange"
 )
 _UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N"}
@@ -26,18 +26,18 @@ _UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or 
 def as_world(
     world: WorldConfig | str | os.PathLike[str], diagnostics: Diagnostics | None
 ) -> WorldConfig:
-    """Return a world, read from its file if it is a path.
+    """Return a world configuration, loading it if a path is given.
 
     Raises:
         ModelError: The file cannot be used.
-        TypeError: It is neither a world nor a path.
+        TypeError: The argument is neither a configuration nor a path.
     """
     if isinstance(world, WorldConfig):
         return world
     if isinstance(world, str | os.PathLike):
         return load_world(world, diagnostics)
     raise TypeError(
-        "a world is a WorldConfig, or the path of a world file or of a model, not "
+        "a world must be a WorldConfig, or the path of a world or model file, not "
         f"{type(world).__name__}"
     )
 
@@ -48,7 +48,7 @@ def as_command(
     velocity: Mapping[str, float] | None,
     effort: Mapping[str, float] | None,
 ) -> Command:
-    """Return a command to a body: the one that is given, or one of values by joint name.
+    """Return a command for a body, built from values by joint name unless it is one already.
 
     Args:
         target: The body.
@@ -57,14 +57,14 @@ def as_command(
         effort: By joint name, in [N m] or [N].
 
     Raises:
-        KeyError: The body has no joint of a name; the message lists those that it has.
-        TypeError: It is no command, or a value is no number.
-        ValueError: A value is not finite, or absurd.
+        KeyError: The body has no joint of a given name; the message lists its joints.
+        TypeError: The argument is no command, or a value is no number.
+        ValueError: A value is not finite, or too large.
     """
     if isinstance(command, Command):
         if velocity is not None or effort is not None:
             raise TypeError(
-                f"velocity and effort go with positions by joint name, not with a "
+                "velocity and effort can be combined with positions by joint name only, not with a "
                 f"{type(command).__name__}"
             )
         _check_points(command)
@@ -78,12 +78,12 @@ def as_command(
 
 
 def _check_points(command: object) -> None:
-    """Check that the points of a trajectory are made of numbers.
+    """Check that the points of a trajectory consist of numbers.
 
-    Which numbers they are is judged in the next step, as for commands from elsewhere.
+    Their values are validated in the next step, as for commands from other sources.
 
     Raises:
-        TypeError: They are not.
+        TypeError: They do not.
     """
     trajectory = command.trajectory if isinstance(command, TrajectoryRun) else command
     if not isinstance(trajectory, JointTrajectory):
@@ -93,7 +93,7 @@ def _check_points(command: object) -> None:
     except BadTrajectoryError:
         pass
     except (TypeError, ValueError) as error:
-        raise TypeError(f"the points of a trajectory must be made of numbers: {error}") from None
+        raise TypeError(f"the points of a trajectory must consist of numbers: {error}") from None
 
 
 def _joint_command(target: SimulatedBody, given: Mapping[str, Mapping[str, float]]) -> JointCommand:
@@ -111,10 +111,10 @@ def _joint_command(target: SimulatedBody, given: Mapping[str, Mapping[str, float
 
 
 def _number(value: object, kind: str, joint: str) -> float:
-    """Return a value of a joint as a float."""
+    """Return the commanded value of a joint as a float."""
+    name = f"the {kind} of joint '{joint}'"
     if not isinstance(value, Real):
-        what = f"the {kind} of joint '{joint}' must be a number [{_UNITS[kind]}]"
-        raise TypeError(f"{what}, not {_described(value)}")
+        raise TypeError(f"{name} must be a number [{_UNITS[kind]}], not {_described(value)}")
     number = float(value)
     if not -MAX_DRIVE_VALUE < number < MAX_DRIVE_VALUE:
         what = f"the {kind} of joint '{joint}' is {number} {_UNITS[kind]}"
@@ -123,7 +123,7 @@ def _number(value: object, kind: str, joint: str) -> float:
 
 
 def _described(thing: object) -> str:
-    """Return an object as text, with its type; a long one is cut."""
+    """Return the type and the possibly truncated representation of an object."""
     if thing is None:
         return "None"
     text = repr(thing)

@@ -1,6 +1,6 @@
-"""Every code that a world, its sensors and the advice about it add to those of models.
+"""Diagnostic codes of worlds, sensors and advice, listed by ``hrp-sim run --list-codes``.
 
-Explained as in ``hrp_model.program.codes``; behind ``hrp-sim run --list-codes``.
+Codes of models are in ``hrp_model.program.codes``.
 """
 
 from __future__ import annotations
@@ -11,187 +11,199 @@ __all__ = ["CODES"]
 
 _WORLDS = {
     "bad-namespace": (
-        "a body has a namespace that is none",
-        "write letters, digits and '_' with slashes between, or \"\" for none",
+        "the namespace of a body is not a valid ROS namespace",
+        "use letters, digits and '_', separated by slashes, or \"\" for none",
     ),
     "duplicate-name": (
         "two bodies have the same name",
-        "give one of them another 'name'",
+        "give one of them a different 'name'",
     ),
     "foreign-setting": (
-        "a setting of Choreonoid has no effect here",
-        "nothing needs to be done; leave it out if it is not what you mean",
+        "a Choreonoid setting has no effect here",
+        "no action needed; remove the setting if you rely on its effect",
     ),
     "maybe-degrees": (
-        "an angle makes sense in degrees, but is read in radians",
-        "write the angle in radians: 90 degrees are 1.5708 rad",
+        "an angle is plausible in degrees only, but angles are in radians",
+        "write the angle in radians: 90 degrees = 1.5708 rad",
     ),
     "missing-world": (
-        "there is no such world",
-        "check the path, name a world of this package, or source the world's package",
+        "the world does not exist",
+        "check the path, use a bundled world, or source the package that contains the world",
     ),
     "name-collision": (
         "two bodies or sensors would have the same topic",
-        "rename one: topics hold letters, digits and '_' only",
+        "rename one of them; topic names contain only letters, digits and '_'",
     ),
-    "not-a-world": ("a file is no world", "write a list 'bodies', or name a model itself"),
-    "out-of-range": ("a number makes no sense", "write one within the range that is told"),
+    "not-a-world": (
+        "the file is not a world file",
+        "add a list 'bodies', or give the model file itself",
+    ),
+    "out-of-range": ("a number is out of range", "use a value within the range in the message"),
     "unusable-physics": (
-        "the physics cannot take a body or a setting",
-        "correct what the message names",
+        "the physics engine cannot simulate a body or use a setting",
+        "correct the item named in the message",
     ),
-    "two-rotations": ("a rotation is given twice", "leave out 'rpy' or 'rotation'"),
+    "two-rotations": ("a rotation is given twice", "remove 'rpy' or 'rotation'"),
 }
 _MATERIALS = {
-    "missing-name": ("a material has no name", "write the name that links call it by"),
+    "missing-name": ("a material has no name", "add the name by which links refer to it"),
     "missing-pair": (
-        "a contact material lacks the names of two materials",
-        "write 'materials: [A, B]'; one against itself is [A, A]",
+        "a contact material does not name two materials",
+        "write 'materials: [A, B]'; a material against itself is [A, A]",
     ),
     "not-materials": (
-        "a file holds no materials",
-        "write a list 'materials' or 'contact_materials'",
+        "the file contains no materials",
+        "add a list 'materials' or 'contact_materials'",
     ),
     "one-friction": (
-        "sticking and sliding cannot have different friction here",
-        "nothing needs to be done; write 'friction' alone to say which one counts",
+        "static and dynamic friction differ, but only one coefficient is used",
+        "no action needed; write 'friction' alone to choose the coefficient",
     ),
     "unlisted-material": (
-        "a contact material names a material that nearly has the name of another",
+        "a contact material refers to an unlisted material with a name similar to a listed one",
         "correct the name, or add it to the list 'materials'",
     ),
     "unused-materials": (
-        "no link in the world has a material of its table",
-        "give links of a .body a 'material', or leave out the table",
+        "no link in the world uses a material of its table",
+        "give links of a .body a 'material', or remove the table",
     ),
     "unused-key": (
-        "a material is described for another physics library",
-        "nothing needs to be done; only friction and restitution count here",
+        "a material has properties that only other physics engines use",
+        "no action needed; only friction and restitution are used here",
     ),
 }
 _SENSORS = {
     "duplicate-sensor": ("two sensors have the same name", "rename one of the devices"),
     "idle-force-sensor": (
-        "a force sensor has no joint above it",
-        "put it on a link that hangs on another",
+        "a force sensor has no parent joint",
+        "attach it to a link below a joint",
     ),
     "idle-option": (
-        "a sensor has an option that means nothing to it",
-        "leave it out, or give it to a sensor of the kinds that are told",
+        "an option has no effect on this kind of sensor",
+        "remove it, or set it for a sensor of the kinds in the message",
     ),
     "no-encoder": (
-        "a model does not say what encoders its joints have",
-        "write 'encoderPulse' in its joints, the pulses per turn of the motor",
+        "the model does not specify the encoders of its joints",
+        "add 'encoderPulse' to its joints, the pulses per turn of the motor",
     ),
-    "no-fisheye": ("a camera is drawn without its lens", "write a lens type of NORMAL"),
-    "no-image": ("a camera delivers no image", "write an image type if it shall deliver one"),
+    "no-fisheye": (
+        "a fisheye camera is rendered with a normal lens",
+        "set the lens type to NORMAL",
+    ),
+    "no-image": (
+        "a camera has no image type and publishes no image",
+        "set an image type to publish images",
+    ),
     "no-renderer": (
-        "nothing can draw what cameras see",
-        "install an OpenGL with EGL, as Mesa has",
+        "no OpenGL renderer is available for camera images",
+        "install an OpenGL implementation with EGL, such as Mesa",
     ),
     "not-simulated": (
-        "a device is of a type that is neither a sensor nor a light",
-        "nothing needs to be done; what it does in other software is left out",
+        "a device is of a type that is not simulated",
+        "no action needed; the device is ignored",
     ),
     "too-fast": (
-        "a sensor is asked for more samples than the physics takes steps",
-        "ask for a lower rate, or take a smaller time_step",
+        "the rate of a sensor exceeds the rate of physics steps",
+        "use a lower sensor rate or a smaller time_step",
     ),
     "too-many-lights": (
-        "a world has more lights than are drawn at once",
-        "switch off those that are far from the cameras, or leave them out",
+        "a world has more lights than can be rendered at once",
+        "switch off or remove lights far from the cameras",
     ),
     "undrawable-shape": (
-        "a shape of a model is not in the pictures of cameras",
-        "correct its numbers, or show it with fewer triangles",
+        "a shape cannot be rendered in camera images",
+        "correct its dimensions, or use a mesh with fewer triangles",
     ),
     "unknown-option": (
-        "sensors have no such option, or not here",
-        "check its spelling; docs/sensors.md has the table",
+        "sensors have no such option, or it cannot be set here",
+        "check the spelling; docs/sensors.md lists all options",
     ),
     "unknown-sensor": (
-        "there is no such sensor",
-        "check the spelling; hrp-sim sensors WORLD lists all of them",
+        "the sensor does not exist",
+        "check the spelling; 'hrp-sim sensors WORLD' lists all sensors",
     ),
-    "unusable-device": ("a device has impossible settings", "correct what the message names"),
+    "unusable-device": (
+        "a device has invalid settings",
+        "correct the setting named in the message",
+    ),
 }
 _ADVICE = {
     "coarse-step": (
-        "a time step is too long for contacts",
-        "write a time step of 0.02 or less; 0.001 suits most robots",
+        "the time step is too long for stable contacts",
+        "use a time step of at most 0.02 s; 0.001 s suits most robots",
     ),
     "damped-by-step": (
-        "the time step damps a servo that would swing",
-        "write a shorter time step, a smaller kp or a larger kd",
+        "the time step adds damping to an underdamped servo",
+        "use a shorter time step, a smaller kp or a larger kd",
     ),
     "explicit-damping": (
-        "a controller of efforts has a largest stable gain",
-        "command positions, shorten the step, or stay below the gain that is told",
+        "the damping gain of an effort controller has an upper stability limit",
+        "command positions, shorten the time step, or stay below the gain in the message",
     ),
     "fast-start": (
-        "a link moves so fast that it can pass through others",
-        "shorten the time step, or start slower",
+        "a link starts so fast that it can pass through others",
+        "use a shorter time step or a lower initial velocity",
     ),
     "heavy-on-light": (
-        "a body carries one that is too heavy for the solver 'quick'",
-        "write solver: world, or more iterations",
+        "a body rests on one too light for the solver 'quick'",
+        "use solver: world, or more iterations",
     ),
     "mended-inertia": (
-        "an inertia is not positive definite, and the least change that can move is simulated",
-        "write an inertia that is positive definite, as of any real thing",
+        "an inertia is not positive definite; a slightly larger one is simulated",
+        "write a positive definite inertia",
     ),
     "mended-mass": (
-        "a link moves or is weighed without mass, and one too small to matter is simulated",
-        "write its mass and inertia, or join it to another by a fixed joint",
+        "a movable link, or one on a force sensor, has no mass; a small mass is simulated",
+        "add its mass and inertia, or attach it to another link by a fixed joint",
     ),
     "nothing-below": (
-        "a free body has nothing below it that could catch it",
-        "add a floor, as package://hrp_ros/models/floor.body, or write fixed: true",
+        "a free body has nothing below it to land on",
+        "add a floor such as package://hrp_ros/models/floor.body, or write fixed: true",
     ),
     "open-at-start": (
-        "closed loops are open where a body starts",
-        "start with the joint positions that are told, or mend the extra joints",
+        "closed loops are not closed in the initial posture",
+        "start with the joint positions in the message, or correct the extra joints",
     ),
     "slowed-by-step": (
-        "a servo is faster than the time step can follow",
-        "nothing needs to be done if it only has to hold; else shorten the time step",
+        "a servo is faster than the time step can resolve",
+        "no action needed if it only holds a position; otherwise use a shorter time step",
     ),
     "soft-constraints": (
         "joints and contacts give way under the weight of a body",
-        "write a smaller cfm",
+        "use a smaller cfm",
     ),
     "start-beyond-limit": (
-        "a joint starts beyond its limit and is thrown back",
-        "start within the range, widen it, or switch joint limits off",
+        "a joint starts beyond its position limit and is pushed back hard",
+        "start within the limits, widen them, or write joint_limits: false",
     ),
     "starts-inside": (
         "a body starts deep inside another",
-        "place it where it touches nothing, or just",
+        "place it so that it does not overlap other bodies",
     ),
     "tall-stack": (
-        "bodies stand on one another, and the solver 'world' loses stacks",
-        "write predict_sticking: true, or solver: quick",
+        "the solver 'world' cannot hold a stack of this many bodies",
+        "use predict_sticking: true, or solver: quick",
     ),
     "too-weak": (
-        "a drive is too weak to hold its joint where it starts",
+        "an actuator is too weak to hold its joint in the initial posture",
         "check the effort limits and their unit, or start in another posture",
     ),
     "uncorrected-errors": (
-        "constraints hardly take back their errors",
-        "write an erp of 0.2 to 0.8; the default is 0.4",
+        "constraint errors are hardly corrected",
+        "use an erp of 0.2 to 0.8; the default is 0.4",
     ),
     "uneven-chain": (
-        "a link carries too much for the solver 'quick'",
-        "write solver: world, or more iterations",
+        "a link carries too much mass for the solver 'quick'",
+        "use solver: world, or more iterations",
     ),
 }
 _EXPECTATIONS = {
     "bad-expectation": (
-        "an expectation of a run cannot be read",
-        "write a quantity, an operator and a number with its unit, as 'humanoid.tilt < 10 deg'",
+        "the expectation cannot be parsed",
+        "write a quantity, an operator and a number with unit, e.g. 'humanoid.tilt < 10 deg'",
     ),
     "unknown-quantity": (
-        "an expectation is about something that a run does not measure",
+        "the quantity of an expectation is not measured",
         "check the spelling; docs/simulation.md lists the quantities",
     ),
 }

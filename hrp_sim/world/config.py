@@ -1,10 +1,9 @@
-"""What is in a world, where it starts, and the settings of physics."""
+"""Configuration of a world: its bodies, their initial states, physics and sensor settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ..control import HOLD, ControlSettings
 from ..physics.engine import PhysicsSettings, Placement, Solver
@@ -13,11 +12,12 @@ from ..sensors.settings import IDEAL, OptionValue, SensorSettings
 
 @dataclass(frozen=True, kw_only=True)
 class BodyEntry:
-    """A body of the world: how it starts, how it is driven, and how its sensors differ.
+    """A body of the world: its initial state, control settings and sensor options.
 
     Attributes:
-        sensors: Options of single sensors that differ from the world's, by the sensor's name.
-        namespace: Where its topics are; empty for none, None for what ``name_bodies`` finds.
+        sensors: Options of single sensors that override the world's, by sensor name.
+        namespace: ROS namespace of its topics; "" for none, None for the default of
+            ``name_bodies``.
     """
 
     placement: Placement
@@ -28,7 +28,7 @@ class BodyEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldConfig:
-    """A world: settings of physics and sensors, and the bodies in it, in the order of the file."""
+    """A world: physics and sensor settings, and its bodies in the order of the file."""
 
     physics: PhysicsSettings = field(default_factory=PhysicsSettings)
     sensors: SensorSettings = IDEAL
@@ -43,13 +43,14 @@ class WorldConfig:
         iterations: int | None = None,
         joint_limits: bool | None = None,
     ) -> WorldConfig:
-        """Return the same world with other settings of physics; None leaves one as it is."""
-        wanted = {
-            "solver": solver,
-            "seed": seed,
-            "time_step": time_step,
-            "iterations": iterations,
-            "joint_limits": joint_limits,
-        }
-        changes: dict[str, Any] = {k: v for k, v in wanted.items() if v is not None}
-        return replace(self, physics=replace(self.physics, **changes))
+        """Return a copy with changed physics settings; None keeps a setting."""
+        old = self.physics
+        physics = replace(
+            old,
+            solver=old.solver if solver is None else solver,
+            seed=old.seed if seed is None else seed,
+            time_step=old.time_step if time_step is None else time_step,
+            iterations=old.iterations if iterations is None else iterations,
+            joint_limits=old.joint_limits if joint_limits is None else joint_limits,
+        )
+        return replace(self, physics=physics)

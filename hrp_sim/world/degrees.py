@@ -1,4 +1,4 @@
-"""Angles of a world file that make sense in degrees only, though they are read in radians."""
+"""Detect angles in a world file that were probably meant in degrees instead of radians."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hrp_model import Link
 from hrp_model.body import JointType
 
 
-def degrees_as_position(link: Link, value: float) -> str:
-    """Return what to write instead of a joint position that was meant in degrees, or nothing.
+def position_degrees_hint(link: Link, value: float) -> str:
+    """Return a warning for a joint position that was probably meant in degrees, or "".
 
-    That is one of more than half a turn outside the joint's range, where the same number of
-    degrees is inside.
+    Such a position exceeds half a turn and the joint's range, while the same number of degrees
+    lies within the range.
 
     Args:
-        link: The link that the joint moves.
+        link: Child link of the joint.
         value: As written, in [rad] or [m].
     """
     lower, upper = link.joint.position_limits
@@ -25,16 +25,16 @@ def degrees_as_position(link: Link, value: float) -> str:
     if abs(value) <= pi or not lower <= radians(value) <= upper:
         return ""
     return (
-        f"joint '{link.joint.name}' at {value:g} rad is outside its range, {lower:.4g} to "
+        f"joint '{link.joint.name}' at {value:g} rad is outside its limits, {lower:.4g} to "
         f"{upper:.4g} rad; {_in_radians(value)}"
     )
 
 
-def degrees_as_rotation(key: str, angles: Iterable[float]) -> str:
-    """Return what to write instead of a rotation of several turns, or nothing.
+def rotation_degrees_hint(key: str, angles: Iterable[float]) -> str:
+    """Return a warning for a rotation by more than one turn, or "".
 
     Args:
-        key: That has the angles.
+        key: Key of the angles in the world file.
         angles: As written, in [rad].
     """
     for angle in angles:

@@ -1,4 +1,4 @@
-"""From a world file, or a model alone, to a world that can be simulated."""
+"""Load a world from a world file, or from a single model placed on a floor."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ from ..physics.engine import Placement
 from .config import BodyEntry, WorldConfig
 from .naming import simulated_body
 from .world_file import WorldReader
-from .world_names import bundled_namesake, world_path
+from .world_names import bundled_world_hint, world_path
 
-# Keys at the top of a YAML file that is a model, or names one.
+# Top-level keys of a YAML file that contains or refers to a model.
 _MODEL_KEYS = ("format", "links", *WRAPPER_KEYS)
 
 
 def load_world(
     world: str | os.PathLike[str], diagnostics: Diagnostics | None = None
 ) -> WorldConfig:
-    """Read a world file, or put a model alone on a floor.
+    """Load a world file, or place a single model on a floor.
 
-    A YAML file is a world if it has ``bodies``, and else a model if it is written as one.
+    A YAML file with the key ``bodies`` is a world; otherwise it must be a model.
 
     Args:
         world: Path of a world file (``.yaml`` with ``bodies``) or of a model, its ``file://`` or
-            ``package://`` URI, or the name of a world of this package; see ``world_path``.
-        diagnostics: Where notes and warnings go; by default they are logged.
+            ``package://`` URI, or the name of a bundled world; see ``world_path``.
+        diagnostics: Receives notes and warnings; by default they are logged.
 
     Raises:
-        ModelError: The world or a model in it cannot be used. It lists every problem
-            with its place.
+        ModelError: The world or a model in it cannot be used; lists every problem with its
+            location.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     try:
@@ -66,11 +66,11 @@ def load_world(
     try:
         source = read_source(real_path, name if Path(name) == path or "://" in name else str(path))
     except IsADirectoryError:
-        message = f"'{world}' is a folder; name a world or model file in it"
+        message = f"'{world}' is a folder; give a world or model file in it"
         diagnostics.error("unreadable-file", message)
         raise ModelError(diagnostics.found) from None
     except OSError as error:
-        reason = f"{error.strerror or error}.{bundled_namesake(path)}".removesuffix(".")
+        reason = f"{error.strerror or error}.{bundled_world_hint(path)}".removesuffix(".")
         diagnostics.error("unreadable-file", f"cannot read '{world}': {reason}")
         raise ModelError(diagnostics.found) from None
     root = parse(source, diagnostics)
@@ -82,15 +82,15 @@ def load_world(
 
 
 def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldConfig:
-    """Read what would be in a world file; files that it names are relative to the working folder.
+    """Load a world from the text of a world file.
 
     Args:
-        text: YAML with ``bodies``, or of a model.
-        diagnostics: Where notes and warnings go; by default they are logged.
+        text: YAML with ``bodies``, or of a model. Relative paths start at the working directory.
+        diagnostics: Receives notes and warnings; by default they are logged.
 
     Raises:
-        ModelError: The world or a model in it cannot be used. It lists every problem
-            with its place.
+        ModelError: The world or a model in it cannot be used; lists every problem with its
+            location.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     source = Source("text", text)
@@ -105,18 +105,18 @@ def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldC
 
 
 def _is_model(root: Node | None) -> bool:
-    """Whether the top of a YAML file is that of a model or a wrapper of one, not of a world."""
+    """Return whether a YAML document is a model or a reference to one, not a world."""
     return (
         isinstance(root, Mapping) and not is_world(root) and any(key in root for key in _MODEL_KEYS)
     )
 
 
 def _without_repetition(diagnostics: Diagnostics) -> Diagnostics:
-    """Return diagnostics for reading a text again, which hand on only what is new."""
-    known = {str(diagnostic) for diagnostic in diagnostics.found}
+    """Return diagnostics for parsing a text again, which forward only new diagnostics."""
+    reported = {str(diagnostic) for diagnostic in diagnostics.found}
 
     def add(diagnostic: Diagnostic) -> None:
-        if str(diagnostic) not in known:
+        if str(diagnostic) not in reported:
             diagnostics.add(diagnostic)
 
     return Diagnostics(listener=add)
@@ -135,10 +135,10 @@ def _world(
 
 
 def _alone_on_floor(model: Body, diagnostics: Diagnostics) -> WorldConfig:
-    """Put one model on a floor at z = 0.
+    """Place one model on a floor at z = 0.
 
-    What is free is lifted if it would stick in it. What is fixed stays where its model puts it,
-    and where links that move would lie in the floor, this lies below all of it instead.
+    A free model that would penetrate the floor is raised. A fixed model keeps its pose; if its
+    movable links would penetrate the floor, the floor is lowered below the whole model.
     """
     body = simulated_body(model)
     floor = load_body(share_folder() / "models" / "floor.body", diagnostics)
@@ -160,9 +160,10 @@ def _raised(pose: Pose, height: float) -> Pose:
 
 
 def _lowest_points(placement: Placement) -> list[tuple[bool, float]]:
-    """Return whether each link moves, and the least height of its collision shapes, in [m].
+    """Return for each link whether it can move, and its depth below z = 0.
 
-    Where the body is placed; heights above the floor are zero.
+    The depth is the lowest z of its collision shapes in the initial posture, in [m]; 0 if they
+    are all above the floor.
     """
     body = placement.body
     state = BodyState(body)

@@ -1,4 +1,4 @@
-"""Choreonoid's files of materials to a MaterialTable: the one place that knows their words."""
+"""Read Choreonoid material files into a MaterialTable."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from ..physics.materials import (
 _T = TypeVar("_T")
 
 _LISTS = ("materials", "contact_materials", "contactMaterials")
-_MOST_MATERIALS = 500  # the table has a row and a column for each
-# Words for other physics libraries than ours.
-_FOREIGN = frozenset(
+_MAX_MATERIALS = 500  # the table has a row and a column for each
+# Keys that only other physics engines use.
+_UNUSED_KEYS = frozenset(
     (
         *("density", "stiffness", "damping", "youngs_modulus", "youngsModulus"),
         *("wire_youngs_modulus_bend", "wire_youngs_modulus_twist", "wire_youngs_modulus_stretch"),
@@ -45,13 +45,13 @@ _FOREIGN = frozenset(
 
 
 def load_materials(uri: str, folder: Path, diagnostics: Diagnostics, at: Span) -> MaterialTable:
-    """Read a file of materials.
+    """Read a material file; return an empty table if it cannot be read.
 
     Args:
-        uri: The file: a path, or its ``file://`` or ``package://`` URI.
-        folder: What a relative path starts from.
-        diagnostics: Where problems go; an empty table stands in for a file that has errors.
-        at: Where the file is named.
+        uri: Path of the file, or its ``file://`` or ``package://`` URI.
+        folder: Base of relative paths.
+        diagnostics: Receives errors, warnings and notes.
+        at: Location of the reference to the file.
     """
     try:
         path = resolve(uri, folder)
@@ -66,13 +66,13 @@ def load_materials(uri: str, folder: Path, diagnostics: Diagnostics, at: Span) -
     root = parse(source, diagnostics)
     if isinstance(root, Mapping) and not root.lacks(*_LISTS):
         return read_materials(root, diagnostics)
-    message = "a file of materials has a list 'materials' or 'contact_materials'"
+    message = "a material file needs a list 'materials' or 'contact_materials'"
     diagnostics.error("not-materials", message, at if root is None else root.span)
     return MaterialTable()
 
 
 def read_materials(root: Mapping, diagnostics: Diagnostics) -> MaterialTable:
-    """Read materials and contact materials from a mapping that holds both lists."""
+    """Read materials and contact materials from a mapping with one or both lists."""
     reader = _Reader(diagnostics)
     materials = root.sequence(_LISTS[0])
     pairs = root.sequence(*_LISTS[1:])
@@ -81,25 +81,28 @@ def read_materials(root: Mapping, diagnostics: Diagnostics) -> MaterialTable:
     if pairs is not None:
         reader.pairs(pairs)
     root.finish()
-    reader.report_foreign(root.span)
+    reader.report_unused_keys(root.span)
     return MaterialTable(reader.by_name, reader.by_pair)
 
 
 class _Reader:
-    """Reads both lists. What is wrong is reported, and defaults stand in."""
+    """Reads both lists; reports problems and substitutes defaults."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self.by_name: dict[str, Material] = {}
         self.by_pair: dict[frozenset[str], ContactMaterial] = {}
         self._names: set[str] = set()
-        self._foreign: set[str] = set()
+        self._unused_keys: set[str] = set()
         self._diagnostics = diagnostics
 
     def materials(self, items: Sequence) -> None:
         for item in items.items:
             node = self._mapping(item)
             name = "" if node is None else node.text("name", default="")
-            if node is None or not (name or self._refuse("missing-name", item, "a name")):
+            if node is None:
+                continue
+            if not name:
+                self._report_missing("missing-name", item, "a name")
                 continue
             name = canonical_name(name)
             if name in self.by_name:
@@ -110,7 +113,7 @@ class _Reader:
                 viscosity=self._number(node, "viscosity", default=1.0),
             )
             self._finish(node)
-            if self._has_room(name, item):
+            if self._is_within_limit(name, item):
                 self.by_name[name] = material
 
     def pairs(self, items: Sequence) -> None:
@@ -121,81 +124,80 @@ class _Reader:
             names = self._pair_names(node)
             contact = ContactMaterial(
                 friction=self._friction(node),
-                restitution=self._number(node, "restitution", default=0.0, most=1.0),
+                restitution=self._number(node, "restitution", default=0.0, maximum=1.0),
             )
             self._finish(node)
-            self._doubt_names(names, node)
-            if all(self._has_room(name, item) for name in names):
+            self._warn_unlisted_names(names, node)
+            if all(self._is_within_limit(name, item) for name in names):
                 for a, b in combinations(names, 2):
                     self.by_pair[material_pair(a, b)] = contact
 
-    def report_foreign(self, at: Span) -> None:
-        """Say once what of the file means nothing here."""
-        if self._foreign:
-            words = ", ".join(sorted(self._foreign))
-            message = f"{counted(len(self._foreign), 'key')} of materials not used here: {words}"
+    def report_unused_keys(self, at: Span) -> None:
+        """Report all keys without effect in one note."""
+        if self._unused_keys:
+            keys = ", ".join(sorted(self._unused_keys))
+            message = f"{counted(len(self._unused_keys), 'key')} of materials not used here: {keys}"
             self._diagnostics.note("unused-key", message, at)
 
     def _mapping(self, item: Node) -> Mapping | None:
         if isinstance(item, Mapping):
             return item
-        self._refuse("wrong-type", item, "a mapping (key: value)")
+        self._report_missing("wrong-type", item, "a mapping (key: value)")
         return None
 
-    def _refuse(self, code: str, item: Node, needed: str) -> bool:
+    def _report_missing(self, code: str, item: Node, needed: str) -> None:
         self._diagnostics.error(code, f"a material needs {needed}", item.span)
-        return False
 
     def _pair_names(self, node: Mapping) -> list[str]:
-        """Return the names of a contact material; every two of them form a pair."""
+        """Return the material names of a contact material; every two of them form a pair."""
         listed = node.get("materials")
         items = listed.items if isinstance(listed, Sequence) else []
         names = [canonical_name(item.text) for item in items if isinstance(item, Scalar)]
         if len(names) < 2 or len(names) < len(items):
-            message = "a contact material needs 'materials: [A, B]', the names of both"
+            message = "a contact material needs 'materials: [A, B]', the names of two materials"
             self._diagnostics.error("missing-pair", message, node.at("materials"))
             return []
         return names
 
-    def _doubt_names(self, names: list[str], node: Mapping) -> None:
-        """Ask about names that no material has but nearly; others may be links' own."""
+    def _warn_unlisted_names(self, names: list[str], node: Mapping) -> None:
+        """Warn of unlisted names similar to a listed one; other names may be those of links."""
         for name in names:
             if name not in self.by_name and (hint := did_you_mean(name, self.by_name)):
                 message = f"the list 'materials' has no '{name}'.{hint}"
                 self._diagnostics.warn("unlisted-material", message, node.at("materials"))
 
     def _friction(self, node: Mapping) -> float:
-        """Return the one coefficient that is used: the dynamic one, where both are there."""
+        """Return the coefficient to simulate: the dynamic one if both are given."""
         common = self._number(node, "friction", default=None)
         static = self._number(node, "static_friction", "staticFriction", default=common)
         dynamic = self._number(node, "dynamic_friction", "dynamicFriction", default=common)
         if static is not None and dynamic is not None and static != dynamic:
             message = (
-                f"one coefficient serves for sticking and for sliding: {dynamic:g}, that of "
-                f"sliding; {static:g} is not used"
+                f"only one friction coefficient is simulated: the dynamic one, {dynamic:g}; the "
+                f"static one, {static:g}, is ignored"
             )
             at = node.at("static_friction", "staticFriction", "friction")
             self._diagnostics.warn("one-friction", message, at)
-        known = dynamic if dynamic is not None else static
-        return ContactMaterial().friction if known is None else known
+        friction = dynamic if dynamic is not None else static
+        return ContactMaterial().friction if friction is None else friction
 
     def _number(
-        self, node: Mapping, *keys: str, default: _T, most: float = MAX_FRICTION
+        self, node: Mapping, *keys: str, default: _T, maximum: float = MAX_FRICTION
     ) -> float | _T:
         value = node.number(*keys, default=None)
-        if value is None or 0.0 <= value <= most:
+        if value is None or 0.0 <= value <= maximum:
             return default if value is None else value
-        message = f"'{keys[0]}' must lie between 0 and {most:g}, not {value:g}"
+        message = f"'{keys[0]}' must lie between 0 and {maximum:g}, not {value:g}"
         self._diagnostics.error("out-of-range", message, node.at(*keys))
         return default
 
-    def _has_room(self, name: str, item: Node) -> bool:
+    def _is_within_limit(self, name: str, item: Node) -> bool:
         self._names.add(name)
-        if len(self._names) == _MOST_MATERIALS + 1:
-            message = f"only {_MOST_MATERIALS} materials are possible"
+        if len(self._names) == _MAX_MATERIALS + 1:
+            message = f"more than {_MAX_MATERIALS} materials are not supported"
             self._diagnostics.error("too-large", message, item.span)
-        return len(self._names) <= _MOST_MATERIALS
+        return len(self._names) <= _MAX_MATERIALS
 
     def _finish(self, node: Mapping) -> None:
-        self._foreign |= _FOREIGN.intersection(node.entries())
-        node.finish(ignore=_FOREIGN)
+        self._unused_keys |= _UNUSED_KEYS.intersection(node.entries())
+        node.finish(ignore=_UNUSED_KEYS)

@@ -1,4 +1,4 @@
-"""How the bodies of a world are told apart: a namespace and a frame prefix for each."""
+"""ROS namespace and TF frame prefix of each body of a world."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from hrp_msgs.names import (
     NAMESPACED,
     STANDARD,
     NameCollisionError,
-    namespace_objection,
-    renamed,
+    namespace_error,
+    topic_name,
     topic_token,
     topic_tokens,
 )
 
-# In topics of 247 characters, which also have the namespaces of body and node.
-LONGEST_DEVICE = 80
+# Topic names have up to 247 characters, including the namespaces of node and body.
+MAX_DEVICE_NAME_LENGTH = 80
 
 
 class NamespaceError(NameCollisionError):
-    """A body cannot have its namespace; the message says why."""
+    """The namespace of a body is invalid or taken; the message gives the reason."""
 
 
 def simulated_body(model: Body) -> Body:
-    """Return a model that was read, with joints named as its URDF names them."""
+    """Return a loaded model with the joint names of its URDF."""
     return validated_as(with_joint_names(model), model)
 
 
 @dataclass(frozen=True, slots=True)
 class BodyNaming:
-    """Where a body's topics and frames live.
+    """Namespace, frame prefix and naming preset of a body.
 
     Attributes:
-        namespace: Put before its topics; empty for the only robot of a world.
-        frame_prefix: Put before its frames; empty for the only robot of a world.
-        preset: Whose names its topics have, of ``hrp_msgs.names.NAMINGS``.
+        namespace: Namespace of its topics; empty for the only robot of a world.
+        frame_prefix: Prefix of its TF frames; empty for the only robot of a world.
+        preset: Naming of its topics, a key of ``hrp_msgs.names.NAMINGS``.
     """
 
     namespace: str
@@ -46,20 +46,25 @@ class BodyNaming:
     preset: str = STANDARD
 
     def topic(self, name: str, token: str = "") -> str:
-        """Return one of the body's topics, in its namespace.
+        """Return a topic name of the body, with its namespace.
 
         Args:
-            name: Of ``hrp_msgs.names``; that of a device with its "{}".
+            name: A name of ``hrp_msgs.names``; those of devices contain "{}".
             token: Topic token of the device.
         """
-        return self.place(renamed(name, self.preset, token))
+        return self.qualified(topic_name(name, self.preset, token))
 
-    def place(self, name: str) -> str:
-        """Return a name in the body's namespace."""
+    def qualified(self, name: str) -> str:
+        """Return a name with the body's namespace."""
         return f"{self.namespace}/{name}" if self.namespace else name
 
-    def below(self, namespace: str) -> str:
-        """Return the body's own namespace, in that of its node unless it begins with a slash."""
+    def absolute_namespace(self, namespace: str) -> str:
+        """Return the body's full namespace.
+
+        Args:
+            namespace: Namespace of the node, which the body's is relative to unless it begins
+                with a slash.
+        """
         if self.namespace.startswith("/"):
             return self.namespace
         return f"{namespace.rstrip('/')}/{self.namespace}".rstrip("/") or "/"
@@ -71,51 +76,52 @@ def name_bodies(
     namespaces: Mapping[str, str | None] | None = None,
     preset: str = STANDARD,
 ) -> dict[str, BodyNaming]:
-    """Give the only robot of a world the plain names, and every other body its own.
+    """Assign a namespace and a frame prefix to each body of a world.
 
-    A robot is a body that can move. Where there are several, each has its namespace.
+    A robot is a body that can move. The only robot of a world has no namespace; all other
+    bodies have one like their names.
 
     Args:
-        bodies: By name.
-        frame_prefix: Put before all frames.
-        namespaces: What is wished for; what is None or not there follows the rule.
-        preset: Whose names topics have. With some the only robot has its namespace, too; frames
-            are the same with all.
+        bodies: Models by body name.
+        frame_prefix: Prefix of all frames.
+        namespaces: Requested namespaces by body name; None or missing for the default.
+        preset: Naming of the topics. Some namings give the only robot a namespace, too; frame
+            names do not depend on it.
 
     Raises:
         NameCollisionError: Two bodies would have the same namespace.
     """
-    wishes = namespaces or {}
+    requested = namespaces or {}
     robots = [name for name, body in bodies.items() if not body.is_static]
     tokens = topic_tokens(bodies)
-    found: dict[str, BodyNaming] = {}
+    namings: dict[str, BodyNaming] = {}
     for name in bodies:
-        own = "" if robots == [name] else tokens[name]
-        wish = wishes.get(name)
-        space = tokens[name] if preset in NAMESPACED else own
-        spaces = (space, own) if wish is None else (wish, wish)
-        found[name] = _naming(name, *spaces, found, frame_prefix, preset)
-    return found
+        frames = "" if robots == [name] else tokens[name]
+        namespace = tokens[name] if preset in NAMESPACED else frames
+        if (wanted := requested.get(name)) is not None:
+            namespace = frames = wanted
+        namings[name] = _naming(name, namespace, frames, namings, frame_prefix, preset)
+    return namings
 
 
-def late_naming(
+def spawned_naming(
     name: str,
     namespace: str | None,
     taken: Mapping[str, BodyNaming],
     frame_prefix: str = "",
     preset: str = STANDARD,
 ) -> BodyNaming:
-    """Give a body that comes later a namespace of its own, so that no other is renamed.
+    """Assign a namespace and a frame prefix to a spawned body, without changing those of others.
 
     Args:
-        name: Of the body.
-        namespace: What is wished for; None means its name.
-        taken: Of the other bodies, by their names.
-        frame_prefix: Put before all frames.
-        preset: Whose names its topics have.
+        name: Name of the body.
+        namespace: Requested namespace; None for one like its name.
+        taken: Those of the other bodies, by name.
+        frame_prefix: Prefix of all frames.
+        preset: Naming of the topics.
 
     Raises:
-        NamespaceError: It is none, or that of another body.
+        NamespaceError: The namespace is invalid or belongs to another body.
     """
     own = topic_token(name) if namespace is None else namespace
     return _naming(name, own, own, taken, frame_prefix, preset)
@@ -129,13 +135,13 @@ def _naming(
     frame_prefix: str,
     preset: str,
 ) -> BodyNaming:
-    if objection := namespace_objection(namespace):
-        raise NamespaceError(f"body '{name}': {objection}")
+    if problem := namespace_error(namespace):
+        raise NamespaceError(f"body '{name}': {problem}")
     relative = frames.lstrip("/")
     prefix = f"{frame_prefix}{relative}/" if relative else frame_prefix
     for other, naming in taken.items():
         if naming.frame_prefix == prefix or naming.namespace == namespace:
-            where = f"namespace '{namespace}'" if namespace else "no namespace"
-            message = f"'{other}' and '{name}' would both have {where}; give one of them another"
+            shared = f"namespace '{namespace}'" if namespace else "no namespace"
+            message = f"'{other}' and '{name}' would both have {shared}; give one of them another"
             raise NamespaceError(message)
     return BodyNaming(namespace, prefix, preset)

@@ -1,7 +1,8 @@
-"""The ``physics`` of a world file: our names, those of Choreonoid's ODE plugin, and their ranges.
+"""Read the ``physics`` settings of a world file.
 
-The settings of an ODESimulatorItem in a Choreonoid project (``.cnoid``) may be pasted as they
-are, the whole item or what stands under its ``data``.
+Besides the native keys, those of Choreonoid's ODE plugin are accepted: the settings of an
+ODESimulatorItem of a Choreonoid project (``.cnoid``) can be pasted unchanged, either the whole
+item or the content of its ``data``.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from ..physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Solve
 
 _SOLVERS = {
     **{solver.value: solver for solver in Solver},
-    # Choreonoid's symbols.
+    # Choreonoid's names.
     "Big matrix": Solver.WORLD,
     "Iterative (quick step)": Solver.QUICK,
 }
-# Our name of each setting that the original knows by other names.
-_OTHER_NAMES = {
+# Choreonoid's names of our settings.
+_ALTERNATIVE_KEYS = {
     "time_step": ("timeStep", "timestep"),
     "solver": ("step_mode", "stepMode"),
     "iterations": ("num_iterations", "numIterations"),
@@ -35,7 +36,7 @@ _OTHER_NAMES = {
     "joint_limits": ("enable_joint_limit", "jointLimitMode"),
 }
 _FRAME_RATE = ("frame_rate", "frameRate", "framerate")
-_SLOWEST, _FASTEST = 10.0, 1e6  # [Hz], of a time step within its range
+_MIN_FRAME_RATE, _MAX_FRAME_RATE = 10.0, 1e6  # [Hz], from the range of the time step
 _INTEGERS = ("iterations", "max_contacts", "seed")
 _SWITCHES = (
     "joint_limits",
@@ -47,35 +48,35 @@ _SWITCHES = (
 
 
 @dataclass(frozen=True)
-class _Foreign:
-    """A switch of the original that has no counterpart; it says ``why`` when it is on."""
+class _UnsupportedSwitch:
+    """A switch of Choreonoid without a counterpart; ``reason`` is reported if it is on."""
 
     names: tuple[str, ...]
-    why: str
+    reason: str
     changes_motion: bool = False
 
 
-_FOREIGN = (
-    _Foreign(
+_UNSUPPORTED = (
+    _UnsupportedSwitch(
         ("add_joint_axis_inertia_to_link_inertia",),
-        "rotor inertia always counts here, and exactly, about the joint's axis alone",
+        "rotor inertia is always simulated, exactly, about the joint axis only",
     ),
-    _Foreign(
+    _UnsupportedSwitch(
         (
             "use_world_collision_detector",
             "useWorldCollisionDetector",
             "UseWorldItem'sCollisionDetector",
         ),
-        "contacts are always found by ODE here",
+        "contacts are always computed by ODE",
     ),
-    _Foreign(
+    _UnsupportedSwitch(
         ("use_2d_mode", "2Dmode"),
-        "bodies move in all directions here",
+        "bodies always move in three dimensions",
         changes_motion=True,
     ),
 )
-# What else a project's item holds: how Choreonoid runs, records and shows a simulation.
-_OF_CHOREONOID = (
+# Further keys of a project item: how Choreonoid runs, records and displays a simulation.
+_CHOREONOID_ONLY = (
     *("id", "name", "plugin", "class", "children", "is_selected", "is_checked"),
     *("surface_drive_culling_depth", "realtime_sync_mode", "realtimeSync", "recording"),
     *("recordingMode", "time_range_mode", "timeRangeMode", "time_length", "timeLength"),
@@ -90,19 +91,19 @@ _ITEM_CLASS = "ODESimulatorItem"
 
 
 def read_physics(node: Mapping) -> PhysicsSettings:
-    """Read the settings under ``physics``; what is wrong is reported there and left out.
+    """Read the settings under ``physics``; invalid ones are reported and keep their defaults.
 
-    Keys that nobody knows are left to ``node.finish``.
+    Unknown keys are left to ``node.finish``.
     """
     if "class" not in node or "data" not in node:
         return _read(node)
     written = node.text("class", default=_ITEM_CLASS)
     if written != _ITEM_CLASS:
-        message = f"'{written}' holds settings of another engine; here stands an {_ITEM_CLASS}"
+        message = f"'{written}' has settings of another engine; expected an {_ITEM_CLASS}"
         node.diagnostics.error("unknown-word", message, node.at("class"))
-    node.lacks(*_OF_CHOREONOID)
+    node.lacks(*_CHOREONOID_ONLY)
     data = node.mapping("data")
-    if data is None:  # what it is instead was reported
+    if data is None:  # which was reported
         return PhysicsSettings()
     settings = _read(data)
     data.finish()
@@ -112,33 +113,34 @@ def read_physics(node: Mapping) -> PhysicsSettings:
 def _read(node: Mapping) -> PhysicsSettings:
     values: dict[str, Any] = {}
     for key in (field.name for field in fields(PhysicsSettings)):
-        spelling = _only_spelling(node, key)
+        spelling = _spelling(node, key)
         if spelling is None:
             continue
         value = _value(node, key, spelling)
         if value is not None:
             values[key] = value
-    _leave_out_foreign(node)
+    _report_unsupported(node)
     return replace(PhysicsSettings(), **values)
 
 
-def _only_spelling(node: Mapping, key: str) -> str | None:
-    """Return how a setting is spelled, None if it is not there; two at once are an error."""
-    names = (key, *_OTHER_NAMES.get(key, ()), *(_FRAME_RATE if key == "time_step" else ()))
-    if node.lacks(*names):  # also lets hints know them
+def _spelling(node: Mapping, key: str) -> str | None:
+    """Return the key by which a setting is given, or None; report further keys for it."""
+    names = (key, *_ALTERNATIVE_KEYS.get(key, ()), *(_FRAME_RATE if key == "time_step" else ()))
+    if node.lacks(*names):  # also makes hints suggest them
         return None
     found = [name for name in names if name in node]
     entries = node.entries()
     found.sort(key=lambda name: entries[name][0].start)
     first: str = found[0]
     for other in found[1:]:
-        message = f"'{other}' says the same as '{first}' at {entries[first][0].span}; remove one"
+        span = entries[first][0].span
+        message = f"'{other}' is the same setting as '{first}' at {span}; remove one"
         node.diagnostics.error("two-spellings", message, entries[other][0].span)
     return first
 
 
 def _value(node: Mapping, key: str, spelling: str) -> Any:
-    """Return the value of a setting, or None where it is not usable or read elsewhere."""
+    """Return the value of a setting, or None if it is invalid or read elsewhere."""
     if key == "solver":
         choices: dict[str, Solver | None] = {**_SOLVERS}
         return node.choice(spelling, choices=choices, default=None)
@@ -148,7 +150,7 @@ def _value(node: Mapping, key: str, spelling: str) -> Any:
         return node.boolean(spelling, default=None)
     if spelling in _FRAME_RATE:
         rate = node.number(spelling, default=None)
-        if rate is None or not _is_in_range(node, spelling, rate, _SLOWEST, _FASTEST):
+        if rate is None or not _is_in_range(node, spelling, rate, _MIN_FRAME_RATE, _MAX_FRAME_RATE):
             return None
         return 1.0 / rate
     if key in PHYSICS_RANGES:
@@ -164,12 +166,12 @@ def _gravity(node: Mapping) -> tuple[float, ...] | None:
         return None
     if max(map(abs, gravity.tolist())) < MAX_GRAVITY:
         return tuple(gravity.tolist())
-    message = f"gravity must be less than {MAX_GRAVITY:g} m/s^2 each way"
+    message = f"each component of gravity must be below {MAX_GRAVITY:g} m/s^2"
     node.diagnostics.error("out-of-range", message, node.at("gravity"))
     return None
 
 
-def _is_in_range(node: Mapping, key: str, value: Any, low: float, high: float) -> bool:
+def _is_in_range(node: Mapping, key: str, value: float | None, low: float, high: float) -> bool:
     if value is None or low <= value <= high:
         return value is not None
     bounds = f"be at least {low:.10g}" if high == inf else f"lie between {low:.10g} and {high:.10g}"
@@ -177,21 +179,21 @@ def _is_in_range(node: Mapping, key: str, value: Any, low: float, high: float) -
     return False
 
 
-def _leave_out_foreign(node: Mapping) -> None:
-    """Say what Choreonoid has and we have not."""
-    for switch in _FOREIGN:
+def _report_unsupported(node: Mapping) -> None:
+    """Report Choreonoid's settings that have no effect."""
+    for switch in _UNSUPPORTED:
         for name in _present(node, switch.names):
             if not node.boolean(name, default=False):
                 continue
             report = node.diagnostics.warn if switch.changes_motion else node.diagnostics.note
-            report("foreign-setting", f"'{name}' has no effect: {switch.why}", node.at(name))
-    for name in _present(node, _OF_CHOREONOID):
-        message = f"'{name}' is a matter of Choreonoid's own and has no effect here"
+            report("foreign-setting", f"'{name}' has no effect: {switch.reason}", node.at(name))
+    for name in _present(node, _CHOREONOID_ONLY):
+        message = f"'{name}' is a setting of Choreonoid only and has no effect here"
         node.diagnostics.note("foreign-setting", message, node.at(name))
 
 
 def _present(node: Mapping, names: tuple[str, ...]) -> Iterator[str]:
-    """Yield the names that are there; those count as asked for, and no other is suggested."""
+    """Yield the given names that the mapping has, and mark them as known."""
     for name in names:
         if name in node:
             node.get(name)

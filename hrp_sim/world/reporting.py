@@ -1,4 +1,4 @@
-"""Prints what was found in a world, as ``hrp-model`` prints what it finds in a model."""
+"""Print the diagnostics of a world in the format of ``hrp-model``."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ _CHECK_ALL = "'hrp-sim check --all' shows them"
 
 
 @contextmanager
-def reported(world: str, *, strict: bool = False) -> Iterator[Diagnostics]:
-    """Collect what a block finds in a world; print its warnings at the end of the block.
+def printed_warnings(world: str, *, strict: bool = False) -> Iterator[Diagnostics]:
+    """Collect the diagnostics of a block, and print the warnings at its end.
 
-    Errors are printed where they end the command; see ``print_found``. Notes matter to few.
+    Errors are printed by whoever handles the exception; notes are not printed.
 
     Args:
-        world: What the user called the world.
-        strict: Whether warnings are errors.
+        world: The world as the user gave it.
+        strict: Treat warnings as errors.
     """
     diagnostics = Diagnostics(strict=strict, listener=lambda _: None)
     try:
         yield diagnostics
     finally:
-        print_found(world, diagnostics.found, Severity.WARNING)
+        print_severity(world, diagnostics.found, Severity.WARNING)
 
 
-def print_found(world: str, found: Iterable[Diagnostic], severity: Severity) -> None:
-    """Print all of one severity with the lines in question and what to do.
+def print_severity(world: str, found: Iterable[Diagnostic], severity: Severity) -> None:
+    """Print the diagnostics of one severity with their source lines and hints.
 
     Args:
-        world: What the user called the world.
-        found: In the order of finding.
-        severity: Of those that are printed.
+        world: The world as the user gave it.
+        found: All diagnostics, in order.
+        severity: Severity to print.
     """
     shown = [diagnostic for diagnostic in found if diagnostic.severity is severity]
     print_diagnostics(world, shown, with_notes=True, advice=_CHECK_ALL, codes=_ALL_CODES)
 
 
 def print_all(world: str, found: Iterable[Diagnostic], *, every: bool) -> None:
-    """Print what was found in a world, notes too.
+    """Print all diagnostics of a world, including notes.
 
     Args:
-        world: What the user called the world.
-        found: In the order of finding.
-        every: Whether to print all of a kind, and not only the first few.
+        world: The world as the user gave it.
+        found: All diagnostics, in order.
+        every: Print every diagnostic of a code, not only the first few.
     """
     print_diagnostics(
         world, found, with_notes=True, every=every, advice=_CHECK_ALL, codes=_ALL_CODES

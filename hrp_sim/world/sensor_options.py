@@ -1,4 +1,4 @@
-"""Options of sensors as a user gives them: in a world file, on a command line, as parameters."""
+"""Sensor options as given in world files, on the command line and as ROS parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..sensors.settings import OptionValue, applies_to, option_error
 from .config import BodyEntry, WorldConfig
 
 OPTIONS: AbstractMapping[str, Field[Any]] = {option.name: option for option in fields(IDEAL)}
-_SINGLE = "rate"  # which would be nonsense for all sensors at once
+_SINGLE = "rate"  # may be set for single sensors only
 COMMON_OPTIONS = tuple(option for name, option in OPTIONS.items() if name != _SINGLE)
 
 
@@ -30,20 +30,20 @@ class Target:
     """An option of all sensors, or of some.
 
     Attributes:
-        option: One of the table.
-        sensors: (name of a body, name of one of its sensors) for each; None means all.
+        option: A field of ``SensorSettings``.
+        sensors: (body name, sensor name) of each sensor; None means all.
     """
 
     option: Field[Any]
     sensors: tuple[tuple[str, str], ...] | None = None
 
     @property
-    def breadth(self) -> float:
-        """How many sensors are meant."""
+    def sensor_count(self) -> float:
+        """Number of sensors; infinite for all."""
         return inf if self.sensors is None else len(self.sensors)
 
     def value(self, config: WorldConfig) -> OptionValue:
-        """Return the value in a world; of several sensors that of the first."""
+        """Return the value in a world, for several sensors that of the first."""
         name = self.option.name
         if self.sensors is not None:
             body, sensor = self.sensors[0]
@@ -55,15 +55,15 @@ class Target:
         return value
 
     def with_value(self, config: WorldConfig, value: OptionValue) -> WorldConfig:
-        """Return a world in which the option has a value.
+        """Return the world with a changed value of the option.
 
         Raises:
-            ValueError: It may not have this one.
+            ValueError: The value is not allowed.
         """
         change = {self.option.name: value}
         if self.sensors is None:
             return replace(config, sensors=config.sensors.with_values(change))
-        config.sensors.with_values(change)  # which complains
+        config.sensors.with_values(change)  # raises if the value is not allowed
         bodies = tuple(self._changed(entry, change) for entry in config.bodies)
         return replace(config, bodies=bodies)
 
@@ -73,24 +73,24 @@ class Target:
         return replace(entry, sensors={**entry.sensors, **own})
 
 
-def find(config: WorldConfig, key: str, diagnostics: Diagnostics) -> Target | None:
-    """Return whose option a key means: OPTION, SENSOR.OPTION or BODY/SENSOR.OPTION.
+def find_target(config: WorldConfig, key: str, diagnostics: Diagnostics) -> Target | None:
+    """Return the target of a key OPTION, SENSOR.OPTION or BODY/SENSOR.OPTION.
 
-    SENSOR means the sensors of that name of all bodies. Instead of the names in the models,
-    what these are in topics will do. What is unknown is an error and gives None.
+    SENSOR refers to the sensors of that name of all bodies. Bodies and sensors can be given by
+    their names in the model or in topics. An unknown one is reported as an error and gives None.
     """
     sensor, dot, name = key.rpartition(".")
     option = _option(name, diagnostics, f"'{key}': ")
     if option is None:
         return None
     if not dot:
-        return None if _refuse_single(option, diagnostics) else Target(option)
-    known = [(entry, i) for entry in config.bodies for i in instruments(_body(entry)).values()]
-    sensors = [(entry, i) for entry, i in known if i.kind != "light"]
+        return None if _is_single_only(option, diagnostics) else Target(option)
+    devices = [(entry, i) for entry in config.bodies for i in instruments(_body(entry)).values()]
+    sensors = [(entry, i) for entry, i in devices if i.kind != "light"]
     found = [(entry, i) for entry, i in sensors if sensor in _spellings(entry, i)]
     if not found:
         merged = {k: v for entry in config.bodies for k, v in _merged(_body(entry)).items()}
-        message = _no_sensor(sensor, [i for _, i in known], merged)
+        message = _no_sensor(sensor, [i for _, i in devices], merged)
         if "/" in sensor:
             full = [f"{entry.placement.name}/{i.name}" for entry, i in sensors]
             message = f"there is no sensor '{sensor}'.{did_you_mean_or_all(sensor, full)}"
@@ -101,70 +101,69 @@ def find(config: WorldConfig, key: str, diagnostics: Diagnostics) -> Target | No
     return Target(option, tuple((entry.placement.name, i.name) for entry, i in found))
 
 
-def targets(
+def find_targets(
     config: WorldConfig, keys: Iterable[str], diagnostics: Diagnostics
 ) -> dict[str, Target]:
-    """Return what keys mean, as ``find`` does; those that mean more sensors come first."""
-    found = {key: find(config, key, diagnostics) for key in keys}
-    known = [(key, target) for key, target in found.items() if target is not None]
-    return dict(sorted(known, key=lambda item: -item[1].breadth))
+    """Return the targets of keys, as ``find_target``; those with more sensors come first."""
+    found = {key: find_target(config, key, diagnostics) for key in keys}
+    targets = [(key, target) for key, target in found.items() if target is not None]
+    return dict(sorted(targets, key=lambda item: -item[1].sensor_count))
 
 
 def with_options(
     config: WorldConfig, options: AbstractMapping[str, OptionValue], diagnostics: Diagnostics
 ) -> WorldConfig:
-    """Return a world in which sensors have options, given by keys as of ``find``.
+    """Return the world with changed sensor options, given by keys as for ``find_target``.
 
-    Of two that mean the same sensor, the one that means fewer wins.
+    If two keys concern the same sensor, the one with fewer sensors takes precedence.
 
     Raises:
-        ValueError: An option may not have such a value.
+        ValueError: A value is not allowed.
     """
-    for key, target in targets(config, options, diagnostics).items():
+    for key, target in find_targets(config, options, diagnostics).items():
         config = target.with_value(config, options[key])
     return config
 
 
-def parse(text: str) -> tuple[str, OptionValue]:
-    """Return the key and the value of "KEY=VALUE", whose key ends in the name of an option.
+def parse_option(text: str) -> tuple[str, OptionValue]:
+    """Return the key and the value of "[SENSOR.]OPTION=VALUE".
 
     Raises:
-        ValueError: There is no such option, or it may not have that value.
+        ValueError: The option does not exist, or the value is not allowed.
     """
-    key, equals, word = text.partition("=")
+    key, equals, written = text.partition("=")
     name = key.rpartition(".")[2]
     if not equals:
         raise ValueError(f"must be [SENSOR.]OPTION=VALUE, not '{text}'")
     if name not in OPTIONS:
         raise ValueError(_no_option(name))
-    value: Any = word
+    value: OptionValue = written
     if isinstance(OPTIONS[name].default, bool):
-        value = {"true": True, "false": False}.get(word, word)
+        value = {"true": True, "false": False}.get(written, written)
     elif isinstance(OPTIONS[name].default, float):
         with suppress(ValueError):
-            value = float(word)
-    if why := option_error(OPTIONS[name], value):
-        raise ValueError(why)
+            value = float(written)
+    if problem := option_error(OPTIONS[name], value):
+        raise ValueError(problem)
     return key, value
 
 
 def single_options(config: WorldConfig) -> Iterator[str]:
-    """Yield the keys of all options that single sensors have in a world."""
-    sensors = [(e.placement.name, name) for e in config.bodies for name in instruments(_body(e))]
-    often = Counter(sensor for _, sensor in sensors)
+    """Yield the keys of all options that are set for single sensors of a world."""
+    count = Counter(name for entry in config.bodies for name in instruments(_body(entry)))
     for entry in config.bodies:
         for sensor, own in entry.sensors.items():
-            name = sensor if often[sensor] == 1 else f"{entry.placement.name}/{sensor}"
+            name = sensor if count[sensor] == 1 else f"{entry.placement.name}/{sensor}"
             yield from (f"{name}.{option}" for option in own)
 
 
 def read_common(node: Mapping) -> SensorSettings:
-    """Read the options of all sensors, from ``sensors`` of a world file."""
+    """Read the options of all sensors from ``sensors`` of a world file."""
     return IDEAL.with_values(_read(node, None))
 
 
 def read_single(node: Mapping, body: Body) -> dict[str, dict[str, OptionValue]]:
-    """Read the options of single sensors, from ``sensors`` of a body, by the sensor's name."""
+    """Read the options of single sensors from ``sensors`` of a body; return them by sensor name."""
     known = instruments(body)
     read: dict[str, dict[str, OptionValue]] = {}
     for name, (key, _) in node.entries().items():
@@ -177,7 +176,7 @@ def read_single(node: Mapping, body: Body) -> dict[str, dict[str, OptionValue]]:
 
 
 def _read(node: Mapping, instrument: Instrument | None) -> dict[str, OptionValue]:
-    """Read the options of one sensor, or of all; what is wrong is left out."""
+    """Read the options of one sensor, or of all if it is None; report and skip invalid ones."""
     read: dict[str, OptionValue] = {}
     diagnostics = node.diagnostics
     for name, (key, _) in node.entries().items():
@@ -186,7 +185,7 @@ def _read(node: Mapping, instrument: Instrument | None) -> dict[str, OptionValue
             continue
         if instrument is not None:
             _warn_if_idle(option, instrument, diagnostics, "", key.span)
-        elif _refuse_single(option, diagnostics, key.span):
+        elif _is_single_only(option, diagnostics, key.span):
             continue
         value: OptionValue | None
         if isinstance(option.default, bool):
@@ -197,8 +196,8 @@ def _read(node: Mapping, instrument: Instrument | None) -> dict[str, OptionValue
             value = node.text(name, default=None)
         if value is None:  # which was reported
             continue
-        if why := option_error(option, value):
-            diagnostics.error("out-of-range", why, node.at(name))
+        if problem := option_error(option, value):
+            diagnostics.error("out-of-range", problem, node.at(name))
         else:
             read[name] = value
     return read
@@ -216,10 +215,10 @@ def _no_option(name: str) -> str:
     return f"sensors have no option '{name}'.{did_you_mean_or_all(name, OPTIONS)}"
 
 
-def _refuse_single(option: Field[Any], diagnostics: Diagnostics, at: Span | None = None) -> bool:
-    """Tell whether an option makes no sense for all sensors at once, after reporting it."""
+def _is_single_only(option: Field[Any], diagnostics: Diagnostics, at: Span | None = None) -> bool:
+    """Return whether an option can be set for single sensors only; report it if so."""
     if option.name == _SINGLE:
-        message = f"'{option.name}' is given for one sensor, not for all of them"
+        message = f"'{option.name}' can be set for single sensors only, not for all at once"
         diagnostics.error("unknown-option", message, at)
     return option.name == _SINGLE
 
@@ -233,23 +232,23 @@ def _warn_if_idle(
 ) -> None:
     if not applies_to(option, instrument.kind):
         message = (
-            f"{where}'{option.name}' has no effect on '{instrument.name}', whose kind is "
-            f"'{instrument.kind}': it is for {', '.join(sorted(option.metadata['kinds']))}"
+            f"{where}'{option.name}' has no effect on '{instrument.name}' of kind "
+            f"'{instrument.kind}'; it is for {', '.join(sorted(option.metadata['kinds']))}"
         )
         diagnostics.warn("idle-option", message, at)
 
 
-def _no_sensor(name: str, known: Iterable[Instrument], merged: AbstractMapping[str, str]) -> str:
+def _no_sensor(name: str, devices: Iterable[Instrument], merged: AbstractMapping[str, str]) -> str:
     if name in merged:
-        return f"'{name}' and '{merged[name]}' are one sensor: give the options of '{merged[name]}'"
-    if any(i.name == name and i.kind == "light" for i in known):
+        return f"'{name}' is merged with '{merged[name]}'; set the options of '{merged[name]}'"
+    if any(i.name == name and i.kind == "light" for i in devices):
         return f"'{name}' is a light, which has no options"
-    sensors = dict.fromkeys(i.name for i in known if i.kind != "light")
+    sensors = dict.fromkeys(i.name for i in devices if i.kind != "light")
     return f"there is no sensor '{name}'.{did_you_mean_or_all(name, sensors)}"
 
 
 def _merged(body: Body) -> dict[str, str]:
-    """Return the gyro that gives its name to both, by the name of each accelerometer of a pair."""
+    """Return the name of the gyro that each accelerometer is merged with, by accelerometer name."""
     units = inertial_units(body)
     return {unit.partner.name: unit.device.name for unit in units if unit.partner is not None}
 

@@ -1,4 +1,4 @@
-"""The syntax tree of a world file to a WorldConfig: the one place that knows its words."""
+"""Read the syntax tree of a world file into a WorldConfig."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hrp_model.diagnostics import Span, did_you_mean_or_all
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
-from hrp_msgs.names import namespace_objection
+from hrp_msgs.names import namespace_error
 
 from ..control import (
     HOLD,
@@ -29,13 +29,13 @@ from ..physics.engine import PhysicsSettings, Placement
 from ..physics.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, WorldConfig
-from .degrees import degrees_as_position, degrees_as_rotation
+from .degrees import position_degrees_hint, rotation_degrees_hint
 from .material_file import load_materials, read_materials
 from .naming import simulated_body
 from .physics_file import read_physics
 from .sensor_options import read_common, read_single
 
-_CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
+_CONTROL_NAMES = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
 _FALLBACKS = {fallback.value: fallback for fallback in Fallback}
 _RATE_LIMITS = {limit.value: limit for limit in CommandRateLimit}
@@ -43,7 +43,7 @@ _OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
 
 
 class WorldReader:
-    """Reads one world file. Every problem is reported; defaults stand in until the end."""
+    """Reads one world file; reports every problem and substitutes defaults."""
 
     def __init__(self, folder: Path, diagnostics: Diagnostics) -> None:
         self._folder = folder
@@ -78,7 +78,7 @@ class WorldReader:
         return settings
 
     def _materials(self, node: Mapping) -> MaterialTable:
-        """Read the table of materials, written here or in a file that is named here."""
+        """Read the table of materials, given inline or as the path of a file."""
         written = node.get("materials")
         if isinstance(written, Scalar) and not (written.is_null or written.text == "none"):
             return load_materials(written.text, self._folder, self._diagnostics, written.span)
@@ -87,7 +87,7 @@ class WorldReader:
 
     def _body(self, node: Node) -> BodyEntry | None:
         if not isinstance(node, Mapping):
-            message = "a body is written as 'model: FILE' with further keys"
+            message = "a body must be a mapping with 'model: FILE' and further keys"
             self._diagnostics.error("wrong-type", message, node.span)
             return None
         body = self._model(node)
@@ -109,11 +109,11 @@ class WorldReader:
             self._diagnostics.error("missing-model", str(error), node.at("model"))
             return None
         if path not in self._models:
-            # Of its own, so that a problem elsewhere does not look like one of this model.
+            # Separate diagnostics, so that loading fails only for errors of this model.
             diagnostics = Diagnostics(listener=self._diagnostics.add)
             try:
                 self._models[path] = simulated_body(load_body(path, diagnostics))
-            except ModelError:  # what is wrong was reported already
+            except ModelError:  # the errors were reported
                 self._models[path] = None
         return self._models[path]
 
@@ -150,8 +150,8 @@ class WorldReader:
 
     def _namespace(self, node: Mapping) -> str | None:
         namespace = node.text("namespace", default=None)
-        if namespace is not None and (objection := namespace_objection(namespace)):
-            self._diagnostics.error("bad-namespace", objection, node.at("namespace"))
+        if namespace is not None and (problem := namespace_error(namespace)):
+            self._diagnostics.error("bad-namespace", problem, node.at("namespace"))
             return None
         return namespace
 
@@ -162,28 +162,28 @@ class WorldReader:
             if rotation is not None:
                 message = "give 'rpy' or 'rotation', not both"
                 self._diagnostics.error("two-rotations", message, node.at("rotation"))
-            self._warn_of_degrees(degrees_as_rotation("rpy", rpy), node.at("rpy"))
+            self._warn_degrees(rotation_degrees_hint("rpy", rpy), node.at("rpy"))
             return rpy_matrix(*rpy)
         if rotation is None:
             return default
         axis = unit_vector(rotation[:3])
         if axis is None:
-            message = "the axis of 'rotation: [x, y, z, angle]' has no length"
+            message = "the axis of 'rotation: [x, y, z, angle]' has zero length"
             self._diagnostics.error("zero-axis", message, node.at("rotation"))
             return default
-        angles = degrees_as_rotation("rotation", rotation[3:])
-        self._warn_of_degrees(angles, node.at("rotation"))
+        angles = rotation_degrees_hint("rotation", rotation[3:])
+        self._warn_degrees(angles, node.at("rotation"))
         return axis_angle_matrix(axis, rotation[3])
 
     def _joint_positions(self, given: Mapping | None, body: Body) -> Array:
         q = self._joint_values(given, body, BodyState(body).q)
         for link, value in zip(body.moving_links, q, strict=True):
             if given is not None and link.joint.name in given:
-                message = degrees_as_position(link, float(value))
-                self._warn_of_degrees(message, given.at(link.joint.name))
+                message = position_degrees_hint(link, float(value))
+                self._warn_degrees(message, given.at(link.joint.name))
         return q
 
-    def _warn_of_degrees(self, message: str, at: Span) -> None:
+    def _warn_degrees(self, message: str, at: Span) -> None:
         if message:
             self._diagnostics.warn("maybe-degrees", message, at)
 
@@ -192,7 +192,7 @@ class WorldReader:
         if given is not None:
             for name in joints:
                 values[joints[name]] = given.number(name, default=values[joints[name]])
-            self._refuse_unknown_joints(given, list(joints))
+            self._report_unknown_joints(given, list(joints))
         return values
 
     def _control(self, node: Mapping, body: Body) -> ControlSettings:
@@ -200,7 +200,7 @@ class WorldReader:
         if written is None:
             return HOLD
         if isinstance(written, Scalar):
-            return node.choice("control", choices=_CONTROL_WORDS, default=HOLD)
+            return node.choice("control", choices=_CONTROL_NAMES, default=HOLD)
         control = node.mapping("control")
         if control is None:
             return HOLD
@@ -220,10 +220,10 @@ class WorldReader:
         return settings
 
     def _timeout(self, control: Mapping) -> CommandTimeout | None:
-        """Read what happens when commands stop coming: 'timeout' in [s] and 'fallback'."""
+        """Read the command timeout: 'timeout' in [s] and 'fallback'; None if there is none."""
         fallback = control.choice("fallback", choices=_FALLBACKS, default=Fallback.HOLD)
         after_s = control.number("timeout", default=0.0)
-        if after_s == 0.0:  # as if it were not written
+        if after_s == 0.0:
             return None
         try:
             return CommandTimeout(after_s=after_s, fallback=fallback)
@@ -232,16 +232,16 @@ class WorldReader:
             return None
 
     def _joint_controls(self, control: Mapping, names: list[str]) -> dict[str, JointControl]:
-        """Read how single joints differ: 'hold', 'none', or mode and gains."""
+        """Read the control of single joints: 'hold', 'none', or mode and gains."""
         joints: dict[str, JointControl] = {}
         given = control.mapping("joints")
         if given is None:
             return joints
-        self._refuse_unknown_joints(given, names)
+        self._report_unknown_joints(given, names)
         for name in names:
             written = given.get(name)
             if isinstance(written, Scalar):
-                settings = given.choice(name, choices=_CONTROL_WORDS, default=HOLD)
+                settings = given.choice(name, choices=_CONTROL_NAMES, default=HOLD)
                 joints[name] = JointControl(mode=settings.mode)
             elif (own := given.mapping(name)) is not None:
                 mode = own.choice("mode", choices=_OWN_MODES, default=None)
@@ -257,11 +257,11 @@ class WorldReader:
         names: list[str],
         joints: dict[str, JointControl],
     ) -> float | None:
-        """Read a gain given once for all joints, or by joint name into ``joints``."""
+        """Return a gain for all joints, or store gains by joint name in ``joints``."""
         given = control.get(key)
         if not isinstance(given, Mapping):
             return self._gain(control, key)
-        self._refuse_unknown_joints(given, names)
+        self._report_unknown_joints(given, names)
         for name in names:
             if (gain := self._gain(given, name)) is not None:
                 own = joints.get(name, JointControl())
@@ -271,11 +271,11 @@ class WorldReader:
     def _gain(self, node: Mapping, key: str) -> float | None:
         gain = node.number(key, default=None)
         if gain is not None and gain < 0.0:
-            message = f"a gain must not be negative: {gain:g}"
+            message = f"a gain must not be negative, but '{key}' is {gain:g}"
             self._diagnostics.error("out-of-range", message, node.at(key))
         return gain
 
-    def _refuse_unknown_joints(self, given: Mapping, names: list[str]) -> None:
+    def _report_unknown_joints(self, given: Mapping, names: list[str]) -> None:
         for name, (key, _) in given.entries().items():
             if name not in names:
                 hint = did_you_mean_or_all(name, names)
@@ -284,7 +284,10 @@ class WorldReader:
 
 
 def _physics_node(root: Mapping) -> Mapping | None:
-    """Return what stands under ``physics``: an item of a Choreonoid project may keep its dash."""
+    """Return the mapping under ``physics``, also if it is the only item of a list.
+
+    So an item of a Choreonoid project can be pasted with its leading dash.
+    """
     written = root.get("physics")
     if type(written) is Sequence and len(written.items) == 1 and type(written.items[0]) is Mapping:
         return written.items[0]

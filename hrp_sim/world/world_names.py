@@ -1,4 +1,4 @@
-"""Which file a world is: a path, a URI, or the name of a world that comes with this package."""
+"""Resolve a world given as a path, a URI or the name of a bundled world."""
 
 from __future__ import annotations
 
@@ -13,44 +13,45 @@ DEFAULT_WORLD = "humanoid_in_room"
 
 
 def bundled_worlds() -> dict[str, Path]:
-    """Return the worlds that come with this package, by name."""
+    """Return the paths of the bundled worlds by name."""
     folder = share_folder() / "models" / "worlds"
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
 def world_path(world: str | os.PathLike[str]) -> Path:
-    """Return the file of a world or model that a user names.
+    """Return the file of a world or model.
 
     Args:
-        world: A path, a ``file://`` or ``package://`` URI, or the name of a bundled world, for
-            which a file of the same name in the working directory goes first.
+        world: A path, a ``file://`` or ``package://`` URI, or the name of a bundled world. A file
+            of that name in the working directory takes precedence over a bundled world, and a
+            bundled world over a folder.
 
     Returns:
-        The path; a plain path is not looked at. That of a folder that hides no bundled world.
+        The path, which need not exist if a path was given.
 
     Raises:
-        ResourceError: The URI names nothing that exists, or the name is neither a file nor a
-            bundled world; the message lists these.
+        ResourceError: The URI does not exist, or the name is neither a file nor a bundled world;
+            the message lists the bundled worlds.
     """
     name = os.fspath(world)
     path = path_from_uri(name)
     if "://" in name or path.suffix or not _is_single_word(name) or _is_file_there(path):
         return path
-    known = bundled_worlds()
-    if name in known:
-        return known[name]
+    worlds = bundled_worlds()
+    if name in worlds:
+        return worlds[name]
     if path.is_dir():
         return path
-    listed = f"The worlds of this package are {', '.join(known)}."
     raise ResourceError(
-        f"there is no file '{name}', and no world of this name.{did_you_mean(name, known)} {listed}"
+        f"'{name}' is neither a file nor a bundled world.{did_you_mean(name, worlds)} "
+        f"The bundled worlds are {', '.join(worlds)}."
     )
 
 
-def bundled_namesake(path: Path) -> str:
-    """Return " Did you mean 'x'?" for a missing file that is called as a bundled world."""
-    is_namesake = path.suffix and path.stem in bundled_worlds()
-    return f" Did you mean '{path.stem}'?" if is_namesake else ""
+def bundled_world_hint(path: Path) -> str:
+    """Return " Did you mean 'x'?" for a missing file with the name of a bundled world, or ""."""
+    has_world_name = path.suffix and path.stem in bundled_worlds()
+    return f" Did you mean '{path.stem}'?" if has_world_name else ""
 
 
 def _is_single_word(name: str) -> bool:
@@ -58,5 +59,5 @@ def _is_single_word(name: str) -> bool:
 
 
 def _is_file_there(path: Path) -> bool:
-    """Whether something of this name can be opened; a folder cannot, and hides no world."""
+    """Return whether the path exists and is no folder."""
     return os.path.lexists(path) and not path.is_dir()

@@ -179,7 +179,7 @@ def test_without_a_compiler_it_says_what_is_needed(tmp_path, monkeypatch, capsys
     assert build.main() == 1
     said = capsys.readouterr()
     assert said.out == "building the interface package absent_msgs\n"
-    assert said.err.startswith("error: absent_msgs could not be built: ")
+    assert said.err.startswith("error: absent_msgs cannot be built: ")
     assert "are cmake, g++, ninja and the Python headers installed?" in said.err
 
 

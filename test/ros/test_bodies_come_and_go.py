@@ -146,7 +146,7 @@ def test_bodies_that_have_gone_leave_nothing(world, model):
 
 def test_a_namespace_that_is_taken_is_refused_with_words_and_the_run_goes_on(world):
     running, peer = world
-    face, simulation = running.ros.node.face, running.runner.simulation
+    face, simulation = running.ros.node.interface, running.runner.simulation
     running.change(lambda: simulation.spawn(entry("new", namespace="")))
     with pytest.raises(NamespaceError, match="'Arm' and 'new' would both have no namespace"):
         face.check_names(simulation, ["new"])

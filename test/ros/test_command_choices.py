@@ -54,7 +54,7 @@ def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_s
     ("parameter", "words"),
     [
         ("command_topics:=joint_comands", "Did you mean 'joint_commands'?"),
-        ("J1.kp:=-1.0", "J1.kp is in the range"),
+        ("J1.kp:=-1.0", "J1.kp must be in the range"),
         ("cmd_vel_type:=Tvist", "cmd_vel_type is"),
     ],
 )

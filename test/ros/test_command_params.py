@@ -108,7 +108,7 @@ def test_a_joint_may_have_but_some_modes(made):
 
 
 def test_a_node_that_is_started_with_nonsense_does_not_start(made):
-    with pytest.raises(WrongUseError, match=r"gains\.A\.p is in the range"):
+    with pytest.raises(WrongUseError, match=r"gains\.A\.p must be in the range"):
         made(gains__A__p=-1.0)
 
 

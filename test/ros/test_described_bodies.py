@@ -25,7 +25,7 @@ def test_each_body_keeps_its_own_namespace_below(rules, monkeypatch):
     with closing(RosSession({"world": str(WORLD), "describe": True})) as session:
         name = rules[-1].rpartition("=")[2] if len(rules) > 1 else "sim_node"
         assert session.node.get_fully_qualified_name() == f"/lab/{name}"
-        models = {model.get_fully_qualified_name() for model in session.node.face.models}
+        models = {model.get_fully_qualified_name() for model in session.node.interface.models}
         assert models == {"/lab/model_node", "/lab/Floor/model_node"}
         topics = set(session.published())
         assert {"/lab/robot_description", "/lab/Floor/robot_description"} <= topics
@@ -40,7 +40,7 @@ def test_parameters_about_the_description_hold_for_all_bodies(monkeypatch):
     with closing(
         RosSession({"world": str(WORLD), "describe": True}, ["--ros-args", *words])
     ) as session:
-        (arm,) = (m for m in session.node.face.models if m.get_namespace() == "/")
+        (arm,) = (m for m in session.node.interface.models if m.get_namespace() == "/")
         urdf = ElementTree.fromstring(arm.get_parameter("robot_description").value)
         assert urdf.findall("gazebo")
         assert "/robot_description_semantic" in session.published()

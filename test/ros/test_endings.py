@@ -75,7 +75,9 @@ def test_a_node_whose_physics_failed_stands_still_says_what_to_do_and_answers(ma
     try:
         with running([*NODE, f"world:={mad_world}", "-p", override], log) as process:
             client = peer.node.create_client(GetParameters, "/sim_node/get_parameters")
-            peer.wait_until("an error", lambda: "stands still" in log.read_text(encoding="utf-8"))
+            peer.wait_until(
+                "an error", lambda: "simulation is halted" in log.read_text(encoding="utf-8")
+            )
             peer.wait_until("the parameter service", client.service_is_ready)
             answer = client.call_async(GetParameters.Request(names=["world"]))
             peer.wait_until("an answer", answer.done)
@@ -101,7 +103,7 @@ def test_a_run_whose_physics_failed_ends_with_the_reason(mad_world, tmp_path):
         assert process.wait(PATIENCE) == 1
     said = log.read_text(encoding="utf-8")
     assert "error: body " in said
-    assert "hint: what was warned of at the start may be the cause: fast-start" in said
+    assert "hint: a warning reported at the start may be the cause: fast-start" in said
 
 
 def test_a_run_ends_with_the_result_and_files_of_the_world_that_was_loaded_last(tmp_path):

@@ -93,7 +93,7 @@ def blow_up(peer: Peer) -> str:
 def test_a_world_that_blows_up_stands_still_and_a_reset_brings_it_back(lever):
     peer, process, log = lever
     message = blow_up(peer)
-    assert "the simulation stands still: body" in message
+    assert "the simulation is halted: body" in message
     assert re.search(r"at [0-9.]+ s \(step [0-9]+\)", message)
     assert "body 'lever', link 'LEVER'" in message
     assert "ros2 service call /sim_node/reset std_srvs/srv/Trigger" in message

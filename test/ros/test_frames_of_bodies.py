@@ -141,7 +141,7 @@ def test_links_that_nobody_listens_to_are_not_worked_out_but_for_their_health():
         with session({"world": HUMANOID, "describe": True}) as running:
             peer.first_after("joint_states", 1_200_000_000)
             totals = running.ros.published()
-            [model] = (m for m in running.ros.node.face.models if m.get_namespace() == "/")
+            [model] = (m for m in running.ros.node.interface.models if m.get_namespace() == "/")
             assert (
                 1
                 <= model._follower.published
@@ -160,7 +160,7 @@ def test_models_have_the_time_of_the_simulation_without_listening_to_its_clock()
         with session({"world": HUMANOID, "describe": True, "real_time_factor": 0.0}) as running:
             answer = peer.call("model_node/get_parameters", GetParameters, names=["use_sim_time"])
             assert answer.values[0].bool_value is True
-            assert not running.ros.wanted() & {"/clock"}
+            assert not running.ros.subscribed() & {"/clock"}
             assert peer.call("sim_node/pause", SetBool, data=True).success
             now_ns = running.runner.call(lambda: running.runner.simulation.state.time_ns)
 

@@ -106,25 +106,25 @@ def test_a_body_that_has_gone_while_its_topics_are_made_is_nothing_to_speak_of(
     world, simulation, monkeypatch
 ):
     running, _ = world
-    face = running.ros.node.face
+    face = running.ros.node.interface
     before = len(list(running.ros.node.publishers))
-    late = face._late_naming
+    late = face._spawned_naming
 
     def slow(*of_body):
         running.runner.call(lambda: simulation.remove("guest"))
         return late(*of_body)
 
-    monkeypatch.setattr(face, "_late_naming", slow)
+    monkeypatch.setattr(face, "_spawned_naming", slow)
     running.change(lambda: simulation.spawn(guest()))
     assert len(list(running.ros.node.publishers)) == before
 
 
 def test_what_is_published_of_a_body_whose_topics_have_ended_goes_nowhere(world, simulation):
     running, _ = world
-    face = running.ros.node.face
+    face = running.ros.node.interface
     placement = Placement(name="guest", body=load_body(ARM), X_WL=Pose(p=(5.0, 5.0, 5.0)))
     running.change(lambda: simulation.spawn(BodyEntry(placement=placement)))
-    shown = face._faces["guest"]
+    shown = face._interfaces["guest"]
     (key,) = (k for k, s in simulation.sensors.items() if s.body == "guest" and "joint" in k)
     reading = running.runner.call(lambda: simulation.sensors[key].read(simulation.state))
     running.change(lambda: simulation.remove("guest"))
@@ -147,6 +147,6 @@ def test_parameters_of_joints_that_make_no_sense_leave_a_body_without_topics(wor
     placement = Placement(name="guest", body=body, X_WL=Pose(p=(5.0, 5.0, 5.0)))
     running.change(lambda: simulation.spawn(BodyEntry(placement=placement)))
     running.serve(node.sync)  # once more: nothing is half there
-    assert "guest" not in node.face._faces
+    assert "guest" not in node.interface._interfaces
     joints = {joint_of(name) for name in node.list_parameters([], 0).names}
     assert not joints & {"HIP", "SWING", "guest/HIP", "guest/SWING"}

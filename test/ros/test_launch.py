@@ -125,7 +125,7 @@ def test_our_node_gets_what_the_arguments_say_in_the_type_that_it_wants(name, la
         ("iterations", "2.5", "a whole number, not '2.5'"),
         ("joint_limits", "maybe", "true or false, not 'maybe'"),
         ("engine", "bullet", "'bullet'"),
-        ("rviz", "maybe", "rviz is true or false, not 'maybe'"),
+        ("rviz", "maybe", "rviz must be true or false, not 'maybe'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(argument, text, words, launch):
@@ -295,7 +295,7 @@ def test_the_description_tells_the_topics_that_the_simulator_has(monkeypatch):
         monkeypatch.setenv(name, value)
     settings = {"world": ARM, "describe": True, "hardware_topics": True}
     with closing(RosSession(settings, [])) as session:
-        (arm,) = (m for m in session.node.face.models if m.get_namespace() == "/")
+        (arm,) = (m for m in session.node.interface.models if m.get_namespace() == "/")
         urdf = ElementTree.fromstring(arm.get_parameter("robot_description").value)
         hardware = urdf.find("ros2_control/hardware")
         assert "JointStateTopicSystem" in hardware.findtext("plugin")

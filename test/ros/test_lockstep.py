@@ -97,7 +97,7 @@ def test_a_run_goes_on_without_its_controller_after_the_time_out_and_says_so(run
     peer.wait_until("time-outs", lambda: int(told(peer, "time-outs")) >= before + 2)
     peer.wait_until(
         "a warning",
-        lambda: "goes on without a command on /joint_commands" in log.read_text(encoding="utf-8"),
+        lambda: "continues without a command on /joint_commands" in log.read_text(encoding="utf-8"),
     )
     assert told(peer, "controllers") == "/joint_commands"
 
@@ -163,4 +163,4 @@ def test_a_topic_by_which_nothing_is_commanded_is_named_as_that(capfd):
         while lock_step.counts.timeouts < 1:
             running.runner.call(lambda: None)
     told = capfd.readouterr().err
-    assert "without a command on /joint_comands (by which no body is commanded)" in told
+    assert "without a command on /joint_comands (not a command topic of any body)" in told

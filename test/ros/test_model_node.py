@@ -263,9 +263,9 @@ def test_wrong_use_is_told_in_one_line(parameters):
     [
         (
             ["-p", "qos_overrides./joint_states.subscription.depth:=-5"],
-            "topic 'joint_states' cannot be made: .* depth is in the range 0 .. 2147483647, not -5",
+            "topic 'joint_states' cannot be created: .* depth must be in the range 0 .. .*, not -5",
         ),
-        (["-r", f"__ns:=/{'n' * 240}"], "the node cannot be made"),
+        (["-r", f"__ns:=/{'n' * 240}"], "the node cannot be created"),
     ],
     ids=["depth", "namespace"],
 )

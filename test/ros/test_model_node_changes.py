@@ -113,8 +113,8 @@ def test_a_model_that_cannot_be_used_leaves_the_old_one(robot, tmp_path, name, t
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"robot_description": "<robot name='other'/>"}, "follows from the parameter 'model'"),
-        ({"joint_limits__CRANK__max_position": 9.0}, "follows from the parameter 'model'"),
+        ({"robot_description": "<robot name='other'/>"}, "derived from the parameter 'model'"),
+        ({"joint_limits__CRANK__max_position": 9.0}, "derived from the parameter 'model'"),
         ({"base": "wheels"}, "'base_link' or 'base_footprint'"),
         ({"publish_frequency": -1.0}, "range"),
         ({"publish_tf": False}, "read-only"),

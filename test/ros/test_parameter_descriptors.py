@@ -30,7 +30,7 @@ def nodes(request):
         parameters = {"world": str(MODELS / "worlds" / f"{request.param}.yaml"), "describe": True}
         given = GIVEN if request.param == "humanoid_in_room" else []
         with closing(RosSession(parameters, ["--ros-args", *given])) as session:
-            yield session.node, *session.node.face.models
+            yield session.node, *session.node.interface.models
 
 
 def parameters(node):

@@ -75,7 +75,7 @@ def surface():
         with ExitStack() as stack:
             session = stack.enter_context(closing(RosSession({**parameters, **settings}, [])))
             session.serve(Runner(session.simulation, session.publish))
-            for node in (session.node, *session.node.face.models):
+            for node in (session.node, *session.node.interface.models):
                 me = node.get_name(), node.get_namespace()
                 for name, kinds in node.get_publisher_names_and_types_by_node(*me):
                     for info in node.get_publishers_info_by_topic(name):

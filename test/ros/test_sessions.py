@@ -158,7 +158,7 @@ def scan_heard(peer, listens):
 
         def listen():
             peer.follow("/scan", LaserScan)
-            peer.wait_until("a listener", lambda: "/scan" in running.ros.wanted())
+            peer.wait_until("a listener", lambda: "/scan" in running.ros.subscribed())
 
         if listens:
             listen()
@@ -227,9 +227,9 @@ def test_remaps_parameter_files_and_qos_overrides_are_honoured(peer, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "error", "words"),
     [
-        ({}, WrongUseError, "no world is named"),
+        ({}, WrongUseError, "the parameter 'world' is missing"),
         ({"world": str(ARM), "real_time_factor": -1.0}, WrongUseError, "0 .. 1000, not -1"),
-        ({"world": str(ARM), "seed": "x"}, WrongUseError, "seed is a whole number, not 'x'"),
+        ({"world": str(ARM), "seed": "x"}, WrongUseError, "seed must be an integer, not 'x'"),
         ({"world": "nowhere.yaml"}, ModelError, "cannot read"),
     ],
 )

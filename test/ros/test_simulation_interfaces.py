@@ -132,7 +132,7 @@ def test_states_follow_each_other(client):
     assert client.state == PAUSED
     already = client.set_state(PAUSED)
     assert already.result == srv.SetSimulationState.Response.ALREADY_IN_TARGET_STATE
-    assert "PAUSED already" in already.error_message
+    assert "already PAUSED" in already.error_message
     assert client.set_state(PLAYING).result == OK
     client.wait_until("half a second", lambda: time_ns(client) > 500_000_000)
     assert client.state == PLAYING

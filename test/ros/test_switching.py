@@ -179,5 +179,5 @@ def test_what_means_nothing_is_told_with_the_nearest_name(peer):
     said = peer.log.read_text(encoding="utf-8")
     assert "'gyroo.rate': there is no sensor 'gyroo'. Did you mean 'gyro'?" in said
     assert "there is no parameter 'sead'. Did you mean 'seed'?" in said
-    assert "'rate' is given for one sensor, not for all of them" in said
+    assert "'rate' can be set for single sensors only, not for all at once" in said
     assert len(re.findall(r"WARN.*sim_node", said)) == 3  # the middleware may have its own

@@ -56,7 +56,7 @@ HEALTH = {
     "simulation": {
         "time [s]",
         "real-time factor",
-        "real-time factor aimed at",
+        "target real-time factor",
         "lag [s]",
         "step, mean [s]",
         "step, longest [s]",
@@ -86,7 +86,7 @@ def test_diagnostics_tell_of_pace_steps_contacts_commands_and_the_state(peer):
     peer.wait_until("a refusal", refused)
     found = values()
     assert {part: keys & found[part].keys() for part, keys in HEALTH.items()} == HEALTH
-    assert found["simulation"]["real-time factor aimed at"] == "2"
+    assert found["simulation"]["target real-time factor"] == "2"
     assert float(found["simulation"]["step, mean [s]"]) > 0.0
     assert all(key.startswith("sha256 at ") for key in found["state"])
     assert {len(digest) for digest in found["state"].values()} == {64}

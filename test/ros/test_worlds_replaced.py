@@ -153,7 +153,7 @@ def test_what_to_do_after_a_failure_is_told_of_the_world_that_is_there(world):
     running, peer = world
     assert load(peer, MODELS / "worlds" / "arm.yaml").result == OK
     node = running.ros.node
-    node._loader.after_failure = "look at the moon"
+    node._loader.failure_hint = "look at the moon"
     assert "look at the moon" in node._run_services._failure(RuntimeError("it fell"))
 
 

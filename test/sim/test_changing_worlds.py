@@ -23,7 +23,7 @@ from hrp_sim import (
     load_world,
 )
 from hrp_sim.control import JointControl
-from hrp_sim.running.render_thread import Darkroom
+from hrp_sim.running.render_thread import RenderThread
 from hrp_sim.sensors import CameraSensor, SensorSettings
 
 ARM = MODELS / "worlds" / "arm.yaml"
@@ -310,8 +310,8 @@ def test_what_a_camera_caught_before_it_went_can_still_be_developed():
     simulation.remove(camera.body)
     assert "head_camera" not in simulation.sensors
     images = queue.Queue()
-    room = Darkroom(lambda name, image: images.put(image))
-    room.submit("head_camera", lambda: camera.render(early))
+    room = RenderThread(lambda name, image: images.put(image))
+    room.submit("head_camera", lambda: camera.develop(early))
     after = images.get(timeout=30).color
     room.close()
     # The room around it is there as ever.

@@ -10,7 +10,7 @@ from hrp_msgs.names import NAMINGS, NameCollisionError
 from hrp_sim import Simulation, load_world
 from hrp_sim.cli.main import main
 from hrp_sim.ros.topics import device_topics
-from hrp_sim.world.naming import BodyNaming, late_naming, name_bodies
+from hrp_sim.world.naming import BodyNaming, name_bodies, spawned_naming
 
 ROOM = MODELS / "worlds" / "humanoid_in_room.yaml"
 BODY = """\
@@ -96,10 +96,10 @@ def test_a_namespace_that_is_wished_for_goes_before_that_of_the_naming(diagnosti
 def test_a_body_that_comes_later_follows_the_naming_and_takes_no_namespace(diagnostics):
     bodies = {e.placement.name: e.placement.body for e in load_world(ROOM, diagnostics).bodies}
     taken = name_bodies(bodies, preset="choreonoid")
-    late = late_naming("two", None, taken, preset="choreonoid")
+    late = spawned_naming("two", None, taken, preset="choreonoid")
     assert late.topic(names.WRENCH, "foot") == "two/foot"
     with pytest.raises(NameCollisionError, match="namespace 'humanoid'"):
-        late_naming("two", "humanoid", taken, preset="choreonoid")
+        spawned_naming("two", "humanoid", taken, preset="choreonoid")
 
 
 def test_what_is_renamed_is_a_topic_of_this_package_and_legal():

@@ -16,7 +16,7 @@ class Waiting:
             timeout,
             by_arrival=by_arrival,
             on_timeout=lambda missing, now_ns: self.timeouts.append((missing, now_ns)),
-            tell_again=self._tell,
+            republish=self._tell,
             wake=self._wake,
         )
         self.lock_step.start(0)
@@ -30,7 +30,7 @@ class Waiting:
 
     def step_to(self, now_ns):
         self.lock_step.stepped(now_ns)
-        return self.lock_step.closed(now_ns)
+        return self.lock_step.wait_time(now_ns)
 
     def give(self, source, stamp_ns, what=None):
-        self.lock_step.take(source, stamp_ns, lambda: self.taken.append(what or source))
+        self.lock_step.submit(source, stamp_ns, lambda: self.taken.append(what or source))

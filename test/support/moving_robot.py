@@ -170,7 +170,7 @@ def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_op
     """Yield a Recorder, the simulation's node, and a function that steps and publishes."""
     recorder = Recorder()
     monkeypatch.setattr(Topic, "publish", lambda topic, message: recorder.publish(topic, message))
-    monkeypatch.setattr(Topic, "has_listener", lambda _: True)
+    monkeypatch.setattr(Topic, "has_subscribers", lambda _: True)
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=78)

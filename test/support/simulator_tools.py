@@ -12,8 +12,8 @@ from hrp_model import Diagnostics
 from hrp_sim import Simulation, load_world
 from hrp_sim.running.runner import Runner
 from hrp_sim.simulator import Simulator
+from hrp_sim.simulator.errors import RequestError
 from hrp_sim.simulator.resources import Resource
-from hrp_sim.simulator.results import RefusedError
 from hrp_sim.simulator.worlds import world_resource
 
 ARM_WORLD = str(MODELS / "worlds" / "arm.yaml")
@@ -95,7 +95,7 @@ def simulating(world=ARM_WORLD, **runner_options):
 @contextmanager
 def refused(code, words=""):
     """Expect that something is refused with a code, and words about it."""
-    with pytest.raises(RefusedError) as found:
+    with pytest.raises(RequestError) as found:
         yield
     assert (type(found.value.code), found.value.code) == (type(code), code), found.value
     assert words in str(found.value)

@@ -12,7 +12,7 @@ from hrp_model import Diagnostics, Pose
 from hrp_sim.render.context import cores
 from hrp_sim.render.scene import build_scene
 from hrp_sim.render.view import Picture
-from hrp_sim.running.render_thread import Darkroom
+from hrp_sim.running.render_thread import RenderThread
 from hrp_sim.sensors import CameraSensor, ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 
@@ -119,7 +119,7 @@ class FilmingRun:
         self._is_filmed = is_filmed
         self._last_is_done = threading.Event()
         self._last_ns = -1
-        self._render_thread = Darkroom(self._take)
+        self._render_thread = RenderThread(self._take)
 
     def advance(self, steps: int) -> float:
         """Step; waiting for the last image is not timed."""

@@ -21,7 +21,7 @@ from hrp_sim.control import LIMP
 from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world
-from hrp_sim.world.reporting import reported
+from hrp_sim.world.reporting import printed_warnings
 
 PILE = 50  # boxes
 SCANNED = 30  # moving meshes around the scanner
@@ -74,7 +74,7 @@ def scene_of_file(path: Path) -> Scene:
     Raises:
         ModelError: It cannot be read.
     """
-    with reported(str(path)) as diagnostics:
+    with printed_warnings(str(path)) as diagnostics:
         world = _without_pictures(load_world(path, diagnostics))
     limp = tuple(replace(entry, control=LIMP) for entry in world.bodies)
     return Scene(

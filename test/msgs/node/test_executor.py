@@ -16,7 +16,7 @@ from ros_peer import DOMAIN_ID, ENVIRONMENT
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from hrp_msgs.node.executor import ServingThread, forget_ended
+from hrp_msgs.node.executor import ExecutorThread, remove_destroyed
 
 PATIENCE = 60.0  # [s]
 
@@ -40,7 +40,7 @@ def served():
     node = rclpy.create_node("served", context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    serving = ServingThread(executor, log)
+    serving = ExecutorThread(executor, log)
     yield node, log
     serving.close()
     node.destroy_node()
@@ -106,7 +106,7 @@ def test_what_has_ended_of_a_node_is_forgotten_and_the_rest_is_served(served):
 
     def forget():
         gc.collect()
-        forget_ended(node.default_callback_group)
+        remove_destroyed(node.default_callback_group)
         if len(node.default_callback_group.entities) == before:
             done.set()
         else:  # what waits for them may still have them
@@ -127,7 +127,7 @@ def test_serving_ends_at_any_moment_though_nothing_comes():
     for k in range(300):
         log, executor = Log(), SingleThreadedExecutor(context=context)
         executor.add_node(node)
-        serving = ServingThread(executor, log)
+        serving = ExecutorThread(executor, log)
         for _ in range(k % 7):  # at another moment each time
             executor.wake()
         serving.close()

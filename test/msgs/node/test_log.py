@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from hrp_msgs.node.log import NodeLog
+from hrp_msgs.node.log import NodeLogHandler
 
 LOGGER = logging.getLogger("some.module")
 
@@ -28,7 +28,7 @@ def opened():
 
     def make():
         node = FakeNode()
-        logs.append(NodeLog(node, ["some"]))
+        logs.append(NodeLogHandler(node, ["some"]))
         return node, logs[-1]
 
     yield make

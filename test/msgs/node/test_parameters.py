@@ -59,7 +59,7 @@ def test_what_the_node_was_started_with_wins(node):
 @pytest.mark.parametrize("wrong", [{"factor": 0.1}, {"factor": 11.0}, {"period": -0.1}])
 def test_limits_are_enforced_on_either_side(node, wrong):
     [(name, value)] = wrong.items()
-    with pytest.raises(WrongUseError, match=f"^{name} is in the range .*, not {value:g}$"):
+    with pytest.raises(WrongUseError, match=f"^{name} must be in the range .*, not {value:g}$"):
         declare(node(**wrong), PARAMS)
 
 
@@ -70,11 +70,11 @@ def test_a_side_without_a_limit_is_open(node):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"factor": 2}, "factor is a number with a point, not 2: write 2.0"),
-        ({"factor": True}, "factor is a number with a point, not True"),
-        ({"world": 5}, 'world is a text, not 5: write "5" with its quotes'),
-        ({"seed": 1.5}, "seed is a whole number, not 1.5"),
-        ({"strict": "maybe"}, "strict is true or false, not 'maybe'"),
+        ({"factor": 2}, "factor must be a number with a decimal point, not 2: write 2.0"),
+        ({"factor": True}, "factor must be a number with a decimal point, not True"),
+        ({"world": 5}, 'world must be a string, not 5: write "5" with quotes'),
+        ({"seed": 1.5}, "seed must be an integer, not 1.5"),
+        ({"strict": "maybe"}, "strict must be true or false, not 'maybe'"),
     ],
 )
 def test_another_type_is_refused_with_words(node, wrong, words):
@@ -115,7 +115,7 @@ def test_a_parameter_tells_its_meaning(node):
 
 @pytest.mark.parametrize("default", ["one", True])
 def test_limits_of_anything_but_a_number_are_a_mistake(default):
-    with pytest.raises(ValueError, match="'seed' has limits but is no number"):
+    with pytest.raises(ValueError, match="'seed' has limits but is not a number"):
         Param("seed", default, "Of the random order.", 0.0, 9.0)
 
 
@@ -126,7 +126,7 @@ def test_a_whole_number_may_have_limits(node):
     (limits,) = made.describe_parameter("seed").integer_range
     assert (limits.from_value, limits.to_value) == (-1, 2**32 - 1)
     for wrong in (-2, 2**32):
-        words = f"^seed is in the range -1 .. 4294967295, not {wrong}$"
+        words = f"^seed must be in the range -1 .. 4294967295, not {wrong}$"
         with pytest.raises(WrongUseError, match=words):
             declare(node(seed=wrong), [seed])
 
@@ -150,7 +150,7 @@ def test_choices_are_told_to_whoever_asks(node):
 
 
 def test_a_default_that_is_no_choice_is_a_mistake():
-    with pytest.raises(ValueError, match="'how' has choices but its default is none"):
+    with pytest.raises(ValueError, match="the default of parameter 'how' is not among its choices"):
         Param("how", "", "Of doing it.", choices=("fast",))
 
 
@@ -193,12 +193,12 @@ def test_nobody_else_sets_a_derived_parameter(derived):
     params.renew(told(text="one"))
     [result] = made.set_parameters([Parameter("text", value="other")])
     assert not result.successful
-    assert result.reason == "text follows from the parameter 'model' and cannot be set itself"
+    assert result.reason == "text is derived from the parameter 'model' and cannot be set"
     assert made.get_parameter("text").value == "one"
 
 
 def test_a_node_is_not_started_with_a_derived_parameter(node):
-    with pytest.raises(InvalidParameterValueException, match="follows from the parameter 'model'"):
+    with pytest.raises(InvalidParameterValueException, match="derived from the parameter 'model'"):
         DerivedParams(node(text="<robot/>"), "model", told(text=""))
 
 
@@ -207,7 +207,7 @@ def test_a_derived_parameter_tells_what_it_means_now(derived):
     for doc, least in (("Length [m].", 0.0), ("Angle [rad].", -4.0), ("Angle [rad].", -4.0)):
         params.renew([Param("a.limit", least, doc, least)])
         descriptor = made.describe_parameter("a.limit")
-        assert descriptor.description == f"{doc} Follows from the parameter 'model'."
+        assert descriptor.description == f"{doc} Derived from the parameter 'model'."
         [limits] = descriptor.floating_point_range
         assert (limits.from_value, limits.to_value) == (least, inf)
         assert values_of(made, "a.limit") == [least]

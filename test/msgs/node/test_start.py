@@ -6,7 +6,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 import rclpy
 
-from hrp_msgs.node.start import WrongUseError, init_ros, shared_arguments
+from hrp_msgs.node.start import WrongUseError, init_ros, shared_ros_arguments
 
 
 @pytest.fixture
@@ -35,4 +35,4 @@ def test_arguments_that_ros_cannot_read_are_told(context):
     ],
 )
 def test_a_further_node_shares_everything_but_what_the_first_is_called(given, shared):
-    assert shared_arguments(given.split()) == shared.split()
+    assert shared_ros_arguments(given.split()) == shared.split()

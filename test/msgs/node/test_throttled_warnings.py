@@ -36,9 +36,7 @@ def test_the_same_is_told_again_after_a_while_with_its_number(log):
     for n in (2, 3, 4):
         assert log.tell("a", f"{n} values") == []
     log.now = PERIOD
-    assert log.tell("a", "-2.5e-3 values") == [
-        "a: -2.5e-3 values (3 more like it since the last warning)"
-    ]
+    assert log.tell("a", "-2.5e-3 values") == ["a: -2.5e-3 values (3 similar warnings suppressed)"]
     log.now = 2 * PERIOD
     assert log.tell("a", "5 values") == ["a: 5 values"]
 

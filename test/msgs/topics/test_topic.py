@@ -33,7 +33,7 @@ def test_publishing_after_the_end_does_nothing(node, end):
     else:
         topic.close()
     topic.publish(String())
-    assert not topic.has_listener()
+    assert not topic.has_subscribers()
     assert topic.count == 1
 
 

@@ -13,7 +13,7 @@ from hrp_model import Diagnostics, Severity
 from hrp_model.body import Body, JointType, Range
 from hrp_model.geometry import Box, Shape
 from hrp_model.kinematics import BodyState
-from hrp_sim.advice import advise, after_failure
+from hrp_sim.advice import advise, failure_hint
 from hrp_sim.advice.servos import servo_poles
 from hrp_sim.control import LIMP, ControlSettings
 from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
@@ -107,7 +107,7 @@ def test_a_drive_that_gravity_beats_is_told_with_what_it_needs(effort, is_weak):
     config = world(entry(body, ControlSettings()))
     assert codes(config) == ["too-weak"] * is_weak
     if is_weak:
-        assert f"'LEVER' needs {needed:.3g} N m, has {effort:.3g}" in only(config)[1]
+        assert f"'LEVER' needs {needed:.3g} N m, limit {effort:.3g}" in only(config)[1]
     _, seen = run(config, 0.5, lambda s: s.bodies["lever"].motion.q[0])
     assert (seen[-1] > 0.1) == is_weak
     assert codes(world(entry(body, LIMP))) == []  # is not meant to be held
@@ -301,10 +301,10 @@ def test_loops_of_no_size_that_a_mechanism_has_are_no_matter_of_advice():
 
 def test_after_a_failure_the_warnings_are_remembered_and_the_notes_are_not():
     told = advise(world(entry(lever(position=Range(-0.5, 0.5)), q=np.array([1.0]))))
-    assert "start-beyond-limit" in after_failure(told)
+    assert "start-beyond-limit" in failure_hint(told)
     notes = [d for d in told if d.severity is Severity.NOTE]
     assert notes
-    assert "asked last" in after_failure(notes)
+    assert "latest commands" in failure_hint(notes)
 
 
 def test_a_table_of_materials_that_no_link_has_is_told():
@@ -312,7 +312,10 @@ def test_a_table_of_materials_that_no_link_has_is_told():
     plain = lever()
     code, message = only(world(entry(with_surface(plain, "")), materials=table))
     assert code == "unused-materials"
-    assert "no link has a material of the table (Ice), so all have friction 1" in message
+    assert (
+        "no link has a material of the table (Ice), so all have the friction coefficient 1"
+        in message
+    )
     assert codes(world(entry(with_surface(plain, "Ice")), materials=table)) == []
     default = MaterialTable(materials={"Default": Material()})
     assert codes(world(entry(with_surface(plain, "")), materials=default)) == []

@@ -16,9 +16,9 @@ from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_sim.advice import advise
-from hrp_sim.advice.contacts import bodies_start_apart, inside
+from hrp_sim.advice.contacts import bodies_start_apart, overlap_warning
+from hrp_sim.advice.initial_state import InitialState
 from hrp_sim.advice.shapes import Solids
-from hrp_sim.advice.start import Start
 from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
@@ -96,8 +96,10 @@ def test_every_pair_of_many_bodies_is_looked_at():
     rng = np.random.default_rng(2)
     places = rng.uniform(0.0, 0.8, (40, 3))
     config = WorldConfig(bodies=tuple(at(cube(name=f"c{k}"), *p) for k, p in enumerate(places)))
-    solids = [Solids(Start(entry, config.physics)) for entry in config.bodies]
-    pairs = (inside(config.physics, a, b, "starts", "x") for a, b in combinations(solids, 2))
+    solids = [Solids(InitialState(entry, config.physics)) for entry in config.bodies]
+    pairs = (
+        overlap_warning(config.physics, a, b, "starts", "x") for a, b in combinations(solids, 2)
+    )
     expected = [found.message for found in pairs if found is not None]
     found = bodies_start_apart(config.physics, [solid.start for solid in solids])
     assert [d.message.rpartition(";")[0] for d in found] == [
@@ -172,7 +174,7 @@ def test_stacks_that_world_loses_are_told(count, is_told):
     assert codes(on_floor(*tower(*[1.0] * count))) == []
     assert codes(config.with_physics(solver=Solver.QUICK)) == []
     if is_told:
-        assert f"{count} bodies stand on one another ('c0', 'c1'," in message(config)
+        assert f"{count} bodies are stacked ('c0', 'c1'," in message(config)
     if count == 6:
         assert fall(config) > 0.01
         assert fall(on_floor(*tower(*[1.0] * count))) < 2e-3
@@ -211,13 +213,15 @@ def test_what_may_skip_its_contacts_is_told_with_a_step_that_is_short_enough():
     bodies = at(wall, 0.995, 0, 0), at(cube(), 0, 0, 0, **shot)
     config = WorldConfig(physics=weightless, bodies=bodies)
     assert codes(config) == ["fast-start"]
-    assert "starts at 300 m/s and moves by 300 mm a step, but is 100 mm thin" in message(config)
+    assert "starts at 300 m/s and moves 300 mm per step, but is only 100 mm thick" in message(
+        config
+    )
     advised = float(message(config).split("time_step: ")[1])
     assert codes(config.with_physics(time_step=advised)) == []
     assert simulated(config, 0.02).bodies["cube"].motion.p[0, 0] > 2.0  # right through
     fast = at(cube(), 0, 0, 0, v=np.array([1e5, 0.0, 0.0]))
     mad = WorldConfig(physics=weightless, bodies=(fast,))
-    assert "write a lower speed" in message(mad)
+    assert "use a lower velocity" in message(mad)
     slow = WorldConfig(
         physics=weightless, bodies=(at(cube(), 0, 0, 0, v=np.array([10.0, 0.0, 0.0])),)
     )
@@ -237,7 +241,7 @@ def test_a_free_body_without_anything_below_it_is_told_before_it_falls():
     floor = at(FLOOR, 0, 0, 0, name="floor", fixed=True)
     alone = at(cube(), 0, 0, 1)
     assert falls(alone) == ["cube"]
-    assert "nothing is below it" in message(WorldConfig(bodies=(alone,)))
+    assert "nothing is below this free body" in message(WorldConfig(bodies=(alone,)))
     assert falls(alone, floor) == falls(replace_fixed(alone)) == []
     assert falls(alone, gravity=(0.0, 0.0, 0.0)) == falls(alone, gravity=(0.0, 0.0, 9.8)) == []
     far = np.array([100.0, 0.0, 1.0])  # from a floor of 20 m
@@ -262,4 +266,4 @@ def test_what_stands_on_something_that_falls_falls_with_it():
 
 def test_a_free_body_without_collision_shapes_falls_through_every_floor():
     ghost = replace(cube(), links=(replace(cube().links[0], collision=()),))
-    assert "no shape that collides" in message(on_floor(at(ghost, 0, 0, 1)))
+    assert "without collision shapes" in message(on_floor(at(ghost, 0, 0, 1)))

@@ -208,7 +208,7 @@ def test_physics_that_fails_ends_the_run_with_the_link_and_the_time(capsys, tmp_
     assert "simulated 0.001 s" in out
     assert re.search(r"error: body '\w+', link '\w+': its motion has diverged", err)
     assert "arm.body" in err
-    assert "hint: what was warned of at the start may be the cause: fast-start" in err
+    assert "hint: a warning reported at the start may be the cause: fast-start" in err
 
 
 @pytest.mark.parametrize("arguments", [["sensors", ARM], ["run", "--list-codes"]])

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from hrp_sim.cli.live_table import Board, Line
+from hrp_sim.cli.live_table import LiveTable, Row
 from hrp_sim.physics.schedule import NS_PER_S
 
 
@@ -18,10 +18,10 @@ class Run:
         self.simulation = SimpleNamespace(state=state)
         self.measured_factor = 1.25
         self.lines = []
-        self.board = Board("world.yaml", self, lambda: self.lines)
+        self.board = LiveTable("world.yaml", self, lambda: self.lines)
 
     def listen(self):
-        self.board = Board("world.yaml", self, lambda: self.lines, listening=True)
+        self.board = LiveTable("world.yaml", self, lambda: self.lines, listening=True)
 
     def drawn(self, seconds, *lines, width=120):
         """Return the words of each row at this simulated time."""
@@ -40,52 +40,52 @@ def run():
 
 
 def test_rates_are_counted_in_simulated_time(run):
-    run.drawn(0.0, Line("imu", "Imu", 0))
-    rows, clock = run.drawn(2.0, Line("imu", "Imu", 1000))
+    run.drawn(0.0, Row("imu", "Imu", 0))
+    rows, clock = run.drawn(2.0, Row("imu", "Imu", 1000))
     assert rows == {"imu": ["Imu", "500.0"]}
     assert clock.split() == ["time", "2.000", "s", "real-time", "factor", "1.25"]
 
 
 def test_a_rate_is_that_of_the_last_window_not_of_the_whole_run(run):
-    run.drawn(1.0, Line("scan", "LaserScan", 40))
-    assert run.drawn(2.0, Line("scan", "LaserScan", 50))[0] == {"scan": ["LaserScan", "10.0"]}
+    run.drawn(1.0, Row("scan", "LaserScan", 40))
+    assert run.drawn(2.0, Row("scan", "LaserScan", 50))[0] == {"scan": ["LaserScan", "10.0"]}
 
 
 def test_a_run_that_begins_later_shows_its_own_rate():
     run = Run(began=3.0)
-    assert run.drawn(3.5, Line("imu", "Imu", 250))[0] == {"imu": ["Imu", "500.0"]}
+    assert run.drawn(3.5, Row("imu", "Imu", 250))[0] == {"imu": ["Imu", "500.0"]}
 
 
 def test_rates_go_on_after_a_reset(run):
-    run.drawn(9.0, Line("scan", "LaserScan", 90))
-    run.drawn(0.5, Line("scan", "LaserScan", 95))
-    assert run.drawn(1.5, Line("scan", "LaserScan", 115))[0] == {"scan": ["LaserScan", "20.0"]}
+    run.drawn(9.0, Row("scan", "LaserScan", 90))
+    run.drawn(0.5, Row("scan", "LaserScan", 95))
+    assert run.drawn(1.5, Row("scan", "LaserScan", 115))[0] == {"scan": ["LaserScan", "20.0"]}
 
 
 def test_between_windows_the_last_rate_stays(run):
-    run.drawn(1.0, Line("scan", "LaserScan", 40))
-    assert run.drawn(1.5, Line("scan", "LaserScan", 41))[0] == {"scan": ["LaserScan", "40.0"]}
+    run.drawn(1.0, Row("scan", "LaserScan", 40))
+    assert run.drawn(1.5, Row("scan", "LaserScan", 41))[0] == {"scan": ["LaserScan", "40.0"]}
 
 
 def test_a_run_shorter_than_a_window_shows_the_rate_so_far(run):
-    assert run.drawn(0.5, Line("imu", "Imu", 250))[0] == {"imu": ["Imu", "500.0"]}
+    assert run.drawn(0.5, Row("imu", "Imu", 250))[0] == {"imu": ["Imu", "500.0"]}
 
 
 def test_what_never_came_has_no_rate(run):
-    assert run.drawn(2.0, Line("imu", "Imu", 0))[0] == {"imu": ["Imu", "-"]}
+    assert run.drawn(2.0, Row("imu", "Imu", 0))[0] == {"imu": ["Imu", "-"]}
 
 
 def test_what_a_listener_heard_has_a_column_of_its_own(run):
     run.listen()
-    rows, _ = run.drawn(2.0, Line("imu", "Imu", 1000, 0.998), Line("scan", "LaserScan", 80))
+    rows, _ = run.drawn(2.0, Row("imu", "Imu", 1000, 0.998), Row("scan", "LaserScan", 80))
     assert rows == {"imu": ["Imu", "500.0", "100%"], "scan": ["LaserScan", "40.0", "-"]}
 
 
 def test_a_narrow_terminal_keeps_names_and_numbers(run):
     run.listen()
     name = "/head_camera/depth/image_rect_raw"
-    line = Line(name, "diagnostic_msgs/DiagnosticArray", 1000, 1.0)
-    assert run.drawn(2.0, line, width=80)[0] == {name: ["diagnostic_msgs/Di…", "500.0", "100%"]}
+    line = Row(name, "diagnostic_msgs/DiagnosticArray", 1000, 1.0)
+    assert run.drawn(2.0, line, width=80)[0] == {name: ["diagnostic_msgs…", "500.0", "100%"]}
 
 
 def test_a_real_time_factor_is_shown_once_it_was_measured(run):
@@ -96,14 +96,14 @@ def test_a_real_time_factor_is_shown_once_it_was_measured(run):
 def test_a_topic_that_nobody_listens_to_says_so_unless_it_is_published_nevertheless(run):
     rows, _ = run.drawn(
         2.0,
-        Line("scan", "LaserScan", 0, wanted=False),
-        Line("imu", "Imu", 0),
-        Line("tf", "TFMessage", 40, wanted=False),
+        Row("scan", "LaserScan", 0, is_subscribed=False),
+        Row("imu", "Imu", 0),
+        Row("tf", "TFMessage", 40, is_subscribed=False),
     )
     assert rows == {
-        "scan": ["LaserScan", "nobody listens"],
+        "scan": ["LaserScan", "no subscriber"],
         "imu": ["Imu", "-"],
         "tf": ["TFMessage", "20.0"],
     }
-    rows, _ = run.drawn(4.0, Line("tf", "TFMessage", 40, wanted=False))
-    assert rows == {"tf": ["TFMessage", "nobody listens"]}
+    rows, _ = run.drawn(4.0, Row("tf", "TFMessage", 40, is_subscribed=False))
+    assert rows == {"tf": ["TFMessage", "no subscriber"]}

@@ -130,7 +130,7 @@ def test_strict_makes_warnings_errors_before_anything_is_simulated(capsys, world
 
 def test_what_falls_for_want_of_a_floor_is_told_before_and_after(capsys, world):
     _, out, err = run(capsys, "run", world(NO_FLOOR), "--duration", "0.5")
-    assert "it is free and nothing is below it" in err
+    assert "nothing is below this free body" in err
     assert "fell (it is falling at 4.9 m/s)" in out
 
 

@@ -97,7 +97,7 @@ def test_options_on_the_command_line_count(capsys, world):
     ("option", "status", "words"),
     [
         ("fot.rate=5", 1, "'fot.rate': there is no sensor 'fot'. Did you mean 'foot'?"),
-        ("rate=5", 1, "'rate' is given for one sensor, not for all of them"),
+        ("rate=5", 1, "'rate' can be set for single sensors only, not for all at once"),
         ("foot.rat=5", 2, "sensors have no option 'rat'. Did you mean 'rate'?"),
         ("foot.rate=-5", 2, "rate must be a number from 0 to 1e+06, not -5"),
         ("foot.rate", 2, "must be [SENSOR.]OPTION=VALUE, not 'foot.rate'"),

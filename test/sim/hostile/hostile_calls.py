@@ -1,7 +1,7 @@
 """A program that commands a running world and calls its services, with whatever may come.
 
 Arguments: seed, count, and optionally how many seconds it may go on. It prints the number of each
-world before it begins. What is refused is a ValueError of a command or a RefusedError of a
+world before it begins. What is refused is a ValueError of a command or a RequestError of a
 service, in words that are not too many. No other exception may come, the run lives, its state
 stays finite, and what became of all commands adds up.
 """
@@ -24,9 +24,10 @@ from simulator_tools import ARM, BOX
 
 from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.simulator.entities import Bounds, EntityFilters, EntityInfo, TagsFilter
-from hrp_sim.simulator.keeper import MoveRequest
+from hrp_sim.simulator.entity_manager import MoveRequest
+from hrp_sim.simulator.errors import RequestError
 from hrp_sim.simulator.resources import Resource, WorldQuery
-from hrp_sim.simulator.results import Code, RefusedError
+from hrp_sim.simulator.results import Code
 from hrp_sim.simulator.spawning import SpawnRequest
 from hrp_sim.simulator.worlds import available_worlds, spawnables
 
@@ -40,7 +41,7 @@ URDF = """\
 <limit lower="-1" upper="1" effort="10" velocity="3"/></joint></robot>
 """
 # Longer than any answer to somebody who may read it.
-MOST_WORDS = 10_000
+MAX_MESSAGE_LENGTH = 10_000
 
 
 class Caller(Commander):
@@ -104,7 +105,7 @@ class Caller(Commander):
             for _ in range(self.pick([1, 1, 3]))
         ]
         for result in self.harness.entities.spawn_all(requests):
-            if isinstance(result, RefusedError):
+            if isinstance(result, RequestError):
                 check_words(result)
 
     def delete(self):
@@ -184,7 +185,7 @@ class Caller(Commander):
             try:
                 simulation.set_enabled(name, bool(self.rng.integers(2)))
             except KeyError as error:
-                raise RefusedError(Code.OPERATION_FAILED, str(error)) from None
+                raise RequestError(Code.OPERATION_FAILED, str(error)) from None
 
         self.harness.runner.call(act)
 
@@ -193,7 +194,7 @@ def check_words(error):
     """Check that whoever asked is told why, in what can be read."""
     words = str(error)
     assert words.strip(), repr(error)
-    assert len(words) <= MOST_WORDS, f"{len(words)} characters: {words[:300]}"
+    assert len(words) <= MAX_MESSAGE_LENGTH, f"{len(words)} characters: {words[:300]}"
 
 
 def attempt(call, refusals):
@@ -243,10 +244,10 @@ def live(seed):
             if caller.rng.random() < 0.7:
                 call, refusals = caller.pick(caller.commands), ValueError
             else:
-                call, refusals = caller.pick(caller.services), (RefusedError, PhysicsError)
+                call, refusals = caller.pick(caller.services), (RequestError, PhysicsError)
             counts[attempt(call, refusals)] += 1
             if caller.rng.random() < 0.2 and runner.paused:
-                attempt(lambda: caller.harness.simulator.step(3), RefusedError)
+                attempt(lambda: caller.harness.simulator.step(3), RequestError)
             check_state(caller)
             assert thread.is_alive()
             caller.count_commands()

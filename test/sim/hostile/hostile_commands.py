@@ -43,7 +43,7 @@ class Commander(Hostile):
                 float(self.pick([1.0, 500.0, 333.3, 1000.0])),
                 0.001,
                 on_timeout=lambda _missing, _now: None,
-                tell_again=lambda: None,
+                republish=lambda: None,
                 wake=self.harness.runner.wake,
             )
         self.commands = (

@@ -207,9 +207,7 @@ def test_a_bad_drive_is_one_error_and_changes_nothing(world, name):
     before = arm.motion.copy()
     for value in (np.nan, np.inf, -1e300, MAX_DRIVE_VALUE):
         getattr(arm.drive, name)[0] = value
-        with pytest.raises(
-            PhysicsError, match="body 'one', link 'ARM': the drive of its joint"
-        ):
+        with pytest.raises(PhysicsError, match="body 'one', link 'ARM': the drive of its joint"):
             engine.step(5)
         assert engine.state.time_ns == 10_000_000
         np.testing.assert_array_equal(arm.motion.q, before.q)

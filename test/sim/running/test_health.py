@@ -8,10 +8,10 @@ from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
 from hrp_sim.engines import make_engine
 from hrp_sim.running.health import (
-    announcement,
     command_health,
     lock_step_health,
     run_health,
+    start_message,
     state_health,
 )
 from hrp_sim.running.lock_step import LockStep
@@ -160,11 +160,11 @@ def test_a_run_tells_its_pace_its_steps_and_what_is_in_its_world(stack, monkeypa
     runner = run(stack, 1.0)
     health = run_health(runner)
     assert (health.part, health.level) == ("simulation", "warn")
-    assert health.message == "slow: 0.5 times real time, of 1 asked for"
+    assert health.message == "slow: real-time factor 0.5 instead of 1"
     values = health.values
     assert values["time [s]"] == 1.0
     assert values["real-time factor"] == pytest.approx(0.5)
-    assert values["real-time factor aimed at"] == 1.0
+    assert values["target real-time factor"] == 1.0
     assert 0.0 < values["lag [s]"] <= 0.11
     assert values["time lost [s]"] + values["lag [s]"] == pytest.approx(1.0, abs=0.01)
     assert values["steps"] == 1000
@@ -247,19 +247,19 @@ def test_an_engine_counts_where_bodies_touch(name, tmp_path):
 
 def test_a_lock_step_tells_whom_it_waits_for(monkeypatch):
     clock = Clock(monkeypatch)
-    quiet = {"on_timeout": lambda *_: None, "tell_again": lambda: None, "wake": lambda: None}
+    quiet = {"on_timeout": lambda *_: None, "republish": lambda: None, "wake": lambda: None}
     lock_step = LockStep(["b", "a"], 100.0, 0.0, **quiet)
     lock_step.start(0)
     lock_step.stepped(10_000_000)
-    lock_step.closed(10_000_000)
+    lock_step.wait_time(10_000_000)
     assert lock_step_health(lock_step).level == "ok"
     clock.now += 2.0
     health = lock_step_health(lock_step)
     assert (health.level, health.message) == ("warn", "waiting for a b")
     for source in "ab":
-        lock_step.take(source, 0, lambda: None)
-    lock_step.take("a", 0, lambda: None)
-    assert lock_step.closed(10_000_000) == 0.0
+        lock_step.submit(source, 0, lambda: None)
+    lock_step.submit("a", 0, lambda: None)
+    assert lock_step.wait_time(10_000_000) == 0.0
     health = lock_step_health(lock_step)
     assert (health.level, health.message) == ("ok", "in step")
     assert health.values == {
@@ -276,40 +276,40 @@ def test_a_lock_step_tells_whom_it_waits_for(monkeypatch):
 @pytest.mark.parametrize(
     ("factor", "lock_step", "words"),
     [
-        (1.0, (), "simulates 11 bodies, in real time"),
-        (0.0, (), "simulates 11 bodies, as fast as possible"),
+        (1.0, (), "simulating 11 bodies, in real time"),
+        (0.0, (), "simulating 11 bodies, as fast as possible"),
         (
             2.5,
             ("/b", "/a"),
-            "simulates 11 bodies, at 2.5 times real time, in lock-step with /a, /b at 200 Hz",
+            "simulating 11 bodies, at 2.5 times real time, in lock-step with /a, /b at 200 Hz",
         ),
     ],
 )
 def test_a_run_is_announced_in_a_line(stack, factor, lock_step, words):
     runner = Runner(stack, lambda *_: None, real_time_factor=factor)
-    assert announcement(runner, lock_step, 200.0) == words
+    assert start_message(runner, lock_step, 200.0) == words
 
 
 def test_a_lock_step_that_waits_for_nobody_yet_is_not_well():
-    quiet = dict.fromkeys(("on_timeout", "tell_again", "wake"), lambda *_: None)
+    quiet = dict.fromkeys(("on_timeout", "republish", "wake"), lambda *_: None)
     lock_step = LockStep(["a"], 100.0, 0.0, by_arrival=["a"], **quiet)
     health = lock_step_health(lock_step)
     assert (health.level, health.message) == ("warn", "not waiting for a until it sends commands")
-    lock_step.take("a", 0, lambda: None)
+    lock_step.submit("a", 0, lambda: None)
     assert lock_step_health(lock_step).level == "ok"
 
 
 def test_a_lock_step_that_has_gone_on_without_a_command_is_not_well(monkeypatch):
     clock = Clock(monkeypatch)
-    quiet = {"on_timeout": lambda *_: None, "tell_again": lambda: None, "wake": lambda: None}
+    quiet = {"on_timeout": lambda *_: None, "republish": lambda: None, "wake": lambda: None}
     lock_step = LockStep(["a"], 100.0, 0.5, **quiet)
     lock_step.start(0)
     for k in (1, 2):
         lock_step.stepped(k * 10_000_000)
-        assert lock_step.closed(k * 10_000_000) > 0.0
+        assert lock_step.wait_time(k * 10_000_000) > 0.0
         if k == 1:
-            lock_step.take("a", 0, lambda: None)
+            lock_step.submit("a", 0, lambda: None)
         clock.now += 1.0
-        assert lock_step.closed(k * 10_000_000) == 0.0
+        assert lock_step.wait_time(k * 10_000_000) == 0.0
     health = lock_step_health(lock_step)
     assert (health.level, health.message) == ("warn", "1 of 2 control periods lacked a command")

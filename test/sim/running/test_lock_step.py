@@ -13,7 +13,7 @@ from runner_tools import Clock, Counter
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
-from hrp_sim.running.lock_step import TELL_AGAIN, LockStep
+from hrp_sim.running.lock_step import REPUBLISH_PERIOD, LockStep
 from hrp_sim.running.runner import Runner
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
@@ -30,7 +30,7 @@ def test_a_boundary_is_the_first_step_at_or_after_the_end_of_each_period(rate, b
         if waiting.step_to(k * MS) > 0.0:
             closed.append(k)
             waiting.give("a", k * MS)
-            assert waiting.lock_step.closed(k * MS) == 0.0
+            assert waiting.lock_step.wait_time(k * MS) == 0.0
     assert closed == boundaries
     assert len(waiting.taken) == len(boundaries)
 
@@ -42,7 +42,7 @@ def test_commands_have_their_effect_together_and_in_the_order_of_their_sources()
         assert waiting.taken == []
         waiting.give(source, 2 * MS)
     assert waiting.woken == 1
-    assert waiting.lock_step.closed(2 * MS) == 0.0
+    assert waiting.lock_step.wait_time(2 * MS) == 0.0
     assert waiting.taken == ["a", "b", "c"]
 
 
@@ -62,7 +62,7 @@ def test_stale_early_and_doubled_commands_are_dropped_and_counted():
     waiting.give("a", 2 * MS, "second")
     assert waiting.lock_step.missing == ["b"]
     waiting.give("b", 0)
-    assert waiting.lock_step.closed(2 * MS) == 0.0
+    assert waiting.lock_step.wait_time(2 * MS) == 0.0
     waiting.give("a", 2 * MS, "late")
     assert waiting.taken == ["first", "b"]
     assert waiting.lock_step.counts.dropped == 5
@@ -74,9 +74,9 @@ def test_after_a_time_out_the_run_goes_on_with_what_there_is(monkeypatch):
     assert waiting.step_to(2 * MS) == pytest.approx(0.5)
     waiting.give("b", 0)
     clock.now += 0.3
-    assert waiting.lock_step.closed(2 * MS) == pytest.approx(0.2)
+    assert waiting.lock_step.wait_time(2 * MS) == pytest.approx(0.2)
     clock.now += 0.2
-    assert waiting.lock_step.closed(2 * MS) == 0.0
+    assert waiting.lock_step.wait_time(2 * MS) == 0.0
     assert waiting.taken == ["b"]
     assert waiting.timeouts == [(["a"], 2 * MS)]
     counts = waiting.lock_step.counts
@@ -87,10 +87,10 @@ def test_after_a_time_out_the_run_goes_on_with_what_there_is(monkeypatch):
 def test_without_a_time_out_it_waits_on_and_tells_the_readings_again(monkeypatch):
     clock = Clock(monkeypatch)
     waiting = Waiting()
-    assert waiting.step_to(2 * MS) == TELL_AGAIN
+    assert waiting.step_to(2 * MS) == REPUBLISH_PERIOD
     for k in range(1, 4):
-        clock.now += TELL_AGAIN
-        assert waiting.lock_step.closed(2 * MS) == pytest.approx(TELL_AGAIN)
+        clock.now += REPUBLISH_PERIOD
+        assert waiting.lock_step.wait_time(2 * MS) == pytest.approx(REPUBLISH_PERIOD)
         assert waiting.told == k
     assert waiting.timeouts == []
 
@@ -101,9 +101,9 @@ def test_a_pause_does_not_count_as_waiting_and_the_boundary_stays(monkeypatch):
     assert waiting.step_to(2 * MS) > 0.0
     clock.now += 100.0  # nobody asks meanwhile
     waiting.lock_step.start(2 * MS)
-    assert waiting.lock_step.closed(2 * MS) == pytest.approx(0.5)
+    assert waiting.lock_step.wait_time(2 * MS) == pytest.approx(0.5)
     waiting.give("a", 2 * MS)
-    assert waiting.lock_step.closed(2 * MS) == 0.0
+    assert waiting.lock_step.wait_time(2 * MS) == 0.0
     assert waiting.taken == ["a"]
 
 
@@ -112,7 +112,7 @@ def test_a_jump_in_time_forgets_what_was_waited_for_and_what_came():
     assert waiting.step_to(2 * MS) > 0.0
     waiting.give("a", 2 * MS)
     waiting.lock_step.start(0)
-    assert waiting.lock_step.closed(0) == 0.0
+    assert waiting.lock_step.wait_time(0) == 0.0
     assert waiting.step_to(1 * MS) == 0.0
     assert waiting.step_to(2 * MS) > 0.0
     assert waiting.lock_step.missing == ["a", "b"]
@@ -123,8 +123,8 @@ def test_a_world_that_begins_anew_at_a_boundary_is_told_nothing_of_the_one_befor
     waiting = Waiting("a", "b")
     assert waiting.step_to(2 * MS) > 0.0
     waiting.give("a", 2 * MS, "an answer to the world before")
-    waiting.lock_step.start(2 * MS, anew=True)
-    assert waiting.lock_step.closed(2 * MS) == 0.0
+    waiting.lock_step.start(2 * MS, after_reset=True)
+    assert waiting.lock_step.wait_time(2 * MS) == 0.0
     waiting.give("b", 2 * MS, "another one")
     assert waiting.step_to(4 * MS) > 0.0
     assert waiting.lock_step.missing == ["a", "b"]
@@ -137,9 +137,9 @@ def test_what_a_source_stamps_that_is_waited_for_is_known():
     waiting.give("a", 7)
     waiting.give("b", 2 * MS)
     waiting.give("b", 2 * MS)
-    assert waiting.lock_step.strays == {"a": 7}
+    assert waiting.lock_step.misstamped == {"a": 7}
     waiting.give("a", 2 * MS)
-    assert waiting.lock_step.strays == {}
+    assert waiting.lock_step.misstamped == {}
 
 
 def test_a_boundary_is_known_as_one_until_it_is_passed():
@@ -149,7 +149,7 @@ def test_a_boundary_is_known_as_one_until_it_is_passed():
         waiting.lock_step.stepped(k * MS)
         seen.append(waiting.lock_step.is_boundary(k * MS))
         waiting.give("a", 0)
-        assert waiting.lock_step.closed(k * MS) == 0.0
+        assert waiting.lock_step.wait_time(k * MS) == 0.0
         assert not waiting.lock_step.is_boundary(k * MS)
     assert seen == [False, True, False, True]
 
@@ -158,7 +158,7 @@ def test_a_boundary_is_known_as_one_until_it_is_passed():
 def test_a_lock_step_that_makes_no_sense_is_refused(sources, rate, timeout):
     with pytest.raises(ValueError, match=r"lock-step needs|rate must be"):
         Waiting(*sources, rate=rate, timeout=timeout).step_to(1) if sources else LockStep(
-            (), rate, timeout, on_timeout=print, tell_again=print, wake=print
+            (), rate, timeout, on_timeout=print, republish=print, wake=print
         )
 
 
@@ -189,7 +189,7 @@ def controlled(simulation, controller, *, timeout=0.0, **options):
         500.0,
         timeout,
         on_timeout=lambda *_: None,
-        tell_again=lambda: None,
+        republish=lambda: None,
         wake=runner.wake,
     )
     runner.gate = lock_step
@@ -215,7 +215,7 @@ def swinging_arm_hash(delay, seconds=0.3):
         effort = 30.0 * (goal - joints.position) - 2.0 * joints.velocity
         command = JointCommand(names, effort=effort.tolist())
         time.sleep(delay())
-        lock_step.take("controller", time_ns, lambda: simulation.command(body.name, command))
+        lock_step.submit("controller", time_ns, lambda: simulation.command(body.name, command))
 
     with controlled(simulation, control, duration=seconds) as (runner, lock_step):
         runner.run()
@@ -245,7 +245,7 @@ def test_a_run_that_waits_can_be_paused_stepped_reset_and_stopped():
         assert simulation.state.time_ns == 2 * MS
         runner.pause()
         stepping = runner.step(2)
-        lock_step.take("controller", 0, lambda: None)
+        lock_step.submit("controller", 0, lambda: None)
         while runner.call(lambda: simulation.state.time_ns) != 4 * MS:
             pass  # the second step is the one to the next boundary
         assert stepping.wait(PATIENCE)

@@ -7,7 +7,7 @@ import pytest
 from lockstep_tools import MS, Waiting
 from runner_tools import Clock
 
-from hrp_sim.running.lock_step import SETTLED, TELL_AGAIN
+from hrp_sim.running.lock_step import REPUBLISH_PERIOD, SETTLED
 
 
 def test_a_source_by_arrival_is_free_until_its_first_command_and_its_stamps_do_not_count():
@@ -21,7 +21,7 @@ def test_a_source_by_arrival_is_free_until_its_first_command_and_its_stamps_do_n
     assert waiting.step_to(4 * MS) > 0.0
     waiting.give("a", 2 * MS, "an answer")
     waiting.give("a", 2 * MS, "too many")
-    assert waiting.lock_step.closed(4 * MS) == 0.0
+    assert waiting.lock_step.wait_time(4 * MS) == 0.0
     waiting.give("a", 4 * MS, "between boundaries")
     assert waiting.taken == ["at once", "an answer"]
     assert waiting.lock_step.counts.dropped == 2
@@ -33,7 +33,7 @@ def test_the_first_command_by_arrival_answers_a_boundary_that_the_run_is_at():
     waiting.lock_step.stepped(2 * MS)  # and is not yet due by its pace
     waiting.give("a", 0)
     assert waiting.taken == []
-    assert waiting.lock_step.closed(2 * MS) == 0.0
+    assert waiting.lock_step.wait_time(2 * MS) == 0.0
     assert waiting.taken == ["a"]
 
 
@@ -43,8 +43,8 @@ def test_a_source_by_arrival_that_leaves_out_boundaries_is_waited_for_ever_more_
     given = []
     for k in range(1, 40):
         if waiting.step_to(2 * k * MS) > 0.0:
-            clock.now += TELL_AGAIN
-            assert waiting.lock_step.closed(2 * k * MS) == 0.0
+            clock.now += REPUBLISH_PERIOD
+            assert waiting.lock_step.wait_time(2 * k * MS) == 0.0
             given.append(k)
         waiting.give("a", 0)
     assert given == [2, 3, 5, 9, 17, 33]
@@ -57,20 +57,20 @@ def test_a_settled_source_by_arrival_has_the_whole_time_out(monkeypatch):
     waiting = Waiting(timeout=10.0, by_arrival=["a"])
     waiting.give("a", 0)
     for k in range(1, SETTLED + 1):
-        assert waiting.step_to(2 * k * MS) == TELL_AGAIN
+        assert waiting.step_to(2 * k * MS) == REPUBLISH_PERIOD
         waiting.give("a", 0)
-        assert waiting.lock_step.closed(2 * k * MS) == 0.0
+        assert waiting.lock_step.wait_time(2 * k * MS) == 0.0
     now_ns = 2 * (SETTLED + 1) * MS
     waiting.step_to(now_ns)
     clock.now += 9.5
-    assert waiting.lock_step.closed(now_ns) == pytest.approx(0.5)
+    assert waiting.lock_step.wait_time(now_ns) == pytest.approx(0.5)
     waiting.give("a", 0)
-    assert waiting.lock_step.closed(now_ns) == 0.0
+    assert waiting.lock_step.wait_time(now_ns) == 0.0
     assert waiting.timeouts == []
     # Who has answered so late may have been started anew, with another period.
     assert waiting.step_to(now_ns + 2 * MS) > 0.0
-    clock.now += TELL_AGAIN
-    assert waiting.lock_step.closed(now_ns + 2 * MS) == 0.0
+    clock.now += REPUBLISH_PERIOD
+    assert waiting.lock_step.wait_time(now_ns + 2 * MS) == 0.0
 
 
 def test_boundaries_of_a_source_by_arrival_are_at_least_a_whole_period_apart():
@@ -81,7 +81,7 @@ def test_boundaries_of_a_source_by_arrival_are_at_least_a_whole_period_apart():
         if waiting.lock_step.is_boundary(k * MS):
             boundaries.append(k)
             waiting.give("a", 0)
-        assert waiting.lock_step.closed(k * MS) == 0.0
+        assert waiting.lock_step.wait_time(k * MS) == 0.0
     assert boundaries == [4, 8, 12]
     waiting.lock_step.start(14 * MS)  # a pause moves no boundary
     for k in range(15, 17):
@@ -151,7 +151,7 @@ def test_a_run_and_a_manager_that_sleeps_by_its_clock_never_wait_for_each_other(
         lock_step.stepped(time_ns)
         if lock_step.is_boundary(time_ns) or rng.random() < 0.001:  # such as after a pause
             sleeper.show(time_ns)
-        while (wait := lock_step.closed(time_ns)) > 0.0:
+        while (wait := lock_step.wait_time(time_ns)) > 0.0:
             clock.now += min(wait, 0.001)
             sleeper.work()
             assert clock.now - began < 300.0, "they wait for each other"

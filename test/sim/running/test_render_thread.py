@@ -1,4 +1,4 @@
-"""The darkroom, with cameras that develop when a test says so."""
+"""The render thread, with images that are rendered when a test says so."""
 
 import logging
 import queue
@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from hrp_sim.render import RendererUnavailable
-from hrp_sim.running.render_thread import Darkroom
+from hrp_sim.running.render_thread import RenderThread
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 
@@ -37,12 +37,12 @@ def images():
 
 
 @pytest.fixture
-def darkroom(images):
-    """Make darkrooms, and close them when the test is over."""
+def render_thread(images):
+    """Make render threads, and close them when the test is over."""
     made = []
 
     def make():
-        made.append(Darkroom(lambda name, image: images.put((name, image))))
+        made.append(RenderThread(lambda name, image: images.put((name, image))))
         return made[-1]
 
     yield make
@@ -54,16 +54,16 @@ def take(box):
     return box.get(timeout=PATIENCE)
 
 
-def test_every_exposure_becomes_an_image_of_its_camera(darkroom, images):
-    room = darkroom()
+def test_every_exposure_becomes_an_image_of_its_camera(render_thread, images):
+    room = render_thread()
     for name, exposure in (("left", 1), ("right", 2), ("left", 3)):
         room.submit(name, partial(Camera(permits=1).develop, exposure))
         assert take(images) == (name, exposure)
 
 
-def test_developing_happens_in_another_thread_and_submitting_does_not_wait(darkroom, images):
+def test_developing_happens_in_another_thread_and_submitting_does_not_wait(render_thread, images):
     camera = Camera()
-    room = darkroom()
+    room = render_thread()
     room.submit("eye", partial(camera.develop, 1))
     assert take(camera.started) == 1
     assert camera.thread is not threading.current_thread()
@@ -72,9 +72,9 @@ def test_developing_happens_in_another_thread_and_submitting_does_not_wait(darkr
     assert take(images) == ("eye", 1)
 
 
-def test_only_the_newest_exposure_of_each_camera_waits(darkroom, images):
+def test_only_the_newest_exposure_of_each_camera_waits(render_thread, images):
     busy, other = Camera(), Camera(permits=9)
-    room = darkroom()
+    room = render_thread()
     room.submit("busy", partial(busy.develop, 1))
     take(busy.started)
     for exposure in (2, 3, 4):
@@ -84,9 +84,9 @@ def test_only_the_newest_exposure_of_each_camera_waits(darkroom, images):
     assert [take(images) for _ in range(3)] == [("busy", 1), ("busy", 4), ("other", 5)]
 
 
-def test_after_clearing_nothing_comes_of_what_was_handed_over_before(darkroom, images):
+def test_after_clearing_nothing_comes_of_what_was_handed_over_before(render_thread, images):
     camera, other = Camera(), Camera(permits=9)
-    room = darkroom()
+    room = render_thread()
     room.submit("eye", partial(camera.develop, 1))
     take(camera.started)
     room.submit("eye", partial(camera.develop, 2))
@@ -108,7 +108,7 @@ def test_clearing_waits_for_an_image_that_is_on_its_way_out():
         assert go_on.wait(PATIENCE)
         order.append("delivered")
 
-    room = Darkroom(deliver)
+    room = RenderThread(deliver)
     room.submit("eye", lambda: 1)
     assert delivering.wait(PATIENCE)
     clearer = threading.Thread(target=lambda: (room.clear(), order.append("cleared")))
@@ -119,9 +119,9 @@ def test_clearing_waits_for_an_image_that_is_on_its_way_out():
     assert order == ["delivered", "cleared"]
 
 
-def test_closing_finishes_the_image_in_hand_and_drops_what_waits(darkroom, images):
+def test_closing_finishes_the_image_in_hand_and_drops_what_waits(render_thread, images):
     camera = Camera()
-    room = darkroom()
+    room = render_thread()
     room.submit("eye", partial(camera.develop, 1))
     take(camera.started)
     room.submit("eye", partial(camera.develop, 2))
@@ -134,15 +134,17 @@ def test_closing_finishes_the_image_in_hand_and_drops_what_waits(darkroom, image
     assert images.empty()
 
 
-def test_closing_twice_or_unused_is_fine(darkroom):
-    room = darkroom()
+def test_closing_twice_or_unused_is_fine(render_thread):
+    room = render_thread()
     room.close()
     room.close()
 
 
-def test_without_a_renderer_there_are_no_images_one_error_and_no_hanging(darkroom, images, caplog):
+def test_without_a_renderer_there_are_no_images_one_error_and_no_hanging(
+    render_thread, images, caplog
+):
     camera = Camera(permits=9, error=RendererUnavailable("no OpenGL here"))
-    room = darkroom()
+    room = render_thread()
     room.submit("eye", partial(camera.develop, 1))
     take(camera.started)
     room.close()
@@ -150,12 +152,12 @@ def test_without_a_renderer_there_are_no_images_one_error_and_no_hanging(darkroo
     assert images.empty()
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
-    assert record.getMessage() == "there will be no images: no OpenGL here"
+    assert record.getMessage() == "camera images are unavailable: no OpenGL here"
 
 
-def test_a_camera_that_fails_says_so_once_and_the_others_go_on(darkroom, images, caplog):
+def test_a_camera_that_fails_says_so_once_and_the_others_go_on(render_thread, images, caplog):
     broken, good = Camera(permits=9, error=ValueError("out of memory")), Camera(permits=9)
-    room = darkroom()
+    room = render_thread()
     for exposure in (1, 2, 3):
         room.submit("broken", partial(broken.develop, exposure))
         assert take(broken.started) == exposure
@@ -166,7 +168,7 @@ def test_a_camera_that_fails_says_so_once_and_the_others_go_on(darkroom, images,
     assert take(images) == ("broken", 4)
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
-    assert record.getMessage() == "images of 'broken' are missing"
+    assert record.getMessage() == "rendering images of 'broken' failed"
     assert "ValueError: out of memory" in caplog.text
 
 
@@ -178,7 +180,7 @@ def test_an_image_that_cannot_be_delivered_does_not_end_the_others(caplog):
             raise RuntimeError("nobody is there")
         delivered.put(image)
 
-    room = Darkroom(deliver)
+    room = RenderThread(deliver)
     room.submit("broken", lambda: 1)
     room.submit("good", lambda: 2)
     assert take(delivered) == 2

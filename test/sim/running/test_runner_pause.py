@@ -155,10 +155,10 @@ def test_a_call_to_a_run_that_is_over_is_refused_and_never_done():
     done = []
     runner = Runner(Counter(), lambda *_: None, real_time_factor=0.0, duration=0.01)
     runner.run()
-    with pytest.raises(NotRunningError, match=r"^the simulation does not run any more$"):
+    with pytest.raises(NotRunningError, match=r"^the simulation is not running any more$"):
         runner.call(lambda: done.append(1))
     with pytest.raises(NotRunningError):
-        Runner(Counter(), lambda *_: None).call(lambda: done.append(2), patience=0.0)
+        Runner(Counter(), lambda *_: None).call(lambda: done.append(2), timeout=0.0)
     assert not done
 
 
@@ -168,7 +168,7 @@ def test_a_call_that_a_long_step_does_not_let_in_is_told_so_and_never_done():
 
     def ask():
         try:
-            runner.call(lambda: done.append(1), patience=0.01)
+            runner.call(lambda: done.append(1), timeout=0.01)
         except NotRunningError as error:
             words.append(str(error))
         asked.set()
@@ -180,7 +180,7 @@ def test_a_call_that_a_long_step_does_not_let_in_is_told_so_and_never_done():
 
     runner = Runner(Counter(), long_step, real_time_factor=0.0, duration=0.01)
     runner.run()
-    assert "took no call for 0.01 s" in words[0]
+    assert "the request timed out after 0.01 s" in words[0]
     assert "a step takes longer" in words[0]
     assert not done
 

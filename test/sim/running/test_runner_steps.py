@@ -7,7 +7,7 @@ import pytest
 from runner_tools import Counter
 
 from hrp_sim.running import mailbox
-from hrp_sim.running.runner import Change, Runner, StandingError
+from hrp_sim.running.runner import Change, Runner, RunStateError
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 
@@ -100,24 +100,24 @@ def test_steps_of_a_world_that_goes_on_at_once_end_too():
         assert stepping.done < stepping.steps
 
 
-def test_a_gate_hears_when_the_world_begins_anew():
+def test_a_gate_is_notified_of_a_reset():
     class Gate:
-        def start(self, now_ns, *, anew):
-            heard.append((now_ns, anew))
+        def start(self, now_ns, *, after_reset):
+            starts.append((now_ns, after_reset))
 
         def stepped(self, now_ns):
             pass
 
-        def closed(self, now_ns):
+        def wait_time(self, now_ns):
             return 0.0
 
-    heard = []
+    starts = []
     with running(Counter()) as runner:
         runner.gate = Gate()
         for act in (runner.pause, runner.reset, lambda: runner.replace(Counter())):
             act()
             assert runner.step(1).wait(PATIENCE)
-    assert heard == [(0, True), (0, True), (0, True)]
+    assert starts == [(0, True), (0, True), (0, True)]
 
 
 def test_a_failure_of_the_physics_ends_the_steps_and_says_why():
@@ -126,12 +126,12 @@ def test_a_failure_of_the_physics_ends_the_steps_and_says_why():
         assert stepping.wait(PATIENCE)
         assert stepping.done == 3
         assert str(stepping.error) == "link ARM is nowhere"
-        with pytest.raises(StandingError, match=r"link ARM is nowhere; reset"):
+        with pytest.raises(RunStateError, match=r"link ARM is nowhere; reset"):
             runner.step(1)
 
 
 def test_a_world_that_runs_takes_no_single_steps():
-    refused = pytest.raises(StandingError, match="pause it first")
+    refused = pytest.raises(RunStateError, match="pause it first")
     with running(Counter(), paused=False) as runner, refused:
         runner.step(1)
 
@@ -143,7 +143,7 @@ def test_steps_are_refused_while_others_are_taken_and_when_there_are_none():
             runner.step(0)
         runner.step(10**12, lambda _: reached.set())
         assert reached.wait(PATIENCE)
-        with pytest.raises(StandingError, match=r"of 1000000000000 steps are being taken"):
+        with pytest.raises(RunStateError, match=r"of 1000000000000 steps are being taken"):
             runner.step(1)
 
 
@@ -211,7 +211,7 @@ def test_another_simulation_goes_on_from_its_own_time_and_steps_as_long_as_its_o
 
 def test_a_world_that_stands_still_costs_no_processor_time(monkeypatch):
     waits = []
-    monkeypatch.setattr(mailbox, "LONGEST", 60.0)
+    monkeypatch.setattr(mailbox, "MAX_WAIT", 60.0)
     with running(Counter()) as runner:
         wait = runner._mailbox.wait
         monkeypatch.setattr(runner._mailbox, "wait", lambda s: (waits.append(s), wait(s)))

@@ -26,7 +26,7 @@ from hrp_model.geometry import Material, Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_sim import BodyEntry, Placement, Simulation, WorldConfig
 from hrp_sim.render import Parts, Pinhole, Renderer
-from hrp_sim.running.render_thread import Darkroom
+from hrp_sim.running.render_thread import RenderThread
 
 COLOR_TYPES = {ImageType.COLOR, ImageType.COLOR_DEPTH, ImageType.COLOR_POINT_CLOUD}
 MONO_TYPES = {ImageType.MONO, ImageType.MONO_DEPTH}
@@ -276,7 +276,7 @@ def test_a_spinning_cameras_images_come_in_order_and_show_their_moment():
     lens = Pinhole(32, 24, 0.3, 0.04, 100.0)
     sensor = camera(Renderer(bodies), lens, image_type=ImageType.COLOR_DEPTH)
     images = queue.Queue()
-    room = Darkroom(lambda name, image: images.put((name, image)))
+    room = RenderThread(lambda name, image: images.put((name, image)))
     period = 33_000_000
 
     def submit(i):

@@ -9,7 +9,7 @@ from paths import ROOT
 from hrp_model.diagnostics import Source
 from hrp_model.readers.yaml.tree import parse as parse_yaml
 from hrp_sim import sensors
-from hrp_sim.world.sensor_options import OPTIONS, parse, read_common
+from hrp_sim.world.sensor_options import OPTIONS, parse_option, read_common
 
 PAGE = (ROOT / "docs" / "sensors.md").read_text(encoding="utf-8")
 
@@ -48,7 +48,7 @@ def test_options_of_the_examples_are_such(diagnostics):
     given = re.findall(r"--sensor (\S+)", PAGE) + [
         pair.replace(":=", "=") for pair in re.findall(r"-p (\S+)", PAGE) if "world" not in pair
     ]
-    assert len([parse(option) for option in given]) == 4
+    assert len([parse_option(option) for option in given]) == 4
 
 
 def test_the_example_in_python_runs(capsys, monkeypatch):

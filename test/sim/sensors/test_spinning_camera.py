@@ -13,7 +13,7 @@ from hrp_model.geometry import Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_sim import BodyEntry, PhysicsSettings, Simulation, WorldConfig
 from hrp_sim.control import LIMP
-from hrp_sim.running.render_thread import Darkroom
+from hrp_sim.running.render_thread import RenderThread
 
 RATE, COUNT = 20.0, 12  # of the table [rad/s], of the balls
 TILT = rpy_matrix(0.2, -0.1, 0.3)
@@ -61,7 +61,7 @@ def turntable():
 def test_three_hundred_pictures_in_ten_seconds_come_in_order_and_show_their_moment():
     simulation, images, found = turntable(), queue.Queue(), []
     readings = [simulation.step() for _ in range(10_000)]
-    room = Darkroom(lambda _name, image: images.put(image))
+    room = RenderThread(lambda _name, image: images.put(image))
     for exposure in (r["eye"] for r in readings if "eye" in r):  # long after each was caught
         room.submit("eye", partial(simulation.sensors["eye"].render, exposure))
         found.append(images.get(timeout=30.0))

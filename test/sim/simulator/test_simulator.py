@@ -12,7 +12,6 @@ from hrp_msgs.names import NameCollisionError
 from hrp_sim.control import TrajectoryRun, TrajectoryStatus
 from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 from hrp_sim.simulator import simulator as simulator_module
-from hrp_sim.simulator.asking import check_steps
 from hrp_sim.simulator.resources import Resource
 from hrp_sim.simulator.results import (
     Code,
@@ -22,6 +21,7 @@ from hrp_sim.simulator.results import (
     StateCode,
     WorldCode,
 )
+from hrp_sim.simulator.simulator import check_steps
 from hrp_sim.simulator.spawning import SpawnRequest
 
 CRATE = SpawnRequest(resource=Resource(text=BOX), position=(1.0, 1.0, 1.0))
@@ -79,7 +79,7 @@ def test_it_is_stopped_no_more_whoever_lets_it_leave_its_start(run, leave):
 
 
 def test_the_state_there_is_already_is_told(run):
-    with refused(StateCode.ALREADY_IN_TARGET_STATE, "PAUSED already"):
+    with refused(StateCode.ALREADY_IN_TARGET_STATE, "already PAUSED"):
         run.simulator.set_state(State.PAUSED)
 
 
@@ -91,7 +91,7 @@ def test_states_that_nobody_can_set_are_refused(run, state):
 
 
 def test_quitting_ends_the_run_a_little_later(run, monkeypatch):
-    monkeypatch.setattr(simulator_module, "GRACE", 0.01)
+    monkeypatch.setattr(simulator_module, "QUIT_DELAY", 0.01)
     ended = threading.Event()
     stop = run.runner.stop
     monkeypatch.setattr(run.runner, "stop", lambda: (stop(), ended.set()))
@@ -119,7 +119,7 @@ def test_only_a_paused_simulation_can_be_stepped(run):
     with refused(Code.OPERATION_FAILED, "PLAYING"):
         run.simulator.step(1)
     run.simulator.set_state(State.STOPPED)
-    with refused(Code.OPERATION_FAILED, "STOPPED; only a paused one"):
+    with refused(Code.OPERATION_FAILED, "STOPPED; set it to PAUSED before stepping"):
         run.simulator.step(1)
 
 
@@ -128,7 +128,7 @@ def test_a_pause_ends_endless_steps(run):
     stepping = run.simulator.step(2**63, lambda _: begun.set())
     assert begun.wait(30.0)
     assert run.simulator.state is State.PLAYING
-    with refused(Code.OPERATION_FAILED, "only a paused one"):
+    with refused(Code.OPERATION_FAILED, "set it to PAUSED before stepping"):
         run.simulator.step(1)
     run.simulator.set_state(State.PAUSED)
     assert run.simulator.state is State.PAUSED
@@ -252,7 +252,7 @@ def test_a_reset_of_what_was_spawned_leaves_the_rest(run):
 
 @pytest.mark.parametrize("scope", [8, 16, 128, 254])
 def test_a_scope_that_is_none_is_refused(run, scope):
-    with refused(Code.FEATURE_UNSUPPORTED, f"the scope {scope} is none"):
+    with refused(Code.FEATURE_UNSUPPORTED, f"invalid scope {scope}"):
         run.simulator.reset(scope)
 
 

@@ -13,14 +13,14 @@ from simulator_tools import ARM, BOX, refused, simulating
 from hrp_model.rigid import Pose, matrix_quaternion, rpy_matrix
 from hrp_msgs.names import NameCollisionError
 from hrp_sim.simulator.entities import Bounds, EntityFilters, EntityInfo, TagsFilter
-from hrp_sim.simulator.keeper import MoveRequest
+from hrp_sim.simulator.entity_manager import MoveRequest
+from hrp_sim.simulator.errors import RequestError
 from hrp_sim.simulator.resources import Resource, WorldQuery
 from hrp_sim.simulator.results import (
     BoundsType,
     Category,
     Code,
     MoveCode,
-    RefusedError,
     SpawnCode,
 )
 from hrp_sim.simulator.spawning import SpawnRequest
@@ -120,10 +120,10 @@ BAD_REQUESTS = [
     (crate(position=(1e9, 0, 0)), SpawnCode.INVALID_POSE, "within"),
     (crate(quaternion=(0, 0, 0, 0)), SpawnCode.INVALID_POSE, "length 0"),
     (crate(quaternion=(0, 0, 0, NAN)), SpawnCode.INVALID_POSE, "length nan"),
-    (crate(frame="moon"), SpawnCode.INVALID_POSE, "'moon' is not known"),
-    (crate(name="a/b"), SpawnCode.NAME_INVALID, "'a/b' is no name"),
-    (crate(name="a\nb"), SpawnCode.NAME_INVALID, "is no name"),
-    (crate(name="a" * 999), SpawnCode.NAME_INVALID, "is no name"),
+    (crate(frame="moon"), SpawnCode.INVALID_POSE, "'moon' is unknown"),
+    (crate(name="a/b"), SpawnCode.NAME_INVALID, "'a/b' is not a valid name"),
+    (crate(name="a\nb"), SpawnCode.NAME_INVALID, "is not a valid name"),
+    (crate(name="a" * 999), SpawnCode.NAME_INVALID, "is not a valid name"),
     (crate(namespace="1st"), SpawnCode.NAMESPACE_INVALID, "'1st'"),
     (crate(namespace="a//b"), SpawnCode.NAMESPACE_INVALID, "'a//b'"),
     (crate(name="arm"), SpawnCode.NAME_NOT_UNIQUE, "'arm' already"),
@@ -154,7 +154,9 @@ def test_a_taken_name_is_changed_if_it_may_be(run):
 
 def test_names_whose_topics_would_be_the_same_are_not_free(run):
     run.entities.spawn(crate(name="a-b"))
-    with refused(SpawnCode.NAME_NOT_UNIQUE, "'a-b' already, and 'a.b' would have the same topics"):
+    with refused(
+        SpawnCode.NAME_NOT_UNIQUE, "'a-b' already exists, and 'a.b' would have the same topics"
+    ):
         run.entities.spawn(crate(name="a.b"))
 
 
@@ -184,7 +186,7 @@ def test_several_are_spawned_in_order_and_each_has_its_result(run):
         [crate(name="a"), crate(name="a"), crate(name="b", position=(9.0, 9.0, 9.0))]
     )
     assert results[0] == "a"
-    assert isinstance(results[1], RefusedError)
+    assert isinstance(results[1], RequestError)
     assert results[1].code is SpawnCode.NAME_NOT_UNIQUE
     assert results[2] == "b"
     assert run.changes == 1
@@ -277,7 +279,7 @@ def test_entities_are_found_by_name(run):
     assert find(EntityFilters(name="_0")) == ["box_0"]
     assert find(EntityFilters(name="x$")) == []
     assert list(run.entities.states(EntityFilters(name="^box"))) == ["box_0", "box_1", "box_2"]
-    with refused(Code.OPERATION_FAILED, "no POSIX extended regular expression: '(': "):
+    with refused(Code.OPERATION_FAILED, "not a POSIX extended regular expression: '(': "):
         find(EntityFilters(name="("))
 
 
@@ -302,7 +304,7 @@ def test_entities_are_found_by_what_they_are(run):
     assert find(EntityFilters(tags=TagsFilter(("red", "blue")))) == ["crate"]
     assert find(EntityFilters(tags=TagsFilter(("red", "blue"), all=True))) == []
     assert find(EntityFilters(tags=TagsFilter(("red", "heavy"), all=True))) == ["crate"]
-    with refused(Code.OPERATION_FAILED, "no category 3"):
+    with refused(Code.OPERATION_FAILED, "unknown category 3"):
         run.entities.set_info("crate", EntityInfo(3))
     run.entities.delete("crate")
     run.entities.spawn(crate())
@@ -341,11 +343,11 @@ def test_entities_are_found_by_where_they_are(run, bounds, touches):
     ("bounds", "code", "words"),
     [
         (Bounds(9), Code.FEATURE_UNSUPPORTED, "type 9"),
-        (Bounds(BoundsType.BOX, np.zeros((3, 3))), Code.OPERATION_FAILED, "have 2 points, not 3"),
+        (Bounds(BoundsType.BOX, np.zeros((3, 3))), Code.OPERATION_FAILED, "need 2 points, not 3"),
         (sphere((NAN, 0, 0), 1.0), Code.OPERATION_FAILED, "is not within 1e+12 m"),
         (sphere((0, 0, 0), 1e300), Code.OPERATION_FAILED, "is not within 1e+12 m"),
         (sphere((0, 0, 0), -1.0), Code.OPERATION_FAILED, "negative"),
-        (Bounds(BoundsType.BOX, BOX_AROUND.points[::-1]), Code.OPERATION_FAILED, "greatest"),
+        (Bounds(BoundsType.BOX, BOX_AROUND.points[::-1]), Code.OPERATION_FAILED, "upper corner"),
     ],
 )
 def test_bounds_that_are_none_are_refused(run, bounds, code, words):
@@ -381,8 +383,8 @@ def test_models_and_worlds_are_found_where_they_lie(tmp_path):
 def test_worlds_of_sources_that_cannot_be_used():
     with refused(Code.OPERATION_FAILED, "'/nowhere'"):
         available_worlds(WorldQuery(["/nowhere"]))
-    found, problems = available_worlds(WorldQuery(["/nowhere"], go_on=True))
+    found, problems = available_worlds(WorldQuery(["/nowhere"], continue_on_error=True))
     assert found
     assert len(problems) == 1
-    with refused(Code.FEATURE_UNSUPPORTED, "no tags"):
+    with refused(Code.FEATURE_UNSUPPORTED, "by tags is not supported"):
         available_worlds(WorldQuery(tags=TagsFilter(("indoor",))))

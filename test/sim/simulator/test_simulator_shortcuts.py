@@ -7,8 +7,8 @@ import threading
 import pytest
 from simulator_tools import refused, simulating
 
-from hrp_sim.simulator.asking import check_steps
 from hrp_sim.simulator.results import Code, Scope, State, StateCode
+from hrp_sim.simulator.simulator import check_steps
 
 
 @pytest.fixture
@@ -76,14 +76,14 @@ def test_a_reset_of_time_warns_where_controllers_sleep_by_the_clock(hardware, sc
     before = hardware.time_ns / 1e9
     warning = hardware.simulator.reset(scope)
     assert hardware.time_ns == 0
-    assert warning.startswith(f"time was put back from {before:g} s to 0 s: controllers")
+    assert warning.startswith(f"time was reset from {before:g} s to 0 s: ros2_control controllers")
     assert caplog.messages == [warning]
     assert hardware.simulator.reset(scope) == ""  # it is at zero already
 
 
 def test_another_world_warns_where_controllers_sleep_by_the_clock(hardware, caplog):
     hardware.simulator.unload_world()
-    assert [message[:18] for message in caplog.messages] == ["time was put back "]
+    assert [message[:15] for message in caplog.messages] == ["time was reset "]
 
 
 def test_without_such_controllers_nobody_is_warned(run, caplog):

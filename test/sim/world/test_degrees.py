@@ -38,7 +38,7 @@ def warnings(tmp_path):
 
 def test_a_position_that_fits_in_degrees_only_is_told_in_radians(warnings):
     assert warnings("joints: { J1: 90 }") == [
-        "3:17: joint 'J1' at 90 rad is outside its range, -1.745 to 1.745 rad; if degrees were "
+        "3:17: joint 'J1' at 90 rad is outside its limits, -1.745 to 1.745 rad; if degrees were "
         "meant: 90 degrees are 1.5708 rad"
     ]
 

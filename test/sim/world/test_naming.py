@@ -3,8 +3,8 @@
 import pytest
 
 from hrp_model import Body, Joint, JointType, Link
-from hrp_msgs.names import NameCollisionError, namespace_objection
-from hrp_sim.world.naming import BodyNaming, late_naming, name_bodies
+from hrp_msgs.names import NameCollisionError, namespace_error
+from hrp_sim.world.naming import BodyNaming, name_bodies, spawned_naming
 
 
 def body(joint_type):
@@ -69,7 +69,7 @@ def test_a_wish_goes_before_the_rule_and_others_follow_it_still():
         ({"r1": "", "r2": ""}, "'r1' and 'r2' would both have no namespace"),
         ({"r1": "a", "r2": "/a"}, "'r1' and 'r2' would both have namespace '/a'"),
         ({"r1": "r2"}, "'r1' and 'r2' would both have namespace 'r2'"),
-        ({"r1": "my robot"}, "body 'r1': 'my robot' is no namespace"),
+        ({"r1": "my robot"}, "body 'r1': 'my robot' is not a valid namespace"),
     ],
 )
 def test_two_bodies_never_share_a_namespace(wishes, words):
@@ -79,22 +79,22 @@ def test_two_bodies_never_share_a_namespace(wishes, words):
 
 @pytest.mark.parametrize("text", ["", "a", "/a", "a/b_2/_c", "A"])
 def test_a_namespace(text):
-    assert namespace_objection(text) == ""
+    assert namespace_error(text) == ""
 
 
 @pytest.mark.parametrize("text", ["/", "a/", "//a", "a//b", "2a", "a-b", "a b", "~/a", "{x}"])
 def test_no_namespace(text):
-    assert "is no namespace" in namespace_objection(text)
+    assert "is not a valid namespace" in namespace_error(text)
 
 
 def test_who_comes_later_renames_nobody():
     taken = name_bodies({"r1": ROBOT})
     assert taken["r1"] == BodyNaming("", "")
-    late = late_naming("r-2", None, taken)
+    late = spawned_naming("r-2", None, taken)
     assert late == BodyNaming("r_2", "r_2/")
-    assert late_naming("r3", "x", taken, "sim/") == BodyNaming("x", "sim/x/")
+    assert spawned_naming("r3", "x", taken, "sim/") == BodyNaming("x", "sim/x/")
     with pytest.raises(NameCollisionError, match="'r-2' and 'r 2' would both have"):
-        late_naming("r 2", None, {**taken, "r-2": late})
+        spawned_naming("r 2", None, {**taken, "r-2": late})
 
 
 def test_a_world_without_robots_has_names_too():
@@ -113,4 +113,4 @@ def test_a_world_without_robots_has_names_too():
     ],
 )
 def test_the_nodes_of_a_body_live_below_that_of_its_world(own, of_node, found):
-    assert BodyNaming(own, "").below(of_node) == found
+    assert BodyNaming(own, "").absolute_namespace(of_node) == found

@@ -10,7 +10,7 @@ from hrp_sim.sensors import IDEAL, SensorSettings
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world
-from hrp_sim.world.sensor_options import find, parse, with_options
+from hrp_sim.world.sensor_options import find_target, parse_option, with_options
 
 ROBOT = """\
 format: ChoreonoidBody
@@ -111,7 +111,7 @@ def test_a_wrong_option_of_all_sensors_is_told_with_its_place(read, text, proble
             "nose: {rate: 1}",
             "unknown-sensor: there is no sensor 'nose'. It is one of joint_states, odometry, ",
         ),
-        ("gsensor: {rate: 1}", "unknown-sensor: 'gsensor' and 'gyro' are one sensor: give the "),
+        ("gsensor: {rate: 1}", "unknown-sensor: 'gsensor' is merged with 'gyro'; set the "),
         ("lamp: {rate: 1}", "unknown-sensor: 'lamp' is a light, which has no options"),
         ("gyro: 5", "wrong-type: expected a mapping"),
         ("gyro: {rat: 5}", "unknown-option: sensors have no option 'rat'. Did you mean 'rate'?"),
@@ -131,8 +131,7 @@ def test_an_option_of_another_kind_of_sensor_is_a_warning(read):
     config, [problem] = read("bodies:\n- model: robot.body\n  sensors: {foot: {orientation: on}}")
     assert config is not None
     assert problem == (
-        "3:20: idle-option: 'orientation' has no effect on 'foot', whose kind is 'force': "
-        "it is for imu"
+        "3:20: idle-option: 'orientation' has no effect on 'foot' of kind 'force'; it is for imu"
     )
 
 
@@ -149,7 +148,7 @@ def worlds():
 
 def changed(key, value, diagnostics):
     """Return what the sensors have after an option of some was set."""
-    config = find(worlds(), key, diagnostics).with_value(worlds(), value)
+    config = find_target(worlds(), key, diagnostics).with_value(worlds(), value)
     return config.sensors, [dict(entry.sensors) for entry in config.bodies]
 
 
@@ -164,7 +163,9 @@ def test_a_key_means_all_sensors_those_of_a_name_or_one(diagnostics):
 
 
 def test_a_single_option_wins_over_that_of_all_whichever_comes_first(diagnostics):
-    single, common = (find(worlds(), k, diagnostics) for k in ("wrist.force_stdev", "force_stdev"))
+    single, common = (
+        find_target(worlds(), k, diagnostics) for k in ("wrist.force_stdev", "force_stdev")
+    )
     one = common.with_value(single.with_value(worlds(), 1.0), 2.0)
     other = single.with_value(common.with_value(worlds(), 2.0), 1.0)
     for config in (one, other):
@@ -174,22 +175,22 @@ def test_a_single_option_wins_over_that_of_all_whichever_comes_first(diagnostics
 
 def test_a_key_that_nobody_knows_is_told(diagnostics):
     for key, code, words in (
-        ("rate", "unknown-option", "'rate' is given for one sensor"),
+        ("rate", "unknown-option", "'rate' can be set for single sensors only"),
         ("wrist.rat", "unknown-option", "'wrist.rat': sensors have no option 'rat'. Did you mean"),
         ("fist.rate", "unknown-sensor", "'fist.rate': there is no sensor 'fist'. Did you mean 'wr"),
         ("left 1/wrist.rate", "unknown-sensor", "there is no sensor 'left 1/wrist'"),
         ("rigth/wrist.rate", "unknown-sensor", "Did you mean 'right/wrist'?"),
     ):
-        assert find(worlds(), key, diagnostics) is None
+        assert find_target(worlds(), key, diagnostics) is None
         assert words in diagnostics.take(code).message
-    assert find(worlds(), "wrist.headlight", diagnostics) is not None
+    assert find_target(worlds(), "wrist.headlight", diagnostics) is not None
     assert "it is for camera" in diagnostics.take("idle-option").message
 
 
 def test_a_value_that_makes_no_sense_is_refused_for_one_as_for_all(diagnostics):
     for key in ("force_stdev", "wrist.force_stdev"):
         with pytest.raises(ValueError, match=r"from 0 to 1e\+12, not -1"):
-            find(worlds(), key, diagnostics).with_value(worlds(), -1.0)
+            find_target(worlds(), key, diagnostics).with_value(worlds(), -1.0)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_a_value_that_makes_no_sense_is_refused_for_one_as_for_all(diagnostics):
     ],
 )
 def test_an_option_is_read_from_text(text, read):
-    assert parse(text) == read
+    assert parse_option(text) == read
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_an_option_is_read_from_text(text, read):
 )
 def test_text_that_is_no_option_is_refused(text, words):
     with pytest.raises(ValueError, match=words):
-        parse(text)
+        parse_option(text)
 
 
 def test_a_rate_above_that_of_the_physics_is_a_warning(diagnostics):

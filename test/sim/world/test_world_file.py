@@ -233,7 +233,7 @@ MISTAKES = [
     ("rpy: [ 0, 0, inf ]", "wrong-type", "3:18", "expected a finite number"),
     ("rpy: [ 0, 0, 0, 1 ]", "wrong-count", "3:10", "3 numbers are needed here, not 4"),
     ("rotation: [ 0, 0, 1 ]", "wrong-count", "3:15", "4 numbers are needed here, not 3"),
-    ("rotation: [ 0, 0, 0, 1 ]", "zero-axis", "3:15", "has no length"),
+    ("rotation: [ 0, 0, 0, 1 ]", "zero-axis", "3:15", "has zero length"),
     ("joints: { J11: 1 }", "unknown-joint", "3:15", "joint 'J11'. Did you mean 'J1'?"),
     ("joints: { left: 1 }", "unknown-joint", "3:15", "joint 'left'. It is one of J1, J2."),
     ("joints: { BASE: 1 }", "unknown-joint", "3:15", "no moving joint 'BASE'"),
@@ -244,12 +244,17 @@ MISTAKES = [
     ("velocity: { linear: [ 1 ] }", "wrong-count", "3:25", "3 numbers are needed here"),
     ("fixed: perhaps", "wrong-type", "3:12", "expected true or false, found 'perhaps'"),
     ("name: [ a ]", "wrong-type", "3:11", "expected text, found a list"),
-    ("namespace: 2nd", "bad-namespace", "3:16", "'2nd' is no namespace"),
+    ("namespace: 2nd", "bad-namespace", "3:16", "'2nd' is not a valid namespace"),
     ("control: hodl", "unknown-word", "3:14", "control 'hodl' is unknown. Did you mean 'hold'?"),
     ("control: [ hold ]", "wrong-type", "3:14", "expected a mapping (key: value), found a list"),
     ("control: { mode: force }", "unknown-word", "3:22", "mode 'force' is unknown."),
-    ("control: { kp: -1 }", "out-of-range", "3:20", "a gain must not be negative: -1"),
-    ("control: { kd: { J1: -2 } }", "out-of-range", "3:26", "a gain must not be negative: -2"),
+    ("control: { kp: -1 }", "out-of-range", "3:20", "a gain must not be negative, but 'kp' is -1"),
+    (
+        "control: { kd: { J1: -2 } }",
+        "out-of-range",
+        "3:26",
+        "a gain must not be negative, but 'J1' is -2",
+    ),
     ("control: { kp: { J7: 2 } }", "unknown-joint", "3:22", "no moving joint 'J7'"),
     ("control: { timeout: -1 }", "out-of-range", "3:25", "must be greater than 0 s: -1"),
     ("control: { timeout: 1, fallback: fall }", "unknown-word", "3:38", "fallback 'fall'"),
@@ -311,7 +316,7 @@ def test_two_bodies_cannot_have_one_name(problems):
 
 def test_a_body_is_more_than_the_name_of_a_file(problems):
     assert problems("bodies: [ arm.body ]") == [
-        "1:11: wrong-type: a body is written as 'model: FILE' with further keys"
+        "1:11: wrong-type: a body must be a mapping with 'model: FILE' and further keys"
     ]
 
 

@@ -56,7 +56,7 @@ def test_a_file_of_the_working_directory_goes_first_and_a_folder_does_not(tmp_pa
 @pytest.mark.parametrize("name", ["models", "./models", "models/worlds"])
 def test_a_folder_is_no_world(tmp_path, name):
     (tmp_path / "models" / "worlds").mkdir(parents=True)
-    message = f"'{name}' is a folder; name a world or model file in it"
+    message = f"'{name}' is a folder; give a world or model file in it"
     assert error_of(name) == ("unreadable-file", message)
 
 

@@ -8,7 +8,7 @@ from sim.physics.scenes import G, Z, at, box_inertia, floor, lone, moving, place
 
 from hrp_model.geometry import Box
 from hrp_sim import BodyEntry, Simulation, WorldConfig
-from hrp_sim.running.contact_watch import ContactWatch
+from hrp_sim.running.contact_sampler import ContactSampler
 
 SIZE = np.array([0.4, 0.3, 0.2])
 
@@ -25,11 +25,11 @@ def simulation(request):
 
 def test_contacts_are_told_at_their_rate_and_only_those_steps_are_watched(simulation):
     told, watched = [], []
-    watch = ContactWatch(100.0, lambda: True, lambda points, force: told.append((points, force)))
+    watch = ContactSampler(100.0, lambda: True, lambda points, force: told.append((points, force)))
     for _ in range(105):
         simulation.step()
         watched.append(simulation.engine.record_contacts)
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert [points.time_ns for points, _ in told] == [k * 10_000_000 for k in range(1, 11)]
     assert sum(watched) == 10
     for points, force in told:
@@ -40,35 +40,35 @@ def test_contacts_are_told_at_their_rate_and_only_those_steps_are_watched(simula
 
 def test_nothing_is_watched_while_nobody_wants_it(simulation):
     told, wanted = [], False
-    watch = ContactWatch(1000.0, lambda: wanted, lambda *found: told.append(found))
+    watch = ContactSampler(1000.0, lambda: wanted, lambda *found: told.append(found))
     for _ in range(20):
         simulation.step()
         assert not simulation.engine.record_contacts
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert not told
     wanted = True
     for _ in range(3):
         simulation.step()
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert [points.time_ns for points, _ in told] == [22_000_000, 23_000_000]
     wanted = False
     for _ in range(3):
         simulation.step()
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert not simulation.engine.record_contacts
 
 
 def test_a_reset_begins_anew(simulation):
     told = []
-    watch = ContactWatch(100.0, lambda: True, lambda points, _: told.append(points.time_ns))
+    watch = ContactSampler(100.0, lambda: True, lambda points, _: told.append(points.time_ns))
     for _ in range(25):
         simulation.step()
-        watch.follow(simulation)
+        watch.after_step(simulation)
     simulation.reset()
     watch.restart(0)
     for _ in range(15):
         simulation.step()
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert told == [10_000_000, 20_000_000, 10_000_000]
 
 

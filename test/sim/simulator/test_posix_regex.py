@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hrp_sim.simulator.ere import matcher
+from hrp_sim.simulator.posix_regex import matcher
 
 NAMES = ["", "box", "box_1", "box_12", "Box 3", "arm", "aaa", "ab", "abab", "a.b", "x]", "-", "^"]
 

@@ -1,4 +1,4 @@
-"""The entities of a running world: spawned, deleted, moved and described for whoever asks."""
+"""Spawn, delete, move and describe the entities of a running world."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ..physics.state import SimulatedBody
 from ..running.runner import Runner
 from ..simulation import Simulation
 from ..world.naming import NamespaceError
-from .asking import refusing
 from .entities import (
     Bounds,
     EntityFilters,
@@ -24,29 +23,30 @@ from .entities import (
     default_info,
     entity_bounds,
     entity_state,
-    known,
+    find_entity,
     select,
 )
+from .errors import RequestError, request_errors
 from .frames import FrameMotion, checked_twist, frame_motion, pose_from
-from .results import Category, Code, MoveCode, RefusedError, SpawnCode
-from .spawning import Checked, SpawnRequest, check, entry_for
+from .results import Category, Code, MoveCode, SpawnCode
+from .spawning import CheckedRequest, SpawnRequest, check, entry_for
 
-# Checks that bodies of these names, which are in a simulation but not shown yet, can be told from
-# all others; raises NameCollisionError.
+# Checks that the topics of new bodies, given by name, collide with no others; raises
+# NameCollisionError.
 CheckNames = Callable[[Simulation, Collection[str]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoveRequest:
-    """Where an entity is to be, and how fast; None leaves it as it is.
+    """Requested pose and velocity of an entity; None keeps the present one.
 
     Attributes:
-        frame: In which it is told; empty for the world.
-        position: Of the root link, in [m].
-        quaternion: Its orientation (x, y, z, w); given together with the position.
+        frame: Reference frame; empty for the world.
+        position: Position of the root link, in [m].
+        quaternion: Orientation (x, y, z, w), used together with the position.
         linear: Velocity of the root's origin, in [m/s].
-        angular: Angular velocity, in [rad/s]; given together with the linear one.
-        accelerates: Whether it is asked to accelerate, which only forces can make it do.
+        angular: Angular velocity, in [rad/s], used together with the linear one.
+        accelerates: Whether an acceleration is requested, which cannot be set.
     """
 
     frame: str = ""
@@ -57,16 +57,16 @@ class MoveRequest:
     accelerates: bool = False
 
 
-class EntityKeeper:
-    """Does what is asked of entities, between two steps. For any thread.
+class EntityManager:
+    """Executes requests about entities between two steps; callable from any thread.
 
     Args:
         runner: The run.
-        changed: Called in the asking thread after entities came, went or jumped.
-        check_world: Raises RefusedError unless there is a world to work on.
-        world_frame: What the frame of the world is called.
+        changed: Called in the requesting thread after entities were added, removed or moved.
+        check_world: Raises RequestError unless there is a world to operate on.
+        world_frame: Name of the world frame.
         check_names: See ``Simulator``.
-        diagnostics: Where notes and warnings about models go; by default they are logged.
+        diagnostics: Receives notes and warnings about models; by default they are logged.
     """
 
     def __init__(
@@ -84,57 +84,57 @@ class EntityKeeper:
         self._world_frame = world_frame
         self._check_names = check_names
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
-        self.begin()
+        self.track_initial()
 
-    def begin(self) -> None:
-        """Take the entities of the present world for those that it was made with."""
-        self._first: Mapping[str, SimulatedBody] = dict(self._simulation.bodies)
-        # Told by somebody, each with the entity that it was told of.
-        self._told: dict[str, tuple[SimulatedBody, EntityInfo]] = {}
+    def track_initial(self) -> None:
+        """Record the present entities as those that the world was made with."""
+        self._initial: Mapping[str, SimulatedBody] = dict(self._simulation.bodies)
+        # Set by clients, each with the entity that it describes.
+        self._custom_infos: dict[str, tuple[SimulatedBody, EntityInfo]] = {}
 
     @property
     def _simulation(self) -> Simulation:
         return self._runner.simulation
 
     def spawned(self) -> list[str]:
-        """Return the names of those that the world was not made with. For the stepping thread."""
+        """Return the names of the entities added later; called in the stepping thread."""
         bodies = self._simulation.bodies
-        return [name for name, body in bodies.items() if self._first.get(name) is not body]
+        return [name for name, body in bodies.items() if self._initial.get(name) is not body]
 
-    def lacks_some(self) -> bool:
-        """Tell whether any that the world was made with is gone. For the stepping thread."""
+    def is_incomplete(self) -> bool:
+        """Return whether an initial entity was deleted; called in the stepping thread."""
         bodies = self._simulation.bodies
-        return any(bodies.get(name) is not body for name, body in self._first.items())
+        return any(bodies.get(name) is not body for name, body in self._initial.items())
 
     def spawn(self, request: SpawnRequest) -> str:
-        """Put something into the world; return its name.
+        """Spawn an entity; return its name.
 
         Raises:
-            RefusedError: It cannot be; nothing has changed.
+            RequestError: It cannot be spawned; nothing has changed.
         """
         (result,) = self.spawn_all([request])
-        if isinstance(result, RefusedError):
+        if isinstance(result, RequestError):
             raise result
         return result
 
-    def spawn_all(self, requests: Sequence[SpawnRequest]) -> list[str | RefusedError]:
-        """Spawn what can be, in order; return the name of each or why it is not there."""
+    def spawn_all(self, requests: Sequence[SpawnRequest]) -> list[str | RequestError]:
+        """Spawn entities in order; return the name of each, or why it was not spawned."""
         results = [self._spawn(request) for request in requests]
         if any(isinstance(result, str) for result in results):
             self._changed()
         return results
 
-    def _spawn(self, request: SpawnRequest) -> str | RefusedError:
+    def _spawn(self, request: SpawnRequest) -> str | RequestError:
         try:
             self._check_world()
-            # A file may take seconds: it is read while the world goes on.
+            # Loading a file may take seconds, during which the run continues.
             checked = check(request, Diagnostics(listener=self._diagnostics.add))
-            with refusing():
+            with request_errors():
                 return self._runner.change(lambda: self._place(checked))
-        except RefusedError as error:
+        except RequestError as error:
             return error
 
-    def _place(self, checked: Checked) -> str:
+    def _place(self, checked: CheckedRequest) -> str:
         self._check_world()
         simulation = self._simulation
         entry = entry_for(checked, simulation, self._world_frame)
@@ -143,116 +143,114 @@ class EntityKeeper:
         try:
             self._check_names(simulation, [name])
         except NamespaceError as error:
-            is_named = entry.namespace is None
-            code = SpawnCode.NAME_INVALID if is_named else SpawnCode.NAMESPACE_INVALID
-            words = str(error)
+            is_from_name = entry.namespace is None
+            code = SpawnCode.NAME_INVALID if is_from_name else SpawnCode.NAMESPACE_INVALID
+            message = str(error)
         except NameCollisionError as error:
-            words = str(error)
+            message = str(error)
         else:
             return name
         simulation.remove(name)
-        raise RefusedError(code, words)
+        raise RequestError(code, message)
 
     def delete(self, name: str) -> None:
-        """Take an entity out of the world.
+        """Delete an entity.
 
         Raises:
-            RefusedError: There is none of this name, or the physics has failed.
+            RequestError: The entity does not exist, or the physics has failed.
         """
         self._check_world()
 
         def act() -> None:
-            known(self._simulation, name)
+            find_entity(self._simulation, name)
             self._simulation.remove(name)
 
-        with refusing():
+        with request_errors():
             self._runner.change(act)
-        self._told.pop(name, None)
+        self._custom_infos.pop(name, None)
         self._changed()
 
     def names(self, filters: EntityFilters | None = None) -> list[str]:
-        """Return the names of the entities that pass.
+        """Return the names of the entities that pass the filters.
 
         Raises:
-            RefusedError: The filter makes no sense.
+            RequestError: A filter is invalid.
         """
         wanted = filters or EntityFilters()
-        with refusing():
+        with request_errors():
             return self._runner.call(lambda: select(self._simulation, wanted, self._infos()))
 
     def states(self, filters: EntityFilters) -> dict[str, EntityState]:
-        """Return how the entities that pass move, all at one time.
+        """Return the states of the entities that pass the filters, all at the same time.
 
         Raises:
-            RefusedError: The filter makes no sense.
+            RequestError: A filter is invalid.
         """
 
         def act() -> dict[str, EntityState]:
             found = select(self._simulation, filters, self._infos())
             return {k: entity_state(self._simulation, k, self._world_frame) for k in found}
 
-        with refusing():
+        with request_errors():
             return self._runner.call(act)
 
     def state(self, name: str) -> EntityState:
-        """Return how an entity moves.
+        """Return the state of an entity.
 
         Raises:
-            RefusedError: There is none of this name.
+            RequestError: The entity does not exist.
         """
-        with refusing():
+        with request_errors():
             return self._runner.call(
                 lambda: entity_state(self._simulation, name, self._world_frame)
             )
 
     def bounds(self, name: str) -> Bounds:
-        """Return the box around an entity along the axes of its root.
+        """Return the bounding box of an entity in its root frame.
 
         Raises:
-            RefusedError: There is none of this name.
+            RequestError: The entity does not exist.
         """
-        with refusing():
+        with request_errors():
             return self._runner.call(lambda: entity_bounds(self._simulation, name))
 
     def info(self, name: str) -> EntityInfo:
-        """Return what an entity is.
+        """Return category, description and tags of an entity.
 
         Raises:
-            RefusedError: There is none of this name.
+            RequestError: The entity does not exist.
         """
 
         def act() -> EntityInfo:
-            known(self._simulation, name)
+            find_entity(self._simulation, name)
             return self._info(name)
 
-        with refusing():
+        with request_errors():
             return self._runner.call(act)
 
     def set_info(self, name: str, info: EntityInfo) -> None:
-        """Say what an entity is, until it goes.
+        """Set category, description and tags of an entity until it is deleted.
 
         Raises:
-            RefusedError: There is none of this name, or no such category.
+            RequestError: The entity or the category does not exist.
         """
         if info.category not in list(Category):
             kinds = ", ".join(f"{c.value} {c.name}" for c in Category)
-            words = f"there is no category {info.category}; there is {kinds}"
-            raise RefusedError(Code.OPERATION_FAILED, words)
+            message = f"unknown category {info.category}; the categories are {kinds}"
+            raise RequestError(Code.OPERATION_FAILED, message)
 
         def act() -> None:
-            self._told[name] = known(self._simulation, name), info
+            self._custom_infos[name] = find_entity(self._simulation, name), info
 
-        with refusing():
+        with request_errors():
             self._runner.call(act)
 
     def move(self, name: str, request: MoveRequest) -> None:
-        """Put an entity elsewhere, or give it a velocity, as if it had jumped.
-
-        Its joints stay as they are, and so does how fast they turn and what they aim at.
+        """Set the pose or the velocity of an entity's root; its joints are unchanged.
 
         Raises:
-            RefusedError: There is none of this name, a number makes no sense, or it is fixed
-                and is asked to move by itself.
+            RequestError: The entity does not exist, a number is invalid, or a fixed entity is
+                given a velocity or acceleration.
         """
         self._check_world()
         pose = None
@@ -264,22 +262,22 @@ class EntityKeeper:
 
         def act() -> None:
             simulation = self._simulation
-            moved = known(simulation, name)
+            moved = find_entity(simulation, name)
             is_fixed = simulation.is_fixed(name)
             if is_fixed and (request.accelerates or (twist is not None and np.any(twist))):
-                words = f"entity '{name}' is fixed to the world: its velocity stays zero"
-                raise RefusedError(Code.OPERATION_FAILED, words)
+                message = f"entity '{name}' is fixed to the world and cannot have a velocity"
+                raise RequestError(Code.OPERATION_FAILED, message)
             code = MoveCode.INVALID_POSE
             frame = frame_motion(simulation, request.frame, self._world_frame, code)
-            there = _placement(moved, is_fixed, frame, pose, twist)
-            simulation.move(there, keep_targets=True)
+            placement = _placement(moved, is_fixed, frame, pose, twist)
+            simulation.move(placement, keep_targets=True)
 
-        with refusing():
+        with request_errors():
             self._runner.change(act)
         self._changed()
 
     def _info(self, name: str) -> EntityInfo:
-        body, info = self._told.get(name, (None, EntityInfo()))
+        body, info = self._custom_infos.get(name, (None, EntityInfo()))
         if body is self._simulation.bodies[name]:
             return info
         return default_info(self._simulation, name)
@@ -295,7 +293,7 @@ def _placement(
     pose: Pose | None,
     twist: tuple[np.ndarray, np.ndarray] | None,
 ) -> Placement:
-    """Return where a body shall be: as it is now, but for what is told in a frame."""
+    """Return the present placement of a body with a changed pose or twist, given in a frame."""
     motion = moved.motion
     X_WL = Pose(motion.R[0], motion.p[0]) if pose is None else frame.X_WF @ pose
     v, w = motion.v[0].copy(), motion.w[0].copy()

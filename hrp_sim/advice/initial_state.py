@@ -1,4 +1,4 @@
-"""A body as it starts: where its links are, and what the rules ask of them."""
+"""Initial state of a body, with the derived quantities that the rules need."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..world.config import BodyEntry
 
 
 class Group(NamedTuple):
-    """Links that an engine makes one rigid body of.
+    """Links that an engine merges into one rigid body.
 
     Attributes:
-        link: The first of them.
-        parent: Group above the joint, None for what hangs on the world or on nothing.
-        floats: Whether it hangs on nothing.
-        anchor: Where the joint above is, in W, shape (3,).
+        link: The first link.
+        parent: Index of the parent group; None if the parent is the world or there is none.
+        floats: Whether the group has no parent joint.
+        anchor: Position of the parent joint in W, in [m], shape (3,).
         whole: Mass, centre of mass and inertia, in W.
     """
 
@@ -37,15 +37,15 @@ class Group(NamedTuple):
     whole: MassProperties
 
 
-class Start:
-    """A body of the world as it starts.
+class InitialState:
+    """Initial state of a body of the world.
 
     Attributes:
-        entry: How the world says it.
-        name: Of the body in the world.
+        entry: Its entry in the world configuration.
+        name: Name of the body in the world.
         body: The model.
         physics: Settings of the world.
-        state: Its posture and motion, of all links.
+        state: Posture and motion of all links.
     """
 
     def __init__(self, entry: BodyEntry, physics: PhysicsSettings) -> None:
@@ -65,12 +65,12 @@ class Start:
 
     @property
     def is_free(self) -> bool:
-        """Whether its root can move."""
+        """Whether the root can move."""
         return not self.entry.placement.fixed
 
     @cached_property
     def mobile(self) -> list[bool]:
-        """Whether each link can move at all."""
+        """Whether each link can move."""
         found: list[bool] = []
         for link, parent in zip(self.body.links, self.body.parent_indices, strict=True):
             above = self.is_free if parent < 0 else found[parent]
@@ -79,13 +79,13 @@ class Start:
 
     @cached_property
     def mass_repairs(self) -> Mapping[str, MassRepair]:
-        """What had to be filled up to be accelerated, by the first links of rigid groups."""
+        """Replaced masses and inertias, by the first link of each rigid group."""
         return mass_repairs(self.entry.placement, self.physics)
 
     @cached_property
     def groups(self) -> list[Group]:
         """The rigid groups that can move, parents before children."""
-        watched = {d.link for d in self.body.devices if isinstance(d, ForceSensor)}
+        with_sensor = {d.link for d in self.body.devices if isinstance(d, ForceSensor)}
         group_of: list[int | None] = []
         members: list[list[int]] = []
         above: list[int | None] = []
@@ -93,7 +93,7 @@ class Start:
             zip(self.body.links, self.body.parent_indices, strict=True)
         ):
             group = None if parent < 0 else group_of[parent]
-            joined = parent >= 0 and link.joint.is_fixed and link.name not in watched
+            joined = parent >= 0 and link.joint.is_fixed and link.name not in with_sensor
             if not self.mobile[i] or (joined and group is not None):
                 group_of.append(group)
                 if group is not None:
@@ -123,15 +123,15 @@ class Start:
         return merge(parts)
 
     def joints(self) -> Iterator[tuple[int, Link]]:
-        """Yield the place of each joint in the joint vectors, and the link that it moves."""
+        """Yield the index of each joint in the joint vectors, and its child link."""
         yield from enumerate(self.body.moving_links)
 
     def warning(self, code: str, message: str, link: Link | None = None) -> Diagnostic:
-        """Return a warning about this body, placed where the model defines the link."""
+        """Return a warning about this body, located at the link's definition in the model."""
         return self._diagnostic(Severity.WARNING, code, message, link)
 
     def note(self, code: str, message: str, link: Link | None = None) -> Diagnostic:
-        """Return a note about this body, placed where the model defines the link."""
+        """Return a note about this body, located at the link's definition in the model."""
         return self._diagnostic(Severity.NOTE, code, message, link)
 
     def _diagnostic(
@@ -147,6 +147,6 @@ def norm(vector: Array) -> float:
 
 
 def rounded_down(value: float) -> float:
-    """Return the greatest number of one digit that is not above a positive one."""
+    """Return a positive number rounded down to one significant digit."""
     size = 10.0 ** floor(log10(value))
     return float(f"{floor(value / size) * size:.1g}")

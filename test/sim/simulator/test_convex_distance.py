@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.simulator.overlap import hull_distance
+from hrp_sim.simulator.convex_distance import hull_distance
 
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 

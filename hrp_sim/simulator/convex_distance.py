@@ -1,4 +1,4 @@
-"""Whether convex things touch: how far hulls are apart (Gilbert, Johnson, Keerthi 1988)."""
+"""Distance of convex hulls by the algorithm of Gilbert, Johnson and Keerthi (1988)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-_MOST_ROUNDS = 200
+_MAX_ITERATIONS = 200
 _ACCURACY = 1e-9
 
 
@@ -23,7 +23,7 @@ def hull_distance(a: Array, b: Array) -> float:
     simplex = nearest[None, :]
     size = float(np.max(np.abs(a - a[0]), initial=0.0) + np.max(np.abs(b - b[0]), initial=0.0))
     smallest = (_ACCURACY * (size + 1.0)) ** 2
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ITERATIONS):
         square = float(nearest @ nearest)
         if square <= smallest:
             return 0.0
@@ -31,7 +31,7 @@ def hull_distance(a: Array, b: Array) -> float:
         if square - float(nearest @ support) <= _ACCURACY * square:
             break
         nearest, simplex = _nearest(np.vstack([simplex, support]))
-        if float(nearest @ nearest) >= square:  # no digit is left to be won
+        if float(nearest @ nearest) >= square:  # limited by rounding
             break
     return float(np.linalg.norm(nearest))
 
@@ -39,7 +39,7 @@ def hull_distance(a: Array, b: Array) -> float:
 def _nearest(points: Array) -> tuple[Array, Array]:
     """Return the point of a simplex nearest to the origin, and the corners that it depends on.
 
-    Of up to four corners every face is tried: there are fifteen, and none is left out by rounding.
+    All of the up to fifteen subsets of corners are tried, which is robust against rounding.
     """
     best = points[0], points[:1]
     least = np.inf

@@ -1,0 +1,62 @@
+"""Sample the contacts of a running simulation for subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hrp_model.rigid import Array
+
+from ..physics.contact_points import ContactPoints
+from ..physics.schedule import SampleClock
+from ..simulation import Simulation
+
+
+class ContactSampler:
+    """Samples contacts at a given rate while somebody needs them.
+
+    Contacts are recorded in the sampled steps only, so that the other steps cost nothing.
+
+    Args:
+        rate_hz: Maximum number of samples per simulated second.
+        is_wanted: Returns whether anybody needs the contacts.
+        publish: Called with the contacts of a step and their forces on the movable body of each
+            pair, or on the first if both are movable, in W, in [N], shape (n, 3).
+
+    Raises:
+        ValueError: The rate is not positive and finite.
+    """
+
+    def __init__(
+        self,
+        rate_hz: float,
+        is_wanted: Callable[[], bool],
+        publish: Callable[[ContactPoints, Array], None],
+    ) -> None:
+        self._ticks = SampleClock(rate_hz)
+        self._is_wanted = is_wanted
+        self._publish = publish
+
+    def restart(self, time_ns: int) -> None:
+        """Continue from another time, in [ns]."""
+        self._ticks.wait(time_ns)
+
+    def after_step(self, simulation: Simulation) -> None:
+        """Publish the contacts of the last step if they are due; called after every step."""
+        engine, time_ns = simulation.engine, simulation.state.time_ns
+        is_due = self._ticks.is_due(time_ns)
+        if engine.record_contacts and is_due:
+            points = simulation.contacts()
+            self._publish(points, _forces_on_movable(points, simulation))
+        next_ns = time_ns + engine.settings.step_ns
+        wanted = self._ticks.due_ns <= next_ns and self._is_wanted()
+        if engine.record_contacts != wanted:
+            engine.record_contacts = wanted
+
+
+def _forces_on_movable(points: ContactPoints, simulation: Simulation) -> Array:
+    static = {name for name, simulated in simulation.bodies.items() if simulated.body.is_static}
+    reversed_ = np.array([a in static and b not in static for a, b in points.bodies], dtype=bool)
+    force: Array = np.where(reversed_[:, np.newaxis], -points.force, points.force)
+    return force
