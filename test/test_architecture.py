@@ -175,18 +175,18 @@ def test_packages_import_each_other_in_one_direction(top):
         pytest.fail(f"a circle of imports in {top}: {' -> '.join(reversed(error.args[1]))}")
 
 
-@pytest.mark.parametrize("package", ["hrp_sim.control"])
-def test_modules_of_a_package_import_each_other_in_one_direction(package):
-    modules = {f"{package}.{p.stem}": p for p in MODULES if package_of(p) == package}
-    graph = {
-        name: {other for other in modules if any(lies_in(x, other) for x in imported(path))}
-        for name, path in modules.items()
-        if path.stem != "__init__"
-    }
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(f"a circle of imports: {' -> '.join(reversed(error.args[1]))}")
+def test_modules_of_a_package_import_each_other_in_one_direction():
+    for package in {package_of(p) for p in MODULES}:
+        modules = {f"{package}.{p.stem}": p for p in MODULES if package_of(p) == package}
+        graph = {
+            name: {other for other in modules if any(lies_in(x, other) for x in imported(path))}
+            for name, path in modules.items()
+            if path.stem != "__init__"
+        }
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            pytest.fail(f"a circle of imports: {' -> '.join(reversed(error.args[1]))}")
 
 
 @pytest.mark.parametrize("top", PACKAGES)

@@ -10,11 +10,12 @@ from hrp_model.rigid import matrix_quaternion
 from hrp_msgs.convert.converter import Message
 from hrp_msgs.simulation import convert
 
-from ..simulator.entities import Bounds, EntityFilters, EntityInfo, EntityState, TagsFilter
+from ..simulator.entities import EntityFilters, EntityInfo, EntityState, TagsFilter
 from ..simulator.entity_manager import MoveRequest
 from ..simulator.errors import RequestError
 from ..simulator.resources import Resource, WorldQuery, WorldResource
 from ..simulator.results import Code, Feature, State
+from ..simulator.shapes import Bounds
 from ..simulator.simulator import SPAWN_FORMATS, Simulator
 from ..simulator.spawning import SpawnRequest
 from ..simulator.worlds import available_worlds, spawnables

@@ -17,7 +17,7 @@ from ..simulation import Simulation
 from .errors import RequestError
 from .posix_regex import matcher
 from .results import BoundsType, Category, Code
-from .shapes import link_points, overlaps
+from .shapes import Bounds, link_points, overlaps
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,20 +50,6 @@ class EntityInfo:
     category: int = Category.OBJECT
     description: str = ""
     tags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """A region of space.
-
-    Attributes:
-        type: A ``BoundsType``.
-        points: In [m], shape (n, 3). For a BOX the upper and the lower corner, for a CONVEX_HULL
-            its vertices, for a SPHERE the centre, and the radius as x of a second point.
-    """
-
-    type: int = BoundsType.EMPTY
-    points: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from ..running.runner import Runner
 from ..simulation import Simulation
 from ..world.naming import NamespaceError
 from .entities import (
-    Bounds,
     EntityFilters,
     EntityInfo,
     EntityState,
@@ -29,6 +28,7 @@ from .entities import (
 from .errors import RequestError, request_errors
 from .frames import FrameMotion, checked_twist, frame_motion, pose_from
 from .results import Category, Code, MoveCode, SpawnCode
+from .shapes import Bounds
 from .spawning import CheckedRequest, SpawnRequest, check, entry_for
 
 # Checks that the topics of new bodies, given by name, collide with no others; raises

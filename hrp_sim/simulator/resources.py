@@ -19,9 +19,10 @@ from hrp_model.files.resources import (
 )
 from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
-from .entities import Bounds, TagsFilter
+from .entities import TagsFilter
 from .errors import RequestError
 from .results import Code, SpawnCode, WorldCode
+from .shapes import Bounds
 
 # Parsing a longer text would block other requests for too long.
 MAX_TEXT_LENGTH = 8 << 20  # characters

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,12 +18,23 @@ from ..physics.state import SimulatedBody
 from .convex_distance import hull_distance
 from .results import BoundsType
 
-if TYPE_CHECKING:
-    from .entities import Bounds
-
 # Segments of round shapes, whose hulls deviate by less than 0.2 % of the radius.
 _DIVISIONS = 64
 _clouds: WeakKeyDictionary[Body, list[tuple[int, Array]]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """A region of space.
+
+    Attributes:
+        type: A ``BoundsType``.
+        points: In [m], shape (n, 3). For a BOX the upper and the lower corner, for a CONVEX_HULL
+            its vertices, for a SPHERE the centre, and the radius as x of a second point.
+    """
+
+    type: int = BoundsType.EMPTY
+    points: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
 
 def link_points(simulated: SimulatedBody) -> list[tuple[int, Array]]:

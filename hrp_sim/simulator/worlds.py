@@ -12,7 +12,6 @@ from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES, FileKind,
 
 from ..world.config import WorldConfig
 from ..world.load import load_world, load_world_text
-from .entities import Bounds
 from .errors import RequestError
 from .resources import (
     LenientDiagnostics,
@@ -29,6 +28,7 @@ from .resources import (
     unsupported,
 )
 from .results import Code, WorldCode, WorldListCode
+from .shapes import Bounds
 
 _T = TypeVar("_T")
 # Words that distinguish robots from mere shapes, such as furniture in a .wrl.

@@ -23,11 +23,12 @@ from sim.hostile.limits import bound
 from simulator_tools import ARM, BOX
 
 from hrp_sim.physics.engine import PhysicsError
-from hrp_sim.simulator.entities import Bounds, EntityFilters, EntityInfo, TagsFilter
+from hrp_sim.simulator.entities import EntityFilters, EntityInfo, TagsFilter
 from hrp_sim.simulator.entity_manager import MoveRequest
 from hrp_sim.simulator.errors import RequestError
 from hrp_sim.simulator.resources import Resource, WorldQuery
 from hrp_sim.simulator.results import Code
+from hrp_sim.simulator.shapes import Bounds
 from hrp_sim.simulator.spawning import SpawnRequest
 from hrp_sim.simulator.worlds import available_worlds, spawnables
 

@@ -12,7 +12,7 @@ from simulator_tools import ARM, BOX, refused, simulating
 
 from hrp_model.rigid import Pose, matrix_quaternion, rpy_matrix
 from hrp_msgs.names import NameCollisionError
-from hrp_sim.simulator.entities import Bounds, EntityFilters, EntityInfo, TagsFilter
+from hrp_sim.simulator.entities import EntityFilters, EntityInfo, TagsFilter
 from hrp_sim.simulator.entity_manager import MoveRequest
 from hrp_sim.simulator.errors import RequestError
 from hrp_sim.simulator.resources import Resource, WorldQuery
@@ -23,6 +23,7 @@ from hrp_sim.simulator.results import (
     MoveCode,
     SpawnCode,
 )
+from hrp_sim.simulator.shapes import Bounds
 from hrp_sim.simulator.spawning import SpawnRequest
 from hrp_sim.simulator.worlds import available_worlds, spawnables
 from hrp_sim.world.naming import NamespaceError
