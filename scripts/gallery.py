@@ -41,12 +41,11 @@ LIMIT = 0.01  # share of pixels that may differ
 HEADER = """\
 # Gallery
 
-Each model as our renderer draws it, the URDF that `hrp-model urdf` writes of it as other tools
-read it, and where the two differ. The left picture is made with OpenGL from the model; the middle
-one follows rays (Embree) through what yourdfpy and trimesh read of the URDF and its GLB files.
-Both have the same camera and a light beside it. A pixel differs when one of its colours is off by
-more than {tolerance} of 255: at most {limit:.0%} of the pixels may. Specular light is left
-out, since glTF has no words for it.
+Pictures of each model, of its URDF as other tools read it, and of their differences. The left picture is
+rendered with OpenGL from the model. The middle one is ray-traced (Embree) from the URDF and its GLB files as
+read by yourdfpy and trimesh. Both have the same camera and light. A pixel differs if one of its colours
+differs by more than {tolerance} of 255: at most {limit:.0%} of the pixels may. Specular light is left
+out, since glTF cannot describe it.
 
 Made by `scripts/gallery.py`.
 """
