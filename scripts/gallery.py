@@ -41,11 +41,11 @@ LIMIT = 0.01  # share of pixels that may differ
 HEADER = """\
 # Gallery
 
-Pictures of each model, of its URDF as other tools read it, and of their differences. The left picture is
-rendered with OpenGL from the model. The middle one is ray-traced (Embree) from the URDF and its GLB files as
-read by yourdfpy and trimesh. Both have the same camera and light. A pixel differs if one of its colours
-differs by more than {tolerance} of 255: at most {limit:.0%} of the pixels may. Specular light is left
-out, since glTF cannot describe it.
+Pictures of each model, of its URDF as other tools read it, and of their differences. The left
+picture is rendered with OpenGL from the model. The middle one is ray-traced (Embree) from the URDF
+and its GLB files as read by yourdfpy and trimesh. Both have the same camera and light. A pixel
+differs if one of its colours differs by more than {tolerance} of 255: at most {limit:.0%} of the
+pixels may. Specular light is left out, since glTF cannot describe it.
 
 Made by `scripts/gallery.py`.
 """
