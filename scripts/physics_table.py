@@ -66,7 +66,7 @@ def motions() -> Iterator[Motion]:
     """Yield the free motions of the table."""
     arm = load_body(ROOT / "models" / "arm" / "arm.body")
     start = np.linspace(0.3, -0.3, len(arm.moving_links))
-    yield Motion("`models/arm` let go, with its rotors", fixed(without_contacts(arm), q=start))
+    yield Motion("`models/arm` released, with its rotors", fixed(without_contacts(arm), q=start))
     yield Motion("branched chain, a slider, no rotors", fixed(chain(rotors=False), q=Q, dq=DQ))
     yield Motion("the same with rotors", fixed(chain(), q=Q, dq=DQ))
     tumbling = moving(chain(free=True, rotors=False), q=Q, dq=DQ, v=V, w=W)
@@ -167,7 +167,7 @@ def top_rate(solver: Solver) -> str:
 
 
 def top_lean(solver: Solver) -> str:
-    """What the top leans over in a second."""
+    """Tilt of the top after a second, from 0."""
     return f"{_top(solver)[1]:.2f} rad"
 
 
@@ -213,7 +213,7 @@ CHECKS = (
     Check("acceleration of a block on an oblique slope, relative error", block_on_slope),
     Check("speed of a ball pushed until it rolls, from 5/7 v0", rolling_ball),
     Check("precession of a top at 128 rad/s, relative error in 1 s", top_rate),
-    Check("what this top leans over in 1 s, from 0", top_lean),
+    Check("tilt of this top after 1 s, from 0", top_lean),
     Check("ten cubes stacked, worst height in 10 s", stack, is_quick=False),
     Check("humanoid in hold, drift of its root in 5 s", lambda s: humanoid(s, 5), is_quick=False),
     Check(
@@ -247,7 +247,7 @@ def section(*, quick: bool) -> str:
     return "\n\n".join(
         [
             table(header, free),
-            "Energy gained and the gap between the halves of the worst joint are those at 1 ms.",
+            "Energy gained and the largest gap between the halves of a joint are those at 1 ms.",
             table(["measured at 1 ms", *(f"`{s.value}`" for s in Solver)], checks),
         ]
     )
