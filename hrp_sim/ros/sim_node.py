@@ -39,7 +39,7 @@ from hrp_msgs.node.dds_settings import fastdds_environment
 from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.log import NodeLogHandler
 from hrp_msgs.node.parameters import Param, Value, option_param
-from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_ros_arguments
+from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros, shared_ros_arguments
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import joint_params
 from hrp_sim.ros.parameters import SIM_NODE
@@ -246,7 +246,7 @@ class SimNode(Node):
         if self._simulation is not None:
             self._simulation.close()
         self._log.close()
-        self.destroy_node()
+        destroy(self)
 
 
 class RosSession:
