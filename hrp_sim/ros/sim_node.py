@@ -150,7 +150,7 @@ class SimNode(Node):
         """
         self._interface = WorldInterface(self, self.settings, self._shared)
         self.replace(simulation)
-        self._face.command_interfaces.warn_unknown_joints(self._loader.given)
+        self._interface.command_interfaces.warn_unknown_joints(self._loader.given)
 
     def replace(self, simulation: Simulation) -> None:
         """Replace the published simulation; the owner of the previous one closes it.
