@@ -124,7 +124,7 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
         if generated:
             active = [c.name for c in generated if c.active]
             inactive = [c.name for c in generated if not c.active]
-            namespace = naming[name].below(values["namespace"]).strip("/")
+            namespace = naming[name].absolute_namespace(values["namespace"]).strip("/")
             parameters = controllers_yaml(body, frames, options)
             robots.append(Robot(namespace, active, inactive, parameters))
     return robots

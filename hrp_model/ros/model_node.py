@@ -32,7 +32,7 @@ from hrp_msgs.node.parameters import (
     undeclare_overrides,
     unknown_parameters,
 )
-from hrp_msgs.node.start import WrongUseError, creating, init_ros
+from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros
 from hrp_msgs.topics.robot import FramePose, RobotTopics
 from hrp_msgs.topics.topic import Topic
 
@@ -356,7 +356,7 @@ def _run(args: Sequence[str] | None) -> int:
         undo.callback(context.try_shutdown)
         with creating("the node"):
             node = ModelNode(context=context)
-        undo.callback(node.destroy_node)
+        undo.callback(destroy, node)
         node.load()
         node.listen()
         signals.stop()

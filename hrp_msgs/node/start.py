@@ -1,4 +1,4 @@
-"""Start a ROS program: initialization, errors of wrong use, arguments of further nodes."""
+"""Start and end of nodes: initialization, errors of wrong use, arguments of further nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import rclpy
 from rclpy.context import Context
 from rclpy.exceptions import NameValidationException
+from rclpy.node import Node
 from rclpy.qos_overriding_options import InvalidQosOverridesError
 from rclpy.signals import SignalHandlerOptions
 
@@ -55,6 +56,18 @@ def creating(entity: str) -> Iterator[None]:
         remedy = "check names, remappings and qos_overrides"
         message = f"{entity} cannot be created: {one_line(str(error))}; {remedy}"
         raise WrongUseError(message) from None
+
+
+def destroy(node: Node) -> None:
+    """Destroy a node, even if Ctrl-C interrupted rclpy while it created an entity.
+
+    Such an entity is in one list of the node and missing in another: the first call removes it
+    from the one and fails, the second destroys the rest.
+    """
+    try:
+        node.destroy_node()
+    except ValueError:
+        node.destroy_node()
 
 
 _IDENTITY = re.compile(r"(__ns|__node|__name):=")  # for all nodes, unlike "NODE:__ns:=X"

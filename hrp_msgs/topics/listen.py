@@ -24,6 +24,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from ..convert.converter import Message
+from ..node.start import destroy
 
 PERIOD = 1.0  # [s]
 # Depth of the subscriptions, for times when this process lags; less for big messages.
@@ -121,7 +122,7 @@ def main() -> int:
         stopping.set()
     finally:
         reporter.join()
-        listener.destroy_node()
+        destroy(listener)
         rclpy.try_shutdown()
     return 0
 

@@ -38,7 +38,13 @@ from .rigid_groups import force_sensor_links, group_masses, rigid_groups, zero_s
 
 _log = logging.getLogger("hrp_sim")
 
-_JOINT_KINDS = {JointType.REVOLUTE: JointKind.HINGE, JointType.PRISMATIC: JointKind.SLIDER}
+# A link with a free joint has no joint in the engine; a track moves its surface alone.
+_JOINT_KINDS = {
+    JointType.REVOLUTE: JointKind.HINGE,
+    JointType.PRISMATIC: JointKind.SLIDER,
+    JointType.FIXED: JointKind.FIXED,
+    JointType.TRACK: JointKind.FIXED,
+}
 _BASE_JOINT = Joint(type=JointType.FIXED, name="root")  # of a fixed root with a force sensor
 
 
@@ -220,7 +226,7 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
     ]
     rotor, damping, friction = np.array(inert, dtype=np.float64).reshape(-1, 3).T.copy()
     return Joints(
-        kind=_integers(_JOINT_KINDS.get(x.type, JointKind.FIXED) for x in joints),
+        kind=_integers(_JOINT_KINDS[x.type] for x in joints),
         link=_integers(above),
         coordinate=_integers(coordinate.get(x.name, -1) for x in links),
         child=group_of[above],

@@ -227,6 +227,7 @@ typedef struct {
 /* _core_buffers.c */
 int flat_fetch(Flat *flat, PyObject *articulation, int materials);
 void flat_release(Flat *flat);
+void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass);
 int live_fetch(Body *body, PyObject *motion, PyObject *drive, PyObject *wrench);
 int fetch_array(PyObject *owner, const char *name, char type, Py_ssize_t size, int writable,
                 Py_buffer *view);
@@ -249,7 +250,6 @@ static inline dBodyID group_or_world(const Body *body, int group)
 }
 
 /* _core_build.c, _core_joints.c, _core_geoms.c */
-void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass);
 Body *body_new(const Flat *flat);
 int body_create(World *world, Body *body, const Flat *flat);
 int body_matches(const Body *body, const Flat *flat);
@@ -342,10 +342,6 @@ void saved_read(const Body *body, const Saved *saved);
 int saved_check(const Saved *saved);
 void saved_write(Body *body, const Saved *saved);
 
-/* _core_module.c */
-int world_ready(World *world);
-int world_usable(World *world);
-
 /* _core_place.c */
 int body_find(const World *world, long id);
 PyObject *world_add_body(World *world, PyObject *args);
@@ -369,6 +365,8 @@ typedef void OdeWork(World *world, void *arguments);
 int ode_run(World *world, OdeWork *work, void *arguments);
 int ode_run_or_raise(World *world, OdeWork *work, void *arguments);
 int rows_check(World *world, Fault *fault);
+int world_ready(World *world);
+int world_usable(World *world);
 
 /* _core_functions.c */
 int functions_add(PyObject *module);

@@ -217,6 +217,14 @@ static int units_in_range(const Flat *flat, FlatField field)
     return 1;
 }
 
+/* Return mass and inertia of a group. */
+void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass)
+{
+    const double *I = flat_reals(flat, GROUP_INERTIA) + 9 * g;
+    dMassSetParameters(mass, flat_reals(flat, GROUP_MASS)[g], 0.0, 0.0, 0.0, I[0], I[4], I[8], I[1],
+                       I[2], I[5]);
+}
+
 /* Whether ODE accepts every mass and inertia. */
 static int masses_in_range(const Flat *flat)
 {

@@ -9,14 +9,6 @@ static void group_place(dBodyID group, const double *p, const double *R)
     dBodySetRotation(group, matrix);
 }
 
-/* Return mass and inertia of a group. */
-void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass)
-{
-    const double *I = flat_reals(flat, GROUP_INERTIA) + 9 * g;
-    dMassSetParameters(mass, flat_reals(flat, GROUP_MASS)[g], 0.0, 0.0, 0.0, I[0], I[4], I[8], I[1],
-                       I[2], I[5]);
-}
-
 /* Create the groups with their masses. */
 static void groups_create(World *world, Body *body, const Flat *flat)
 {

@@ -1,4 +1,5 @@
-/* ODE's error handlers, the lock around ODE, and the limit on the rows of a step. */
+/* ODE's error handlers, the lock around ODE, the limit on the rows of a step, and whether a world
+ * can be used. */
 #include "_core.h"
 
 #include <pthread.h>
@@ -191,4 +192,26 @@ int rows_check(World *world, Fault *fault)
         rows += 12L * body->joints + 6L * body->loops; /* a joint and its motor */
     }
     return world->quick || rows <= MAX_ROWS || islands_check(world, groups, fault);
+}
+
+/* Whether the world can be read; sets an exception if not. */
+int world_ready(World *world)
+{
+    if (!world->world)
+        PyErr_SetString(PyExc_RuntimeError, "the world is closed");
+    else if (world->busy)
+        PyErr_SetString(PyExc_RuntimeError, "the world is being used by another thread");
+    else
+        return 1;
+    return 0;
+}
+
+/* Whether the world can be changed; sets an exception if not. A broken world can only be read. */
+int world_usable(World *world)
+{
+    if (!world_ready(world))
+        return 0;
+    if (world->broken)
+        PyErr_SetString(PyExc_RuntimeError, "the world is broken; create a new one");
+    return !world->broken;
 }

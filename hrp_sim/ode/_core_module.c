@@ -3,28 +3,6 @@
 
 #include <math.h>
 
-/* Whether the world can be read; sets an exception if not. */
-int world_ready(World *world)
-{
-    if (!world->world)
-        PyErr_SetString(PyExc_RuntimeError, "the world is closed");
-    else if (world->busy)
-        PyErr_SetString(PyExc_RuntimeError, "the world is being used by another thread");
-    else
-        return 1;
-    return 0;
-}
-
-/* Whether the world can be changed; sets an exception if not. A broken world can only be read. */
-int world_usable(World *world)
-{
-    if (!world_ready(world))
-        return 0;
-    if (world->broken)
-        PyErr_SetString(PyExc_RuntimeError, "the world is broken; create a new one");
-    return !world->broken;
-}
-
 /* Destroy the ODE objects of a world; an OdeWork. */
 static void world_destroy(World *world, void *Py_UNUSED(arguments))
 {

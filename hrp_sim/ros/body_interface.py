@@ -17,7 +17,7 @@ from hrp_msgs import names
 from hrp_msgs.convert.converter import Frames, Reading, make_converter
 from hrp_msgs.node import qos
 from hrp_msgs.node.parameters import Settings
-from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.node.start import WrongUseError, destroy
 from hrp_msgs.topics.robot import FramePose
 from hrp_msgs.topics.sensors import Output, TopicOutput
 from hrp_msgs.topics.topic import Topic
@@ -312,7 +312,7 @@ class BodyInterface:
         if self.model is not None:
             if self.model.executor is not None:
                 self.model.executor.remove_node(self.model)
-            self.model.destroy_node()
+            destroy(self.model)
 
     def _report_world_root(self) -> None:
         """Log that a root with the name of the world frame has no transform to it."""

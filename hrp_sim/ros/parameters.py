@@ -5,6 +5,8 @@ from __future__ import annotations
 from hrp_msgs.names import NAMINGS, STANDARD
 from hrp_msgs.node.parameters import Param
 
+from ..engines import ENGINES
+from ..physics.engine import Solver
 from .command_parameters import COMMANDS
 
 SIM_NODE = (
@@ -18,13 +20,13 @@ SIM_NODE = (
         "ode",
         "Physics engine; 'pyode' needs PyODE, supports primitives and common joints only, and is "
         "slower.",
-        choices=("ode", "pyode"),
+        choices=ENGINES,
     ),
     Param(
         "solver",
         "",
         "Constraint solver; empty = as in the world file.",
-        choices=("", "world", "quick"),
+        choices=("", *(solver.value for solver in Solver)),
     ),
     Param("time_step", 0.0, "Physics time step [s]; 0 = as in the world file.", 0.0, 0.1),
     Param(

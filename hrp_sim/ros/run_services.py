@@ -81,8 +81,8 @@ class RunServices:
         done = "the world was reset to time zero"
         if self._simulator.keeps_time:
             done = (
-                "the world was reset without its time, because ros2_control controllers would "
-                "wait until the clock reaches its previous time (reset_simulation with scope 3 "
+                "the world was reset and its time kept, because ros2_control controllers would "
+                "otherwise wait until the clock reaches it again (reset_simulation with scope 3 "
                 "resets the time, too)"
             )
         if self._runner.paused:

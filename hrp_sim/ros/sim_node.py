@@ -39,7 +39,7 @@ from hrp_msgs.node.dds_settings import fastdds_environment
 from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.log import NodeLogHandler
 from hrp_msgs.node.parameters import Param, Value, option_param
-from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_ros_arguments
+from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros, shared_ros_arguments
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import joint_params
 from hrp_sim.ros.parameters import SIM_NODE
@@ -150,7 +150,7 @@ class SimNode(Node):
         """
         self._interface = WorldInterface(self, self.settings, self._shared)
         self.replace(simulation)
-        self._face.command_interfaces.warn_unknown_joints(self._loader.given)
+        self._interface.command_interfaces.warn_unknown_joints(self._loader.given)
 
     def replace(self, simulation: Simulation) -> None:
         """Replace the published simulation; the owner of the previous one closes it.
@@ -246,7 +246,7 @@ class SimNode(Node):
         if self._simulation is not None:
             self._simulation.close()
         self._log.close()
-        self.destroy_node()
+        destroy(self)
 
 
 class RosSession:

@@ -61,7 +61,7 @@ class WorldLoader:
         self._warn_of_unknown()
         if not self.settings["world"]:
             usage = "--ros-args -p world:=FILE, or --help"
-            raise WrongUseError(f"the parameter 'world' is missing; start with: {usage}")
+            raise WrongUseError(f"parameter 'world' is empty; start with: {usage}")
         config = load_world(self.settings["world"], logged_diagnostics(self._node))
         return self.make(config)
 

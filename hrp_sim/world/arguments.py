@@ -73,7 +73,7 @@ def as_command(
     given = {kind: values for kind, values in kinds.items() if values is not None}
     if not given or not all(isinstance(values, Mapping) for values in given.values()):
         wrong = next((v for v in given.values() if not isinstance(v, Mapping)), None)
-        raise TypeError(f"a command is {_COMMANDS}, not {_described(wrong)}")
+        raise TypeError(f"a command must be {_COMMANDS}, not {_described(wrong)}")
     return _joint_command(target, given)
 
 

@@ -285,7 +285,7 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
         (["--runs", "0"], "--runs must be 1 or greater, not 0"),
         (["--original"], "--original needs a FILE"),
         (["--json", f"{__file__}/x.json"], "test_compare.py/x.json: Not a directory"),
-        (["--json", __file__, __file__], "never writes over what it reads"),
+        (["--json", __file__, __file__], "never overwrites its input"),
     ],
 )
 def test_wrong_use_is_refused_at_once(arguments, message, capsys):

@@ -55,7 +55,7 @@ def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_s
     [
         ("command_topics:=joint_comands", "Did you mean 'joint_commands'?"),
         ("J1.kp:=-1.0", "J1.kp must be in the range"),
-        ("cmd_vel_type:=Tvist", "cmd_vel_type is"),
+        ("cmd_vel_type:=Tvist", "cmd_vel_type must be"),
     ],
 )
 def test_a_node_that_is_told_nonsense_about_commands_says_so_and_ends(

@@ -102,7 +102,7 @@ def test_a_joint_may_have_but_some_modes(made):
     node, params, changes = made()
     values = JointValues(1.0, 1.0, "position", lambda **c: changes.append(c), ["position"])
     params.add("B", values)
-    assert put(node, B__mode="effort") == "B.mode is 'position', not 'effort'"
+    assert put(node, B__mode="effort") == "B.mode must be 'position', not 'effort'"
     assert put(node, B__mode="position") == ""
     assert changes == [{"mode": "position"}]
 

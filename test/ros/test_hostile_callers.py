@@ -310,7 +310,7 @@ def test_spawning_what_is_right_under_wrong_names_and_poses_is_refused(caller):
         pose.orientation.w, pose.orientation.x = q
         spawn_is_refused(caller, name="b", entity_resource=box, initial_pose=request.initial_pose)
     long = spawn(caller, name="b", entity_resource=with_sensor("s" * 300)).result
-    assert "has a name of 300 characters" in long.error_message, long
+    assert "has 300 characters" in long.error_message, long
     assert spawn(caller, name="b", entity_resource=box).result.result == OK
     assert caller.ask("delete_entity", entity="b").result.result == OK
     caller.is_refused("delete_entity", NOT_FOUND, entity="b")

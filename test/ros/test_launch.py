@@ -122,7 +122,7 @@ def test_our_node_gets_what_the_arguments_say_in_the_type_that_it_wants(name, la
     [
         ("real_time_factor", "fast", "a number, not 'fast'"),
         ("real_time_factor", "-1", "in the range 0 .. 1000"),
-        ("iterations", "2.5", "a whole number, not '2.5'"),
+        ("iterations", "2.5", "must be an integer, not '2.5'"),
         ("joint_limits", "maybe", "true or false, not 'maybe'"),
         ("engine", "bullet", "'bullet'"),
         ("rviz", "maybe", "rviz must be true or false, not 'maybe'"),
@@ -217,7 +217,7 @@ def test_a_file_that_cannot_be_read_is_left_to_the_node_to_tell(name, thing, lau
 @pytest.mark.parametrize("name", ["display.launch.py", "simulation.launch.py"])
 def test_a_prefix_that_rviz_cannot_have_is_told(name, launch):
     found = launch(name, frame_prefix="left")
-    assert any("write 'left/' instead" in text for text in found.said)
+    assert any("use 'left/' instead of 'left'" in text for text in found.said)
     assert found.node(OURS[name][0]).values["frame_prefix"] == "left"
 
 

@@ -100,7 +100,7 @@ def test_arguments_of_launch_files_that_include_one_are_no_mistake(launch):
     ("given", "words"),
     [
         ("naming: mine", "'standard', 'choreonoid' or 'hrpsys', not 'mine'"),
-        ("seed: many", "a whole number, not 'many'"),
+        ("seed: many", "must be an integer, not 'many'"),
         ("contact_rate: 2020-01-01", "a number, not '2020-01-01'"),
     ],
 )

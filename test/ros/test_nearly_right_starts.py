@@ -71,7 +71,7 @@ def test_parameters_that_a_node_does_not_have_are_listed(program, named):
     status, said = started(program, "--ros-args", *given)
     assert status == 2  # for none is named
     assert f"there is no parameter '{wrong}'. Did you mean '{right}'?" in said
-    assert "there is no parameter 'qqqq'. --help lists those there are." in said
+    assert "there is no parameter 'qqqq'. --help lists all parameters." in said
     assert said.count("there is no parameter") == 2
 
 

@@ -227,7 +227,7 @@ def test_remaps_parameter_files_and_qos_overrides_are_honoured(peer, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "error", "words"),
     [
-        ({}, WrongUseError, "the parameter 'world' is missing"),
+        ({}, WrongUseError, "parameter 'world' is empty"),
         ({"world": str(ARM), "real_time_factor": -1.0}, WrongUseError, "0 .. 1000, not -1"),
         ({"world": str(ARM), "seed": "x"}, WrongUseError, "seed must be an integer, not 'x'"),
         ({"world": "nowhere.yaml"}, ModelError, "cannot read"),

@@ -56,7 +56,7 @@ def test_an_engine_that_is_none_is_refused_in_a_sentence(tmp_path):
         status = process.wait(PATIENCE)
     said = log.read_text(encoding="utf-8")
     assert status == 2, said
-    assert "engine is 'ode' or 'pyode', not 'bullet'" in said
+    assert "engine must be 'ode' or 'pyode', not 'bullet'" in said
     assert "Traceback" not in said
 
 

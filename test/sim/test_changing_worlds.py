@@ -311,7 +311,7 @@ def test_what_a_camera_caught_before_it_went_can_still_be_developed():
     assert "head_camera" not in simulation.sensors
     images = queue.Queue()
     room = RenderThread(lambda name, image: images.put(image))
-    room.submit("head_camera", lambda: camera.develop(early))
+    room.submit("head_camera", lambda: camera.render(early))
     after = images.get(timeout=30).color
     room.close()
     # The room around it is there as ever.

@@ -124,7 +124,7 @@ def test_tracks_and_wheels_are_commanded_by_name_too():
 
 
 NO_COMMANDS = [
-    ((None,), "mapping of joint names .* not None"),
+    ((None,), "mapping from joint names .* not None"),
     ((0.5,), "not float 0.5"),
     (([0.1, 0.2],), r"not list \[0.1, 0.2\]"),
     ((JointCommand,), "not type"),
@@ -132,8 +132,11 @@ NO_COMMANDS = [
     (({"J1": "0.5"},), r"position of joint 'J1' must be a number \[rad or m\], not str '0.5'"),
     (({"J1": [0.5]},), "must be a number"),
     (({"J1": None},), "must be a number"),
-    ((JointTrajectory(["J1"], [TrajectoryPoint(0, ["x"])]),), "made of numbers"),
-    ((TrajectoryRun(JointTrajectory(["J1"], [TrajectoryPoint("0", [1.0])])),), "made of numbers"),
+    ((JointTrajectory(["J1"], [TrajectoryPoint(0, ["x"])]),), "consist of numbers"),
+    (
+        (TrajectoryRun(JointTrajectory(["J1"], [TrajectoryPoint("0", [1.0])])),),
+        "consist of numbers",
+    ),
 ]
 
 

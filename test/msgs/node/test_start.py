@@ -1,12 +1,16 @@
 """The beginning and the end of a program with ROS."""
 
+import sys
+
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 import rclpy
+from rclpy.node import Node
+from std_msgs.msg import Empty
 
-from hrp_msgs.node.start import WrongUseError, init_ros, shared_ros_arguments
+from hrp_msgs.node.start import WrongUseError, destroy, init_ros, shared_ros_arguments
 
 
 @pytest.fixture
@@ -36,3 +40,33 @@ def test_arguments_that_ros_cannot_read_are_told(context):
 )
 def test_a_further_node_shares_everything_but_what_the_first_is_called(given, shared):
     assert shared_ros_arguments(given.split()) == shared.split()
+
+
+# Interrupts in weakref callbacks are lost.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_node_is_destroyed_wherever_ctrl_c_interrupted_the_creation_of_a_subscription(context):
+    init_ros([], context=context, domain_id=77)
+
+    def calls_until_interrupt(moment):
+        """Return how many functions of Python were called, at most to this one."""
+        node, calls = Node("interrupted", context=context), 0
+
+        def interrupt(_frame, event, _argument):
+            nonlocal calls
+            calls += event == "call"
+            if calls == moment:
+                raise KeyboardInterrupt
+
+        sys.setprofile(interrupt)
+        try:
+            node.create_subscription(Empty, "topic", lambda _: None, 1)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+            destroy(node)
+        return calls
+
+    calls_until_interrupt(sys.maxsize)  # imports the message
+    for moment in range(1, calls_until_interrupt(sys.maxsize)):
+        assert calls_until_interrupt(moment) == moment

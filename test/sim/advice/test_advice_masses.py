@@ -56,7 +56,7 @@ def test_a_link_without_mass_is_told_with_the_numbers_that_are_used():
     assert "2e-05 kg, 1e-05 of the mass it carries or hangs on" in message
     ((code, message),) = warnings(body, solver=Solver.QUICK, iterations=20)
     assert "0.02 kg, 0.01 of" in message
-    assert message.endswith("solver: world would need next to nothing of it")
+    assert message.endswith("solver: world needs much smaller replacements")
 
 
 def test_an_inertia_is_told_with_its_moments_before_and_after():

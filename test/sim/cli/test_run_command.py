@@ -95,7 +95,7 @@ def test_a_failure_of_the_physics_is_in_the_json_too(capsys, world):
     jsonschema.validate(result, SCHEMA)
     assert status == 1
     assert "its motion has diverged" in result["error"]
-    assert "hint: what was warned of at the start" in err
+    assert "hint: a warning reported at the start" in err
 
 
 def test_warnings_are_shown_as_hrp_model_shows_them(capsys, world):

@@ -95,7 +95,7 @@ class Commander(Hostile):
         name = self.pick(movable)
         body = simulation.bodies[name].body
         frames = {link.name: link.name for link in body.links}
-        taken = BodyCommands(simulation, name, frames, self.harness.runner.take)
+        taken = BodyCommands(simulation, name, frames, self.harness.runner.submit)
         taken.options = CommandOptions(
             max_age=self.pick([0.0, 0.005]), wrench_duration=self.pick([1e-9, 0.1])
         )

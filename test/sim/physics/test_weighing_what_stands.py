@@ -170,6 +170,6 @@ def test_a_base_without_mass_is_a_warning_that_says_what_is_weighed():
     config = WorldConfig(physics=PhysicsSettings(), bodies=(BodyEntry(placement=fixed(body)),))
     (found,) = (d for d in advise(config) if d.code.startswith("mended"))
     assert found.code == "mended-mass"
-    assert "'PLATE', which a force sensor holds in place, has no mass" in found.message
+    assert "'PLATE', fixed by a force sensor, has no mass" in found.message
     heavy = replace(config.bodies[0], placement=fixed(plate(2.0, inertia=np.zeros((3, 3)))))
     assert not [d for d in advise(replace(config, bodies=(heavy,))) if "mended" in d.code]

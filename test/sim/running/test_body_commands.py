@@ -119,7 +119,7 @@ def test_a_run_that_is_canceled_in_a_pause_is_over_at_once(is_taken):
     """Whether it has begun, or waits for the world to go on; and the rest waits for that."""
     with simulating() as world:
         runner, simulation = world.runner, world.simulation
-        commands = BodyCommands(simulation, "arm", FRAMES, run_soon=runner.soon)
+        commands = BodyCommands(simulation, "arm", FRAMES, run_soon=runner.call_soon)
         one = commands.follow("action", ((0, ["J1"], [to(5.0, 1.0)]), {}, {}, None))
         if is_taken:
             world.step(100)

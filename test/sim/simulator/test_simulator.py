@@ -290,7 +290,7 @@ BAD_WORLDS = [
     (Resource("world.sdf"), WorldCode.UNSUPPORTED_FORMAT, ".yaml"),
     (Resource("no.yaml"), Code.NOT_FOUND, "no file"),
     (Resource("package://nobody/x.yaml"), Code.NOT_FOUND, "no package 'nobody'"),
-    (Resource("http://x/y.yaml"), WorldCode.UNSUPPORTED_FORMAT, "not understood"),
+    (Resource("http://x/y.yaml"), WorldCode.UNSUPPORTED_FORMAT, "not supported"),
     (Resource("a\0.yaml"), Code.NOT_FOUND, "zero bytes"),
     (Resource(text="robots: []"), WorldCode.UNSUPPORTED_FORMAT, "'bodies'"),
     (Resource(text="links: []"), WorldCode.UNSUPPORTED_FORMAT, "no 'format' key"),

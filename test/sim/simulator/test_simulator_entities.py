@@ -110,7 +110,7 @@ NAN = float("nan")
 BAD_REQUESTS = [
     (crate(resource=Resource()), SpawnCode.NO_RESOURCE, "neither a uri nor"),
     (crate(resource=Resource("robot.sdf")), SpawnCode.UNSUPPORTED_FORMAT, ".urdf"),
-    (crate(resource=Resource("http://x/r.urdf")), SpawnCode.UNSUPPORTED_FORMAT, "not understood"),
+    (crate(resource=Resource("http://x/r.urdf")), SpawnCode.UNSUPPORTED_FORMAT, "not supported"),
     (crate(resource=Resource("none.body")), Code.NOT_FOUND, "no file 'none.body'"),
     (crate(resource=Resource("package://nobody/r.urdf")), Code.NOT_FOUND, "'nobody'"),
     (crate(resource=Resource(text="rubbish")), SpawnCode.RESOURCE_PARSE_ERROR, "resource_string"),

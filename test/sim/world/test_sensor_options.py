@@ -85,7 +85,10 @@ def test_a_world_that_says_nothing_has_ideal_sensors(read):
             "force_stddev: 1",
             "1:12: unknown-option: sensors have no option 'force_stddev'. Did you ",
         ),
-        ("rate: 5", "1:12: unknown-option: 'rate' is given for one sensor, not for all of them"),
+        (
+            "rate: 5",
+            "1:12: unknown-option: 'rate' can be set for single sensors only, not for all at once",
+        ),
         ("force_stdev: -1", "1:25: out-of-range: force_stdev must be a number from 0 to 1e+12"),
         ("force_stdev: much", "1:25: wrong-type: expected a number, found 'much'"),
         ("encoders: 5", "1:22: wrong-type: expected true or false, found '5'"),
