@@ -108,7 +108,7 @@ def photographed() -> tuple[int, float]:
 
 
 def still_rows() -> list[list[str]]:
-    """Return the rows of what does not depend on the step."""
+    """Return the rows that do not depend on the step."""
     wrong, depth = photographed()
     layers = {"pitch_range": 0.9, "pitch_step": 0.15, "yaw_step": 0.1}
     weighed = [max(wrench_errors(holder, 1e-3, swings=False)) for holder in HOLDERS]
@@ -123,14 +123,14 @@ def still_rows() -> list[list[str]]:
 
 
 def moving_row(what: str, error: Callable[[float], float], steps: Sequence[float]) -> list[str]:
-    """Return a row of what depends on the step."""
+    """Return a row that depends on the step."""
     return [what, *(f"{error(step):.1e}" for step in steps)]
 
 
 def section() -> str:
     """Return both tables."""
     moving = table(
-        ["relative error of what moves, by the step", *(f"{step * 1e3:g} ms" for step in STEPS)],
+        ["relative error of moving bodies, by step", *(f"{step * 1e3:g} ms" for step in STEPS)],
         [moving_row(what, error, STEPS) for what, error in swinging()],
     )
     return f"{moving}\n\n{table(['relative error, at any step', 'worst'], still_rows())}"
