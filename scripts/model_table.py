@@ -36,20 +36,20 @@ SUFFIXES = (".wrl", ".body", ".yaml", ".yml")
 HEADER = """\
 # Models
 
-What `hrp_model` makes of {count} published models: {loaded} load, and {clean} of these
-without a warning. What the codes mean: `hrp-model check --list-codes`.
+Results of `hrp_model` for {count} published models: {loaded} load, and {clean} of these
+without a warning. `hrp-model check --list-codes` explains the codes.
 
 Made by `scripts/model_table.py` from copies of the repositories below. A time is the median of
-{repeats} loads in a process that has loaded the model before, all files that it draws in
-included; it is rounded, and depends on the machine.
+{repeats} loads, with all referenced files, in a process that has loaded the model before; it is
+rounded, and depends on the machine.
 """
 VERIFIED = """\
-The last columns are about the URDF of each model, meshes included, as independent libraries
-read it: {passed} of {count} pass with all of them. They hold the largest difference from the
-model in kinematics, dynamics, limits and primitives, which must not exceed 1e-9, and behind it
-that of meshes and colours, which are written in single precision, relative to their size: at
-most 1e-6. `check_urdf` compares the tree of links only. What MuJoCo itself refuses in a model
-is named in brackets, and everything else is compared.
+The last columns compare the URDF of each model, with meshes, as read by independent libraries, with
+the model: {passed} of {count} pass with all of them. The first number is the largest difference in
+kinematics, dynamics, limits and primitives, at most 1e-9; the second that of meshes and colours,
+which are written in single precision, relative to their size, at most 1e-6. `check_urdf` compares
+the tree of links only. Causes for which MuJoCo rejects a model are in brackets; the rest of the
+model is compared.
 
 {reasons}
 """

@@ -135,7 +135,7 @@ def test_the_qos_of_what_is_published_is_told():
 
 
 def test_the_words_for_qos_mean_what_the_page_says():
-    text = PAGE[PAGE.index("| word above |") :].split("\n\n")[0]
+    text = PAGE[PAGE.index("| QoS above |") :].split("\n\n")[0]
     told = {line.strip("| ").split(" | ")[0]: line for line in text.splitlines()[2:]}
     assert set(told) == set(PROFILES)
     for word, profile in PROFILES.items():

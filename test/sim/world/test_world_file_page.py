@@ -167,10 +167,10 @@ def test_a_range_is_what_the_reader_accepts(read, place, row):
 
 @pytest.mark.parametrize(
     ("place", "row"),
-    [(place, row) for place, row in KEYS if row[1] == "word"],
+    [(place, row) for place, row in KEYS if row[1] == "choice"],
     ids=lambda x: x if isinstance(x, str) else x[0],
 )
-def test_words_are_those_that_the_reader_knows(read, place, row):
+def test_choices_are_those_that_the_reader_knows(read, place, row):
     key = quoted(row[0])[0]
     for word in quoted(row[3]):
         assert read(case(place, key, word))[1] == []
