@@ -48,7 +48,7 @@ def _parser() -> CommandParser:
     _add_world(sensors)
     _add_naming(sensors)
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
-    _add_bench(commands.add_parser("bench", help="measure simulation speed relative to plain C"))
+    _add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
     return parser
 
 
