@@ -9,7 +9,7 @@ PROGRAMS = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main.ma
 
 
 def answer(capsys, line):
-    """Return the exit status and the last line of the standard error."""
+    """Return the exit status and the last line of standard error."""
     program, *words = line.split()
     status = PROGRAMS[program](words)
     out, err = capsys.readouterr()

@@ -99,7 +99,7 @@ def shell(line, *, terminal=False, **environment):
     """Run a line of the shell in which "model" and "sim" are the programs.
 
     Returns:
-        The exit status, and what came out at the standard output and the standard error; with
+        The exit status, and what came out at standard output and standard error; with
         a terminal both are one.
     """
     line = line.replace("model ", f"{sys.executable} -m hrp_model.cli.main ")
@@ -174,7 +174,7 @@ def test_a_standard_output_that_takes_nothing_is_one_message(line, status):
     ended, _, err = shell(line)
     text = err.decode()
     assert ended == status
-    assert "error: cannot write the standard output: " in text.splitlines()[-1]
+    assert "error: cannot write to standard output: " in text.splitlines()[-1]
     assert "Traceback" not in text
     assert "Exception" not in text
 

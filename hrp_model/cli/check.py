@@ -74,7 +74,7 @@ def check_models(options: argparse.Namespace, check: Check) -> int:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Convert errors of files, folders and settings to wrong use of the command.
+    """Convert errors of files, folders and settings to usage errors of the command.
 
     Raises:
         UsageError: One of them is invalid; located problems have been printed.

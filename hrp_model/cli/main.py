@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     Returns:
-        0 success; 1 problems in the model; 2 wrong use of the command; 130 after Ctrl-C.
+        0 success; 1 problems in the model; 2 usage error; 130 after Ctrl-C.
     """
     return run_program("hrp-model", lambda: _run(argv))
 
@@ -73,7 +73,7 @@ def _parser() -> CommandParser:
         suggestions=_SUGGESTIONS,
         prog="hrp-model",
         description="Check and convert OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
-        epilog="exit status: 0 success, 1 problems in the model, 2 wrong use; "
+        epilog="exit status: 0 success, 1 problems in the model, 2 usage error; "
         "see also hrp-model COMMAND --help",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
@@ -97,10 +97,10 @@ def _parser() -> CommandParser:
 
     rviz = _add_command(commands, "rviz", "print an RViz configuration for the model", _rviz)
     rviz.add_argument("file", metavar="FILE", help=MODEL)
-    rviz.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to FILE instead")
+    rviz.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead")
     add_force(rviz)
     for name in ("namespace", "frame-prefix", "world-frame"):
-        rviz.add_argument(f"--{name}", default="", help="the same as for model_node")
+        rviz.add_argument(f"--{name}", default="", help="as for model_node (default: '')")
 
     tree = _add_command(commands, "tree", "show links, joints and devices as a tree", _tree)
     tree.add_argument("file", metavar="FILE", help=MODEL)
@@ -111,10 +111,10 @@ def _add_check(commands: Commands) -> None:
     check = _add_command(
         commands,
         "check",
-        "report all problems with their places and hints",
+        "report all problems with location and hint",
         _check,
-        "Problems are printed on the standard error, and a line for each model on the standard "
-        "output; for a folder, only models with problems have one. The exit status is 1 if there "
+        "Problems are printed to standard error, and a line for each model to standard output; "
+        "for a folder, only models with problems have one. The exit status is 1 if there "
         "are errors, or warnings with --strict. Settings and baseline: docs/checking.md.",
     )
     check.add_argument("files", nargs="+", metavar="FILE", help=f"{MODEL}, or a folder of models")

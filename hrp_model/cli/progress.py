@@ -22,7 +22,7 @@ _DELAY = 1.0  # [s] before progress is shown
 
 
 class ProgressBar:
-    """A progress bar on the standard error, shown after a second; one line without a terminal.
+    """A progress bar on standard error, shown after a second; one line without a terminal.
 
     Args:
         title: Description of the computation.

@@ -15,10 +15,10 @@ from ..urdf import LOOPS_FILE, CommandInterface, Hardware, UpAxis, UrdfOptions
 from .common import MODEL, UsageError
 
 EPILOG = (
-    "Without -o the URDF is printed on the standard output, and shapes that need a mesh file are "
+    "Without -o the URDF is printed to standard output, and shapes that need a mesh file are "
     "left out unless --mesh-dir is given. Either all files are written, or none. "
     "Exit status: 0 success; 1 the model has errors, or warnings with --strict, or --verify "
-    "found a difference or nothing to compare with; 2 wrong use, or a file cannot be written."
+    "found a difference or nothing to compare with; 2 usage error, or a file cannot be written."
 )
 
 _CONTROLLERS_FILE = "controllers.yaml"
@@ -28,7 +28,7 @@ _PREFIX = re.compile(r"[\w./-]*")
 
 def _file(text: str) -> Path:
     if text == "-":
-        raise argparse.ArgumentTypeError("only the URDF can go to the standard output: name a file")
+        raise argparse.ArgumentTypeError("only the URDF can go to standard output: name a file")
     return Path(text)
 
 
@@ -38,7 +38,7 @@ def _output(text: str) -> Path | None:
 
 def _prefix(text: str) -> str:
     if not _PREFIX.fullmatch(text):
-        message = f"{text!r} has other characters than letters, digits and _ . / -"
+        message = f"{text!r} may contain only letters, digits and _ . / -"
         raise argparse.ArgumentTypeError(message)
     return text
 
@@ -72,7 +72,7 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
         "--output",
         type=_output,
         metavar="OUT",
-        help="the URDF; '-' (default) is the standard output. Missing folders are created",
+        help="the URDF; '-' (default) is standard output. Missing folders are created",
     )
     group.add_argument(
         "--mesh-dir",

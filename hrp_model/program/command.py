@@ -63,7 +63,7 @@ def run_program(
 
     Returns:
         The exit status: 0 success, also if the reader of the output closed the pipe; 1 problems
-        in the model; 2 wrong use, a file that cannot be read or written, or a library that is not
+        in the model; 2 usage error, a file that cannot be read or written, or a library that is not
         installed; 130 after Ctrl-C.
     """
     interrupts = _Interrupts()
@@ -93,7 +93,7 @@ def _status(program: str, command: Callable[[], int], problems: tuple[type[Excep
         message = str(error)
     except OutputError as error:
         discard_output()
-        message = f"cannot write the standard output: {error.strerror}"
+        message = f"cannot write to standard output: {error.strerror}"
     except OSError as error:
         if isinstance(error, BrokenPipeError) and error.filename is None:
             discard_output()  # the reader closed the pipe

@@ -36,7 +36,7 @@ class PlainConsole(Console):
     trailing blanks are removed.
 
     Args:
-        stderr: Whether to write to the standard error instead of the standard output.
+        stderr: Whether to write to standard error instead of standard output.
         file: Stream to write to instead of a standard stream.
         width: Columns [characters]; by default those of the terminal.
     """
@@ -68,7 +68,7 @@ class PlainConsole(Console):
 
         Raises:
             OutputError, BrokenPipeError: The standard output cannot be written. Errors of
-                the standard error are ignored, as they cannot be reported.
+                standard error are ignored, as they cannot be reported.
         """
         with _errors_of(self.file):
             if self._is_folded:
@@ -85,27 +85,27 @@ class PlainConsole(Console):
 
 
 def output_console() -> PlainConsole:
-    """Return a console on the standard output, for tables and trees."""
+    """Return a console on standard output, for tables and trees."""
     return PlainConsole()
 
 
 def message_console() -> PlainConsole:
-    """Return a console on the standard error, for messages and progress."""
+    """Return a console on standard error, for messages and progress."""
     return PlainConsole(stderr=True)
 
 
 def print_message(text: str, style: str | Style = "") -> None:
-    """Print lines on the standard error, folded by the terminal only."""
+    """Print lines on standard error, folded by the terminal only."""
     message_console().print(text, style=style, soft_wrap=True)
 
 
 def print_text(text: str, style: str | Style = "") -> None:
-    """Print lines on the standard output, folded by the terminal only."""
+    """Print lines on standard output, folded by the terminal only."""
     output_console().print(text, style=style, soft_wrap=True)
 
 
 def print_data(text: str) -> None:
-    """Print data, such as a URDF, unchanged on the standard output.
+    """Print data, such as a URDF, unchanged on standard output.
 
     Only on a terminal, unsafe characters are replaced as in a message.
 
@@ -118,7 +118,7 @@ def print_data(text: str) -> None:
 
 
 def flush_output() -> None:
-    """Flush the standard output, such as the help of argparse.
+    """Flush standard output, such as the help of argparse.
 
     Raises:
         OutputError, BrokenPipeError: It cannot be written.
@@ -179,5 +179,5 @@ def _null_stream(flags: int, mode: str) -> TextIO:
 
 
 def print_note(text: str) -> None:
-    """Print an informational message on the standard error."""
+    """Print an informational message on standard error."""
     print_message(printable(text), "dim")

@@ -83,7 +83,7 @@ def add_force(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None
     parser.add_argument(
         "--force",
         action="store_true",
-        help="overwrite models, worlds and meshes, except the input files",
+        help="overwrite also model, world and mesh files, except the input files",
     )
 
 
@@ -138,7 +138,7 @@ def _check_existing(option: str, path: Path, kind: Kind) -> None:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Report a file that cannot be written as wrong use.
+    """Report a file that cannot be written as a usage error.
 
     Raises:
         UsageError: It names the file.
@@ -152,7 +152,7 @@ def writing() -> Iterator[None]:
 
 
 def print_or_write(text: str, path: Path | None) -> None:
-    """Print the result of a command on the standard output, or write it to the file of ``-o``.
+    """Print the result of a command on standard output, or write it to the file of ``-o``.
 
     Raises:
         UsageError: The file cannot be written.

@@ -264,7 +264,7 @@ def print_diagnostics(
     advice: str = "",
     codes: Mapping[str, Rule] = CODES,
 ) -> None:
-    """Print the diagnostics of a model on the standard error.
+    """Print the diagnostics of a model on standard error.
 
     Args:
         name: Name of the model, as given by the user.

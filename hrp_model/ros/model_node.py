@@ -368,7 +368,7 @@ def _run(args: Sequence[str] | None) -> int:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run ``model_node``; return 0 after Ctrl-C, 1 for an invalid model, 2 for wrong use."""
+    """Run ``model_node``; return 0 after Ctrl-C, 1 for an invalid model, 2 for a usage error."""
     try:
         return _run(args)
     except KeyboardInterrupt:

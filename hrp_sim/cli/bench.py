@@ -44,7 +44,7 @@ def bench(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Drop log messages of the physics: engines count ODE's complaints over repeated runs."""
+    """Drop log messages of the physics: engines count the messages of ODE over repeated runs."""
     logger = logging.getLogger("hrp_sim")
     level = logger.level
     logger.setLevel(logging.ERROR)

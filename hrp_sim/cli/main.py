@@ -38,7 +38,7 @@ def _parser() -> CommandParser:
         prog="hrp-sim",
         description="Simulate OpenHRP and Choreonoid robots with ODE.",
         epilog="exit status: 0 success; 1 a problem in the world or a model, or a failed "
-        "expectation; 2 wrong use; 130 interrupted before there was a result",
+        "expectation; 2 usage error; 130 interrupted before there was a result",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_commands(dest="command")
@@ -59,7 +59,7 @@ _WORLD = (
 
 
 def _add_world(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("world", help=_WORLD)
+    parser.add_argument("world", metavar="WORLD", help=_WORLD)
 
 
 def _add_check(check: argparse.ArgumentParser) -> None:
@@ -108,8 +108,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "world",
         nargs="?",
-        help=f"{_WORLD}; default: {DEFAULT_WORLD}, for {DEFAULT_DURATION:g} s if the standard "
-        "output is not a terminal",
+        metavar="WORLD",
+        help=f"{_WORLD}; default: {DEFAULT_WORLD}, for {DEFAULT_DURATION:g} s if standard output "
+        "is not a terminal",
     )
     run.add_argument(
         "--duration",
@@ -155,8 +156,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[SENSOR.]OPTION=VALUE",
-        help="set an option of all sensors, or of those of this name, as gyro.rate=200; may be "
-        "repeated; 'hrp-sim sensors' lists the options",
+        help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
+        "be repeated; 'hrp-sim sensors' lists the options",
     )
     _add_run_course(run)
 
@@ -173,7 +174,7 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         "--every",
         type=argument_types.positive,
         metavar="S",
-        help="simulation time between lines of --trace (default: every step)",
+        help="simulation time between lines of --trace, in [s] (default: every step)",
     )
     run.add_argument(
         "--save",
@@ -228,8 +229,8 @@ def _add_run_result(run: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="'QUANTITY > NUMBER'",
-        help="exit with status 1 unless this holds at the end, as 'humanoid.z > 0.6'; may be "
-        "repeated; docs/simulation.md lists the quantities",
+        help="exit with status 1 unless this holds at the end, such as 'humanoid.z > 0.6'; may "
+        "be repeated; docs/simulation.md lists the quantities",
     )
 
 
@@ -239,14 +240,18 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         "settings make it faster. docs/performance.md explains the result."
     )
     bench.add_argument(
-        "world", nargs="?", default=DEFAULT_WORLD, help=f"{_WORLD}; default: {DEFAULT_WORLD}"
+        "world",
+        nargs="?",
+        default=DEFAULT_WORLD,
+        metavar="WORLD",
+        help=f"{_WORLD}; default: {DEFAULT_WORLD}",
     )
     bench.add_argument(
         "--duration",
         type=argument_types.positive,
         default=1.0,
         metavar="S",
-        help="simulated time from the start that is measured (default: %(default)g s)",
+        help="simulation time to measure, from the start (default: %(default)g s)",
     )
     bench.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -256,7 +261,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         0 success, also if Ctrl-C ended a run; 1 a problem in model or world, or a failed
-        expectation; 2 wrong use, or a library is not installed; 130 Ctrl-C before there was a
+        expectation; 2 usage error, or a library is not installed; 130 Ctrl-C before there was a
         result.
     """
     return run_program("hrp-sim", lambda: _main(argv), problems=(PhysicsError,))

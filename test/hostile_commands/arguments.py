@@ -10,7 +10,7 @@ from hostile_commands.samples import FILES
 _LONG = "n" * 5_000
 _RUN = ("hrp-sim", "run", "world.yaml", "--duration", "0.002")
 _SANE = {**FILES, "other.wrl": "keep me", "other.yaml": "keep me", "other.urdf": "keep me"}
-# Each is wrong use.
+# Each is a usage error.
 _WRONG: tuple[tuple[str, ...], ...] = (
     ("hrp-model",),
     ("hrp-model", "chekc", "sample.body"),

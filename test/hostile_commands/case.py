@@ -49,7 +49,7 @@ class Case:
         outputs: Paths that the command may write, relative to the folder.
         says: A regular expression that its output has to match.
         on_terminal: Whether stdout and stderr are a terminal.
-        data: Whether the standard output is a file format, not text for people.
+        data: Whether standard output is a file format, not text for people.
         environment: Further variables.
     """
 

@@ -1,7 +1,7 @@
 """A process that has imported the programs once, and forks one child for each command.
 
 ``python -m hostile_commands.server``: a request a line on the standard input, an answer a line
-on the standard output, both JSON. Starting a new Python for each of hundreds of commands would
+on standard output, both JSON. Starting a new Python for each of hundreds of commands would
 take minutes; a fork takes milliseconds, and the child ends as a process of its own would.
 """
 

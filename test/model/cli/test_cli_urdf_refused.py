@@ -36,7 +36,7 @@ def test_a_full_disk_behind_the_standard_output_is_told(command, model):
             env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 2
-    message = "hrp-model: error: cannot write the standard output: No space left on device"
+    message = "hrp-model: error: cannot write to standard output: No space left on device"
     assert done.stderr.splitlines()[-1] == message
     assert "Traceback" not in done.stderr
 
@@ -155,7 +155,7 @@ def test_a_dash_is_the_standard_output(model, tmp_path, capsys, monkeypatch):
     assert urdf_of([path, "-o", "-"], capsys).name == "arm"
     for option in ("--mesh-dir", "--srdf", "--controllers", "--package"):
         assert main(["urdf", path, option, "-"]) == 2
-        assert "only the URDF can go to the standard output" in capsys.readouterr().err
+        assert "only the URDF can go to standard output" in capsys.readouterr().err
     assert everything_in(tmp_path) == ["arm.body"]
 
 

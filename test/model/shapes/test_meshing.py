@@ -69,9 +69,8 @@ def test_a_hole_joined_by_a_bridge_stays_a_hole():
 def test_a_large_polygon_that_crosses_itself_is_cut_up_in_reasonable_time():
     corners = np.random.default_rng(2).normal(size=(MAX_CONCAVE_CORNERS, 3))
     triangles, _, _ = polygons_to_triangles(corners, np.arange(len(corners)))
-    assert (
-        len(triangles) == len(corners) - 2
-    )  # a cubic search would run into the suite's time limit
+    # A cubic search would run into the time limit of the suite.
+    assert len(triangles) == len(corners) - 2
     assert len(np.unique(triangles)) == len(corners)
 
 
