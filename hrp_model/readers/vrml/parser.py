@@ -47,9 +47,8 @@ class Parser(NodeParser):
         self, source: Source, diagnostics: Diagnostics, known: Mapping[str, Proto]
     ) -> None:
         super().__init__(source, diagnostics, known)
-        self._declared_here: set[str] = (
-            set()
-        )  # in the current scope: PROTOs in a body may hide others
+        # In the current scope only: PROTOs in a body may hide others.
+        self._declared_here: set[str] = set()
 
     def document(self) -> Document:
         """document: statement*."""

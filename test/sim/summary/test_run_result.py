@@ -80,9 +80,8 @@ def test_what_stands_did_not_fall_and_bears_its_weight_on_its_contacts():
 
 def test_what_tips_over_fell_by_its_tilt():
     result = ran(simulation_of(at(FLOOR), at(pillar(), 0.52, lean=0.4)), 3.0)
-    assert "it has tilted by 67 deg since the start" in fall_of(
-        result
-    )  # 90 less the 23 it began with
+    # 90 degrees, less the initial 23 degrees.
+    assert "it has tilted by 67 deg since the start" in fall_of(result)
     assert_allclose(result.bodies["pillar"].start.tilt, 0.4)
     assert_allclose(result.bodies["pillar"].end.tilt, pi / 2.0, atol=0.01)
     assert_allclose(result.bodies["pillar"].end.p[2], 0.1, atol=0.01)
