@@ -352,8 +352,8 @@ class Simulation:
         spawn or remove bodies that differ first.
 
         Raises:
-            PhysicsError: The snapshot does not match; the message says what, and nothing has
-                changed.
+            PhysicsError: The snapshot does not match; the message states the difference, and
+                nothing has changed.
         """
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)

@@ -1,4 +1,4 @@
-"""Dedicated executor thread for subscriptions, beside the executor of their node."""
+"""Dedicated executor thread for command subscriptions, besides the executor of their node."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .executor import ExecutorThread, remove_destroyed
 
 
 class CommandExecutor:
-    """Executes the callbacks of some subscriptions of a node in a thread of their own.
+    """Executes the callbacks of some subscriptions of a node in a dedicated thread.
 
-    Before an executor of rclpy waits it looks at all entities of its nodes, and a simulator has a
-    hundred services and the like: that takes longer than a command itself, and holds up the
-    thread that steps. This one looks at the subscriptions only.
+    Whenever an executor of rclpy waits, it first iterates over all entities of its nodes. A
+    simulator has about a hundred, mostly services, so that takes longer than handling a command,
+    and delays the stepping thread. This executor iterates over its subscriptions only.
 
     Args:
         node: The node of the subscriptions.
 
     Attributes:
-        group: Callback group that the subscriptions must be created with.
+        group: Callback group for the subscriptions, with which they must be created.
     """
 
     def __init__(self, node: Node) -> None:
@@ -40,7 +40,7 @@ class CommandExecutor:
         self._serving.do(lambda: self._entities.add(subscription))
 
     def remove(self, subscription: Subscription) -> None:
-        """Stop to execute its callbacks; then it may be destroyed, in any thread."""
+        """Stop executing its callbacks; afterwards any thread may destroy it."""
         self._serving.do(lambda: self._entities.remove(subscription))
         remove_destroyed(self.group)
 
@@ -50,14 +50,14 @@ class CommandExecutor:
 
 
 class _ThreadCallbackGroup(CallbackGroup):
-    """Callback group that one thread only may execute; other executors skip it."""
+    """Callback group that only one thread executes; other executors skip it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._thread: int | None = None
 
     def bind_to_thread(self) -> None:
-        """Allow the calling thread, and no other, to execute callbacks of the group."""
+        """Allow only the calling thread to execute callbacks of the group."""
         self._thread = threading.get_ident()
 
     def can_execute(self, entity: Subscription | EventHandler) -> bool:  # noqa: ARG002
@@ -71,7 +71,7 @@ class _ThreadCallbackGroup(CallbackGroup):
 
 
 class _SubscriptionEntities:
-    """The part of a node that the executor looks at; changed in its thread only."""
+    """The part of a node that the executor sees; changed in its thread only."""
 
     def __init__(self) -> None:
         self.subscriptions: list[Subscription] = []
@@ -88,7 +88,7 @@ class _SubscriptionEntities:
 
 
 class _SubscriptionExecutor(SingleThreadedExecutor):
-    """Looks at some entities of a node; the whole node may have one executor only."""
+    """Executor for a few entities of a node, since a whole node can have one executor only."""
 
     def __init__(self, entities: _SubscriptionEntities, context: Context) -> None:
         self._entities_of_node = entities

@@ -11,26 +11,26 @@ from rclpy.qos import QoSProfile
 
 from ..convert.converter import Message
 
-# Passes of the executor until the last results of an action are sent: in one it finishes the goal,
-# in a later one it sends the result. To send a result of a destroyed server would crash it.
+# Iterations of the executor until the last results of an action are sent: one finishes the goal, a
+# later one sends the result. Sending a result of a destroyed server would crash the executor.
 _PASSES = 4
 
 
 class DeferredActionServer(ActionServer):
-    """Action server whose goals execute elsewhere, such as in the thread that steps.
+    """Action server whose goals are executed elsewhere, such as in the stepping thread.
 
-    A callback that executes a goal would block the executor, or keep it busy if it awaits. Here
-    there is none: the owner of the server calls ``handle.execute()``, which shows clients that the
-    goal is executing, has the work done elsewhere, and calls ``finish`` when it is over. Until then
+    A callback that executes a goal would block the executor, or occupy it if it awaits. Here there
+    is none: the owner of the server calls ``handle.execute()``, which reports to clients that the
+    goal is executing, starts the work elsewhere, and calls ``finish`` when it is over. Meanwhile
     the executor serves everything else.
 
     Args:
         node: The node of the action.
         action_type: Type of the action.
         name: Name of the action.
-        accepted: Called in the executor's thread with the handle of each accepted goal.
+        accepted: Called in the executor thread with the handle of each accepted goal.
         goal_callback: Accepts or rejects a request; accepts all by default.
-        cancel_callback: Accepts or rejects the cancelation of a goal.
+        cancel_callback: Accepts or rejects the cancellation of a goal.
         feedback_depth: Feedback messages kept for slow clients.
     """
 
@@ -67,17 +67,17 @@ class DeferredActionServer(ActionServer):
         goal_handle: ServerGoalHandle,
         execute_callback: Callable[[ServerGoalHandle], Message] | None,
     ) -> None:
-        """Leave the goal to ``finish``; rclpy would begin to execute here."""
+        """Do nothing, as ``finish`` ends the goal; rclpy would start the execution here."""
 
     def finish(
         self, goal_handle: ServerGoalHandle, conclude: Callable[[ServerGoalHandle], Message]
     ) -> None:
-        """Have the executor's thread finish a goal and send its result. For any thread.
+        """Finish a goal and send its result, in the executor thread. May be called from any thread.
 
         Args:
             goal_handle: Handle of the goal.
             conclude: Called with the handle; sets the goal's final state and returns its result.
-                Not called where no executor has the node any more.
+                Not called if the node has no executor any more.
         """
         if self.has_executor:
             super().notify_execute(goal_handle, conclude)
@@ -89,15 +89,15 @@ class DeferredActionServer(ActionServer):
         return executor is not None and self._node in executor.get_nodes()
 
     def destroy_later(self) -> None:
-        """Destroy the server when the results that ``finish`` was called for are sent.
+        """Destroy the server once the results of all finished goals have been sent.
 
-        To be called in the executor's thread, or when there is none. The owner must reject goals
-        that come meanwhile.
+        To be called in the executor thread, or when there is none. The owner must reject goals that
+        arrive meanwhile.
         """
         self._destroy_after(_PASSES if self._had_goals else 0)
 
     def _destroy_after(self, passes: int) -> None:
-        """Destroy the server after so many passes of the executor."""
+        """Destroy the server after this number of iterations of the executor."""
         if passes > 0 and self.has_executor:
             self._node.executor.create_task(self._destroy_after, passes - 1)
         else:

@@ -183,8 +183,8 @@ def undeclare_overrides(node: Node) -> dict[str, Any]:
     """Undeclare all parameters that a node was started with; return their values by name.
 
     Args:
-        node: A node with ``automatically_declare_parameters_from_overrides``, the only way to
-            find overrides of parameters that nobody declares.
+        node: A node with ``automatically_declare_parameters_from_overrides``, the only way to find
+            overrides of parameters that are never declared.
     """
     given = {k: p.value for k, p in node.get_parameters_by_prefix("").items() if k not in _RCLPY}
     for name in given:

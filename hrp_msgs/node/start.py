@@ -1,4 +1,4 @@
-"""Start and end of nodes: initialization, errors of wrong use, arguments of further nodes."""
+"""Start and end of nodes: initialization, usage errors, arguments of further nodes."""
 
 from __future__ import annotations
 

@@ -34,19 +34,20 @@ _CHECK_PERIOD = 1.0  # [s] of wall time
 
 
 class VelocityTopic:
-    """Subscription to velocities, with the message type that is published.
+    """Subscription to velocities whose message type follows the publishers.
 
     A topic has one type within a process, and messages of another type are not received. So the
-    type follows the publishers: checked once a second, it changes when nobody publishes the
-    present type and somebody the other.
+    type follows the publishers, which are checked once a second: it changes when only the other
+    type has publishers.
 
     Args:
-        subscriber: Makes the subscription.
+        subscriber: Creates the subscription.
         topic: Name of the topic.
-        message_type: One of ``TYPES``; anything but ``AS_PUBLISHED`` is fixed.
+        message_type: One of ``TYPES``; ``AS_PUBLISHED`` follows the publishers, the others are
+            fixed.
 
     Raises:
-        WrongUseError: ROS does not accept its name or its quality of service.
+        WrongUseError: Its name or its quality of service is invalid.
 
     Attributes:
         name: Full name of the topic.

@@ -1,4 +1,4 @@
-"""Subscriptions to commands, and the receiver that they hand the commands to."""
+"""Subscriptions to commands, and the interface of their receiver."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ M = TypeVar("M", bound=Message)
 class CommandReceiver(Protocol):
     """Receives the commands to one body, in the thread of the ``CommandExecutor``.
 
-    ``topic`` is the full name of the topic. Times are simulated, in [ns]; a stamp of 0 means
-    none. What cannot be used raises a ValueError with a message for the sender.
+    ``topic`` is the full name of the topic. Times are simulation times, in [ns]; a stamp of 0 means
+    none. An invalid command raises a ValueError with a message for the sender.
     """
 
     def joints(
@@ -54,11 +54,11 @@ class CommandReceiver(Protocol):
         force: Sequence[float],
         torque: Sequence[float],
     ) -> None:
-        """Receive a force in [N] and a torque in [N m], in a frame and about its origin."""
+        """Receive a force in [N] and a torque in [N m] about the origin of a frame, in its axes."""
 
 
 class CommandSubscriber:
-    """Subscribes to commands for one receiver, and logs those that it refuses.
+    """Subscribes to commands for one receiver, and logs the commands that it refuses.
 
     Args:
         node: The node of the subscriptions.
@@ -84,7 +84,7 @@ class CommandSubscriber:
         Args:
             topic: Its name.
             message_type: Class of its messages.
-            receive: Hands a message to the receiver, with the full name of the topic.
+            receive: Passes a message to the receiver, with the full name of the topic.
         """
 
         def callback(msg: M) -> None:
@@ -115,7 +115,7 @@ class CommandSubscriber:
 
 @dataclass(frozen=True)
 class CommandKind(Generic[M]):
-    """A kind of command: its message, and how that is handed to the receiver.
+    """A kind of command: its message type, and the function that passes a message to the receiver.
 
     Attributes:
         message_type: Class of the messages.

@@ -1,4 +1,4 @@
-"""The command topics of one body, whatever drives it."""
+"""The command topics of one body, independent of their receiver."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _Kind = (
     | CommandKind[Float64MultiArray]
     | CommandKind[WrenchStamped]
 )
-# By topic. ``cmd_vel`` has two messages, and a subscription of its own.
+# By topic. ``cmd_vel`` has two message types, and a separate kind of subscription.
 _KINDS: Mapping[str, _Kind] = {
     names.JOINT_COMMANDS: CommandKind(JointState, _joints),
     names.JOINT_TRAJECTORY: CommandKind(JointTrajectory, _trajectory),
@@ -69,13 +69,13 @@ class CommandTopics:
         node: The node of the subscriptions; its logger reports refused commands.
         topic: Returns the topic of this body for a name such as ``names.JOINT_COMMANDS``.
         receiver: Receives the commands.
-        kinds: Which topics to subscribe to, of ``KINDS``.
+        kinds: Topics to subscribe to, of ``KINDS``.
         executor: Executes the callbacks.
         profile: Quality of service of all of them.
-        velocity_type: Message of ``cmd_vel``, of ``hrp_msgs.topics.cmd_vel.TYPES``.
+        velocity_type: Message type of ``cmd_vel``, of ``hrp_msgs.topics.cmd_vel.TYPES``.
 
     Raises:
-        WrongUseError: ROS does not accept a name or a quality of service.
+        WrongUseError: A name or a quality of service is invalid.
     """
 
     def __init__(

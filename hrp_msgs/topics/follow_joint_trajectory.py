@@ -1,4 +1,4 @@
-"""control_msgs/FollowJointTrajectory: an action server for a follower of trajectories."""
+"""Action server of control_msgs/FollowJointTrajectory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class JointTolerance(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """A goal, as numbers.
+    """The content of a goal, independent of ROS.
 
     Attributes:
         trajectory: The trajectory.
@@ -56,14 +56,14 @@ class Goal(NamedTuple):
 
 
 class Status(Protocol):
-    """Status of a run; how it ended is one of the names in ``_ERROR_CODES``."""
+    """Status of a run; final ones have the names in ``_ERROR_CODES``."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
 
 
 class Progress(Protocol):
-    """Where the joints of a run are after a step, in the order of the trajectory's names.
+    """Progress of the joints of a run after a step, in the order of the trajectory's names.
 
     ``desired`` is position, velocity, acceleration and effort, shape (4, joints); ``actual``
     position, velocity and effort, shape (3, joints); ``error`` desired minus actual position and
@@ -85,7 +85,7 @@ class Progress(Protocol):
 
 
 class Run(Protocol):
-    """A trajectory that is followed; the thread that steps writes it."""
+    """A trajectory that is followed; the stepping thread writes it."""
 
     @property
     def is_over(self) -> bool: ...  # noqa: D102
@@ -101,14 +101,14 @@ R = TypeVar("R", bound=Run)
 
 
 class Follower(Protocol[R]):
-    """Has a body follow trajectories; called in the thread that serves the node."""
+    """Interface of a body that follows trajectories; called in the executor thread."""
 
     def follow(self, action: str, goal: Goal) -> R:
-        """Begin a run, in place of what moves its joints now.
+        """Begin a run, which takes over its joints from the present commands.
 
         Raises:
-            ValueError: It cannot be followed. A ``kind`` of the error, if it has one, is looked
-                up in ``_REFUSAL_CODES``.
+            ValueError: It cannot be followed. If the error has a ``kind``, that is looked up in
+                ``_REFUSAL_CODES``.
         """
 
     def cancel(self, action: str, run: R) -> None:
@@ -135,7 +135,7 @@ _REFUSAL_CODES = {
 
 
 class _ActiveGoal(Generic[R]):
-    """A goal that is followed."""
+    """A goal in execution."""
 
     def __init__(self, handle: ServerGoalHandle, run: R, names: Sequence[str]) -> None:
         self.handle = handle
@@ -193,14 +193,14 @@ class TrajectoryAction(Generic[R]):
         )
 
     def poll(self) -> None:
-        """Publish feedback and results; called by the thread that steps."""
+        """Publish feedback and results; called in the stepping thread."""
         for goal in self._active:
             goal.publish_feedback()
             if goal.run.is_over and self._remove(goal):
                 self._server.finish(goal.handle, partial(_conclude, goal.run))
 
     def close(self) -> None:
-        """End the action and abort what is followed; called by the thread that serves the node."""
+        """End the action and abort all goals; called in the executor thread."""
         self._is_closed = True
         abort = partial(_abort, _INVALID_GOAL, "the robot was removed")
         for goal in self._active:
@@ -258,7 +258,7 @@ def _abort(code: int, message: str, handle: ServerGoalHandle) -> FollowJointTraj
 
 
 def read_goal(request: FollowJointTrajectory.Goal) -> Goal:
-    """Return the numbers of a goal.
+    """Return the content of a goal.
 
     Raises:
         ValueError: It uses an unsupported feature of the action.
@@ -277,7 +277,7 @@ def read_goal(request: FollowJointTrajectory.Goal) -> Goal:
 
 
 def _tolerances(messages: Sequence[JointToleranceMessage]) -> dict[str, JointTolerance]:
-    """Return tolerances by name. 0 means the default, which is none here; -1 means none."""
+    """Return tolerances by name. In messages 0 means the default, here none; -1 means none."""
     found = {}
     for message in messages:
         if message.acceleration > 0.0:
@@ -291,7 +291,7 @@ def _tolerances(messages: Sequence[JointToleranceMessage]) -> dict[str, JointTol
 
 
 def fill_feedback(feedback: FollowJointTrajectory.Feedback, progress: Progress) -> None:
-    """Fill a feedback message with where the joints are."""
+    """Fill a feedback message with the progress of the joints."""
     set_header(feedback.header, progress.time_ns, "")
     elapsed = duration(progress.elapsed_ns)
     position, velocity, acceleration, effort = map(doubles, progress.desired)

@@ -27,7 +27,7 @@ from ..convert.converter import Message
 from ..node.start import destroy
 
 PERIOD = 1.0  # [s]
-# Depth of the subscriptions, for times when this process lags; less for big messages.
+# Depth of the subscriptions, in case this process lags; less for big messages.
 QUEUE, BIG_QUEUE = 5000, 100
 _BIG = ("sensor_msgs/msg/Image", "sensor_msgs/msg/PointCloud2")
 _OWN_TOPICS = ("/rosout", "/parameter_events")

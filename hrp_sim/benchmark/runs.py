@@ -59,7 +59,7 @@ class ProfiledRun:
         self.clear()
 
     def clear(self) -> None:
-        """Forget the measurements."""
+        """Discard the measurements."""
         self.steps = self.contacts = 0
         self.readings = Counter[str]()
         self._seconds: dict[str, float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""One trajectory that a controller follows: targets of its joints, tolerances, how it ends."""
+"""A trajectory that a controller follows: targets of its joints, tolerances, end."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _TURN = 2.0 * pi
 class ActiveTrajectory:
     """One trajectory as a controller follows it.
 
-    A joint that another command took no longer belongs to it; the others go on to the end.
+    A joint taken over by another command leaves the trajectory; the others continue to its end.
 
     Args:
-        run: Its status is written here.
-        spline: What is still to come; once it has begun, from where it began.
+        run: The controller writes its status here.
+        spline: The points ahead; once the trajectory has begun, also the state that it began in.
         joints: Elements of q, by place in the trajectory.
         start_ns: When the trajectory starts, in [ns].
-        first: Of a spline that has begun.
+        first: The attribute ``first`` of a trajectory that has begun.
 
     Attributes:
-        first: Number of the trajectory's point that is the first of the spline; one less where a
-            state stands before it.
-        begun: Whether it moves its joints.
+        first: Index in the trajectory of the spline's first point; one less if the spline begins
+            with a state.
+        begun: Whether it has started to move its joints.
         active: Which of its joints it still controls, shape (joints of the trajectory,).
-        moves: Those, as elements of q.
-        offset: Targets minus curve, where it does not begin at the present state; shape (joints
+        moves: These joints, as elements of q.
+        offset: Targets minus curve if the curve does not begin at the present state, shape (joints
             of the trajectory,).
         desired: Last sample of the curve, shape (4, joints of the trajectory).
         path, goal: Tolerances of position and velocity, shape (2, joints of the trajectory).
@@ -79,7 +79,7 @@ class ActiveTrajectory:
         self.offset = state[POSITION] - self.desired[POSITION]
 
     def release(self, joint: int) -> bool:
-        """Give up control of a joint; return whether it had it."""
+        """Release a joint; return whether the trajectory controlled it."""
         released = self.active & (self.joints == joint)
         self.set_active(self.active & ~released)
         return bool(released.any())
@@ -94,7 +94,7 @@ class ActiveTrajectory:
 
         Args:
             time_ns: The end of the step, in [ns].
-            reach: By how much the offset may shrink in a step, shape (joints of the body,).
+            reach: Maximum change of the offset in a step, shape (joints of the body,).
         """
         targets = self.desired = self.spline.at(time_ns)
         if np.count_nonzero(self.offset):
@@ -105,7 +105,7 @@ class ActiveTrajectory:
         return targets if len(self.moves) == len(self.joints) else targets[:, self.active]
 
     def retime(self, before_ns: int, time_ns: int, motion: BodyMotion) -> None:
-        """Continue at another clock time, in [ns]; the motion is the same to the last bit."""
+        """Continue at another clock time, in [ns]; the motion stays the same to the last bit."""
         self.start_ns += time_ns - before_ns
         self.spline = self.spline.shifted(time_ns - before_ns)
         if self.begun:

@@ -22,7 +22,7 @@ from .controller import BodyController, ControlState
 from .settings import ControlSettings
 from .trajectory_run import TrajectoryRun, TrajectoryStatus
 
-# Commands that wait for a step; while the world is paused only the newest are kept.
+# Maximum number of waiting commands; while the world is paused only the newest are kept.
 MAX_COMMANDS = 1000
 
 
@@ -38,10 +38,10 @@ class _Pending:
 class CommandQueue:
     """Controllers by body, and the commands that wait for them.
 
-    ``put`` may be called from any thread, all else from the one that steps.
+    ``put`` may be called from any thread, all other methods from the stepping thread.
 
     Attributes:
-        counts: What became of commands.
+        counts: Numbers of commands by outcome.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class CommandQueue:
     def add(
         self, simulated: SimulatedBody, placement: Placement, settings: ControlSettings
     ) -> None:
-        """Control a body that has just been added to the world, unless it is static.
+        """Create the controller of a body just added to the world, unless it is static.
 
         Raises:
             ValueError: The settings name a joint that it does not have.
@@ -68,12 +68,12 @@ class CommandQueue:
             )
 
     def remove(self, body: str) -> None:
-        """Stop to control a body that is removed from the world."""
+        """Stop controlling a body that is removed from the world."""
         if (controller := self._controllers.pop(body, None)) is not None:
             controller.close()
 
     def move(self, placement: Placement) -> None:
-        """Let a body that was moved hold the joint positions of its new placement."""
+        """Hold the joint positions of the new placement of a body that was moved."""
         if placement.name in self._controllers:
             self._controllers[placement.name].hold(placement.initial_q)
 
@@ -86,10 +86,10 @@ class CommandQueue:
         return self._controllers[body]
 
     def put(self, body: str, command: Command, source: str) -> None:
-        """Queue a command for the next step; drop it if its body has gone.
+        """Queue a command for the next step; drop it if its body was removed.
 
-        Where too many wait, the oldest command to joints is dropped: one from the same source if
-        there is one, so that one source cannot starve the others.
+        If too many wait, the oldest joint command is dropped: one from the same source if there is
+        one, so that one source cannot starve the others.
         """
         pending = _Pending(source, body, command)
         with self._lock:
@@ -103,10 +103,10 @@ class CommandQueue:
                 self._drop([first], "too many commands were waiting")
 
     def apply(self, time_ns: int) -> None:
-        """Apply the commands that wait, at a time in [ns].
+        """Apply the waiting commands, at a time in [ns].
 
-        Sources go in the order of their names, the commands of one source in that of their
-        arrival: it does not matter whose command came first.
+        Sources are ordered by name, the commands of one source by arrival, so the result does not
+        depend on which source was first.
         """
         if not self._pending:
             return
@@ -125,7 +125,7 @@ class CommandQueue:
                 controller.apply(pending.command, time_ns)
 
     def apply_settings(self, time_ns: int) -> None:
-        """Apply only the settings that wait, at a time in [ns]."""
+        """Apply only the waiting changes of settings, at a time in [ns]."""
         with self._lock:
             settings, self._pending = self._split()
         for pending in settings:
@@ -144,7 +144,7 @@ class CommandQueue:
             controller.check_trajectories(time_ns)
 
     def reset(self) -> None:
-        """Drop all commands but settings, and reset the controllers."""
+        """Drop all commands except changes of settings, and reset the controllers."""
         with self._lock:
             self._pending, dropped = self._split()
         self._drop(dropped, "the world was reset")
@@ -152,16 +152,16 @@ class CommandQueue:
             controller.reset()
 
     def retime(self, before_ns: int, time_ns: int) -> None:
-        """Continue at another clock time, in [ns]; the time left until anything does not change.
+        """Continue at another clock time, in [ns]; remaining times do not change.
 
-        Commands that wait are applied first: their times are those of the clock before.
+        Waiting commands are applied first, because their times refer to the previous clock.
         """
         self.apply(before_ns)
         for controller in self._controllers.values():
             controller.retime(before_ns, time_ns)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return the state of the controllers, as "BODY/...", quoted; no command may wait."""
+        """Return the state of the controllers, as "BODY/...", quoted; no command may be waiting."""
         return {
             f"{_quoted(name)}/{key}": array
             for name, controller in self._controllers.items()
@@ -169,29 +169,29 @@ class CommandQueue:
         }
 
     def check(self, arrays: Mapping[str, AnyArray]) -> dict[str, ControlState]:
-        """Return a saved state, for ``restore``; changes nothing.
+        """Validate a saved state and return it for ``restore``.
 
         Raises:
-            PhysicsError: Something does not fit.
+            PhysicsError: A value is invalid, or does not match this world.
         """
         by_body: dict[str, dict[str, AnyArray]] = {_quoted(name): {} for name in self._controllers}
         for name, array in arrays.items():
             body, _, key = name.partition("/")
             if body not in by_body:
-                raise PhysicsError(f"the snapshot has '{name}', which means nothing here")
+                raise PhysicsError(f"the snapshot has an unknown entry '{name}'")
             by_body[body][key] = array
         return {k: c.check(by_body[_quoted(k)]) for k, c in self._controllers.items()}
 
     def restore(self, states: Mapping[str, ControlState], time_ns: int) -> None:
-        """Go back to a saved state; commands that wait are dropped."""
+        """Go back to a saved state; waiting commands are dropped."""
         with self._lock:
             dropped, self._pending = self._pending, []
-        self._drop(dropped, "the world went back to a saved state")
+        self._drop(dropped, "the world was restored from a saved state")
         for name, state in states.items():
             self._controllers[name].restore(state, time_ns)
 
     def _split(self) -> tuple[list[_Pending], list[_Pending]]:
-        """Return the settings that wait, and the other commands."""
+        """Return the waiting changes of settings, and the other waiting commands."""
         settings = [p for p in self._pending if isinstance(p.command, Setting)]
         return settings, [p for p in self._pending if not isinstance(p.command, Setting)]
 
@@ -205,7 +205,7 @@ class CommandQueue:
                 oldest = oldest or pending
         if oldest is not None:
             return oldest
-        # A cancel stays: its sender was told that the run is over.
+        # A cancellation is never dropped: its sender was informed that the run is over.
         others = (p for p in self._pending if not isinstance(p.command, CancelTrajectory))
         return next(others, self._pending[0])
 

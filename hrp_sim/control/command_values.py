@@ -19,7 +19,7 @@ def values_by_joint(
     Args:
         command: The command.
         interface: Returns the kind of value by which a joint is commanded.
-        refuse: Called with the kind of a mistake and a message about it.
+        refuse: Called with the kind of an error and its message.
     """
     names, none = command.names, [nan] * len(command.names)
     columns: list[Sequence[float]] = []

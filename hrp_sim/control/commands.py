@@ -1,4 +1,4 @@
-"""Commands to one body, as plain data, and counts of what became of them."""
+"""Commands to one body, as plain data, and their counts by outcome."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .settings import CommandRateLimit, CommandTimeout, ControlMode
 from .trajectory import JointTrajectory, check_names
 from .trajectory_run import TrajectoryRun
 
-# No robot has so many joints: a longer list is a mistake that would hold up the simulation.
+# No robot has so many joints; a longer list is an error that would block the simulation.
 MAX_NAMES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class JointCommand:
-    """Targets for some joints of one body. NaN leaves a joint as it is.
+    """Targets for some joints of one body. NaN leaves the target of a joint unchanged.
 
-    A list of values may be shorter than the list of names: then it holds the values of only
-    those of the joints that are commanded by this kind of value, as ros2_control sends them.
+    A list of values may be shorter than the list of names, as ros2_control sends it: then it
+    contains the values of only those joints that are commanded by this kind of value.
 
     Attributes:
         names: Joint names.
@@ -48,11 +48,10 @@ class JointCommand:
 
 @dataclass(frozen=True, slots=True)
 class CancelTrajectory:
-    """Ends a trajectory before its time; the joints that it moves hold where they are.
+    """Ends a trajectory early; the joints that it moves hold their present targets.
 
-    Its run ends before any other command of the same step takes effect, and may end earlier; a
-    run that is still waiting then never starts. The joints hold when it is the turn of this
-    command.
+    Its run ends before any other command of the same step takes effect, and may end earlier; a run
+    that is still waiting then never starts. The joints hold when this command is applied.
     """
 
     run: TrajectoryRun
@@ -60,12 +59,12 @@ class CancelTrajectory:
 
 @dataclass(frozen=True, slots=True)
 class GainChange:
-    """Sets gains of a joint; they stay after a reset.
+    """Sets gains of a joint; a reset keeps them.
 
     Attributes:
         joint: Its name.
-        kp: Stiffness, in [N m/rad] or [N/m]; None leaves it.
-        kd: Damping, in [N m s/rad] or [N s/m]; None leaves it.
+        kp: Stiffness, in [N m/rad] or [N/m]; None leaves it unchanged.
+        kd: Damping, in [N m s/rad] or [N s/m]; None leaves it unchanged.
 
     Raises:
         TypeError: The name is not a string, or a gain not a number.
@@ -83,7 +82,7 @@ class GainChange:
 
 @dataclass(frozen=True, slots=True)
 class ModeChange:
-    """Sets the control mode of a joint; it stays after a reset.
+    """Sets the control mode of a joint; a reset keeps it.
 
     Raises:
         TypeError: The name is not a string, or the mode not a ``ControlMode``.
@@ -100,34 +99,34 @@ class ModeChange:
 
 @dataclass(frozen=True, slots=True)
 class TimeoutChange:
-    """Sets the command time-out of the body; None means never. It stays after a reset."""
+    """Sets the command time-out of the body; None means never. A reset keeps it."""
 
     timeout: CommandTimeout | None
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimitChange:
-    """Sets the rate limit of position commands; it stays after a reset."""
+    """Sets the rate limit of position commands; a reset keeps it."""
 
     rate_limit: CommandRateLimit
 
 
-# Commands that a reset does not drop: they set something from now on.
+# Changes of settings, which a reset does not drop.
 Setting = GainChange | ModeChange | TimeoutChange | RateLimitChange
 Command = JointCommand | JointTrajectory | TrajectoryRun | CancelTrajectory | Setting
 
 
 @dataclass(slots=True)
 class CommandCounts:
-    """What became of commands since the simulation was made; a reset does not change it.
+    """Numbers of commands by outcome since the simulation was created; a reset keeps them.
 
     Attributes:
         taken: Commands applied by the controllers.
         dropped: Discarded because too many were waiting, because their body was removed, or
             because of a reset or the like.
-        refused: Commands of which something could not be used.
+        refused: Commands of which at least a part was invalid.
         stale: Too old when they arrived; counted by the receiver.
-        timed_out: How often joints of a body got no command for too long; see ``CommandTimeout``.
+        timed_out: Command time-outs of joints; see ``CommandTimeout``.
     """
 
     taken: int = 0
@@ -148,7 +147,7 @@ def _check_gain(name: str, gain: object) -> None:
 
 
 def _check_numbers(kind: str, values: object) -> None:
-    """Check that something is a sequence of numbers."""
+    """Check that a value is a sequence of numbers."""
     if isinstance(values, array) and values.typecode == "d":  # as messages have them
         return
     if not isinstance(values, str) and hasattr(values, "__len__"):

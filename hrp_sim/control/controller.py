@@ -59,12 +59,12 @@ class ControlState:
 class BodyController:
     """Applies the commands to one body, and writes its joint drive before every physics step.
 
-    A position command is clipped to the limits of the joint, and the servo's target moves there
-    at no more than the joint's speed limit; see ``rate_limit``. A trajectory has velocities of
-    its own: it is clipped to the limits, but its rate is not limited. Velocities and efforts go
-    to the drive as they are. A track takes the speed of its surface, as a velocity. What cannot
-    be used (an unknown joint, a value that is infinite or too large) is counted, logged once and
-    ignored; the rest of the command counts.
+    A position command is clipped to the limits of the joint, and the servo's target moves there at
+    no more than the joint's speed limit; see ``rate_limit``. A trajectory defines its own
+    velocities: it is clipped to the limits, but its rate is not limited. Velocities and efforts are
+    passed to the drive unchanged. The velocity of a track is the speed of its surface. Invalid
+    parts of a command (an unknown joint, a value that is infinite or too large) are counted, logged
+    once and ignored; the rest is applied.
 
     Args:
         simulated: The body; its ``drive`` is written, its ``motion`` read.
@@ -130,7 +130,7 @@ class BodyController:
         return float(self._joints.kp[i]), float(self._joints.kd[i])
 
     def set_gains(self, joint: str, *, kp: float | None = None, kd: float | None = None) -> None:
-        """Set gains of a joint from now on, also after a reset; None leaves one.
+        """Set gains of a joint, which a reset keeps; None leaves a gain unchanged.
 
         Args:
             joint: Its name.
@@ -153,7 +153,7 @@ class BodyController:
         return self._joints.mode(self._joints.element(joint))
 
     def set_mode(self, joint: str, mode: ControlMode) -> None:
-        """Set the control mode of a joint from now on, also after a reset; it stops or goes limp.
+        """Set the control mode of a joint, which a reset keeps; the joint stops or goes limp.
 
         Raises:
             ValueError: No joint has this name, or it follows another.
@@ -172,7 +172,7 @@ class BodyController:
     def apply(self, command: Command, time_ns: int) -> None:
         """Apply a command at a time in [ns].
 
-        It raises nothing: what cannot be used is counted and logged.
+        Does not raise: invalid commands are counted and logged.
         """
         match command:
             case JointCommand():
@@ -201,7 +201,7 @@ class BodyController:
                 self.rate_limit = command.rate_limit
 
     def reset(self) -> None:
-        """Go back to the initial targets; gains and modes that were set stay."""
+        """Go back to the initial targets; gains and modes that were set are kept."""
         self._follower.abort("the world was reset")
         self._deadlines.clear()
         drive = self._drive
@@ -220,7 +220,7 @@ class BodyController:
         self._drive.dq[held] = self._drive.effort[held] = 0.0
 
     def retime(self, before_ns: int, time_ns: int) -> None:
-        """Continue at another clock time, in [ns]; the time left until anything does not change."""
+        """Continue at another clock time, in [ns]; remaining times do not change."""
         self._deadlines.retime(time_ns - before_ns)
         self._follower.retime(before_ns, time_ns)
 
@@ -234,10 +234,10 @@ class BodyController:
         return self._save_own() | {f"{_TRAJECTORIES}{key}": a for key, a in trajectories.items()}
 
     def check(self, arrays: Mapping[str, AnyArray]) -> ControlState:
-        """Return a saved state, for ``restore``; changes nothing.
+        """Validate a saved state and return it for ``restore``.
 
         Raises:
-            PhysicsError: Something does not fit.
+            PhysicsError: A value is invalid, or does not match this body.
         """
         start = _TRAJECTORIES
         own = {key: a for key, a in arrays.items() if not key.startswith(start)}
@@ -265,7 +265,7 @@ class BodyController:
             time_ns: When the step begins, in [ns].
             step_ns: How long it takes, in [ns].
         """
-        # Looked at here, not there: most steps have nothing to do.
+        # Checked here to save calls, as most steps have nothing to do.
         if self._targets.moving:
             self._targets.advance(self._drive.q, step_ns)
         if self._follower.trajectories:
@@ -306,7 +306,7 @@ class BodyController:
         self._drive.kd[i] = 0.0 if mode == _EFFORT else self._joints.kd[i]
 
     def _hold(self, joints: Collection[int], q: Array | None = None) -> None:
-        """Let joints hold their targets, or ``q``, shape (joints of the body,)."""
+        """Hold the targets of joints, or ``q``, shape (joints of the body,)."""
         drive = self._drive
         for i in joints:
             if q is not None or self._mode[i] != _POSITION:
@@ -316,13 +316,13 @@ class BodyController:
             self._set_mode(i, _POSITION)
 
     def _stop(self, names: Collection[str]) -> None:
-        """Let joints hold: those that are named, or all that trajectories move."""
+        """Hold the named joints, or all that trajectories move."""
         wanted = [self._joints.index[n] for n in names] or self._follower.moved().tolist()
         self._follower.release(wanted if names else range(len(self._initial)))
         self._hold(wanted)
 
     def _hold_end(self, trajectory: ActiveTrajectory) -> None:
-        """Hold the last point; targets that have not arrived approach it as after a command."""
+        """Hold the last point; targets that are not there yet approach it as after a command."""
         joints = trajectory.moves
         end = trajectory.spline.points[-1, POSITION, trajectory.active]
         self._targets.final[joints] = self._joints.within_range(joints, end)
@@ -350,7 +350,7 @@ class BodyController:
         return np.array([q, dq, np.zeros_like(q), drive.effort])
 
     def _fall_back(self, late: Sequence[int]) -> None:
-        """Let joints and tracks whose commands have timed out do what the time-out says."""
+        """Apply the fallback to joints and tracks whose commands have timed out."""
         timeout = self._deadlines.timeout
         assert timeout is not None, "nothing expires without a time-out"
         count = len(self._initial)
@@ -431,7 +431,7 @@ class BodyController:
                 )
 
     def _follow(self, run: TrajectoryRun, time_ns: int) -> None:
-        """Follow a trajectory from its start on; see ``JointTrajectory``."""
+        """Follow a trajectory from its start; see ``JointTrajectory``."""
         if run.status is not TrajectoryStatus.WAITING:  # canceled already
             return
         try:

@@ -14,13 +14,13 @@ from .settings import ControlMode
 def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> JointCommand:
     """Return the command that gives one value to each joint, in the order of joint ids.
 
-    Those are the joints with an id; where none has one, all joints in the order of joint states.
+    These are the joints with an id, or all joints in the order of joint states if none has one.
     Mimic joints are left out.
 
     Args:
         body: The robot.
         mode: Kind of the values.
-        values: In [rad] or [m], [rad/s] or [m/s], [N m] or [N]; NaN leaves a joint as it is.
+        values: In [rad] or [m], [rad/s] or [m/s], [N m] or [N]; NaN leaves a joint unchanged.
 
     Raises:
         ValueError: Their number is not that of the joints; the message names the joints.
@@ -38,8 +38,8 @@ def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> Joi
 def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointCommand:
     """Return the command that drives a vehicle on two tracks, or on wheels on both sides.
 
-    The speeds of the sides assume that wheels and tracks do not slip. They do slip in a turn
-    unless there is one wheel on each side: then the vehicle turns slower.
+    The speeds of the sides assume that wheels and tracks do not slip. Unless there is one wheel on
+    each side they do slip in a turn, and the vehicle turns more slowly.
 
     Args:
         body: The vehicle.

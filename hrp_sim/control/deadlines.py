@@ -1,4 +1,4 @@
-"""Command time-outs: when each joint was commanded last, and which got no command for too long."""
+"""Command time-outs: when each joint was commanded last, and which joints have timed out."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Deadlines:
         count: Number of joints and tracks.
 
     Attributes:
-        commanded_ns: When each was commanded last, in [ns], -1 for never; shape (count,). Less
-            is before zero of a clock that was put back.
-        next_ns: None times out before, in [ns]; see ``expired``.
+        commanded_ns: Time of the last command to each, in [ns], -1 for never; shape (count,).
+            Smaller values are times before zero of a clock that was set back.
+        next_ns: Earliest time-out, in [ns]; see ``expired``.
     """
 
     def __init__(self, count: int) -> None:
@@ -40,7 +40,7 @@ class Deadlines:
         self.next_ns = _NEVER  # computed by ``expired``
 
     def restart(self, which: int | NDArray[np.intp], time_ns: int) -> None:
-        """Note that some are commanded at a time, in [ns]."""
+        """Record that some are commanded at a time, in [ns]."""
         self.commanded_ns[which] = time_ns
         if self._timeout is not None:
             self.next_ns = min(self.next_ns, time_ns + self._timeout.after_ns)
@@ -53,8 +53,8 @@ class Deadlines:
     def retime(self, shift_ns: int) -> None:
         """Shift all times, in [ns].
 
-        Times before zero of a clock that was put back are negative. None becomes -1: they are
-        whole steps away from the time now, and a step takes a microsecond at least.
+        Times before zero of a clock that was set back are negative. None becomes -1: they are whole
+        steps away from the present time, and a step takes at least a microsecond.
         """
         self.commanded_ns[self.commanded_ns != _NEVER] += shift_ns
         self.next_ns = _NEVER
@@ -65,7 +65,7 @@ class Deadlines:
         self.next_ns = _NEVER
 
     def expired(self, time_ns: int) -> list[int]:
-        """Return those that have timed out, and forget their commands.
+        """Return those that have timed out, and clear their last commands.
 
         To be called from ``next_ns`` on.
         """

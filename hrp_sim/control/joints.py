@@ -86,7 +86,7 @@ class ControlledJoints:
     def mode(self, i: int) -> ControlMode:
         """Return the initial control mode of a joint."""
         if self._body.moving_links[i].joint.mimic is not None:
-            return ControlMode.POSITION  # whatever drives its leader
+            return ControlMode.POSITION  # independent of the mode of its leader
         usual = ControlMode.EFFORT if i in self._passive else self._settings.mode
         return self.own_modes.get(i, usual)
 
@@ -97,8 +97,8 @@ class ControlledJoints:
     def interface(self, joint: str) -> str | None:
         """Return the command interface of a joint; None if it has only state interfaces.
 
-        It is the joint's own mode where it has one, else the interface that the <ros2_control>
-        block of the robot's description has for the mode of the body.
+        It is the joint's own mode if it has one, else the interface for the mode of the body in the
+        <ros2_control> block of the robot's description.
         """
         if (i := self.index.get(joint)) is None:
             return None
@@ -111,7 +111,7 @@ class ControlledJoints:
         return None if found_interface is None else found_interface.value
 
     def set_gains(self, i: int, kp: float | None, kd: float | None) -> None:
-        """Set gains of a joint; None leaves one.
+        """Set gains of a joint; None leaves a gain unchanged.
 
         Raises:
             ValueError: One is negative, not finite or too large; nothing was changed.

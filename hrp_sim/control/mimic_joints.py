@@ -1,4 +1,4 @@
-"""Mimic joints: their servos follow the positions of other joints, as a gripper's second finger."""
+"""Mimic joints, whose servos follow the positions of other joints."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..physics.state import MAX_DRIVE_VALUE, BodyMotion, JointDrive
 
 
 class MimicJoints:
-    """Sets the servo targets of mimic joints from where their leaders are.
+    """Sets the servo targets of mimic joints from the positions of their leaders.
 
-    A leader feels no force of its followers: they stand for a gear that is stiff enough.
+    Followers exert no force on their leaders: they model a gear that is stiff enough.
 
     Args:
         body: The model.
 
     Attributes:
-        leaders: Name of the leader by that of its follower.
+        leaders: Name of the leader by the name of its follower.
     """
 
     def __init__(self, body: Body) -> None:

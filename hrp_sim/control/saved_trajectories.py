@@ -1,4 +1,4 @@
-"""Trajectories under way as arrays of a snapshot, and back."""
+"""Convert active trajectories to arrays of a snapshot, and back."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .spline import VELOCITY, Spline
 from .trajectory import LATEST_NS, JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 from .trajectory_run import TrajectoryRun, TrajectoryStatus
 
-# Stands for no tolerance.
+# Represents no tolerance.
 _NONE = -1.0
 _SCALARS = ("begun", "over", "start_ns", "first", "goal_time_ns")
 
 
 def trajectory_to_arrays(trajectory: ActiveTrajectory) -> dict[str, AnyArray]:
-    """Return copies of all that a trajectory needs to continue to the last bit, by name."""
+    """Return copies of all arrays that a trajectory needs to continue bit-exactly, by name."""
     goal_time_ns = trajectory.run.tolerances.goal_time_ns
     tolerances = np.concatenate([trajectory.path, trajectory.goal])
     spline = trajectory.spline
@@ -45,14 +45,14 @@ def trajectory_to_arrays(trajectory: ActiveTrajectory) -> dict[str, AnyArray]:
 def trajectory_from_arrays(
     arrays: Mapping[str, AnyArray], names: Sequence[str]
 ) -> ActiveTrajectory:
-    """Return a trajectory that was saved.
+    """Return a trajectory from saved arrays.
 
     Args:
         arrays: From ``trajectory_to_arrays``.
         names: Names of the joints of the body, in the order of q.
 
     Raises:
-        PhysicsError: A value is invalid, or does not fit these joints.
+        PhysicsError: A value is invalid, or does not match these joints.
     """
     k, n = np.size(arrays.get("times_ns", ())), np.size(arrays.get("joints", ()))
     scalars = {key: np.zeros((), dtype=np.int64) for key in _SCALARS}
@@ -107,7 +107,7 @@ def _is_valid(arrays: Mapping[str, AnyArray], count: int) -> bool:
 
 
 def _run(arrays: Mapping[str, AnyArray], names: Sequence[str], spline: Spline) -> TrajectoryRun:
-    """Return a run that ends as the saved one would have ended."""
+    """Return a run that ends like the saved one."""
     start_ns, goal_time_ns = int(arrays["start_ns"]), int(arrays["goal_time_ns"])
     points = [
         TrajectoryPoint(time_ns - start_ns, position, velocity, acceleration, effort)
@@ -124,7 +124,7 @@ def _run(arrays: Mapping[str, AnyArray], names: Sequence[str], spline: Spline) -
     )
     run = TrajectoryRun(JointTrajectory(names, points, start_ns), tolerances)
     if arrays["over"]:
-        run.end(TrajectoryStatus.PREEMPTED, "another command took one of its joints")
+        run.end(TrajectoryStatus.PREEMPTED, "another command took over one of its joints")
     elif arrays["begun"]:
         run.status = TrajectoryStatus.RUNNING
     return run

@@ -21,7 +21,7 @@ class ControlMode(Enum):
 class Fallback(Enum):
     """What a joint does after a command time-out.
 
-    HOLD: it holds its target position, or where it is if it has none. LIMP: nothing drives it.
+    HOLD: it holds its target position, or its present one if it has none. LIMP: nothing drives it.
     LAST: it continues with the last command.
     """
 
@@ -53,7 +53,7 @@ class CommandTimeout:
 
     Attributes:
         after_s: In simulated time, in [s].
-        fallback: What the joint does then.
+        fallback: What the joint does after it.
 
     Raises:
         ValueError: The time is not positive and finite.
@@ -74,7 +74,7 @@ class CommandTimeout:
 
 @dataclass(frozen=True, kw_only=True)
 class JointControl:
-    """Settings of one joint in place of those of its body; None means the same.
+    """Settings of one joint that override those of its body; None means no override.
 
     Attributes:
         mode: Its control mode.
@@ -89,15 +89,15 @@ class JointControl:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlSettings:
-    """How the joints of a body are controlled until the first command.
+    """Initial control of the joints of a body, until the first command.
 
-    In the model formats joints with motors have ids. A joint without an id stays limp, unless
-    ``joints`` gives it a mode, if other joints of the body have ids, or if it is a dependent joint
-    of a closed loop.
+    In the model formats joints with motors have ids. A joint without an id is limp if other joints
+    of the body have ids, or if it is a dependent joint of a closed loop, unless ``joints`` gives it
+    a mode.
 
     Attributes:
         mode: POSITION holds the initial posture; VELOCITY and EFFORT start at zero.
-        kp, kd: Gains for every joint; None derives each joint's from the model.
+        kp, kd: Gains of all joints; None derives those of each joint from the model.
         joints: Settings of single joints, by name.
         timeout: Command time-out; None means never.
         rate_limit: Speed limit of the servo targets.

@@ -1,4 +1,4 @@
-"""Slew-rate limit of position commands: how fast they become the targets of servos."""
+"""Slew-rate limit of position commands: how fast servo targets approach them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SlewedTargets:
     Args:
         q: Initial positions, in [rad] or [m], shape (joints,).
         speed: Speed limits of the model, in [rad/s] or [m/s], infinity for none, shape (joints,).
-        rate_limit: Whether targets obey these.
+        rate_limit: Whether these limits apply.
 
     Attributes:
         final: The commanded positions, in [rad] or [m], shape (joints,).
@@ -30,18 +30,18 @@ class SlewedTargets:
         self._speed = speed
 
     def jump(self, q: Array) -> None:
-        """Set commanded positions, in [rad] or [m], shape (joints,), where targets are already."""
+        """Set commanded positions that targets have reached already, in [rad] or [m]."""
         self.final[:] = q
         self.moving = False
 
     def reach(self, step_ns: int) -> Array:
-        """Return how far targets may move in a step of a length in [ns], in [rad] or [m]."""
+        """Return the maximum movement of targets in a step of a length in [ns], in [rad] or [m]."""
         if self.rate_limit is CommandRateLimit.NONE:
             return np.full_like(self._speed, np.inf)
         return self._speed * (step_ns * 1e-9)
 
     def advance(self, targets: Array, step_ns: int) -> None:
-        """Move targets, shape (joints,), as far as they may in a step of a length in [ns]."""
+        """Move targets, shape (joints,), as far as allowed in a step of a length in [ns]."""
         left, reach = self.final - targets, self.reach(step_ns)
         far = np.abs(left) > reach
         targets[:] = np.where(far, targets + np.clip(left, -reach, reach), self.final)

@@ -79,9 +79,10 @@ class Spline:
         return int(self.times_ns[-1])
 
     def from_state(self, time_ns: int, state: Array) -> Spline:
-        """Return the spline from a state to the points that are still to come.
+        """Return the spline from a state through the points ahead.
 
-        If a point is due at this very time, or none is left, it begins there instead.
+        If a point is due at exactly this time, the spline begins with that point; if none is left,
+        it consists of the last point.
 
         Args:
             time_ns: When it begins, in [ns].
@@ -115,7 +116,7 @@ class Spline:
     def at(self, time_ns: int) -> Array:
         """Return position, velocity, acceleration and effort at a time, shape (4, joints).
 
-        It rests at the first point before it, and at the last one after it.
+        Before the first point it rests at that one, after the last point at the last one.
         """
         if not self._last.begins_ns <= time_ns < self._last.ends_ns:
             b = int(np.searchsorted(self.times_ns, time_ns, side="right"))
@@ -134,7 +135,7 @@ class Spline:
         start, end = self.points[a], self.points[a + 1]
         coefficients = np.zeros((4, 6, start.shape[1]))
         if has_velocity:
-            # Over the time from 0 to 1: numbers stay moderate in very short segments.
+            # Over a time from 0 to 1, so that numbers stay moderate in very short segments.
             scale = np.array([1.0, span, span * span])[:, None]
             ends = scale * start[:EFFORT], scale * end[:EFFORT]
             coefficients[:EFFORT] = _quintic(*ends) if has_acceleration else _cubic(*ends)

@@ -18,11 +18,11 @@ _MAX_KIND_LENGTH = 200
 
 
 class CommandWarnings:
-    """Counts and logs what is wrong with commands to a body.
+    """Counts and logs invalid commands to a body.
 
     Args:
         body: Name of the body.
-        counts: Where it is counted.
+        counts: Counts of the commands.
     """
 
     def __init__(self, body: str, counts: CommandCounts) -> None:
@@ -31,19 +31,19 @@ class CommandWarnings:
         self._logged: set[str] = set()
 
     def refuse(self, kind: str, message: str) -> None:
-        """Count a command that cannot be used; log the first of its kind."""
+        """Count an invalid command; log the first of its kind."""
         self.counts.refused += 1
         self.warn(kind, message)
 
     def refuse_unknown_joint(self, joint: str, joints: Iterable[str]) -> None:
-        """Refuse a command to a joint that does not exist; ``joints`` are those that do."""
+        """Refuse a command to a joint that does not exist; ``joints`` are the existing ones."""
         kind = f"unknown {joint}"
-        hint = "" if kind in self._logged else did_you_mean(joint, joints)  # takes its time
+        hint = "" if kind in self._logged else did_you_mean(joint, joints)  # slow
         end = f".{hint}" if hint else ""
         self.refuse(kind, f"it has no joint '{joint}'; the command to it is ignored{end}")
 
     def time_out(self, timeout: CommandTimeout, joints: Sequence[str]) -> None:
-        """Count that joints got no command for too long; log the first time."""
+        """Count a command time-out of joints; log the first one."""
         self.counts.timed_out += 1
         more = f" and {len(joints) - 3} more" if len(joints) > 3 else ""
         self.warn(

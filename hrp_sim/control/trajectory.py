@@ -64,16 +64,16 @@ class PointTable:
 class JointTrajectory:
     """A motion of some joints of a body through points.
 
-    The interpolation between two points depends on what both of them give: linear for positions
-    alone, cubic splines for positions and velocities, quintic splines if there are accelerations
-    too. Effort is interpolated linearly. The first segment begins at the targets of the joints
-    when the trajectory starts, or at their positions if they are not controlled by position. At
-    the end they stop and hold, even if the last point has a velocity: a sender that streams
-    points, as MoveIt Servo does, sends the next one before. The positions of a continuous joint
-    are shifted by the number of whole turns that brings the first nearest to where the joint is.
+    The interpolation between two points depends on the quantities that both specify: linear for
+    positions alone, cubic splines for positions and velocities, quintic splines with accelerations.
+    Effort is interpolated linearly. The first segment begins at the targets of the joints when the
+    trajectory starts, or at their positions if they are not controlled by position. At the end they
+    stop and hold, even if the last point has a velocity: a sender that streams points, such as
+    MoveIt Servo, sends the next one earlier. The positions of a continuous joint are shifted by the
+    number of whole turns that brings the first nearest to the position of the joint.
 
-    If the start lies in the past, the points that are over are skipped: the joints reach the next
-    one in time. Without points the joints stop and hold now; if none are named, all that
+    If the start lies in the past, past points are skipped, and the joints reach the next one in
+    time. Without points the named joints stop and hold now or, if none are named, all joints that
     trajectories move.
 
     Attributes:
@@ -152,10 +152,10 @@ def check_names(names: Sequence[str]) -> None:
 
 
 class BadTrajectoryError(ValueError):
-    """A trajectory cannot be followed; the message says why, for its sender.
+    """A trajectory cannot be followed; the message gives the reason to its sender.
 
     Attributes:
-        kind: Kind of the mistake.
+        kind: Kind of the error.
     """
 
     def __init__(self, kind: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The trajectories of one body: those that it follows, and those that wait for their start."""
+"""The trajectories of one body: the active ones, and those that wait for their start."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .spline import ACCELERATION, Spline
 from .trajectory import BadTrajectoryError
 from .trajectory_run import TrajectoryRun, TrajectoryStatus
 
-# Of one body, at once; a sender of more has another clock.
+# Maximum for one body at once; a sender of more probably uses another clock.
 MAX_TRAJECTORIES = 100
-_TAKEN = "another command took joint '{}'"
+_TAKEN = "another command took over joint '{}'"
 
 
 class TrajectoryFollower:
-    """Follows the trajectories of one body. The latest command takes its joints from all others.
+    """Follows the trajectories of one body; the latest command takes over its joints.
 
     Args:
         body: The model.
-        motion: Where its joints are.
+        motion: Motion of the body.
 
     Attributes:
-        trajectories: Those that run or wait for their start.
+        trajectories: Those that are active or wait for their start.
     """
 
     def __init__(self, body: Body, motion: BodyMotion) -> None:
@@ -43,7 +43,7 @@ class TrajectoryFollower:
         )
 
     def add(self, run: TrajectoryRun, time_ns: int) -> None:
-        """Add a trajectory that was checked and has points; it takes its joints when it starts.
+        """Add a checked trajectory with points; it takes over its joints when it starts.
 
         Raises:
             BadTrajectoryError: There are too many.
@@ -57,12 +57,12 @@ class TrajectoryFollower:
         spline = Spline.through(trajectory.table, start_ns)
         new = ActiveTrajectory(run, spline, joints, start_ns)
         for other in self.trajectories:
-            if not other.begun and other.start_ns >= start_ns:  # it would only have come later
+            if not other.begun and other.start_ns >= start_ns:  # replaced before its start
                 self._release(other, joints)
         self.trajectories = [*self._with_joints(), new]
 
     def begin_due(self, time_ns: int, targets: Callable[[], Array]) -> Indices:
-        """Begin what is due; return the joints that it takes, as elements of q.
+        """Begin due trajectories; return the joints that they take over, as elements of q.
 
         Args:
             time_ns: In [ns].
@@ -84,7 +84,7 @@ class TrajectoryFollower:
         return _joined(taken)
 
     def release(self, joints: Iterable[int]) -> None:
-        """Give up control of joints, also in trajectories that have not begun."""
+        """Release joints, also from trajectories that have not begun."""
         released = np.fromiter(joints, dtype=np.intp)
         for trajectory in self.trajectories:
             self._release(trajectory, released)
@@ -95,7 +95,7 @@ class TrajectoryFollower:
 
         Args:
             time_ns: In [ns].
-            reach: How far joints may catch up in a step, shape (joints,).
+            reach: Maximum change of the offset of each joint in a step, shape (joints,).
 
         Yields:
             Elements of q, and their positions, velocities, accelerations and efforts, shape
@@ -106,12 +106,12 @@ class TrajectoryFollower:
                 yield trajectory.moves, trajectory.advance(time_ns, reach)
 
     def check_progress(self, time_ns: int) -> list[tuple[ActiveTrajectory, TrajectoryStatus]]:
-        """Check all that move after a step; return and remove those that have ended."""
+        """Check the active trajectories after a step; return and remove those that have ended."""
         ended: list[tuple[ActiveTrajectory, TrajectoryStatus]] = []
         for trajectory in self.trajectories:
             if not trajectory.begun:
                 continue
-            if trajectory.run.is_over:  # some of its joints go on, without tolerances
+            if trajectory.run.is_over:  # some of its joints continue, without tolerances
                 status = TrajectoryStatus.RUNNING
                 if time_ns >= trajectory.spline.end_ns:
                     status = TrajectoryStatus.SUCCEEDED
@@ -143,7 +143,7 @@ class TrajectoryFollower:
         self.trajectories = []
 
     def retime(self, before_ns: int, time_ns: int) -> None:
-        """Continue at another clock time, in [ns]; the time left does not change."""
+        """Continue at another clock time, in [ns]; remaining times do not change."""
         for trajectory in self.trajectories:
             trajectory.retime(before_ns, time_ns, self._motion)
 
@@ -159,7 +159,7 @@ class TrajectoryFollower:
         """Return saved trajectories, for ``restore``.
 
         Raises:
-            PhysicsError: A value is invalid, or does not fit this body.
+            PhysicsError: A value is invalid, or does not match this body.
         """
         count = len({key.partition("/")[0] for key in arrays})
         return [
@@ -172,7 +172,7 @@ class TrajectoryFollower:
 
     def restore(self, trajectories: Sequence[ActiveTrajectory]) -> None:
         """Continue saved trajectories; the present ones are aborted."""
-        self.abort("the world went back to a saved state")
+        self.abort("the world was restored from a saved state")
         self.trajectories = list(trajectories)
 
     def _with_joints(self) -> list[ActiveTrajectory]:

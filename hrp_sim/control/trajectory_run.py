@@ -16,8 +16,9 @@ class TrajectoryStatus(Enum):
 
     WAITING: not applied yet, or its start lies ahead. RUNNING: it moves its joints, or waits for
     them to reach the goal tolerance. All others are final: SUCCEEDED; PREEMPTED: another command
-    took a joint; CANCELED: ``CancelTrajectory``; REFUSED: it cannot be followed; PATH_VIOLATED,
-    GOAL_VIOLATED: a tolerance was violated; ABORTED: a reset, a move or the like.
+    took over a joint; CANCELED: ``CancelTrajectory``; REFUSED: it cannot be followed;
+    PATH_VIOLATED, GOAL_VIOLATED: a tolerance was violated; ABORTED: for instance by a reset or a
+    move.
     """
 
     WAITING = "waiting"
@@ -33,7 +34,7 @@ class TrajectoryStatus(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrajectoryProgress:
-    """Where the joints of a trajectory are after a step; all in the order of its names.
+    """Progress of the joints of a trajectory after a step, in the order of its names.
 
     Attributes:
         time_ns: Simulated time, in [ns].
@@ -56,15 +57,15 @@ class TrajectoryProgress:
 class TrajectoryRun:
     """A trajectory with status and progress; a command that can be sent once, to one body.
 
-    The thread that steps writes it, between its steps only.
+    The stepping thread writes it, between two steps only.
 
     Args:
-        trajectory: What to follow.
-        tolerances: When it has failed.
+        trajectory: The trajectory to follow.
+        tolerances: Its tolerances.
 
     Attributes:
         status: Its state.
-        message: Why it has ended; empty before, and after a success.
+        message: Why it has ended; empty before the end, and after a success.
     """
 
     def __init__(self, trajectory: JointTrajectory, tolerances: Tolerances = NO_TOLERANCES) -> None:
@@ -76,9 +77,9 @@ class TrajectoryRun:
 
     @property
     def progress(self) -> TrajectoryProgress | None:
-        """Progress after the last step; once it is over, at its end; None before its start.
+        """Progress after the last step, or at the end if it is over; None before its start.
 
-        To be read in the thread that steps. An aborted run may have none.
+        To be read in the stepping thread. An aborted run may have none.
         """
         if callable(self._progress):  # computed on access: most steps need none
             self._progress = self._progress()
@@ -90,7 +91,7 @@ class TrajectoryRun:
         return self.status not in (TrajectoryStatus.WAITING, TrajectoryStatus.RUNNING)
 
     def set_progress(self, progress: Callable[[], TrajectoryProgress]) -> None:
-        """Set what computes the progress of this step; called by the controller."""
+        """Set the function that computes the progress of this step; called by the controller."""
         if not self.is_over:
             self._progress = progress
 

@@ -19,7 +19,7 @@ _local = threading.local()
 
 
 class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine, not an error
-    """This machine cannot render; the message says what to install."""
+    """This machine cannot render; the message names the packages to install."""
 
 
 def thread_context() -> Any:

@@ -1,7 +1,7 @@
 """The slow OpenGL calls, with Python's interpreter lock released.
 
 moderngl holds the lock during OpenGL calls. Without a GPU that is most of the rendering time, and
-would block the physics thread. ctypes releases the lock.
+would block the stepping thread. ctypes releases the lock.
 """
 
 from __future__ import annotations

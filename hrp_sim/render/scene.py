@@ -91,8 +91,8 @@ class Scene:
         link_count: Number of links of all bodies.
         materials: (emissive, ambient intensity), (specular, exponent), (opacity, 0, 0, 0) of
             each material, shape (materials, 3, 4).
-        surfaces: From ``curved_surfaces``; the first one stands for flat surfaces. Shape
-            (surfaces, 4, 4).
+        surfaces: From ``curved_surfaces``; the first one represents flat surfaces. Shape (surfaces,
+            4, 4).
         batches: Opaque ones first.
         lights: Of all bodies, whether they are on or not.
     """

@@ -128,7 +128,7 @@ class BodyInterface:
         naming: Naming of its topics and frames.
         tf: Topic for the transform of its root.
         settings: Values of the node's parameters ``base`` and ``world_frame``.
-        command_interfaces: Opens the topics by which it is commanded.
+        command_interfaces: Creates the interface of the commands to it.
 
     Attributes:
         simulated: The body.
@@ -255,7 +255,7 @@ class BodyInterface:
             Parameter("use_sim_time", value=True),
         ]
         if self._command_interfaces.hardware and self.simulated.body.moving_links:
-            # The description tells whose topics these are.
+            # The description identifies the body of these topics.
             overrides.append(Parameter("ros2_control", value="topic"))
         self.model = SimulatedModelNode(
             namespace=self.naming.absolute_namespace(self._node.get_namespace()),
@@ -282,7 +282,7 @@ class BodyInterface:
             self._commands.serve(runner)
 
     def update_joint_params(self) -> None:
-        """Let parameters say how its joints are driven now."""
+        """Set the parameters of its joints to their present gains and modes."""
         if self._commands is not None:
             self._commands.update_joint_params()
 
@@ -334,9 +334,7 @@ class BodyInterface:
         kind, frames = kind_of(sensor), Frames(frame, self._world, self._root)
         filters = isinstance(sensor, StatefulSensor) and bool(sensor.memory)
         found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
-        self.outputs[key] = (
-            found  # before it has topics: ``close`` ends those there are if one fails
-        )
+        self.outputs[key] = found  # early, so that ``close`` finds them if one fails
         topics = self._devices[key].of_sensor
         if isinstance(sensor, JointSensor) and self._command_interfaces.hardware:
             topics = dict.fromkeys(topics, self.naming.topic(names.HARDWARE_STATES))

@@ -1,4 +1,4 @@
-"""ROS interface of commands: topics, actions and parameters by which bodies are commanded."""
+"""ROS interface of commands: topics, actions and parameters of the joints."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class CommandInterfaces:
     """ROS interface of the commands to all bodies of a node, and their common parameters.
 
     Args:
-        node: Has declared ``hrp_sim.ros.command_parameters.COMMANDS``.
+        node: A node with the parameters ``hrp_sim.ros.command_parameters.COMMANDS``.
         settings: Values of its parameters by name.
 
     Attributes:
         node: As given.
         joints: Parameters of the joints.
-        executor: The thread that executes the callbacks of the subscriptions.
+        executor: Executes the callbacks of the subscriptions.
 
     Raises:
         WrongUseError: A parameter has an invalid value.
@@ -78,14 +78,13 @@ class CommandInterfaces:
         """Create the interface of a body.
 
         Args:
-            simulation: The world that it is in.
+            simulation: The simulation with the body.
             body: Its name; it is not static.
-            naming: Names of its topics.
+            naming: Naming of its topics.
             frames: Its links by the names of their frames.
 
         Raises:
-            WrongUseError: A parameter of a joint has an invalid value, or ROS does not accept a
-                topic.
+            WrongUseError: A parameter of a joint or a topic is invalid.
         """
         interface = BodyCommandInterface(self, simulation, body, naming, frames)
         self._apply(interface, self._settings)
@@ -93,15 +92,15 @@ class CommandInterfaces:
         return interface
 
     def remove(self, interface: BodyCommandInterface) -> None:
-        """Stop to apply changes of parameters to an interface."""
+        """Stop applying changes of parameters to an interface."""
         self._bodies.remove(interface)
 
     def close(self) -> None:
-        """End the executor thread, once all interfaces are closed."""
+        """End the executor; to be called after all interfaces are closed."""
         self.executor.close()
 
     def kinds(self, commands: BodyCommands, joints: int) -> list[str]:
-        """Return the topics and actions of a body with a number of joints."""
+        """Return the topics and actions of a body with this number of joints."""
         kinds = [names.EXTERNAL_WRENCH]
         if joints and self.hardware:
             kinds += [names.HARDWARE_COMMANDS]
@@ -127,7 +126,7 @@ class CommandInterfaces:
             kinds: From ``kinds``.
 
         Raises:
-            WrongUseError: ROS does not accept a name or a quality of service.
+            WrongUseError: A name or a quality of service is invalid.
         """
         return CommandTopics(
             self.node,
@@ -135,7 +134,7 @@ class CommandInterfaces:
             commands,
             [kind for kind in kinds if kind in KINDS],
             self.executor,
-            # Where a run waits for commands, none may get lost.
+            # A run in lock-step waits for commands, so none may be lost.
             profile=qos.COMMAND_IN_STEP if self._settings["lock_step"] else qos.COMMAND,
             velocity_type=str(self._settings["cmd_vel_type"]),
         )
@@ -169,10 +168,10 @@ class CommandInterfaces:
 
 
 class BodyCommandInterface:
-    """The topics, the action and the parameters by which one body is commanded.
+    """The topics, the action and the parameters for the commands to one body.
 
     Args:
-        interfaces: Those of the node.
+        interfaces: The interfaces of the node.
         simulation, body, naming, frames: As for ``CommandInterfaces.open``.
 
     Attributes:
@@ -205,10 +204,10 @@ class BodyCommandInterface:
             self._action = TrajectoryAction(interfaces.node, action, self.commands)
 
     def serve(self, runner: Runner) -> None:
-        """Let a run decide when commands take effect."""
+        """Begin to serve a run, which determines when commands take effect."""
 
         def run_soon(action: Callable[[], None]) -> None:
-            """Run an action and report to clients, also in a pause."""
+            """Execute an action soon and report to clients, also in a pause."""
 
             def act() -> None:
                 action()
@@ -226,7 +225,7 @@ class BodyCommandInterface:
             self._interfaces.joints.show(key, *gains, mode.value)
 
     def poll(self) -> None:
-        """Publish feedback and results of goals; called by the thread that steps."""
+        """Publish feedback and results of goals; called in the stepping thread."""
         if self._action is not None:
             self._action.poll()
 
@@ -239,7 +238,7 @@ class BodyCommandInterface:
         self._undeclare_joints()
 
     def _declare_joints(self, simulation: Simulation, body: str) -> None:
-        """Declare parameters; with the body's name if another body has a joint of that name."""
+        """Declare parameters; prefixed by the body's name if its joint names are not unique."""
         others = {
             link.joint.name
             for name, simulated in simulation.bodies.items()

@@ -107,7 +107,7 @@ def joint_params(
 
 
 def joint_of(name: str) -> str | None:
-    """Return the joint of a parameter, by its name, or None."""
+    """Return the joint that a parameter, given by name, belongs to, or None."""
     match = _JOINT.fullmatch(name)
     return None if match is None else match["alias"] or match["own"]
 
@@ -118,17 +118,17 @@ class SetJoint(Protocol):
     def __call__(
         self, *, kp: float | None = None, kd: float | None = None, mode: str | None = None
     ) -> None:
-        """Set what is not None."""
+        """Set the values that are not None."""
 
 
 @dataclass(frozen=True)
 class JointValues:
-    """Present values of the parameters of a joint, and what sets them.
+    """Present values of the parameters of a joint, and the function that sets them.
 
     Attributes:
         kp, kd: Gains.
         mode: "position", "velocity" or "effort".
-        change: Called with the value that has changed.
+        change: Called with the changed values.
         modes: Modes that the joint can have.
     """
 
@@ -142,12 +142,12 @@ class JointValues:
 class DynamicParams:
     """Parameters of a node that may change at any time.
 
-    rclpy enforces their ranges, this their choices.
+    rclpy enforces their ranges, this class their choices.
 
     Args:
-        node: Has declared them.
+        node: A node that has declared them.
         params: Their table.
-        changed: Called with the new values of those that have changed, by name.
+        changed: Called with the new values of the changed ones, by name.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class JointParams:
         return [name.removesuffix(".mode") for name in self._modes]
 
     def show(self, joint: str, kp: float, kd: float, mode: str) -> None:
-        """Set the parameters of a joint to its present gains and mode, which does not change it."""
+        """Set the parameters of a joint to its present gains and mode; the joint stays the same."""
         values = {f"{joint}.kp": kp, f"{joint}.kd": kd, f"{joint}.mode": mode}
         node = self._node
         new = [Parameter(k, value=v) for k, v in values.items() if node.get_parameter(k).value != v]
@@ -225,7 +225,7 @@ class JointParams:
             self._is_showing = False
 
     def remove(self, joint: str) -> None:
-        """Undeclare the parameters of a joint, as far as they were declared."""
+        """Undeclare those parameters of a joint that are declared."""
         for param in joint_params(joint):
             self._aliases.pop(param.name, None)
             self._modes.pop(param.name, None)
@@ -248,7 +248,7 @@ class JointParams:
         self._setters[param.name] = setter
 
     def _with_aliases(self, given: Sequence[Parameter]) -> list[Parameter]:
-        """Return what is to be set, and the same for its aliases."""
+        """Return the parameters to be set, with their aliases."""
         names = {p.name for p in given}
         aliases = [
             Parameter(alias, value=p.value)

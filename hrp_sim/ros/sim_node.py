@@ -136,7 +136,7 @@ class SimNode(Node):
             raise
 
     def _call_in_executor(self, action: Callable[[], _T]) -> _T:
-        """Execute an action in the executor's thread, which iterates over the parameters."""
+        """Execute an action in the executor thread, which iterates over the parameters."""
         services = self._simulation_services
         return action() if services is None else services.call_in_executor(action)
 
@@ -155,7 +155,7 @@ class SimNode(Node):
     def replace(self, simulation: Simulation) -> None:
         """Replace the published simulation; the owner of the previous one closes it.
 
-        To be called in the executor's thread, after ``Runner.replace``.
+        To be called in the executor thread, after ``Runner.replace``.
 
         Raises:
             ModelError: Two bodies or devices would have the same topic.
@@ -171,7 +171,7 @@ class SimNode(Node):
     def sync(self) -> None:
         """Update the topics after bodies were added or removed, or the simulation was replaced.
 
-        To be called in the executor's thread.
+        To be called in the executor thread.
         """
         runner = self._runner
         if runner is None or runner.simulation is self._simulation:
@@ -339,7 +339,7 @@ def _run() -> int:
 
 
 def main() -> int:
-    """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
+    """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for a usage error."""
     try:
         return _run()
     except KeyboardInterrupt:

@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 class SimulationServices:
     """Offers the standard simulation services for a run.
 
-    Requests are handled in the executor's thread, except those that read files or create worlds,
+    Requests are handled in the executor thread, except those that read files or create worlds,
     which are handled in sequence in a worker thread. The response to a request for steps is sent
     after the last step. So no request blocks the executor.
 
@@ -54,7 +54,7 @@ class SimulationServices:
         make_simulation: Creates a simulation of a world.
         world: Configuration of the present simulation.
         resource: Source of that configuration.
-        changed: Called in the executor's thread after bodies were added, removed or moved, or the
+        changed: Called in the executor thread after bodies were added, removed or moved, or the
             simulation was replaced.
         stopped: Whether the run is paused in its initial state.
         check_names: Checks the topics of new bodies; see ``Simulator``.
@@ -181,7 +181,7 @@ class SimulationServices:
         return stepping
 
     def call_in_executor(self, action: Callable[[], _T]) -> _T:
-        """Execute an action in the executor's thread; return its result.
+        """Execute an action in the executor thread; return its result.
 
         Raises:
             CancelledError: The node is being closed.

@@ -42,7 +42,7 @@ class WorldInterface:
     """Topics and services of a world, to which bodies can be added and removed.
 
     ``publish`` is called in the stepping thread; ``replace``, ``sync`` and ``close`` in the
-    executor's thread.
+    executor thread.
 
     Args:
         node: The node that offers them.

@@ -77,7 +77,7 @@ class WorldLoader:
     def configure(self, config: WorldConfig) -> WorldConfig:
         """Declare the parameters of a world; return the world with the parameters applied.
 
-        To be called in the executor's thread while the node has one.
+        To be called in the executor thread while the node has one.
 
         Raises:
             WrongUseError: A parameter is invalid; all parameters are restored.

@@ -1,4 +1,4 @@
-"""Receives the commands to one body from outside: checks and queues them. No ROS."""
+"""Receives external commands to one body: validates and queues them. No ROS."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ from ..physics.schedule import NS_PER_S
 from ..physics.state import MAX_DRIVE_VALUE
 from ..simulation import Simulation
 
-# A stamp so much later than now, in [ns], is one of another clock.
+# A stamp that is later than the present time by more than this, in [ns], is of another clock.
 MAX_AHEAD_NS = 24 * 3600 * NS_PER_S
 
-# Runs an action at once, or when the commands of a control period take effect. Its other arguments
-# are the source and the stamp of the command in [ns], 0 for none. As ``Runner.take``.
+# Executes an action at once, or when the commands of a control period take effect. Its other
+# arguments are the source and the stamp of the command in [ns], 0 for none; see ``Runner.submit``.
 Deliver = Callable[[str, int, Callable[[], None]], None]
 # Time from the start in [ns]; positions, velocities, accelerations, effort.
 Point = tuple[int, Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
 # Start in [ns], 0 for now; joint names; points.
 PlainTrajectory = tuple[int, Sequence[str], Sequence[Point]]
-# By joint name: position and velocity, None for any.
+# By joint name: tolerances of position and velocity, None for no limit.
 PlainTolerances = Mapping[str, tuple[float | None, float | None]]
 
 
@@ -61,7 +61,7 @@ def _at_once(_source: str, _stamp_ns: int, action: Callable[[], None]) -> None:
 
 
 def _never(_action: Callable[[], None]) -> None:
-    """Leave it to the next step."""
+    """Do nothing, so that the next step executes the action."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,17 +80,17 @@ class CommandOptions:
 class BodyCommands:
     """Receives the commands to one body, from any thread.
 
-    Units are those of ``JointCommand`` and so on. ``source`` is the name of the sender. What
-    cannot be used raises a ValueError with a message for the sender, and is counted. Commands to
-    a body that has been removed are dropped.
+    Units are those of ``JointCommand`` and the other commands. ``source`` is the name of the
+    sender. An invalid command raises a ValueError with a message for the sender, and is counted.
+    Commands to a removed body are dropped.
 
     Args:
-        simulation: The world that the body is in.
+        simulation: The simulation with the body.
         body: Its name.
-        frames: Link name by the frame in which wrenches may be expressed.
-        deliver: Runs what queues a command; at once by default.
-        run_soon: Has the thread that steps run an action soon, also in a pause. By default
-            nothing does: the next step does the same.
+        frames: Links by the names of the frames in which wrenches may be expressed.
+        deliver: Executes the action that queues a command; at once by default.
+        run_soon: Executes an action soon in the stepping thread, also in a pause. By default it
+            does nothing, and the next step has the same effect.
 
     Attributes:
         options: May be replaced at any time.
@@ -168,10 +168,10 @@ class BodyCommands:
         force: Sequence[float],
         torque: Sequence[float],
     ) -> None:
-        """Receive a force in [N] and a torque in [N m], in a link's frame and about its origin.
+        """Receive a force in [N] and a torque in [N m] about a link's origin, both in its frame.
 
-        It acts for ``options.wrench_duration``, in the axes of the link, and replaces the last
-        one from this source to this link.
+        It acts for ``options.wrench_duration``, rotates with the link, and replaces the last one
+        from this source on this link.
         """
         self._check_age(stamp_ns)
         with self._counting():
@@ -202,8 +202,8 @@ class BodyCommands:
 
         Args:
             source: The sender.
-            goal: The trajectory; tolerances on the path and at the goal; how long the goal may
-                be reached after the end, in [ns], None for ever.
+            goal: The trajectory; tolerances on the path and at the goal; how long after the end the
+                goal may be reached, in [ns], None for ever.
         """
         trajectory, path, end, goal_time_ns = goal
         tolerances = Tolerances(_tolerances(path), _tolerances(end), goal_time_ns)
@@ -232,7 +232,7 @@ class BodyCommands:
         kd: float | None = None,
         mode: str | None = None,
     ) -> None:
-        """Set gains or the mode of a joint from now on; None leaves them."""
+        """Set gains or the mode of a joint; None leaves them unchanged."""
         if kp is not None or kd is not None:
             self._queue.put(self._name, GainChange(joint, kp, kd), "")
         if mode is not None:
@@ -242,8 +242,8 @@ class BodyCommands:
         """Set the command time-out.
 
         Args:
-            after_s: Simulated time without a command, in [s]; 0 means that of the world file,
-                less than 0 never.
+            after_s: Simulation time without a command, in [s]; 0 means that of the world file, a
+                negative value never.
             fallback: "hold", "limp" or "last"; empty means that of the world file, or "hold".
         """
         usual, timeout = self._world_timeout, None

@@ -19,8 +19,8 @@ class RenderThread:
     """Background thread that renders the newest image request of each camera.
 
     The images of a camera arrive in the order of their requests. ``submit``, ``clear`` and
-    ``close`` must be called by one thread, that of the physics. A failing camera is logged once,
-    and does not affect the others.
+    ``close`` must be called in the stepping thread. A failing camera is logged once, and does not
+    affect the others.
 
     Args:
         on_image: Called in the background thread with the name of a camera and each of its images.

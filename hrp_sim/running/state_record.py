@@ -9,7 +9,7 @@ from ..physics.schedule import SampleClock
 
 # Latest states that are returned repeatedly, for subscribers that missed a message.
 REPEATED_STATES = 10
-# Older states are dropped if nobody takes them.
+# Maximum number of states that were not taken yet; older ones are dropped.
 MAX_STATES = 100
 
 

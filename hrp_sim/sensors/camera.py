@@ -93,8 +93,8 @@ class ImageReading:
 class CameraSensor:
     """A camera whose frame S is fixed to a link L.
 
-    S looks along -Z with +Y up. Call ``capture`` in the thread of the physics, ``render`` in any
-    thread, so that the physics does not wait for rendering.
+    S looks along -Z with +Y up. Call ``capture`` in the stepping thread, ``render`` in any thread,
+    so that the physics does not wait for rendering.
 
     Attributes:
         name: Name in the model.

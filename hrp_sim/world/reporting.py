@@ -19,7 +19,7 @@ _CHECK_ALL = "'hrp-sim check --all' shows them"
 def printed_warnings(world: str, *, strict: bool = False) -> Iterator[Diagnostics]:
     """Collect the diagnostics of a block, and print the warnings at its end.
 
-    Errors are printed by whoever handles the exception; notes are not printed.
+    Errors are printed where the exception is handled; notes are not printed.
 
     Args:
         world: The world as the user gave it.

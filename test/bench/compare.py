@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         0; 1 if a model cannot be used, the plain C program does not compile, or the compared
-        programs do different work; 2 for wrong use.
+        programs do different work; 2 for a usage error.
     """
     problems = ModelError, PhysicsError, BenchError
     return run_program("compare.py", lambda: _main(argv), problems=problems)

@@ -172,7 +172,7 @@ def test_goals_give_way_to_new_goals_and_to_commands(robot):
     _, second = robot.send(goal((4.0, [-2.0])))
     status, result = robot.result(first)
     assert status == GoalStatus.STATUS_ABORTED
-    assert "another command took joint 'J1'" in result.error_string
+    assert "another command took over joint 'J1'" in result.error_string
     here = JointState(name=["J1"], position=[0.1])
     robot.keep_saying("joint_commands", here, "a result", second.done)
     assert robot.result(second)[0] == GoalStatus.STATUS_ABORTED

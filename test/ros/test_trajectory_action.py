@@ -247,7 +247,7 @@ def test_a_tolerance_that_nobody_can_keep_watch_over_is_refused(robot):
 def test_two_goals_are_followed_at_a_time(robot):
     _, first = robot.send()
     _, second = robot.send()
-    end(robot.follower.runs[-2], Status.PREEMPTED, "another command took joint 'A'")
+    end(robot.follower.runs[-2], Status.PREEMPTED, "another command took over joint 'A'")
     assert robot.result(first)[0] == GoalStatus.STATUS_ABORTED
     assert not second.done()
     end(robot.follower.runs[-1], Status.SUCCEEDED)

@@ -197,7 +197,7 @@ def test_who_looks_after_a_trajectory_is_told_when_the_world_goes_back():
     assert first.status is Status.PREEMPTED
     SIMULATION.restore(snapshot)
     assert (second.status, third.status) == (Status.ABORTED, Status.ABORTED)
-    assert second.message == "the world went back to a saved state"
+    assert second.message == "the world was restored from a saved state"
     SIMULATION.command("arm", CancelTrajectory(second))  # it is no longer the one that runs
     moved = SIMULATION.bodies["arm"].drive.q[0]
     SIMULATION.step()

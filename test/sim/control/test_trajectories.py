@@ -201,7 +201,7 @@ def test_a_single_command_takes_its_joint(bench, kind):
     bench.run(10)
     bench.command("A", **{kind: [0.5]})
     assert run.status is Status.PREEMPTED
-    assert run.message == "another command took joint 'A'"
+    assert run.message == "another command took over joint 'A'"
     bench.run(990)
     assert bench.drive.q[C] == pytest.approx(1.0)
     assert (bench.drive.kp[A] > 0.0) == (kind == "position")
