@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Set up everything hrp_ros needs, in .venv beside this folder. Safe to run again: what is
-# done is not done twice. demo.sh and test.sh source it; on its own it only sets up.
+# Install everything that hrp_ros needs, in .venv of this checkout. Safe to run again: completed steps
+# are skipped. Other scripts source it.
 #
 # HRP_ROS_DISTRO=kilted sets up ROS 2 Kilted instead of Jazzy, beside it in .venv-kilted.
 # HRP_ROS_EXTRA=test-ros installs only what the tests with ROS 2 need, not what all tests do.
@@ -13,7 +13,7 @@ DISTRO=${HRP_ROS_DISTRO:-jazzy}
 EXTRA=${HRP_ROS_EXTRA:-test}
 VENV="$PWD/.venv"
 [ "$DISTRO" = jazzy ] || VENV+="-$DISTRO"
-PYTHON=/usr/bin/python3 # the system's, so that apt's python3-pyode is seen
+PYTHON=/usr/bin/python3 # the system's, so that apt's python3-pyode is found
 
 APT_PACKAGES=(
   build-essential cmake python3-dev python3-venv # to compile the extension and the interfaces
@@ -51,12 +51,12 @@ esac
 
 bold() { if [ -t 1 ]; then printf '\033[1m%s\033[0m' "$1"; else printf '%s' "$1"; fi; }
 say() { printf '%s %s\n' "$(bold '[setup]')" "$*"; }
-fail() { # PROBLEM WHAT_TO_DO
-  printf '%s %s\n  what to do: %s\n' "$(bold '[setup] failed:')" "$1" "$2" >&2
+fail() { # PROBLEM REMEDY
+  printf '%s %s\n  remedy: %s\n' "$(bold '[setup] failed:')" "$1" "$2" >&2
   exit 1
 }
 
-# Until a log is removed, show on the terminal how long it grows, and its last line.
+# Until a log is removed, show the elapsed time and its last line on the terminal.
 watch_log() {
   local started=$SECONDS
   while [ -e "$1" ]; do
@@ -66,8 +66,8 @@ watch_log() {
   printf '\r\033[K'
 }
 
-# step TITLE WHAT_TO_DO COMMAND...: run a command without its noise. If it fails, show the end of
-# what it wrote, and what to do.
+# step TITLE REMEDY COMMAND...: run a command without its output. If it fails, show the end of its
+# output, and the remedy.
 step() {
   local title=$1 advice=$2 started=$SECONDS log status=0
   shift 2
@@ -89,18 +89,18 @@ step() {
   printf '%8d s\n' $((SECONDS - started))
 }
 
-# A step is marked with the fingerprint of what it was made from, and runs again when that changes.
+# A step is marked with a fingerprint of its inputs, and runs again when they change.
 is_done() { [ "$(cat "$VENV/.setup/$1" 2>/dev/null)" = "$2" ]; }
 mark_done() { mkdir -p "$VENV/.setup" && printf '%s' "$2" >"$VENV/.setup/$1"; }
 fingerprint() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -d' ' -f1; }
 
-# alone FILE COMMAND...: run a step that changes what FILE stands for, one shell after the other.
+# alone FILE COMMAND...: run a step while holding a lock on FILE, so that only one shell runs it.
 alone() {
   local lock=$1
   shift
   (
     flock -n 9 || {
-      say "waiting for another set-up ..."
+      say "waiting for another setup ..."
       flock 9
     }
     "$@"
@@ -115,25 +115,25 @@ install_apt_packages() {
   [ ${#missing[@]} -eq 0 ] && return
   local by_hand="apt-get install ${missing[*]}"
   command -v apt-get >/dev/null ||
-    fail "this system has no apt-get" "install what it calls: ${missing[*]}"
+    fail "this system has no apt-get" "install the equivalents of: ${missing[*]}"
   if [ "$(id -u)" != 0 ]; then
     by_hand="sudo $by_hand"
     command -v sudo >/dev/null ||
-      fail "system packages are missing, and there is no sudo" "as root: ${by_hand#sudo }; then run this again as $(id -un)"
+      fail "system packages are missing, and sudo is not installed" "run as root: ${by_hand#sudo }; then run this again as $(id -un)"
     sudo -n true 2>/dev/null || say "system packages are missing; sudo asks for your password"
     sudo true ||
-      fail "system packages are missing, and sudo refuses" "let an administrator run: $by_hand; then run this again"
+      fail "system packages are missing, and sudo failed" "have an administrator run: $by_hand; then run this again"
     root=(sudo)
   fi
-  # Somebody's broken repository must not stop what the others provide.
-  step "reading the lists of system packages" "see /etc/apt/sources.list*" \
-    sh -c '"$@" || echo "not all lists could be read"' - "${root[@]}" apt-get update
+  # A broken repository must not prevent the installation from the others.
+  step "updating the package lists" "check /etc/apt/sources.list*" \
+    sh -c '"$@" || echo "some package lists could not be updated"' - "${root[@]}" apt-get update
   step "installing system packages: ${missing[*]}" "check the network, then run: $by_hand" \
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
     -o DPkg::Lock::Timeout=300 "${missing[@]}"
 }
 
-# A virtual environment works only where it was made, with the Python it was made with.
+# A virtual environment works only in its original folder, and with its original Python.
 venv_works() {
   "$VENV/bin/python" -c "
 import pathlib, sys, sysconfig
@@ -147,22 +147,22 @@ make_venv() {
   venv_works && return
   "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     fail "Python 3.10 or newer is needed, not $("$PYTHON" -V)" "use Debian 12, Ubuntu 22.04, or newer"
-  [ -w . ] || fail "$(id -un) may not write to $PWD" "clone it to a folder of your own"
-  rm -rf "$VENV" 2>/dev/null || fail "$VENV is not yours" "remove it: sudo rm -r '$VENV'"
-  step "making a virtual environment in ${VENV##*/}" "see whether the disk is full" \
+  [ -w . ] || fail "$(id -un) may not write to $PWD" "clone the repository to a folder that you own"
+  rm -rf "$VENV" 2>/dev/null || fail "$VENV belongs to another user" "remove it: sudo rm -r '$VENV'"
+  step "creating a virtual environment in ${VENV##*/}" "check the free disk space" \
     "$PYTHON" -m venv --system-site-packages "$VENV"
   pip_install "the build tools" 'setuptools>=64' wheel
 }
 
-pip_install() { # WHAT PACKAGE...
+pip_install() { # NAME PACKAGE...
   local what=$1
   shift
-  [ -w "$VENV" ] || fail "$VENV is not yours" "remove it: sudo rm -r '$VENV'"
-  step "installing $what" "check the network and the free space of the disk, then run this again" \
+  [ -w "$VENV" ] || fail "$VENV belongs to another user" "remove it: sudo rm -r '$VENV'"
+  step "installing $what" "check the network and the free disk space, then run this again" \
     "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input "$@"
 }
 
-# ROS writes its logs below HOME, and we our meshes; a service's account may have none.
+# ROS writes logs below HOME, and hrp_ros meshes; the account of a service may have no HOME.
 ensure_home() {
   [ -w "${HOME:-/nonexistent}" ] && return
   export HOME="$VENV/home"
@@ -181,12 +181,12 @@ install_ros() {
   [ "$(uname -m)" = x86_64 ] ||
     fail "PyPI has ROS 2 for x86_64 only, not for $(uname -m)" "install ROS 2, source its setup.bash, run this again"
   pip_install "ROS 2 ${DISTRO^} from PyPI" "${ROS_WHEELS[@]}" "${INTERFACE_TOOLS[@]}"
-  step "building the standard messages that PyPI lacks" "read the compiler's message above" \
+  step "building the standard messages that PyPI lacks" "see the error of the compiler above" \
     "$VENV/bin/python" -m hrp_msgs.interfaces.build
   mark_done ros "$mark"
 }
 
-# Whether the command is there, and runs this checkout's code wherever it is called from.
+# Whether the command is installed, and runs the code of this checkout from any folder.
 is_installed() {
   [ -x "$VENV/bin/hrp-sim" ] && (cd / && "$VENV/bin/python" -c "
 import os, sys
@@ -199,12 +199,12 @@ install_package() {
   local mark
   mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_model/readers/*.[ch] hrp_model/readers/yaml/*.[ch] | fingerprint "$PWD" "$EXTRA")
   is_done package "$mark" && is_installed && return
-  pip_install "hrp_ros and what it needs" --no-build-isolation -e ".[$EXTRA]"
+  pip_install "hrp_ros and its requirements" --no-build-isolation -e ".[$EXTRA]"
   mark_done package "$mark"
 }
 
 [ -n "${ROS_WHEELS:-}" ] ||
-  fail "HRP_ROS_DISTRO is '$DISTRO'" "leave it unset, for Jazzy, or set it to kilted"
+  fail "HRP_ROS_DISTRO is '$DISTRO'" "unset it for Jazzy, or set it to kilted"
 alone setup.py install_apt_packages
 alone setup.py make_venv
 ensure_home

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From nothing to a living robot in ROS 2: sets up what is missing, then simulates a humanoid in
-# a room, publishes its sensors, and shows what a second process hears of them. Ctrl-C ends it.
+# Install missing requirements, then simulate a humanoid in a room, publish its sensors to ROS 2, and
+# show the share of messages that a second process receives. Ctrl-C ends it.
 #
 #   bash scripts/demo.sh [--duration SECONDS] [any option of "hrp-sim run"]
 

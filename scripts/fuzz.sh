@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets up what is missing, then fuzzes the readers: bash scripts/fuzz.sh --all --minutes 60 --jobs 2
-# docs/fuzzing.md says more. What is found stays in build/fuzz; the exit status is 1 then.
+# Install missing requirements, then fuzz the readers: bash scripts/fuzz.sh --all --minutes 60 --jobs 2
+# Failures are saved in build/fuzz, and the exit status is 1. See docs/fuzzing.md.
 
 set -euo pipefail
 # shellcheck source=scripts/bootstrap.sh

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draw models and their URDFs from the same viewpoint by different means, and compare.
+"""Render models and their URDFs from the same viewpoint with different renderers, and compare.
 
 python scripts/gallery.py MODEL... -o docs/gallery.md
 
-The model is drawn by our own renderer, with OpenGL; its URDF with what yourdfpy and trimesh read of
-the files, by following rays with Embree. Pictures go into a folder beside the page.
+The model is rendered by this project's renderer with OpenGL; its URDF, as read by yourdfpy and
+trimesh, by ray tracing with Embree. The images are written to a folder beside the page.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ Made by `scripts/gallery.py`.
 
 @dataclass(frozen=True)
 class Comparison:
-    """A model and its URDF, drawn from the same viewpoint.
+    """A model and its URDF, rendered from the same viewpoint.
 
     Attributes:
         name: Of the model.
-        model, urdf: Pictures, shape (height, width, 3).
+        model, urdf: Images, shape (height, width, 3).
         differing: Share of all pixels that differ.
         differing_of_robot: The same pixels, as a share of those that show the robot.
     """
@@ -77,7 +77,7 @@ class Comparison:
 
 
 def compare(path: Path, size: tuple[int, int] = SIZE) -> Comparison:
-    """Draw a model and its URDF in the model's initial posture."""
+    """Render a model and its URDF in the model's initial posture."""
     silent = Diagnostics(listener=lambda _: None)
     body = load_body(path, silent)
     state = BodyState(body)
@@ -101,7 +101,7 @@ def compare(path: Path, size: tuple[int, int] = SIZE) -> Comparison:
             for link, q in zip(body.moving_links, state.q, strict=True)
             if link.name in joints
         }
-        # The URDF stands at its root; the model where the model puts it.
+        # The URDF is placed by its root; the model has a pose of its own.
         X_RC = Pose(state.R[0], state.p[0]).inverse() @ X_WC
         shown = surfaces(urdf, positions)
         sky = np.array(SKY)
@@ -115,7 +115,7 @@ def compare(path: Path, size: tuple[int, int] = SIZE) -> Comparison:
 
 
 def _halved(pixels: Pixels) -> Pixels:
-    """Return a picture of half the size, whose edges are smooth."""
+    """Return an image of half the size with antialiased edges."""
     height, width, _ = pixels.shape
     squares = pixels.reshape(height // 2, 2, width // 2, 2, 3)
     return np.round(squares.mean(axis=(1, 3))).astype(np.uint8)
@@ -149,7 +149,7 @@ def _camera(body: Body, state: BodyState, size: tuple[int, int]) -> tuple[Pinhol
 
 
 def _with_urdf_looks(body: Body) -> Body:
-    """Return a body without the specular light that glTF cannot tell."""
+    """Return a body without the specular reflection that glTF cannot represent."""
 
     def plain(shape: Shape) -> Shape:
         material = replace(shape.material, specular=(0.0, 0.0, 0.0))
@@ -176,7 +176,7 @@ def _file_name(one: Comparison) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the script and return its exit status: 1 if a picture differs too much."""
+    """Run the script and return its exit status: 1 if an image differs too much."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("models", nargs="+", type=Path, metavar="MODEL")
     parser.add_argument("-o", "--output", type=Path, metavar="PAGE.md", required=True)

@@ -1,7 +1,7 @@
-"""A process that hears all that a humanoid publishes, and keeps the stamps; see ros_load.py.
+"""Subscribe to all topics of a humanoid and record the stamps of their messages; see ros_load.py.
 
-It reads from standard input how many messages of each topic were published, one line of JSON
-which comes at the end, and answers likewise with what it heard.
+At the end it reads the number of published messages of each topic, as one line of JSON, from
+standard input, and prints statistics of the received messages likewise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TYPES = {
     "/tf": TFMessage,
     "/clock": Clock,
 }
-# Of those whose samples never wait, in [Hz]: images may be left out where they take too long.
+# Rates of the topics that never drop samples, in [Hz]; images may be dropped if they are slow.
 RATES = {
     "/joint_states": 500,
     "/imu/data_raw": 500,
@@ -51,16 +51,16 @@ NS_PER_S = 1_000_000_000
 QUEUE = 20_000  # what waits while this process lags
 BIG_QUEUE = 200
 SETTLING = 2.0  # [s] without a message, after which none is expected
-# Of a serialised message: four bytes say how, then comes the stamp of its header.
+# Start of a serialised message: four bytes of the encapsulation header, then the stamp.
 _STAMP = struct.Struct("<4xiI")
 
 
 class LoadListener(Node):
-    """Hears topics without looking into their messages, but for the stamps.
+    """Subscribes to topics and reads only the stamps of their messages.
 
     Attributes:
-        stamps: Of each topic, in [ns]; of those without a header what stands in its place.
-        last: When the last message but for the clock came, in [s] of the steady clock.
+        stamps: Of each topic, in [ns]; meaningless for messages without a header.
+        last: Time of the last message other than the clock, in [s] of the steady clock.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -70,25 +70,25 @@ class LoadListener(Node):
         for topic, kind in TYPES.items():
             depth = BIG_QUEUE if kind is Image else QUEUE
             profile = QoSProfile(depth=depth, reliability=ReliabilityPolicy.RELIABLE)
-            self.create_subscription(kind, topic, self._keeper(topic), profile, raw=True)
+            self.create_subscription(kind, topic, self._recorder(topic), profile, raw=True)
 
-    def _keeper(self, topic: str) -> Callable[[Any], None]:
+    def _recorder(self, topic: str) -> Callable[[Any], None]:
         stamps = self.stamps[topic] = []
 
-        def keep(data: bytes) -> None:
+        def record(data: bytes) -> None:
             sec, nanosec = _STAMP.unpack_from(data)
             stamps.append(sec * NS_PER_S + nanosec)
-            if topic != "/clock":  # which is shown for ever, also when time stands still
+            if topic != "/clock":  # published for ever, also while the time does not advance
                 self.last = time.monotonic()
 
-        return keep
+        return record
 
 
 def missing(stamps: Sequence[int], rate: float) -> int:
     """Return how many samples are missing between the first and the last.
 
     Args:
-        stamps: In [ns]; each may be late by less than half a period, or come twice.
+        stamps: In [ns]; each may be late by less than half a period, or repeated.
         rate: At which they are taken, in [Hz].
     """
     counts = [round(stamp * rate / NS_PER_S) for stamp in stamps]
@@ -96,7 +96,7 @@ def missing(stamps: Sequence[int], rate: float) -> int:
 
 
 def main() -> int:
-    """Listen until all was heard, or nothing comes any more."""
+    """Listen until all messages were received, or no more arrive."""
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     listener = LoadListener()
     executor = SingleThreadedExecutor()
@@ -116,7 +116,7 @@ def main() -> int:
 
     while reader.is_alive() or is_waiting():
         executor.spin_once(timeout_sec=0.1)
-    heard = {
+    received = {
         topic: {
             "count": len(stamps),
             "gaps": missing(stamps, RATES[topic]) if topic in RATES else 0,
@@ -124,7 +124,7 @@ def main() -> int:
         }
         for topic, stamps in listener.stamps.items()
     }
-    print(json.dumps(heard), flush=True)
+    print(json.dumps(received), flush=True)
     listener.destroy_node()
     rclpy.try_shutdown()
     return 0

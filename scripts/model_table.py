@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write a table of what becomes of models: what loads, what is warned about, how long it takes.
+"""Write a table of models: whether they load, their diagnostics, and the time to load.
 
 python scripts/model_table.py FOLDER [--list LIST.md] [--verify] [-o docs/models.md]
 
@@ -60,14 +60,14 @@ NUMBERS = {"links", "joints", "devices", "ms"}
 
 @dataclass
 class Row:
-    """What became of one model.
+    """The result of one model.
 
     Attributes:
         model: Its path in the folder.
         counts: Links, moving joints and devices; None if it does not load.
-        errors, warnings: How often each code was given.
+        errors, warnings: Number of diagnostics by code.
         seconds: Time to load.
-        verified: What each library says of its URDF.
+        verified: Result of each library for its URDF.
     """
 
     model: str
@@ -109,7 +109,7 @@ def find_models(folder: Path) -> list[str]:
 
 
 def measure(model: str, folder: Path, repeats: int) -> Row:
-    """Load a model and return what became of it."""
+    """Load a model and return the result."""
     row = Row(model)
     times = []
     for _ in range(repeats + 1):
@@ -129,7 +129,7 @@ def measure(model: str, folder: Path, repeats: int) -> Row:
 
 
 def verified(model: str, folder: Path) -> dict[str, str]:
-    """Convert a model to a URDF, and return what each library says of that."""
+    """Convert a model to a URDF, and return the result of each library."""
     silent = Diagnostics(listener=lambda _: None)
     try:
         body = load_body(folder / model, silent)
@@ -173,12 +173,18 @@ def page(rows: Sequence[Row], commits: Mapping[str, str], repeats: int) -> Itera
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the script and return its exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the models are")
-    parser.add_argument("--list", type=Path, metavar="LIST.md", help="which of them, and whence")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT.md", help="default: stdout")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the models")
+    parser.add_argument(
+        "--list", type=Path, metavar="LIST.md", help="list of models and their sources"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="OUT.md", help="default: standard output"
+    )
     parser.add_argument("--repeats", type=int, default=3, help="loads per model; default: 3")
     parser.add_argument("--verify", action="store_true", help="also compare URDFs with the models")
-    parser.add_argument("--jobs", type=int, default=2, help="models compared at once; default: 2")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="models compared in parallel; default: 2"
+    )
     options = parser.parse_args(argv)
     if options.list is None:
         models, commits = find_models(options.folder), dict[str, str]()
@@ -209,7 +215,7 @@ def _verify_all(rows: Sequence[Row], folder: Path, jobs: int) -> None:
 
 
 def _sums(title: str, found: Sequence[Counter[str]]) -> Iterator[str]:
-    """Yield a table of how often each code is given, and in how many models."""
+    """Yield a table of the number of diagnostics and of models by code."""
     total = sum(found, Counter())
     if not total:
         return
@@ -226,7 +232,7 @@ def _heading(columns: Sequence[str]) -> str:
 
 
 def _verdict(report: Report, library: str) -> str:
-    """Return the differences that a library finds, or what is wrong, in one cell of a table."""
+    """Return the differences that a library finds, or its error, as a cell of a table."""
     rows = report.rows_of(library)
     wrong = [row for row in rows if row.outcome is Outcome.FAILED]
     if wrong or rows[0].outcome in ABSENT:
@@ -248,7 +254,7 @@ def _counted(codes: Counter[str]) -> str:
 
 
 def _milliseconds(seconds: float) -> str:
-    """Return a time with two digits that count."""
+    """Return a time with two significant digits."""
     return f"{float(f'{1e3 * seconds:.2g}'):g}"
 
 

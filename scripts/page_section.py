@@ -1,4 +1,4 @@
-"""Sections of the documentation that scripts write: tables between two marks."""
+"""Generated sections of the documentation: tables between two marks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def write_section(page: Path, begin: str, end: str, text: str) -> None:
-    """Write a text between two marks of a page, instead of what is there."""
+    """Replace the text between two marks of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(end)
     page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measure how right the physics is, and write it into the section "Accuracy" of docs/physics.md.
+"""Measure the accuracy of the physics, and write the section "Accuracy" of docs/physics.md.
 
 python scripts/physics_table.py [--quick] [-o docs/physics.md]
 
-Motions are compared with MuJoCo's (Runge-Kutta at 0.1 ms, minimal coordinates) and with
-closed forms. Everything is deterministic; no row holds a time. --quick prints the rows that take
-a moment only. The scenes are those of the tests.
+Motions are compared with MuJoCo (Runge-Kutta at 0.1 ms, minimal coordinates) and with closed forms.
+Everything is deterministic, as no row contains a time. --quick prints only the rows that are
+computed quickly. The scenes are those of the tests.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ X, Z = np.eye(3)[0], np.eye(3)[2]
 WEIGHTLESS = (0.0, 0.0, 0.0)
 Q, DQ = np.array([0.3, -0.5, 0.1, 0.4, -0.2]), np.array([1.0, -2.0, 0.5, 1.5, -1.0])
 V, W = np.array([0.3, -0.2, 0.5]), np.array([1.0, 2.0, -1.5])
-# v of a sphere that rolls, over v of one that only slides.
+# Ratio of the speeds of a sphere that rolls and of one that only slides.
 ROLLING = 5.0 / 7.0
 
 
@@ -52,8 +52,8 @@ class Motion:
     """A free motion of one second.
 
     Attributes:
-        name: What moves.
-        placement: How it starts.
+        name: The moving body.
+        placement: Its initial state.
         gravity: In [m/s^2].
     """
 
@@ -74,12 +74,12 @@ def motions() -> Iterator[Motion]:
 
 
 def without_contacts(body: Body) -> Body:
-    """Return a body that passes through itself."""
+    """Return a body without self-collision."""
     return replace(body, links=tuple(replace(link, collision=()) for link in body.links))
 
 
 def exact(motion: Motion) -> np.ndarray:
-    """Return where the joints are after a second, by MuJoCo."""
+    """Return the joint positions after a second according to MuJoCo."""
     start = motion.placement
     root = None if start.fixed else (start.v, start.w)
     dq = np.zeros(len(start.initial_q)) if start.dq is None else start.dq
@@ -111,7 +111,7 @@ def free_row(motion: Motion, solver: Solver) -> list[str]:
 
 
 def momentum_kept(solver: Solver) -> str:
-    """Angular momentum that a tumbling chain loses in a second, of all it has."""
+    """Share of its angular momentum that a tumbling chain loses in a second."""
     tumbling = moving(chain(free=True, rotors=False), q=Q, dq=DQ, v=V, w=W)
     engine, simulated = world(tumbling, gravity=WEIGHTLESS, solver=solver)
     _, before = momentum(simulated)
@@ -172,7 +172,7 @@ def top_lean(solver: Solver) -> str:
 
 
 def stack(solver: Solver) -> str:
-    """Worst height of ten cubes upon each other, in ten seconds."""
+    """Largest error of the height of ten stacked cubes within ten seconds."""
     size = np.full(3, 0.2)
     cube = lone(placed(Box(size)), inertia=box_inertia(1.0, size))
     places = [moving(cube, placed_at(z=0.2 * k + 0.1), name=f"cube{k}") for k in range(10)]
@@ -186,7 +186,7 @@ def stack(solver: Solver) -> str:
 
 
 def humanoid(solver: Solver, seconds: int, iterations: int = 50) -> str:
-    """What the root of the humanoid drifts while it holds its posture."""
+    """Drift of the root of the humanoid while it holds its posture."""
     config = load_world(ROOT / "models" / "humanoid" / "humanoid.body")
     physics = replace(config.physics, solver=solver, iterations=iterations)
     simulation = Simulation(replace(config, physics=physics))
@@ -201,7 +201,7 @@ def humanoid(solver: Solver, seconds: int, iterations: int = 50) -> str:
 
 @dataclass(frozen=True)
 class Check:
-    """A row of the second table: what is measured, and what by, for each solver."""
+    """A row of the second table: a quantity, and how it is measured for each solver."""
 
     what: str
     measure: Callable[[Solver], str]
@@ -256,8 +256,10 @@ def section(*, quick: bool) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the section, or print its quick rows."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="print the quick rows, write nothing")
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to write into")
+    parser.add_argument(
+        "--quick", action="store_true", help="print the quick rows only; write nothing"
+    )
+    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to update")
     options = parser.parse_args(arguments)
     if options.quick:
         print(section(quick=True))

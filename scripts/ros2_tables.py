@@ -3,7 +3,7 @@
 
 python scripts/ros2_tables.py [-o docs/ros2.md]
 
-They are made of the same tables that the nodes declare their parameters from. Needs ROS 2.
+They are generated from the tables from which the nodes declare their parameters. Needs ROS 2.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hrp_sim.world.sensor_options import COMMON_OPTIONS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "ros2.md"
 SENSORS = {option.name for option in COMMON_OPTIONS}
-# docs/sensors.md has the options of sensors.
+# docs/sensors.md lists the options of sensors.
 SIM_NODE = [p for p in PARAMETERS if p.name not in SENSORS and p.name != "<sensor>.<option>"]
 TABLES = {"sim_node": SIM_NODE, "model_node": MODEL_NODE}
 
 
 def marks(node: str) -> tuple[str, str]:
-    """Return between which lines the parameters of a node are."""
+    """Return the lines that enclose the parameters of a node."""
     return (
         f"<!-- Parameters of {node}: made by scripts/ros2_tables.py -->",
         f"<!-- end of the parameters of {node} -->",
@@ -61,7 +61,7 @@ def _values(param: Param) -> str:
 
 
 def _word(value: bool | float | str) -> str:
-    """Return a value as it is written; of a text the quotes only where nothing else is there."""
+    """Return a value as it is written in YAML; a string without quotes, unless it is empty."""
     return value if isinstance(value, str) and value else json.dumps(value)
 
 

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Publish all that a humanoid senses to another process; show what is lost, and what it costs.
+"""Publish all sensor data of a humanoid to another process; report lost messages and the cost.
 
 python scripts/ros_load.py [--seconds 10] [--rounds 5] [--cores 2]
 
-The humanoid stands in its room, with joint states, an IMU and two wrenches at 500 Hz, a scan at
-40 Hz, images at 30 Hz, odometry, transforms and a clock. A process of its own hears all of it and
-misses nothing that its stamps do not show. Each round takes, one after the other:
+The humanoid is in its room, with joint states, an IMU and two wrenches at 500 Hz, a scan at 40 Hz,
+images at 30 Hz, odometry, transforms and a clock. A separate process subscribes to all topics, and
+detects lost messages by their stamps. Each round consists of these runs:
 
-real time   published and heard, at the speed of the steady clock
+real time   published and received, in real time
 physics     as fast as possible, without sensors
-sensors     with all readings and images, which nobody hears of
-heard       the same, published and heard
+sensors     with all readings and images, without ROS
+received    the same, published and received
 
-Printed are medians over the rounds, and of the ratios within each: the real-time factor, which
-part that is of those without sensors and without ROS, the wall time of a step, the processor time
-that a step takes the thread that steps and the whole process, the longest step, and the time that
-was given up as lost. The exit status is 1 if a message was lost.
+The script prints medians over the rounds, and medians of the ratios within each round: the
+real-time factor, its ratio to the runs without sensors and without ROS, the wall time of a step,
+the processor time of a step in the stepping thread and in the whole process, the longest step, and
+the lost time, which was not caught up. The exit status is 1 if a message was lost.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ bodies:
     sensors: {{ scanner: {{ rate: 40 }} }}
     control: hold
 """
-RUNS = {"real time": 1.0, "physics": 0.0, "sensors": 0.0, "heard": 0.0}
+RUNS = {"real time": 1.0, "physics": 0.0, "sensors": 0.0, "received": 0.0}
 PATIENCE = 60.0  # [s]
 
 
 def simulate(run: str, world: str, seconds: float) -> dict[str, Any]:
-    """Run the world once in this process; return how fast it went, and what was published."""
+    """Run the world once in this process; return its speed and the number of messages."""
     from hrp_sim.running.runner import Runner
 
     with ExitStack() as stack:
@@ -73,7 +73,7 @@ def simulate(run: str, world: str, seconds: float) -> dict[str, Any]:
         )
         steps = round(seconds / simulation.engine.settings.time_step)
         times = runner.pace.take_step_times()
-        told = {
+        outcome = {
             "factor": seconds / wall,
             "thread": thread / steps * 1e6,
             "process": process / steps * 1e6,
@@ -82,13 +82,13 @@ def simulate(run: str, world: str, seconds: float) -> dict[str, Any]:
             "longest": times.longest * 1e3,
             "published": published(),
         }
-        print(json.dumps(told), flush=True)
-        sys.stdin.read()  # what is on its way arrives as long as its publisher is there
-        return told
+        print(json.dumps(outcome), flush=True)
+        sys.stdin.read()  # messages on their way arrive only while their publisher exists
+        return outcome
 
 
 def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
-    """Return a simulation without ROS, and what draws its images, which nobody sees."""
+    """Return a simulation without ROS, and a function that renders its images and drops them."""
     from functools import partial
 
     from hrp_sim import Simulation, load_world
@@ -114,7 +114,7 @@ def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
 
 
 def _in_ros(world: str, stack: ExitStack) -> tuple[Any, Any, Any]:
-    """Return a simulation with ROS around it once all that counts is listened to."""
+    """Return a simulation with ROS, once all relevant topics have subscribers."""
     from hrp_sim.ros.sim_node import RosSession
 
     session = RosSession({"world": world}, ["ros_load"])
@@ -123,7 +123,7 @@ def _in_ros(world: str, stack: ExitStack) -> tuple[Any, Any, Any]:
     deadline = time.monotonic() + PATIENCE
     while not all(topics[name].has_subscribers() for name in TYPES):
         if time.monotonic() > deadline:
-            raise TimeoutError("nobody listens to some of the topics")
+            raise TimeoutError("some of the topics have no subscriber")
         time.sleep(0.01)
 
     def published() -> dict[str, int]:
@@ -149,45 +149,45 @@ def _child(*arguments: str, environment: Mapping[str, str]) -> Any:
 
 
 def _line(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Return what a child tells next, which is one line of JSON."""
+    """Return the next output of a child process, one line of JSON."""
     assert process.stdout is not None
     if not (line := process.stdout.readline()):
         raise RuntimeError("a process has ended early")
-    told: dict[str, Any] = json.loads(line)
-    return told
+    outcome: dict[str, Any] = json.loads(line)
+    return outcome
 
 
 def measure(run: str, world: str, seconds: float) -> dict[str, Any]:
-    """Run the world once, each process anew; return how it went, and what was lost."""
+    """Run the world once in new processes; return its speed and the received messages."""
     domain = {"ROS_DOMAIN_ID": str(1 + os.getpid() % 100)}
     domain["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     with ExitStack() as stack:
         listener = None
-        if run in ("real time", "heard"):
+        if run in ("real time", "received"):
             script = str(Path(__file__).with_name("load_listener.py"))
             listener = stack.enter_context(_child(script, environment=domain))
         words = ["--simulate", run, "--world", world, "--seconds", str(seconds)]
         sim = stack.enter_context(_child(__file__, *words, environment=domain))
-        told = _line(sim)
+        outcome = _line(sim)
         if listener is not None:
-            listener.stdin.write(json.dumps(told["published"]) + "\n")
+            listener.stdin.write(json.dumps(outcome["published"]) + "\n")
             listener.stdin.close()
-            told["heard"] = _line(listener)
-        return told
+            outcome["received"] = _line(listener)
+        return outcome
 
 
-def lost(told: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many messages of each topic were published and not heard, or never published."""
+def lost(outcome: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of lost messages of each topic: unpublished or not received."""
     found = {}
-    for topic, stamps in told.get("heard", {}).items():
-        unheard = told["published"][topic] - stamps["count"]
-        if count := max(unheard, stamps["gaps"] if topic in RATES else 0):
+    for topic, stamps in outcome.get("received", {}).items():
+        unreceived = outcome["published"][topic] - stamps["count"]
+        if count := max(unreceived, stamps["gaps"] if topic in RATES else 0):
             found[topic] = count
     return found
 
 
 def report(rounds: Sequence[Mapping[str, Mapping[str, Any]]]) -> bool:
-    """Print what the rounds were like; return whether nothing was lost in any."""
+    """Print the results of the rounds; return whether no message was lost."""
 
     def median(run: str, key: str) -> float:
         return statistics.median(r[run][key] for r in rounds)
@@ -209,7 +209,7 @@ def report(rounds: Sequence[Mapping[str, Mapping[str, Any]]]) -> bool:
             f"{median(run, 'longest'):10.1f} {median(run, 'behind'):8.2f}"
         )
     everything = True
-    for run in ("real time", "heard"):
+    for run in ("real time", "received"):
         count = sum(sum(r[run]["published"].values()) for r in rounds)
         missed: dict[str, int] = {}
         for r in rounds:
@@ -224,9 +224,13 @@ def report(rounds: Sequence[Mapping[str, Mapping[str, Any]]]) -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=10.0, help="simulated, of each run")
-    parser.add_argument("--rounds", type=int, default=5, help="of runs of each sort")
-    parser.add_argument("--cores", type=int, default=2, help="that all processes share")
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, help="simulation time of each run, in [s]"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds")
+    parser.add_argument(
+        "--cores", type=int, default=2, help="number of cores that all processes share"
+    )
     parser.add_argument("--simulate", choices=RUNS, help=argparse.SUPPRESS)
     parser.add_argument("--world", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compiles the C code as strictly as the compilers can, then runs the tests that exercise it under
+# Compile the C code with strict warnings, then run the tests that exercise it under
 # AddressSanitizer and UndefinedBehaviorSanitizer: bash scripts/sanitize.sh [TEST...]
-# docs/safety.md says more. Nothing is written into the source tree.
+# Nothing is written into the source tree. See docs/safety.md.
 
 set -euo pipefail
 cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
-if [ -z "${PY:-}" ]; then # another Python, with all that the tests need, may be named
+if [ -z "${PY:-}" ]; then # or another Python with all requirements of the tests
   # shellcheck source=scripts/bootstrap.sh
   source scripts/bootstrap.sh
   PY="$VENV/bin/python"
@@ -64,7 +64,7 @@ sanitized() {
     LD_PRELOAD="$(gcc -print-file-name=libasan.so)" UBSAN_OPTIONS=print_stacktrace=1 "$PY" "$@")
 }
 
-# Python and numpy leave memory behind at their end: only what our C code asked for counts.
+# Python and numpy do not free all memory at exit: only allocations of our C code count.
 find_leaks() {
   say "looking for leaks ..."
   ASAN_OPTIONS=fast_unwind_on_malloc=0:malloc_context_size=16 LSAN_OPTIONS=exitcode=0 \

@@ -1,4 +1,4 @@
-"""A robot with a sensor of each kind, whose readings are checked one by one; see soak.py."""
+"""A robot with a sensor of each kind, each of whose readings is checked; see soak.py."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hrp_sim.sensors import ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
-# Of the sensors by name, in [Hz]. Steps of 1 ms meet those of 30 and 400 Hz now early, now late.
+# Rates of the sensors by name, in [Hz]. Steps of 1 ms are no multiples of 30 and 400 Hz.
 RATES = {
     "joint_states": 500,
     "odometry": 100,
@@ -42,16 +42,16 @@ SPEED = 1.0  # [rad/s], of the head
 
 
 class WrongSampleError(Exception):
-    """A sample came at a wrong time, twice, or not at all."""
+    """A sample is mistimed, repeated or missing."""
 
 
 class Sensors:
-    """Each call simulates a second in which the head turns, and checks the stamp of every reading.
+    """Each call simulates a second in which the head turns, and checks the stamps of all readings.
 
-    Every picture is waited for before the next is taken, so that none is left out.
+    Each image is awaited before the next is requested, so that none is dropped.
 
     Attributes:
-        counts: Readings so far, by the name of the sensor; without OpenGL there is no camera.
+        counts: Number of readings so far, by sensor; without OpenGL there is no camera.
     """
 
     def __init__(self) -> None:
@@ -67,13 +67,13 @@ class Sensors:
         """Simulate one second.
 
         Raises:
-            WrongSampleError: A reading has another stamp than it should, or is not there.
+            WrongSampleError: A reading has a wrong stamp, or is missing.
         """
         simulation = self._simulation
         for _ in range(NS_PER_S // self._step_ns):
             for name, reading in simulation.step().items():
                 if isinstance(reading, RenderRequest):
-                    self._develop(name, reading)
+                    self._request_image(name, reading)
                 else:
                     self._count(name, reading.time_ns)
         self._take_image()
@@ -96,10 +96,10 @@ class Sensors:
                 f"{name}: sample {self.counts[name]} is of {time_ns} ns, not of {due_ns} ns"
             )
 
-    def _develop(self, name: str, exposure: RenderRequest) -> None:
+    def _request_image(self, name: str, request: RenderRequest) -> None:
         self._take_image()
         camera = self._simulation.sensors[name]
-        self._render_thread.submit(name, partial(camera.render, exposure))
+        self._render_thread.submit(name, partial(camera.render, request))
         self._is_rendering = True
 
     def _take_image(self) -> None:
@@ -111,7 +111,7 @@ class Sensors:
 
 
 def _world() -> WorldConfig:
-    """Return a robot with a head that turns over a floor, and a wall to be seen."""
+    """Return a robot with a turning head on a floor, and a wall."""
     head = Link(
         name="HEAD",
         parent="BASE",

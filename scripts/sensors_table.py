@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measure how right the sensors are, and write it into the section "Accuracy" of docs/sensors.md.
+"""Measure the accuracy of the sensors, and write the section "Accuracy" of docs/sensors.md.
 
 python scripts/sensors_table.py [-o docs/sensors.md]
 
-Readings are compared with closed forms and with pinocchio. Everything is deterministic; no row
-holds a time. The scenes are those of the tests.
+Readings are compared with closed forms and with pinocchio. Everything is deterministic, as no row
+contains a time. The scenes are those of the tests.
 """
 
 from __future__ import annotations
@@ -42,19 +42,22 @@ LENS = Pinhole(320, 240, 1.2, 0.04, 100.0)
 
 
 def relative(found: np.ndarray, expected: np.ndarray) -> float:
-    """Return the length of an error over that of the truth."""
+    """Return the relative error of a vector."""
     return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
 
 
 def swinging() -> Iterator[tuple[str, Callable[[float], float]]]:
-    """Yield what is measured of things that move, and how, for a step in [s]."""
+    """Yield the names of measurements of moving bodies, with their errors for a step in [s]."""
     name = "{} off-centre on an oblique pendulum, from theory"
-    for told, truth in (("linear_acceleration", "specific_force"), ("angular_velocity", "turning")):
+    for measured, truth in (
+        ("linear_acceleration", "specific_force"),
+        ("angular_velocity", "turning"),
+    ):
 
-        def error(h: float, told: str = told, truth: str = truth) -> float:
-            return relative(getattr(PENDULUM.swing(h)[0], told), getattr(PENDULUM, truth))
+        def error(h: float, measured: str = measured, truth: str = truth) -> float:
+            return relative(getattr(PENDULUM.swing(h)[0], measured), getattr(PENDULUM, truth))
 
-        yield name.format(told.replace("_", " ")), error
+        yield name.format(measured.replace("_", " ")), error
     for when, i in (("at its stamp", 0), ("over the step before it", 1)):
         for holder in HOLDERS:
             name = f"wrench of a mass that swings on a {holder}, {when}, from pinocchio's"
@@ -77,9 +80,9 @@ def scanned(kind: type[RangeSensor] | type[RangeSensor3D], **layers: float) -> f
 
 
 def photographed() -> tuple[int, float]:
-    """Return pixels of a wrong colour, and the worst relative error of a depth, in the same room.
+    """Return the share of wrong pixels and the largest relative error of depths, in the same room.
 
-    Of pixels that see one thing only: not where it ends, within a pixel.
+    Pixels at the edges of bodies are left out.
     """
     solids = [*WALLS, *THINGS.values()]
     colors = np.random.default_rng(3).integers(0, 256, (len(solids), 3))
@@ -108,7 +111,7 @@ def photographed() -> tuple[int, float]:
 
 
 def still_rows() -> list[list[str]]:
-    """Return the rows that do not depend on the step."""
+    """Return the rows that do not depend on the time step."""
     wrong, depth = photographed()
     layers = {"pitch_range": 0.9, "pitch_step": 0.15, "yaw_step": 0.1}
     weighed = [max(wrench_errors(holder, 1e-3, swings=False)) for holder in HOLDERS]
@@ -123,7 +126,7 @@ def still_rows() -> list[list[str]]:
 
 
 def moving_row(what: str, error: Callable[[float], float], steps: Sequence[float]) -> list[str]:
-    """Return a row that depends on the step."""
+    """Return a row that depends on the time step."""
     return [what, *(f"{error(step):.1e}" for step in steps)]
 
 
@@ -139,7 +142,7 @@ def section() -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the section."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to write into")
+    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to update")
     output = parser.parse_args(arguments).output
     write_section(output, BEGIN, END, section())
 

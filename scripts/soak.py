@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Put bodies into a world and take them out, step it, read sensors, for long; watch the memory.
+"""Add and remove bodies, step and read sensors for a long time; check that memory does not grow.
 
 python scripts/soak.py [--cycles 1000000] [--steps 10000000] [--sensors 3600] [--bound MIB]
 
-The memory of the process is sampled after a warm-up of a tenth. Printed are how it grows, by a
-line fitted to the samples, and what malloc holds for the program at the first and the last
-sample. The exit status is 1 if either has grown by more than the bound. A reading of a sensor
-that comes at a wrong time ends the run. docs/safety.md says more.
+The memory of the process is sampled after a warm-up of a tenth. The script prints its growth, by a
+line fitted to the samples, and the growth of the memory allocated by malloc between the first and
+the last sample. The exit status is 1 if either exceeds the bound. A mistimed reading of a sensor
+ends the run. See docs/safety.md.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _arm() -> Body:
 
 
 def _loop(kind: ExtraJointType) -> Body:
-    """Two arms on one base, their ends tied together."""
+    """Two arms on one base with connected ends."""
     links = [_link("BASE", None, JointType.FREE)]
     for side, y in (("LEFT", 0.1), ("RIGHT", -0.1)):
         pose = Pose(p=np.array([0.0, y, 0.0]))
@@ -91,7 +91,7 @@ def _mesh() -> Body:
 
 
 def bodies() -> list[Body]:
-    """Return one body of each sort that is put in and taken out."""
+    """Return one body of each kind that is added and removed."""
     return [_box(), _arm(), *map(_loop, ExtraJointType), _tracks(), _mesh()]
 
 
@@ -103,9 +103,9 @@ def _floor() -> Placement:
 
 
 class Cycles:
-    """Each call puts a body into a world, steps, and takes one out when there are enough.
+    """Each call adds a body to a world, steps, and removes one when there are enough.
 
-    Now and then one is moved, the world is reset, or saved and restored.
+    From time to time one is moved, or the world is reset, or saved and restored.
     """
 
     def __init__(self, seed: int) -> None:
@@ -117,7 +117,7 @@ class Cycles:
         self._engine.add_body(_floor())
 
     def __call__(self) -> None:
-        """Put one body in, and take one out when there are enough."""
+        """Add a body, and remove one when there are enough."""
         engine, rng = self._engine, self._rng
         body = self._bodies[rng.integers(len(self._bodies))]
         fixed = bool(rng.random() < 0.1)
@@ -149,7 +149,7 @@ class Cycles:
 class Steps:
     """Each call takes many steps of a box, an arm and a tracked vehicle on a floor.
 
-    A step of them that goes wrong ends the run: it must not.
+    A failed step, which is a defect, ends the run.
     """
 
     BATCH = 100
@@ -168,12 +168,12 @@ class Steps:
 
 @dataclass(frozen=True)
 class Growth:
-    """What happened to the memory of the process after the warm-up, in [byte].
+    """Growth of the memory of the process after the warm-up, in [byte].
 
     Attributes:
         before, after: Resident memory at the first and the last sample.
         slope: Of the line fitted to the resident memory, per call.
-        heap: Growth of what malloc holds for the program; 0 where it cannot be asked.
+        heap: Growth of the memory allocated by malloc; 0 if the C library does not report it.
         calls: Calls between the first and the last sample.
         seconds: Processor time of these calls, in [s].
     """
@@ -186,7 +186,7 @@ class Growth:
     seconds: float
 
     def exceeds(self, bound: float) -> bool:
-        """Tell whether either kind of memory has grown by more than a bound."""
+        """Return whether either kind of memory has grown by more than a bound."""
         return max(self.after - self.before, self.slope * self.calls, self.heap) > bound
 
 
@@ -202,19 +202,19 @@ class _MallInfo(ctypes.Structure):
 
 
 def heap() -> int:
-    """Return what malloc holds for the program, in [byte]; 0 with a library that does not say."""
-    ask = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    if ask is None:
+    """Return the memory allocated by malloc, in [byte]; 0 if the C library does not report it."""
+    mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if mallinfo is None:
         return 0
-    ask.restype = _MallInfo
-    info = ask()
+    mallinfo.restype = _MallInfo
+    info = mallinfo()
     return int(info.uordblks) + int(info.hblkhd)
 
 
 def watch(
     call: Callable[[], None], calls: int, report: Callable[[str], None] = lambda _: None
 ) -> Growth:
-    """Call something often and return how the memory grew after a tenth of the calls."""
+    """Call a function repeatedly and return the growth of memory after a tenth of the calls."""
     warm_up = calls // 10
     for _ in range(warm_up):
         call()
@@ -249,7 +249,7 @@ def _progress(what: str) -> Callable[[str], None]:
 
 
 def _soak(what: str, call: Callable[[], None], calls: int, each: int, bound: float) -> bool:
-    """Watch something, print what came out, and return whether the memory stayed."""
+    """Measure the growth of memory, print it, and return whether it is within the bound."""
     growth = watch(call, calls, _progress(what))
     if sys.stderr.isatty():
         print(file=sys.stderr)
@@ -270,17 +270,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--cycles", type=int, default=1_000_000, help="bodies put in (default: a million)"
+        "--cycles", type=int, default=1_000_000, help="number of bodies to add (default: 1,000,000)"
     )
     parser.add_argument(
-        "--steps", type=int, default=10_000_000, help="steps (default: ten million)"
+        "--steps", type=int, default=10_000_000, help="number of steps (default: 10,000,000)"
     )
     parser.add_argument(
-        "--sensors", type=int, default=3600, help="simulated seconds of sensors (default: an hour)"
+        "--sensors",
+        type=int,
+        default=3600,
+        help="simulation time of the sensors, in [s] (default: 3600)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the bodies and where they are put")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the bodies and their poses")
     parser.add_argument(
-        "--bound", type=float, default=4.0, help="growth allowed [MiB] (default: 4)"
+        "--bound", type=float, default=4.0, help="maximum growth, in [MiB] (default: 4)"
     )
     options = parser.parse_args(arguments)
     if min(options.cycles, options.steps, options.sensors, options.seed) < 0:

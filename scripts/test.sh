@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up what is missing, then runs the tests. Options go to pytest: bash scripts/test.sh -k imu
+# Install missing requirements, then run the tests; options are passed to pytest:
+#   bash scripts/test.sh -k imu
 
 set -euo pipefail
 # shellcheck source=scripts/bootstrap.sh

@@ -1,6 +1,6 @@
-"""A picture of a URDF by other means than the model's own: yourdfpy, trimesh and Embree's rays.
+"""Render a URDF independently of the model: with yourdfpy, trimesh and Embree.
 
-It knows URDF and glTF only, so that it shows what any tool makes of the files.
+It uses only the URDF and its glTF files, so that it shows them as other tools do.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Surface:
 
 
 def surfaces(path: Path, positions: dict[str, float]) -> list[Surface]:
-    """Return what a URDF shows at these joint positions, in the frame of its root link."""
+    """Return the visible surfaces of a URDF in a posture, in the frame of its root link."""
     robot = yourdfpy.URDF.load(
         str(path), load_meshes=False, build_scene_graph=True, filename_handler=_file_of
     )
@@ -75,7 +75,7 @@ def surfaces(path: Path, positions: dict[str, float]) -> list[Surface]:
 def picture(
     shown: list[Surface], X_WC: Array, size: tuple[int, int], focal: float, sky: Array
 ) -> Pixels:
-    """Return what a pinhole camera C sees, which looks along -Z with +Y up.
+    """Return the image of a pinhole camera C that looks along -Z with +Y up.
 
     Args:
         shown: In the world.
@@ -98,7 +98,7 @@ def picture(
 
 
 def _facing(surface: Surface, eye: Array) -> Surface:
-    """Return a surface without the triangles that nobody sees from behind."""
+    """Return a surface without its back-facing triangles, unless it is double-sided."""
     if surface.look.double_sided:
         return surface
     a, b, c = np.moveaxis(surface.vertices, 1, 0)
@@ -108,7 +108,7 @@ def _facing(surface: Surface, eye: Array) -> Surface:
 
 
 def _traced(shown: list[Surface], X_WC: Array, directions: Array, sky: Array) -> Array:
-    """Follow rays from the camera through surfaces until nothing shines through."""
+    """Trace rays from the camera through surfaces until they are opaque."""
     rgb = np.zeros_like(directions)
     left = np.ones(len(directions))
     if shown:

@@ -211,11 +211,11 @@ class WorldInterface:
         if (owner := self._owners.get(name)) is not None:
             owner.publish_switches()
 
-    def _render(self, name: str, found: SensorOutputs, exposure: RenderRequest) -> None:
+    def _render(self, name: str, found: SensorOutputs, request: RenderRequest) -> None:
         """Request the parts of an image that have subscribers."""
         camera, parts = found.sensor, found.wanted_parts()
         assert isinstance(camera, CameraSensor)
-        self._render_thread.submit(name, lambda: camera.render(exposure, parts))
+        self._render_thread.submit(name, lambda: camera.render(request, parts))
 
     def _publish_image(self, name: str, image: ImageReading) -> None:
         """Publish an image; called in the render thread."""

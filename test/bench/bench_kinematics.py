@@ -1,9 +1,9 @@
-"""How fast BodyState is, and pinocchio, a C++ library, with the same robot through its URDF.
+"""Speed of BodyState, compared with pinocchio, a C++ library, on the URDF of the same robot.
 
     python -m pytest test/bench/bench_kinematics.py
 
-prints a table. Each round takes some calls of both in turn, so that whatever else the machine
-does slows both; the ratio is that of their medians. A test never fails for a time.
+prints a table. Each round times some calls of both in turn, so that other load on the machine
+affects both; the ratio is that of their medians. Times never fail a test.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from hrp_model.kinematics import BodyState
 
 SR1 = SHARED / "models" / "choreonoid__choreonoid" / "share" / "model" / "SR1" / "SR1.body"
 POSTURES = 10_000
-CALLS = 20  # per round, so that the clock's steps do not count
+CALLS = 20  # per round, so that the resolution of the clock does not matter
 
 
 @pytest.fixture(scope="module")
 def body():
-    """A humanoid with 29 joints or, where that one is absent, our own with 21."""
+    """A humanoid with 29 joints or, if that is not available, our own with 21."""
     path = SR1 if SR1.is_file() else MODELS / "humanoid" / "humanoid.wrl"
     return load_body(path, Diagnostics(listener=lambda _: None))
 
@@ -156,7 +156,7 @@ def test_jacobian_of_a_leg(compare, state, peer):
 
 
 def test_inverse_kinematics_of_a_leg(compare, state):
-    """Back and forth between two postures of the leg."""
+    """Alternate between two postures of the leg."""
     path = leg(state)
     poses = []
     for bend in (0.2, 0.6):
@@ -184,7 +184,7 @@ BATCHES = {
 
 @pytest.mark.parametrize("what", BATCHES)
 def test_a_batch(compare, body, what):
-    """Per posture, beside one posture at a time; both with the joint positions assigned."""
+    """Time per posture, compared with single postures; both include assigning joint positions."""
     function = BATCHES[what]
     one, many = BodyState(body), BodyState(body)
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (POSTURES, len(one.q)))

@@ -1,9 +1,9 @@
-"""How fast closed loops are closed, beside forward kinematics of the same robot.
+"""Speed of closing loops, compared with forward kinematics of the same robot.
 
     python -m pytest test/bench/bench_loops.py
 
-prints a table. Each round takes one time of both, so that whatever else the machine does slows
-both; the ratio is that of their medians. A test never fails for a time.
+prints a table. Each round times both once, so that other load on the machine affects both; the
+ratio is that of their medians. Times never fail a test.
 """
 
 from itertools import count
@@ -30,7 +30,7 @@ STEP = 0.01  # [rad] and [m] from one posture to the next, at most
 
 @pytest.fixture
 def compare(in_turn, rows):
-    """Time something and the forward kinematics in turn, and add a row to the table."""
+    """Time a function and forward kinematics in turn, and add a row to the table."""
 
     def run(what, body, timed, arguments=None, rounds=300):
         kinematics = BodyState(body).calc_forward_kinematics
@@ -43,19 +43,19 @@ def compare(in_turn, rows):
 
 
 def positions(body):
-    """Return what gives joint positions by name, of joints with ids, moving to and fro."""
-    told = [link.joint for link in body.moving_links if link.joint.id is not None]
+    """Return a function that gives positions of joints with ids, by name, which oscillate."""
+    joints = [link.joint for link in body.moving_links if link.joint.id is not None]
     ticks = count()
 
     def following():
         tick = next(ticks)
-        return {x.name: x.initial + sin(STEP * tick + i) - sin(i) for i, x in enumerate(told)}
+        return {x.name: x.initial + sin(STEP * tick + i) - sin(i) for i, x in enumerate(joints)}
 
     def small():
         tick = next(ticks)
-        return {x.name: x.initial + 0.05 * sin(STEP * tick + i) for i, x in enumerate(told)}
+        return {x.name: x.initial + 0.05 * sin(STEP * tick + i) for i, x in enumerate(joints)}
 
-    return small if len(told) > 1 else following
+    return small if len(joints) > 1 else following
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -77,8 +77,8 @@ def test_to_close_from_the_posture_before(compare, name):
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_to_complete_joint_states(compare, name):
     body = MECHANISMS[name]()
-    loops, told = ClosedLoops(body, body_frames(body, Diagnostics())), positions(body)
-    compare(f"{name}: complete a message", body, lambda: loops.complete(told()))
+    loops, sample = ClosedLoops(body, body_frames(body, Diagnostics())), positions(body)
+    compare(f"{name}: complete a message", body, lambda: loops.complete(sample()))
 
 
 def test_to_complete_joint_states_by_a_joint_without_id(compare):

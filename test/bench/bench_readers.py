@@ -1,9 +1,9 @@
-"""How fast models are read, beside what the same machine does with the same text otherwise.
+"""Speed of reading models, compared with simple operations on the same text.
 
     python -m pytest test/bench/bench_readers.py
 
-prints a table. Each round takes one time of the reader and one of its yardstick, so that whatever
-else the machine does slows both; the ratio is that of their medians. A test never fails for a time.
+prints a table. Each round times the reader and its reference once, so that other load on the
+machine affects both; the ratio is that of their medians. Times never fail a test.
 """
 
 import tracemalloc
@@ -31,7 +31,7 @@ def silent() -> Diagnostics:
 
 
 def events(text: str):
-    """Return what asks PyYAML's binding of libyaml for all events of a text, and drops them."""
+    """Return a function that iterates over all events of a text by PyYAML's binding of libyaml."""
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     def run():
@@ -43,14 +43,14 @@ def events(text: str):
 
 
 def split_numbers(text: str):
-    """Return what converts all numbers of a mesh in VRML by numpy and str.split."""
+    """Return a function that converts all numbers of a VRML mesh by numpy and str.split."""
     lists = [part.split("]")[0].replace(",", " ") for part in text.split("[")[1:]]
     return lambda: [np.array(numbers.split(), float) for numbers in lists]
 
 
 @pytest.fixture
 def compare(in_turn, rows):
-    """Time a reader and its yardstick in turn, and add a row to the table."""
+    """Time a reader and its reference in turn, and add a row to the table."""
 
     def run(what, size, reader, against="", yardstick=None, rounds=7):
         seconds, reference = in_turn(reader, yardstick, rounds=rounds)

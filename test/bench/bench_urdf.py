@@ -1,9 +1,9 @@
-"""How fast a model becomes a URDF with its meshes, beside what trimesh takes for the same files.
+"""Speed of converting a model to a URDF with meshes, compared with trimesh on the same files.
 
     python -m pytest test/bench/bench_urdf.py
 
-prints a table. Each round takes one time of ours and one of its yardstick, so that whatever else
-the machine does slows both; the ratio is that of their medians. A test never fails for a time.
+prints a table. Each round times the conversion and its reference once, so that other load on the
+machine affects both; the ratio is that of their medians. Times never fail a test.
 """
 
 import subprocess
@@ -43,7 +43,7 @@ def silent():
 
 @pytest.fixture
 def compare(in_turn, rows):
-    """Time ours and its yardstick in turn, and add a row to the table."""
+    """Time a conversion and its reference in turn, and add a row to the table."""
 
     def run(what, size, ours, against="", yardstick=None, rounds=5):
         seconds, reference = in_turn(ours, yardstick, rounds=rounds)
@@ -54,7 +54,7 @@ def compare(in_turn, rows):
 
 
 def convert(path, folder):
-    """Return what reads a model and writes its URDF and meshes into a folder that is new."""
+    """Return a function that reads a model and writes its URDF and meshes to a new folder."""
     number = count()
 
     def run():

@@ -122,14 +122,14 @@ def _parser() -> argparse.ArgumentParser:
         type=argument_types.positive,
         default=1.0,
         metavar="S",
-        help="simulated time of a run, at least (default: %(default)g s)",
+        help="minimum simulation time of a run (default: %(default)g s)",
     )
     parser.add_argument(
         "--runs",
         type=int,
         default=5,
         metavar="N",
-        help="interleaved runs of each (default: %(default)d)",
+        help="number of interleaved runs of each program (default: %(default)d)",
     )
     parser.add_argument(
         "--original",

@@ -62,21 +62,21 @@ def test_different_samples_are_refused(monkeypatch):
 @needs_opengl
 def test_filming_waits_for_its_last_image(monkeypatch):
     """Otherwise it would slow down the next contender."""
-    developed, taken = [], []
+    rendered, taken = [], []
     monkeypatch.setattr(pictures, "RATE", 1000.0)
     run = FilmingRun(make_scene("filming"), is_filmed=True)
-    take, expose = run._take, run._filmed.capture
+    take, capture = run._take, run._filmed.capture
     run._render_thread._on_image = lambda name, image: (
-        developed.append(image.time_ns),
+        rendered.append(image.time_ns),
         take(name, image),
     )
-    run._filmed.capture = lambda: taken.append(expose()) or taken[-1]
+    run._filmed.capture = lambda: taken.append(capture()) or taken[-1]
     try:
         assert run.advance(200) > 0.0
-        assert developed[-1] == taken[-1].time_ns
+        assert rendered[-1] == taken[-1].time_ns
     finally:
         run.close()
-    assert developed == sorted(developed)
+    assert rendered == sorted(rendered)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_a_trajectory_follows_its_spline_and_stops_at_its_end(robot):
     ends = [(1.0, [0.5, 0.3], [0.0, 0.0])]
     sent = trajectory(["J1", "J6"], *ends, start_ns=start_ns)
     soon = lambda: robot.now_ns > start_ns - 500 * MS  # noqa: E731
-    robot.keep_saying("joint_trajectory", sent, "half a second before", soon)
+    robot.publish_until("joint_trajectory", sent, "half a second before", soon)
     robot.peer.wait_until("the end", lambda: robot.now_ns > start_ns + 1500 * MS)
     states = list(robot.states)
     # With no velocity at either end the cubic spline is 3 s^2 - 2 s^3.
@@ -80,10 +80,10 @@ def test_a_trajectory_follows_its_spline_and_stops_at_its_end(robot):
 def test_a_new_trajectory_takes_over_from_the_last(robot):
     # Both start when they come: a stamp would be over before, where the machine stalls.
     far = trajectory(["J1"], (5.0, [2.0]))
-    robot.keep_saying("joint_trajectory", far, "the way", lambda: robot.where("J1") > 0.1)
+    robot.publish_until("joint_trajectory", far, "the way", lambda: robot.where("J1") > 0.1)
     back = trajectory(["J1"], (0.5, [0.05]))
     near = lambda: abs(robot.where("J1") - 0.05) < 5e-3  # noqa: E731
-    robot.keep_saying("joint_trajectory", back, "the way back", near)
+    robot.publish_until("joint_trajectory", back, "the way back", near)
     robot.wait(0.8)
     assert robot.where("J1") == pytest.approx(0.05, abs=2e-3)
 
@@ -91,7 +91,7 @@ def test_a_new_trajectory_takes_over_from_the_last(robot):
 def test_positions_come_in_the_order_of_the_joints(robot):
     target = [0.1, 0.4, 0.8, 0.2, 0.5, -0.1]
     message = Float64MultiArray(data=target)
-    robot.keep_saying(
+    robot.publish_until(
         "position_commands",
         message,
         "the posture",
@@ -102,11 +102,11 @@ def test_positions_come_in_the_order_of_the_joints(robot):
 def test_velocities_and_efforts_come_in_the_order_of_the_joints(robot):
     velocities = Float64MultiArray(data=[0.4, *[math.nan] * 5])
     turns = lambda: abs(robot.speed("J1") - 0.4) < 0.01  # noqa: E731
-    robot.keep_saying("velocity_commands", velocities, "a turning joint", turns)
+    robot.publish_until("velocity_commands", velocities, "a turning joint", turns)
     assert robot.where("J2") == pytest.approx(START["J2"], abs=0.01)
     # Nothing but its own effort turns J6 now, and nothing brakes it.
     efforts = Float64MultiArray(data=[*[math.nan] * 5, 0.2])
-    robot.keep_saying("effort_commands", efforts, "speed", lambda: robot.speed("J6") > 0.5)
+    robot.publish_until("effort_commands", efforts, "speed", lambda: robot.speed("J6") > 0.5)
 
 
 def test_a_goal_is_followed_with_feedback_and_reached(robot):
@@ -174,7 +174,7 @@ def test_goals_give_way_to_new_goals_and_to_commands(robot):
     assert status == GoalStatus.STATUS_ABORTED
     assert "another command took over joint 'J1'" in result.error_string
     here = JointState(name=["J1"], position=[0.1])
-    robot.keep_saying("joint_commands", here, "a result", second.done)
+    robot.publish_until("joint_commands", here, "a result", second.done)
     assert robot.result(second)[0] == GoalStatus.STATUS_ABORTED
     robot.wait_for("J1", 0.1)
 
@@ -210,7 +210,7 @@ def test_a_wrench_pushes_a_link_while_it_is_told(robot):
     kp, _ = robot.get("J1.kp", "wrench_duration")
     robot.set(J1__kp=200.0, wrench_duration=0.2)
     pushed = lambda: robot.where("J1") > 0.05  # noqa: E731
-    robot.keep_saying("external_wrench", push, "a turned joint", pushed)
+    robot.publish_until("external_wrench", push, "a turned joint", pushed)
     robot.set(J1__kp=kp)
     robot.wait_for("J1", 0.0, 0.02)  # nobody says it any more
 
@@ -254,7 +254,7 @@ def test_a_parameter_out_of_range_is_refused_in_words(robot, name, value):
 def test_positions_are_slewed_at_the_speed_limit_of_the_model_if_wanted(robot, limit, is_slewed):
     """J1 may turn at pi rad/s and has the torque for more; it overshoots that a little."""
     robot.set(command_rate_limit=limit)
-    robot.keep_saying(
+    robot.publish_until(
         "joint_commands",
         JointState(name=["J1"], position=[1.5]),
         "J1 at 1.5",
@@ -271,7 +271,7 @@ def test_joints_go_limp_when_commands_stop_coming_if_asked_to(robot):
     # It is held again soon where the machine stalls for longer than the joint waits.
     near = lambda: abs(robot.where("J2") - START["J2"]) < 5e-3  # noqa: E731
     held = lambda: robot.now_ns > until_ns and near()  # noqa: E731
-    robot.keep_saying("joint_commands", here, "a joint that is held", held)
+    robot.publish_until("joint_commands", here, "a joint that is held", held)
     robot.peer.wait_until("a fall", lambda: abs(robot.where("J2") - START["J2"]) > 0.2)
     robot.set(command_timeout=0.0, command_fallback="")
 
@@ -282,11 +282,11 @@ def test_a_command_with_an_old_stamp_is_refused_if_its_age_matters(robot):
     robot.set(command_max_age=0.1)
     robot.wait(0.3)
     for _ in range(20):
-        robot.say("joint_commands", old)
+        robot.publish("joint_commands", old)
         robot.wait(0.01)
     assert robot.where("J1") == pytest.approx(0.0, abs=5e-3)
     robot.set(command_max_age=0.0)
-    robot.keep_saying("joint_commands", old, "the way", lambda: robot.where("J1") > 0.1)
+    robot.publish_until("joint_commands", old, "the way", lambda: robot.where("J1") > 0.1)
 
 
 def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
@@ -306,7 +306,7 @@ def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
 
     def told() -> bool:
         for topic, message in rubbish:
-            robot.say(topic, message)
+            robot.publish(topic, message)
         return all(any(words in line for line in lines()) for words in expected)
 
     robot.peer.wait_until("words", told)
@@ -315,7 +315,7 @@ def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
         robot.wait(0.004)
     good = JointState(name=["J1"], position=[0.1])
     there = lambda: robot.where("J1") > 0.095  # noqa: E731
-    robot.keep_saying("joint_commands", good, "the way", there)
+    robot.publish_until("joint_commands", good, "the way", there)
     said = lines()
     assert len(said) <= len(rubbish)
     for words in expected:

@@ -217,7 +217,7 @@ def test_a_file_that_cannot_be_read_is_left_to_the_node_to_tell(name, thing, lau
 @pytest.mark.parametrize("name", ["display.launch.py", "simulation.launch.py"])
 def test_a_prefix_that_rviz_cannot_have_is_told(name, launch):
     found = launch(name, frame_prefix="left")
-    assert any("use 'left/' instead of 'left'" in text for text in found.said)
+    assert any("use 'left/' instead of 'left'" in text for text in found.logged)
     assert found.node(OURS[name][0]).values["frame_prefix"] == "left"
 
 
@@ -229,7 +229,7 @@ def test_sliders_begin_where_the_model_does(launch):
 
 @pytest.mark.parametrize(("gui", "count"), [("true", 1), ("false", 0)])
 def test_missing_sliders_are_a_warning_for_those_who_asked_for_them(gui, count, launch):
-    said = launch("display.launch.py", gui=gui).said
+    said = launch("display.launch.py", gui=gui).logged
     assert [f"the package {SLIDERS} is not installed" in text for text in said] == [True] * count
 
 
@@ -241,10 +241,10 @@ def test_without_rviz_there_is_one_warning_and_all_else(name, config, launch, mo
     found = launch(name, packages, without=["rviz2"], rviz_config=config)
     everything = [node.executable for node in launch(name, packages).nodes]
     assert [node.executable for node in found.nodes] == [x for x in everything if x != "rviz2"]
-    assert len(found.said) == 1
-    assert "without RViz: the package rviz2 is not installed" in found.said[0]
-    assert "sudo apt install ros-jazzy-rviz2" in found.said[0]
-    assert launch(name, packages, without=["rviz2"], rviz="false").said == []
+    assert len(found.logged) == 1
+    assert "without RViz: the package rviz2 is not installed" in found.logged[0]
+    assert "sudo apt install ros-jazzy-rviz2" in found.logged[0]
+    assert launch(name, packages, without=["rviz2"], rviz="false").logged == []
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -276,7 +276,7 @@ def test_a_spawner_that_fails_is_told_and_ends_the_chain(launch):
     found = launch("ros2_control.launch.py", CONTROL, world=ARM, rviz="false")
     found.exit(found.node("spawner"), 1)
     assert len(found.nodes) == 3
-    assert any("status 1" in text for text in found.said)
+    assert any("status 1" in text for text in found.logged)
 
 
 def test_the_simulator_speaks_by_the_topics_of_the_hardware_as_fast_as_controllers(launch):
@@ -326,7 +326,7 @@ def test_each_robot_has_a_manager_in_its_namespace(launch, tmp_path):
 def test_a_world_without_joints_has_no_controllers_and_says_so(launch):
     found = launch("ros2_control.launch.py", CONTROL, world=STACK, rviz="false")
     assert [node.executable for node in found.nodes] == ["sim_node"]
-    assert any("no joint of this world" in text for text in found.said)
+    assert any("no joint of this world" in text for text in found.logged)
 
 
 def test_own_controllers_take_the_place_of_those_that_are_made(launch, tmp_path):

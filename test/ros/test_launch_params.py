@@ -20,7 +20,7 @@ STACK = str(MODELS / "worlds" / "stack.yaml")
 
 
 def warnings(launched):
-    return [line for line in launched.said if line.startswith("warning: there is no argument")]
+    return [line for line in launched.logged if line.startswith("warning: there is no argument")]
 
 
 @pytest.fixture

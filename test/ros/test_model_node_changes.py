@@ -198,7 +198,7 @@ def test_the_rate_can_change(robot):
     robot.joints.transforms(first, {"LEFT": 0.1})
     robot.joints.send(first + 900_000_000, {"LEFT": 0.2})
     robot.joints.transforms(robot.next_time(), {"LEFT": 0.3})
-    assert not robot.joints.heard(first + 900_000_000)
+    assert not robot.joints.transforms_at(first + 900_000_000)
     assert robot.set(publish_frequency=0.0) == ""
     for i in range(1, 4):
         robot.joints.transforms(first + i, {"LEFT": 0.4})
@@ -209,9 +209,9 @@ def test_stamps_can_be_ignored(robot):
     time = robot.next_time()
     robot.joints.transforms(time, {"LEFT": 0.1})
     robot.joints.transforms(time + 1, {"LEFT": 0.2})
-    known = len(robot.joints.heard(time))
+    known = len(robot.joints.transforms_at(time))
     robot.joints.send(time, {"LEFT": 0.3})  # once more, and older than the last
-    robot.wait_until("another answer", lambda: len(robot.joints.heard(time)) > known)
+    robot.wait_until("another answer", lambda: len(robot.joints.transforms_at(time)) > known)
 
 
 def test_joints_that_closed_loops_move_are_computed(robot):

@@ -1,4 +1,4 @@
-"""A small Choreonoid model for tests of commands: an arm with a sensor, no file beside it."""
+"""A small Choreonoid model for tests of commands: an arm with a sensor, without further files."""
 
 ARM = """\
 format: ChoreonoidBody

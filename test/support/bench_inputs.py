@@ -1,4 +1,4 @@
-"""Model files of any size for the benchmarks, made here."""
+"""Generate model files of any size for the benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading Choreonoid text in tests."""
+"""Read Choreonoid text in tests."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ HEADER = "format: ChoreonoidBody\nformat_version: 2.0\nname: T\n"
 
 
 def reading(diagnostics):
-    """Return a Reading that knows every kind of file a body draws in."""
+    """Return a Reading with readers of every kind of file that a body may refer to."""
     scenes = {**dict.fromkeys((".stl", ".dae", ".obj", ".glb"), mesh_file.read_scene)}
     bodies = dict.fromkeys((".body", ".yaml"), choreonoid.read_body)
     return Reading(

@@ -1,4 +1,4 @@
-"""Reading a file in a process of its own, whose memory and time are bounded."""
+"""Read a file in a separate process with limited memory and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unittest import mock
 
 from paths import PYTHONPATH
 
-# A process that has loaded everything once, and of which the readers' are copies.
+# The fork server, which has loaded everything once; the processes of readers are its copies.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["bounded_reading_preload"])
 _WALL_SECONDS = 100.0  # for what blocks without using time
@@ -25,12 +25,12 @@ _MIB = 2**20
 
 @dataclass(frozen=True)
 class Outcome:
-    """How reading a file ended.
+    """The result of reading a file.
 
     Attributes:
-        kind: "body", "refused" (a ModelError), or in words what happened instead.
+        kind: "body", "refused" (a ModelError), or a text about any other result.
         codes: Of all diagnostics, in their order.
-        links: How many the body has.
+        links: Number of links of the body.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Outcome:
 
 
 def outcome(path, *, memory_mib=400, cpu_seconds=6) -> Outcome:
-    """Read a model, report, dump and pickle what became of it, within bounds.
+    """Read a model, and report, dump and pickle the result, within limits.
 
     Args:
         path: The model.
@@ -94,7 +94,7 @@ def _read(path: str, memory_mib: int, cpu_seconds: int, sender: Connection) -> N
 
 
 def _write_out(body) -> None:
-    """Do what users do with a body: nothing that was read may overflow what comes later."""
+    """Process a body as users do: no number in a file may cause an overflow later."""
     from hrp_model import body_to_urdf
     from hrp_model.cli.dump import dump_body
 

@@ -1,4 +1,4 @@
-"""What the server of ``bounded_reading`` loads, and all processes have that it forks."""
+"""Modules that the fork server of ``bounded_reading`` loads for all its processes."""
 
 import gc
 
@@ -9,6 +9,6 @@ import trimesh  # noqa: F401
 import hrp_model.cli.dump
 import hrp_model.urdf  # noqa: F401
 
-# The garbage collector of a process would copy the pages of everything that it looks at.
+# The garbage collector of a process would copy the memory pages of all objects that it visits.
 gc.collect()
 gc.freeze()

@@ -1,10 +1,10 @@
-"""Which codes of diagnostics a module gives, as its source tells."""
+"""Find the diagnostic codes in the source of a module."""
 
 import ast
 import re
 
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)+")
-# Words with a hyphen that are no codes.
+# Hyphenated strings that are no codes.
 OTHERS = re.compile(r"hrp-model|hrp-sim|per-file-ignores|utf-.*|latin-1|cp932|.*-8859-.*")
 
 
@@ -15,7 +15,7 @@ def texts(node):
 
 
 def emitted(tree):
-    """Return the texts in a module that stand where codes do."""
+    """Return the strings in a module in places of codes."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):

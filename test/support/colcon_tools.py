@@ -1,4 +1,4 @@
-"""Building packages with colcon in tests."""
+"""Build packages with colcon in tests."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ PREFIX = Path(sys.prefix)
 
 
 def missing():
-    """Return what is needed to build and not there, in words."""
+    """Return the missing requirements of a build as text."""
     for program in ("colcon", "cmake"):
         if shutil.which(program, path=search_path()) is None:
             return f"{program} is not installed"
@@ -25,7 +25,7 @@ def search_path():
 
 
 def environment():
-    """Return an environment in which the packages of this Python are ROS's too."""
+    """Return an environment in which ROS finds the packages of this Python."""
     known = {"PATH": search_path()}
     for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"):
         known[name] = os.pathsep.join(filter(None, (os.environ.get(name), str(PREFIX))))
@@ -33,7 +33,7 @@ def environment():
 
 
 def colcon(verb, workspace, *arguments):
-    """Run a verb of colcon in a workspace; return what it wrote."""
+    """Run a verb of colcon in a workspace; return its output."""
     done = subprocess.run(
         ["colcon", verb, *arguments],
         cwd=workspace, env=environment(), capture_output=True, text=True, timeout=300,
@@ -43,7 +43,7 @@ def colcon(verb, workspace, *arguments):
 
 
 def sourced(workspace, *command):
-    """Run a command in a shell that has sourced a workspace; return what it wrote."""
+    """Run a command in a shell that has sourced a workspace; return its output."""
     script = f'. {workspace}/install/local_setup.sh && "$@"'
     done = subprocess.run(
         ["sh", "-c", script, "sh", *map(str, command)],

@@ -1,4 +1,4 @@
-"""What tests of ``hrp-model urdf`` share."""
+"""Common parts of the tests of ``hrp-model urdf``."""
 
 from urdf_tools import parsed
 

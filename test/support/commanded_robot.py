@@ -14,9 +14,9 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 WORLD = MODELS / "worlds" / "arm.yaml"
-# Where the joints are at the start, in [rad].
+# Initial joint positions, in [rad].
 START = {"J1": 0.0, "J2": 0.5, "J3": 0.9, "J4": 0.0, "J5": 0.6, "J6": 0.0}
-# Those that tests change.
+# The parameters that tests change.
 PARAMETERS = (
     *(f"{joint}.{what}" for joint in START for what in ("kp", "kd", "mode")),
     *("wrench_duration", "command_timeout", "command_fallback", "command_max_age"),
@@ -25,7 +25,7 @@ PARAMETERS = (
 
 
 class Robot:
-    """The arm in another process, and what commands it."""
+    """The arm in another process, with publishers of its commands."""
 
     def __init__(self, peer: Peer, log) -> None:
         self.peer, self.log = peer, log
@@ -40,7 +40,7 @@ class Robot:
         self._has_changed = False
 
     def reset(self) -> None:
-        """Begin anew: at time zero, with the parameters of the start."""
+        """Reset to time zero and the initial parameters."""
         if self._has_changed:
             self._set(self._first)
             self._has_changed = False
@@ -48,7 +48,8 @@ class Robot:
         assert self.peer.call("/sim_node/reset", Trigger).success
 
         def begin() -> int:
-            """Return where time turned back, or 0: states from before may come after the answer."""
+            """Return the index of the first state after the reset, or 0: earlier states may arrive
+            late."""
             times = [stamp_ns(m.header.stamp) for m in list(self.states)]
             return next((k for k in range(known, len(times)) if times[k] <= times[k - 1]), 0)
 
@@ -68,25 +69,25 @@ class Robot:
         state = self.states[-1]
         return state.velocity[state.name.index(joint)]
 
-    def say(self, topic: str, message) -> None:
-        """Publish once, when there is a listener."""
+    def publish(self, topic: str, message) -> None:
+        """Publish once, when there is a subscriber."""
         if topic not in self._publishers:
             publisher = self.peer.node.create_publisher(type(message), topic, 1)
             self.peer.wait_until("a listener", publisher.get_subscription_count)
             self._publishers[topic] = publisher
         self._publishers[topic].publish(message)
 
-    def keep_saying(self, topic: str, message, what: str, condition) -> None:
-        """Publish with every state that comes until something holds."""
+    def publish_until(self, topic: str, message, what: str, condition) -> None:
+        """Publish after each received state until a condition holds."""
 
         def again() -> bool:
-            self.say(topic, message)
+            self.publish(topic, message)
             return condition()
 
         self.peer.wait_until(what, again)
 
     def wait(self, seconds: float) -> None:
-        """Wait until so much simulated time has passed."""
+        """Wait for this simulation time."""
         until = self.now_ns + seconds * 1e9
         self.peer.wait_until(f"{seconds} s", lambda: self.now_ns >= until)
 
@@ -96,14 +97,16 @@ class Robot:
         )
 
     def set(self, **parameters) -> list:
-        """Set parameters of the node; return the results. '__' stands for a dot."""
+        """Set parameters of the node; return the results. '__' in names means a dot."""
         given = {name.replace("__", "."): parameter_value(v) for name, v in parameters.items()}
         self._has_changed = True
         return self._set(given)
 
     def _set(self, values) -> list:
-        told = [Parameter(name=name, value=value) for name, value in values.items()]
-        return self.peer.call("/sim_node/set_parameters", SetParameters, parameters=told).results
+        settings = [Parameter(name=name, value=value) for name, value in values.items()]
+        return self.peer.call(
+            "/sim_node/set_parameters", SetParameters, parameters=settings
+        ).results
 
     def get(self, *names: str) -> list[float]:
         """Return the values of parameters that are numbers."""
@@ -113,7 +116,7 @@ class Robot:
         return self.peer.call("/sim_node/get_parameters", GetParameters, names=names).values
 
     def send(self, goal):
-        """Send a goal; return its handle and what becomes its result."""
+        """Send a goal; return its handle and the future of its result."""
         sent = self.peer.at_once(self.client.send_goal_async, goal, self.feedback.append)
         self.peer.wait_until("an answer to a goal", sent.done)
         assert sent.result().accepted
@@ -132,7 +135,7 @@ def parameter_value(value: float | str) -> ParameterValue:
 
 @contextmanager
 def simulated_robot(folder):
-    """Run the arm as long as the block lasts; what it logs is in the folder."""
+    """Run the arm during the block, with its log in the folder."""
     log = folder / "log.txt"
     arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}"]
     with running(arguments, log):

@@ -1,4 +1,4 @@
-"""What ros2_control accepts of a URDF, written down from its documentation, and robots to try."""
+"""Rules of ros2_control for a URDF, from its documentation, and robots to check."""
 
 from functools import lru_cache
 from xml.etree import ElementTree
@@ -84,7 +84,7 @@ def params(element):
 
 
 def complaints(robot):
-    """Return what ros2_control would refuse in the <ros2_control> blocks of a URDF."""
+    """Return the errors that ros2_control would report about the blocks of a URDF."""
     found = []
     joints = {x.get("name"): x for x in robot.findall("joint")}
     for block in robot.findall("ros2_control"):

@@ -1,4 +1,4 @@
-"""Many cases of one behaviour in one test."""
+"""Check many cases of one behaviour in one test."""
 
 import traceback
 from collections import Counter

@@ -1,4 +1,4 @@
-"""An Engine without physics: bodies move as a script says."""
+"""An Engine without physics, whose bodies are moved by a script."""
 
 from dataclasses import fields
 
@@ -12,17 +12,17 @@ from hrp_sim.physics.state import SimulatedBody, WorldState
 
 
 class FakeEngine:
-    """Keeps time, and lets scripts move the bodies.
+    """Advances the time, and moves bodies by a script.
 
     Args:
-        settings: The time step counts.
+        settings: Only the time step is used.
         script: Called after each step with (simulated body, time in [s]); writes into the
             body's motion. By default bodies stay where they were placed.
         rays: Called with the arguments of ``cast_rays``; returns distances. By default rays
             meet a floor at z = 0.
 
     Attributes:
-        fail_at: Time in [ns] at which the next step raises PhysicsError; None never.
+        fail_at: Time in [ns] at which the next step raises PhysicsError; None for never.
         closed: Whether ``close`` was called.
     """
 

@@ -1,10 +1,10 @@
-"""What is inside mesh files, byte by byte, and a mesh to put there."""
+"""Read the contents of GLB files, and a mesh to be written."""
 
 import json
 
 from hrp_model.geometry import Mesh
 
-# No two edges alike, so that a mirrored or turned mesh shows.
+# All edges differ, so that a mirrored or rotated mesh is detected.
 WEDGE = Mesh(
     [[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
 )

@@ -1,6 +1,6 @@
-"""What ros2_control's hardware of topics says and hears, where ros2_control is not installed.
+"""A double of ros2_control's topic-based hardware, which need not be installed.
 
-Written down from joint_state_topic_hardware_interface/JointStateTopicSystem.
+It follows joint_state_topic_hardware_interface/JointStateTopicSystem.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _HEARD_AT_ONCE = 3  # more than there are messages of /clock in a period
 
 
 class TopicHardware:
-    """Joints that are read and written by topics, as a controller manager does it.
+    """Joints whose states and commands are topics, as for a controller manager.
 
     Args:
-        node: Whose topics they are.
-        interfaces: Of each joint: by what it is commanded.
+        node: The node of the topics.
+        interfaces: Command interfaces of each joint.
         threshold: ``trigger_joint_command_threshold``; -1 always writes.
 
     Attributes:
         states: Of each column: the last value by joint.
-        commands: Likewise, to be changed by whoever plays the controllers.
+        commands: Likewise; changed by the simulated controllers.
         stamp: Of the states.
-        read_count: States that came so far.
-        written: Commands that were sent so far.
+        read_count: Number of received states.
+        written: Number of sent commands.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class TopicHardware:
             self.read_count += 1
 
     def read(self) -> None:
-        """Take over the last states that came."""
+        """Read the last received states."""
         with self._lock:
             latest = self._latest
         if latest is None:
@@ -79,13 +79,14 @@ class TopicHardware:
                         self.states[column][name] = values[i]
 
     def write(self, stamp: Time | None = None) -> None:
-        """Send the commands: all names, and of each column the joints that have it.
+        """Send the commands: all names, and for each quantity the values of the joints that have
+        it.
 
         Args:
-            stamp: What the clock of the node shows; that of the states by default.
+            stamp: Stamp of the message; by default that of the states.
         """
-        told, asked = self.states["position"], self.commands["position"]
-        if sum(abs(told[name] - asked[name]) for name in told) <= self._threshold:
+        present, wanted = self.states["position"], self.commands["position"]
+        if sum(abs(present[name] - wanted[name]) for name in present) <= self._threshold:
             return
         message = JointState(name=list(self._interfaces))
         message.header.stamp = self.stamp if stamp is None else stamp
@@ -109,14 +110,14 @@ class ControllerManager:
 
     Args:
         peer: Made by ``sim_time_peer``; ``close`` ends it, too.
-        interfaces: Of each joint: by what it is commanded.
+        interfaces: Command interfaces of each joint.
         rate: ``update_rate``, in [Hz].
-        update: Plays the controllers: changes the commands of the hardware.
+        update: Simulates the controllers: changes the commands of the hardware.
 
     Attributes:
-        hardware: What it reads and writes.
-        times: What its clock showed at each write, in [ns].
-        stamps: What the commands were stamped with, in [ns].
+        hardware: The hardware that it reads and writes.
+        times: Time of its clock at each write, in [ns].
+        stamps: Stamps of the commands, in [ns].
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Files that mean no good, for the tests of robustness."""
+"""Malicious files for the tests of robustness."""
 
 WRL = "#VRML V2.0 utf8\n"
 BODY = "format: ChoreonoidBody\nformat_version: 2.0\nname: T\n"
@@ -22,7 +22,7 @@ def write(folder, **files):
 
 
 def shown(uri):
-    """Return a body that shows a file."""
+    """Return a body with the shapes of a file."""
     return LINK % f"{{ type: Resource, uri: {uri} }}"
 
 

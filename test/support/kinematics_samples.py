@@ -1,4 +1,4 @@
-"""Bodies with random trees in random motion, and what mechanics says about them link by link."""
+"""Bodies with random trees in random motion, and their mechanics computed link by link."""
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def advanced(state, h):
 
 
 def rate(state, quantity, h=1e-5):
-    """The time derivative of what a function says of a state, by central differences."""
+    """The time derivative of a function of a state, by central differences."""
     before, after = (np.asarray(quantity(advanced(state, t))) for t in (-h, h))
     return (after - before) / (2 * h)
 

@@ -1,9 +1,9 @@
 """A small double of ``launch`` and ``launch_ros``, which are not on PyPI.
 
-It does what those do with the few classes that our launch files use: arguments get their values,
-functions are called, included files are read, nodes are put down with the parameters that they
-would get, and handlers of events wait for ``Launched.exit`` and ``Launched.shut_down``. Keywords
-that the real classes do not have are errors, as they are there.
+It implements the few classes that our launch files use: arguments get their values, functions are
+called, included files are read, nodes are put down with the parameters that they would get, and
+handlers of events wait for ``Launched.exit`` and ``Launched.shut_down``. Keywords that the real
+classes do not have are errors, as they are there.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Node(LaunchDescriptionEntity):
 
     @property
     def values(self) -> dict[str, Any]:
-        """Parameters with their values; what comes later wins."""
+        """Parameters with their values; later ones override."""
         found: dict[str, Any] = {}
         for part in self.parameters:
             if isinstance(part, str):
@@ -161,7 +161,7 @@ CLASSES = {
     "launch_ros.parameter_descriptions": (ParameterValue,),
 }  # fmt: skip
 _OURS = "hrp_msgs.node.launching"
-# What ros2_control.launch.py needs.
+# Packages that ros2_control.launch.py needs.
 CONTROL = (
     "controller_manager", "joint_state_topic_hardware_interface", "joint_state_broadcaster",
     "joint_trajectory_controller", "forward_command_controller",
@@ -170,7 +170,7 @@ CONTROL = (
 
 @contextmanager
 def in_place(packages: Iterable[str] = ()):
-    """Have the double in place of ``launch``, where these packages are installed, and ours."""
+    """Replace ``launch`` by the double, with these packages and this one installed."""
     modules = {name: ModuleType(name) for name in CLASSES}
     for name, classes in CLASSES.items():
         for one in classes:
@@ -208,9 +208,9 @@ def loaded(path: Path) -> ModuleType:
 
 @contextmanager
 def launching():
-    """Yield what runs a launch file with arguments, where packages are installed; end all.
+    """Yield a function that runs a launch file with arguments and installed packages; end all.
 
-    RViz is one of these, unless a test says ``without`` it.
+    RViz is installed, unless a test lists it in ``without``.
     """
     launched = []
 
@@ -229,25 +229,25 @@ def launching():
 
 
 class Launched:
-    """What has come of a launch file so far.
+    """State of a running launch file.
 
     Attributes:
         arguments: Declared, by name, those of included files too.
         nodes: Started, in this order.
-        said: What was logged.
+        logged: Messages that were logged.
         ended: Whether the launch was shut down.
     """
 
     def __init__(self, arguments: Mapping[str, str]) -> None:
         self.arguments: dict[str, DeclareLaunchArgument] = {}
         self.nodes: list[Node] = []
-        self.said: list[str] = []
+        self.logged: list[str] = []
         self.ended = False
         self._context = LaunchContext(arguments)
         self._handlers: list[Any] = []
 
     def run(self, path: Path) -> None:
-        """Do what a launch file says; what it raises ends that, as it does there."""
+        """Run a launch file; an exception ends it, as in ``launch``."""
         self._visit(loaded(path).generate_launch_description())
 
     def node(self, executable: str) -> Node:
@@ -256,7 +256,7 @@ class Launched:
         return found
 
     def exit(self, node: Node, returncode: int) -> None:
-        """Let the process of a node end."""
+        """End the process of a node."""
         for handler in self._handlers:
             if isinstance(handler, OnProcessExit) and handler.target_action is node:
                 self._act(handler.on_exit, ProcessExited(returncode=returncode))
@@ -283,7 +283,7 @@ class Launched:
                     self._set(name, value)
                 self._visit(loaded(Path(entity.source.location)).generate_launch_description())
             case LogInfo():
-                self.said.append(entity.msg)
+                self.logged.append(entity.msg)
             case RegisterEventHandler():
                 self._handlers.append(entity.event_handler)
             case Node():

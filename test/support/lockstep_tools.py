@@ -6,24 +6,24 @@ MS = 1_000_000
 
 
 class Waiting:
-    """A lock-step of 500 Hz without a runner, and what it told."""
+    """A lock-step of 500 Hz without a runner, which records its callbacks."""
 
     def __init__(self, *sources, timeout=0.0, rate=500.0, by_arrival=()):
-        self.timeouts, self.told, self.woken = [], 0, 0
+        self.timeouts, self.republished, self.woken = [], 0, 0
         self.lock_step = LockStep(
             sources or ("a",),
             rate,
             timeout,
             by_arrival=by_arrival,
             on_timeout=lambda missing, now_ns: self.timeouts.append((missing, now_ns)),
-            republish=self._tell,
+            republish=self._republish,
             wake=self._wake,
         )
         self.lock_step.start(0)
         self.taken = []
 
-    def _tell(self):
-        self.told += 1
+    def _republish(self):
+        self.republished += 1
 
     def _wake(self):
         self.woken += 1

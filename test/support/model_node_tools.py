@@ -1,4 +1,5 @@
-"""What tests of model_node share: its command line, its parameters, and its answers to joints."""
+"""Common parts of the tests of model_node: command line, parameters, joint states and
+transforms."""
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -18,16 +19,16 @@ from hrp_msgs.node import qos
 
 
 def command(**parameters):
-    """Return what Python has to be called with."""
+    """Return the arguments of Python that start the node."""
     given = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
     return ["-m", "hrp_model.ros.model_node", *(["--ros-args", *given] if given else [])]
 
 
 class Joints:
-    """Publishes joint states, and hears the transforms that follow.
+    """Publishes joint states, and receives the resulting transforms.
 
-    The node listens with best effort, so what is sent before both sides have found each
-    other is lost. Sending again is harmless: a stamp is answered once.
+    The node subscribes with best effort, so messages before the discovery of both sides are lost.
+    Sending again is harmless: each stamp is processed once.
     """
 
     def __init__(self, peer):
@@ -43,7 +44,7 @@ class Joints:
     def send_without_positions(self, *joints):
         self._publisher.publish(JointState(name=list(joints)))
 
-    def heard(self, time_ns):
+    def transforms_at(self, time_ns):
         messages = self._peer.messages[names.TF]
         return [m for m in messages if m.transforms[0].header.stamp == stamp(time_ns)]
 
@@ -52,10 +53,10 @@ class Joints:
 
         def answered():
             self.send(time_ns, positions)
-            return self.heard(time_ns)
+            return self.transforms_at(time_ns)
 
         self._peer.wait_until(f"/tf of {time_ns} ns", answered)
-        message = self.heard(time_ns)[0]
+        message = self.transforms_at(time_ns)[0]
         return {t.child_frame_id: t for t in message.transforms}
 
 
@@ -77,7 +78,7 @@ class Parameters:
         return answer.result()
 
     def set(self, **values):
-        """Set parameters one after the other; return why any of them was refused, or nothing."""
+        """Set parameters one after the other; return the reasons of refused ones, or nothing."""
         parameters = [
             Parameter(name.replace("__", "."), value=value).to_parameter_msg()
             for name, value in values.items()
@@ -107,7 +108,7 @@ class Parameters:
 
 
 class Robot:
-    """model_node in another process, and what it says."""
+    """model_node in another process, with its topics and its log."""
 
     def __init__(self, peer, model, log):
         self.peer, self.model, self.log = peer, model, log
@@ -137,7 +138,7 @@ class Robot:
         return {t.child_frame_id: t for t in transforms}
 
     def moving(self, frame):
-        """Return all that was told of where a moving frame is."""
+        """Return all transforms of a moving frame."""
         messages = self.peer.messages[names.TF]
         return [t for m in messages for t in m.transforms if t.child_frame_id == frame]
 
@@ -145,17 +146,17 @@ class Robot:
         self.peer.wait_until(what, condition)
 
     def next_time(self):
-        """Return a stamp that no message had before, in a period of its own."""
+        """Return a stamp that was not used before, in another period."""
         self.time += 1_000_000_000
         return self.time
 
     def positions(self, **positions):
-        """Move joints; return the positions of all that the answer moves."""
+        """Move joints; return the positions of all frames that moved."""
         found = self.joints.transforms(self.next_time(), positions)
         return {name: joint_position(transform) for name, transform in found.items()}
 
     def health(self, part, condition):
-        """Return the level, message and values of a part when they are as wanted."""
+        """Return the level, message and values of a part once they are as wanted."""
         name = f"model_node: {part}"
 
         def last():
@@ -168,7 +169,7 @@ class Robot:
 
 
 def joint_position(transform):
-    """Return the angle about z, or the way along x of the only joint that slides."""
+    """Return the angle about z, or the position along x of the only prismatic joint."""
     t, r = transform.transform.translation, transform.transform.rotation
     if transform.child_frame_id.endswith("SLIDER"):
         return t.x - (CRANK + ROD)

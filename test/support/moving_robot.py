@@ -1,6 +1,6 @@
-"""A robot that moves as a script says, and every message that its nodes publish of it.
+"""A robot with scripted motion, and all messages that its nodes publish.
 
-The nodes are in this process and spin nothing: what they would publish is kept instead.
+The nodes are in this process and are not spun: their messages are recorded instead.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class MovingRobot:
 
 
 class Recorder:
-    """Keeps what is published, by topic without the slash; everybody seems to listen.
+    """Records published messages, by topic without the slash; all topics seem to have subscribers.
 
     Attributes:
         messages: By topic, in order.
@@ -159,7 +159,7 @@ class Recorder:
             self._arrived.notify_all()
 
     def wait_for(self, topic):
-        """Return the last message of a topic, once there is one."""
+        """Return the last message of a topic, as soon as there is one."""
         with self._arrived:
             assert self._arrived.wait_for(lambda: self.messages[topic], PATIENCE), topic
             return self.messages[topic][-1]

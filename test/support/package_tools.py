@@ -1,4 +1,4 @@
-"""Writing and reading description packages in tests."""
+"""Write and read description packages in tests."""
 
 import importlib.util
 import os
@@ -26,14 +26,14 @@ LAUNCH = (
 
 
 class Remembers:
-    """Stands in for a class of ``launch``: keeps what it was made from."""
+    """Replacement for a class of ``launch`` that records its arguments."""
 
     def __init__(self, *args, **kwargs):
         self.args, self.kwargs = args, kwargs
 
 
 class StandIn(ModuleType):
-    """Stands in for a module of ``launch``: it has whatever classes are asked for."""
+    """Replacement for a module of ``launch`` that has classes of all names."""
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -44,7 +44,7 @@ class StandIn(ModuleType):
 
 
 def described(path, monkeypatch, packages):
-    """Return what a launch file describes, run where ``launch`` need not be installed.
+    """Return the description of a launch file; ``launch`` need not be installed.
 
     Args:
         path: The launch file.
@@ -77,13 +77,13 @@ def meshes(urdf):
 
 
 def contents(folder):
-    """Return the files below a folder and what is in them."""
+    """Return the files below a folder and their contents."""
     paths = (path for path in Path(folder).rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def times(folder):
-    """Return when each file below a folder was written."""
+    """Return the modification time of each file below a folder."""
     paths = (path for path in Path(folder).rglob("*") if path.is_file())
     return {path: os.stat(path).st_mtime_ns for path in paths}
 

@@ -1,4 +1,4 @@
-"""Tables of the documentation, and the scripts that make them."""
+"""Tables of the documentation, and the scripts that generate them."""
 
 import importlib
 import re
@@ -18,7 +18,7 @@ def script(name):
 
 
 def page_rows(script):
-    """Return the rows of what a script has written into its page."""
+    """Return the table rows that a script has written into its page."""
     text = script.PAGE.read_text(encoding="utf-8")
     made = text.partition(script.BEGIN)[2].partition(script.END)[0]
     lines = [line for line in made.splitlines() if line.startswith("| ")]
@@ -26,7 +26,7 @@ def page_rows(script):
 
 
 def same(found, written, negligible=1e-7):
-    """Whether two cells agree: words exactly, numbers to a tenth, or both below rounding."""
+    """Whether two cells agree: text exactly, numbers within a tenth, or both below rounding."""
     if NUMBER.sub("#", found) != NUMBER.sub("#", written):
         return False
     pairs = zip(NUMBER.findall(found), NUMBER.findall(written), strict=True)

@@ -1,4 +1,4 @@
-"""Where tests find models and reference data."""
+"""Folders of models and reference data for tests."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # PYTHONPATH of processes that run modules of the tests.
 PYTHONPATH = os.pathsep.join(map(str, (ROOT, ROOT / "test", ROOT / "test" / "support")))
 MODELS = ROOT / "models"
-# Third parties' models and what an independent system computes for them; users do not have it.
+# Third-party models and reference results of an independent system; not distributed to users.
 SHARED = ROOT.parent / "shared"
 
 needs_shared = pytest.mark.skipif(

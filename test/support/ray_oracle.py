@@ -1,4 +1,4 @@
-"""Distances along rays worked out on paper: convex solids as intervals, meshes by triangles."""
+"""Distances along rays in closed form: convex solids as intervals, meshes by triangles."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ _QUIET = {"divide": "ignore", "invalid": "ignore"}
 
 
 def distances(solids, origins, directions):
-    """Return how far rays go until they meet a surface of a solid from either side, shape (n,).
+    """Return the distance to the first surface of a solid, from either side, shape (n,).
 
     Args:
         solids: Pairs of a geometry and the Pose in W of its frame.
@@ -25,7 +25,7 @@ def distances(solids, origins, directions):
 
 def _of_solid(geometry, o, d):
     enter, leave = _INSIDE[type(geometry)](geometry, o, d)
-    met = np.where(enter >= 0.0, enter, leave)  # from within: where it leaves
+    met = np.where(enter >= 0.0, enter, leave)  # from within: the exit point
     return np.where((enter <= leave) & (met >= 0.0), met, np.inf)
 
 
@@ -48,7 +48,7 @@ def _capsule(capsule, o, d):
     parts = [_cylinder(capsule, o, d)]
     parts += [_sphere(capsule, o - end, d) for end in (tip, -tip)]
     met = [np.where(a <= b, (a, b), ((np.inf,), (-np.inf,))) for a, b in parts]
-    # The capsule is convex: where a ray is in it is one interval.
+    # The capsule is convex, so a ray is inside of it in one interval.
     return np.min([a for a, _ in met], axis=0), np.max([b for _, b in met], axis=0)
 
 

@@ -1,4 +1,4 @@
-"""Compare a Body with what an independent system read from the same file, leaf by leaf."""
+"""Compare a Body with the values that an independent system read from the same file."""
 
 from dataclasses import dataclass
 from math import inf

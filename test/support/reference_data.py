@@ -1,4 +1,4 @@
-"""What an independent system computed for real models: see shared/reference/README.md."""
+"""Reference results of an independent system for real models: see shared/reference/README.md."""
 
 import json
 from functools import lru_cache

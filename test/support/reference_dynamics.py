@@ -1,4 +1,4 @@
-"""Compare what BodyState computes with what an independent system computed."""
+"""Compare results of BodyState with those of an independent system."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ TOLERANCE = 1e-8
 
 
 def check_dynamics(body, reference):
-    """Assert that a body behaves as the reference says, in all its postures.
+    """Assert that a body agrees with the reference in all its postures.
 
     Returns:
         Largest difference per quantity, relative where the quantity exceeds one.

@@ -1,4 +1,4 @@
-"""The second process of the cross-process tests: this one, with a node of its own."""
+"""The test's side of cross-process tests: a node in this process."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 
 def _claim_domain() -> tuple[int, socket.socket]:
-    """Return a domain in which nobody else on this machine tests, and what keeps it so.
+    """Return a domain that no other test on this machine uses, and the socket that reserves it.
 
-    Whoever has the port has the domain. Above 101 the ports of DDS may be taken.
+    The process with the port has the domain. Above 101 the ports of DDS may be taken.
     """
     for k in range(100):
         domain = 1 + (os.getpid() + k) % 100
@@ -60,7 +60,7 @@ def stamp_ns(stamp) -> int:
 
 
 def matrix_of(transform) -> np.ndarray:
-    """Return the pose, shape (4, 4), that a transform's message tells."""
+    """Return the pose of a transform message, shape (4, 4)."""
     x, y, z, w = (getattr(transform.rotation, k) for k in "xyzw")
     T = np.eye(4)
     T[:3, :3] = [
@@ -73,13 +73,13 @@ def matrix_of(transform) -> np.ndarray:
 
 
 class Peer:
-    """A node that keeps every message of the topics it was asked to follow.
+    """A node that records all messages of the followed topics.
 
-    It listens in a thread of its own, so that what it keeps is never an old backlog.
+    A dedicated thread receives them, so that there is never a backlog.
 
     Args:
         name: Of the node.
-        options: What rclpy's Node takes, such as ``parameter_overrides``.
+        options: Arguments of rclpy's Node, such as ``parameter_overrides``.
     """
 
     def __init__(self, name: str = "test_peer", **options) -> None:
@@ -110,7 +110,7 @@ class Peer:
         self.node.create_subscription(message_type, topic, keep, qos)
 
     def serve(self, node: Node) -> None:
-        """Serve another node of this context, too, until the end of all, which ends it as well."""
+        """Serve another node of this context, too, until ``close``, which also destroys it."""
         self._served.append(node)
         self._executor.add_node(node)
 
@@ -123,7 +123,7 @@ class Peer:
                 self._arrived.wait(timeout=0.1)
 
     def wait_for(self, topic: str, count: int = 1) -> list:
-        """Return the messages of a topic when there are ``count`` more than now."""
+        """Return the messages of a topic once there are ``count`` more than now."""
         known = self.messages[topic]
         enough = len(known) + count
         self.wait_until(f"{count} messages of {topic}", lambda: len(known) >= enough)
@@ -148,24 +148,25 @@ class Peer:
         return future.result()
 
     def at_once(self, send: Callable[..., Any], *arguments: Any) -> Any:
-        """Do what sends in the thread that listens; return what comes of it.
+        """Execute an action in the receiving thread; return its result.
 
-        A client of an action sends first and then notes what it waits for. An answer that another
-        thread takes in between is lost.
+        A client of an action sends first and registers the request afterwards. A response that
+        another thread takes in between is lost.
         """
         task = self._executor.create_task(send, *arguments)
         self.wait_until("what is sent", task.done)
         return task.result()
 
     def end(self, publisher) -> None:
-        """End a publisher in the thread that listens, which may just be about to wait for it."""
+        """Destroy a publisher in the receiving thread, which may be about to wait for it."""
         self.at_once(self.node.destroy_publisher, publisher)
 
     def stop(self) -> None:
-        """Listen no more; what the node has got stays."""
+        """Stop receiving; recorded messages are kept."""
         if self._ended.is_set():
             return
-        # Not by a shutdown: that takes away what would wake the thread, which may hang then.
+        # Not by a shutdown: it destroys the guard condition that wakes the thread, which could
+        # hang.
         self._ended.set()
         self._executor.create_task(lambda: None)
         self._thread.join()
@@ -185,9 +186,9 @@ class Peer:
 def running(
     arguments: Sequence[str], log: Path, folder: Path | None = None, *, killed: bool = False
 ):
-    """Run Python as another process, in a folder; end it, or kill it, if it outlives the block.
+    """Run Python in another process, in a folder; terminate or kill it at the end of the block.
 
-    Its standard input stays open, and nothing comes of it. What is killed leaves memory behind.
+    Its standard input stays open but empty. A killed process leaves shared memory behind.
     """
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
@@ -206,7 +207,7 @@ def running(
                 os.killpg(process.pid, signal.SIGTERM)
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(10.0)
-            with suppress(ProcessLookupError):  # whom it has started may outlive it
+            with suppress(ProcessLookupError):  # its child processes may outlive it
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             process.stdin.close()

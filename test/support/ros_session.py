@@ -19,7 +19,7 @@ class Session:
 
     Attributes:
         ros: The session.
-        runner: What steps it.
+        runner: The run.
     """
 
     def __init__(self, parameters, arguments=()):
@@ -35,13 +35,14 @@ class Session:
         self._thread.start()
 
     def change(self, action):
-        """Change the world in the thread that steps; then let ROS see it in the one that serves."""
+        """Change the world in the stepping thread; then update the topics in the executor
+        thread."""
         result = self.runner.change(action)
         self.serve(self.ros.node.sync)
         return result
 
     def serve(self, action):
-        """Have something done in the thread that serves ROS."""
+        """Execute an action in the executor thread."""
         done, failure = threading.Event(), []
 
         def act():
@@ -73,7 +74,7 @@ def session(parameters, arguments=()):
 
 
 def ended(arguments, monkeypatch, capfd):
-    """Start sim_node in this process, where it cannot run; return its status and what it says."""
+    """Start sim_node in this process with a failure; return its exit status and its messages."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "argv", ["sim_node", *arguments])

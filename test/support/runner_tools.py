@@ -1,4 +1,4 @@
-"""What a runner runs in its tests: a simulation that only counts, a clock that sleeping moves."""
+"""Doubles for tests of the runner: a simulation that counts steps, a clock moved by sleeping."""
 
 from types import SimpleNamespace
 
@@ -8,7 +8,7 @@ from hrp_sim.running.mailbox import Mailbox
 
 
 class Counter:
-    """Stands in for a Simulation: a step takes ``cost`` seconds of the given clock."""
+    """Replacement for a Simulation: a step takes ``cost`` seconds of the given clock."""
 
     def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0):
         self.engine = SimpleNamespace(settings=PhysicsSettings(time_step=time_step), contacts=0)
@@ -37,7 +37,7 @@ class Counter:
 
 
 class Clock:
-    """A steady clock that moves when somebody sleeps, and nobody wakes anybody earlier."""
+    """A steady clock that is advanced by sleeping; no sleep ends early."""
 
     def __init__(self, monkeypatch):
         self.now = 1000.0

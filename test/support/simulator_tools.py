@@ -1,4 +1,4 @@
-"""A simulator whose world another thread steps."""
+"""A simulator whose world is stepped by another thread."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ links:
 
 
 class Harness:
-    """A simulator, its runner and what was told to the outside."""
+    """A simulator and its runner, with its callbacks recorded."""
 
     def __init__(self, world=ARM_WORLD, **runner_options):
         self.changes = 0
@@ -94,7 +94,7 @@ def simulating(world=ARM_WORLD, **runner_options):
 
 @contextmanager
 def refused(code, words=""):
-    """Expect that something is refused with a code, and words about it."""
+    """Expect a RequestError with this code and a message that contains ``text``."""
     with pytest.raises(RequestError) as found:
         yield
     assert (type(found.value.code), found.value.code) == (type(code), code), found.value

@@ -1,4 +1,4 @@
-"""Bodies and their SRDF; what srdfdom and MoveIt's RobotModel complain about, as rules."""
+"""Bodies and their SRDF; the errors of srdfdom and MoveIt's RobotModel as rules."""
 
 from functools import cache
 from xml.etree import ElementTree

@@ -1,4 +1,4 @@
-"""Reading URDF text in tests."""
+"""Read URDF text in tests."""
 
 import numpy as np
 import pytest
@@ -26,13 +26,13 @@ def arm(inside=HINGE, kind="revolute", link=""):
 
 
 def read(text, **options):
-    """Return the body in a text, and all that was found."""
+    """Return the body in a text, and all diagnostics."""
     found = Diagnostics(listener=lambda _: None)
     return load_body_text(text, found, name="r.urdf", **options), found.found
 
 
 def refused(text, **options):
-    """Return what is found in a text that holds no body."""
+    """Return the diagnostics of a text without a valid body."""
     found = Diagnostics(listener=lambda _: None)
     with pytest.raises(ModelError):
         load_body_text(text, found, name="r.urdf", **options)

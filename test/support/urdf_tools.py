@@ -1,4 +1,4 @@
-"""Bodies made in code, and a reader of URDF kinematics that knows only URDF."""
+"""Generated bodies, and an independent reader of URDF kinematics."""
 
 import shutil
 import subprocess
@@ -87,7 +87,7 @@ def chain(*names, segments=(), **root):
 
 
 def wheel(**joint):
-    """Return a body of two links, the second on a joint made as told."""
+    """Return a body of two links, the second on a joint with these attributes."""
     made = Joint(**{"type": JointType.REVOLUTE, "name": "AXLE", **joint})
     root = Link(name="FRAME", parent=None, joint=Joint(type=JointType.FIXED, name="FRAME"))
     rim = Shape(Cylinder(0.3, 0.1))
@@ -150,7 +150,7 @@ def file_of(uri):
 
 
 def parsed(text):
-    """Return a URDF as urdf_parser_py reads it; whatever it would complain about fails."""
+    """Return a URDF as urdf_parser_py reads it; its messages are failures."""
 
     def fail(message):
         raise AssertionError(message)
@@ -163,7 +163,7 @@ def parsed(text):
 
 
 def check_urdf(text, folder):
-    """Return what ROS's own parser complains about."""
+    """Return the errors of ROS's own parser."""
     file = folder / "robot.urdf"
     file.write_text(text, encoding="utf-8")
     done = subprocess.run(["check_urdf", file], capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""Vehicles made in code."""
+"""Generated vehicles."""
 
 from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.geometry import Box, Cylinder, Shape

@@ -1,4 +1,4 @@
-"""A body with everything that a URDF has words for, written as one."""
+"""A body with everything that a URDF can represent, written as one."""
 
 from xml.etree import ElementTree
 
@@ -25,7 +25,7 @@ def silent():
 
 
 def main_models():
-    """Return the models that the list beside them names; none where it is absent."""
+    """Return the models in the list beside them; none without a list."""
     table = SHARED / "models" / "README.md"
     lines = table.read_text(encoding="utf-8").splitlines() if table.is_file() else []
     cells = [line.strip("| ").partition(" | ")[0] for line in lines if line.startswith("|")]
@@ -82,7 +82,7 @@ def report_of(body, folder, options=None, **kwargs):
 
 
 def sabotaged(folder, sabotage, body=None):
-    """Return the report on a URDF that was changed behind our back."""
+    """Return the report on a URDF that was changed after writing."""
     body = crane() if body is None else body
     path = written(body, folder)
     tree = ElementTree.parse(path)

@@ -1,4 +1,4 @@
-"""Reading VRML text in tests."""
+"""Read VRML text in tests."""
 
 from pathlib import Path
 

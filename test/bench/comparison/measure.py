@@ -93,6 +93,6 @@ def measure_interleaved(
 
 
 def _rotated(names: list[Measured], first: int) -> list[Measured]:
-    """Return the names starting with another one, so that nobody is always the first."""
+    """Return the names, rotated by the round, so that each is the first in turn."""
     first %= len(names)
     return names[first:] + names[:first]

@@ -81,12 +81,12 @@ class PlainModernGLRun:
 
     def __init__(self, scene: Scene) -> None:
         filmed = _CameraScene(scene)
-        camera, exposure = filmed.camera, filmed.capture()
+        camera, request = filmed.camera, filmed.capture()
         bodies = {k: s.body for k, s in filmed.simulation.bodies.items()}
         drawn = build_scene(bodies, Diagnostics())
-        own = exposure.poses[camera.body]
+        own = request.poses[camera.body]
         X_WC = Pose(own.R[camera.link], own.p[camera.link]) @ camera.X_LS
-        poses_C = [exposure.poses[name].relative_to(X_WC) for name in drawn.first_links]
+        poses_C = [request.poses[name].relative_to(X_WC) for name in drawn.first_links]
         filmed.simulation.close()
         background = camera.surroundings.background
         self.picture = PlainModernGL(
@@ -142,13 +142,13 @@ class FilmingRun:
         self._filmed.simulation.close()
 
     def _expose(self) -> None:
-        exposure = self._filmed.capture()
+        request = self._filmed.capture()
         self._last_is_done.clear()
-        self._last_ns = exposure.time_ns
-        self._render_thread.submit("", partial(self._filmed.camera.render, exposure))
+        self._last_ns = request.time_ns
+        self._render_thread.submit("", partial(self._filmed.camera.render, request))
 
     def _take(self, _camera: str, image: ImageReading) -> None:
-        if image.time_ns == self._last_ns:  # nobody waits for older ones
+        if image.time_ns == self._last_ns:  # older ones are dropped
             self._last_is_done.set()
 
 

@@ -80,26 +80,26 @@ class PlainC:
 
     def advance(self, steps: int) -> float:
         """Take steps; return their CPU time, in [s]."""
-        return float(self._ask(self._step, steps))
+        return float(self._request(self._step, steps))
 
     def scan(self, count: int) -> float:
         """Step and cast the scene's rays, ``count`` times; return the rays' CPU time, in [s]."""
-        return float(self._ask("l", count))
+        return float(self._request("l", count))
 
     def positions(self) -> Array:
         """Return the positions of all links of all bodies, in [m], shape (n, 3)."""
-        return np.array(self._ask("p", 0).split(), dtype=np.float64).reshape(-1, 3)
+        return np.array(self._request("p", 0).split(), dtype=np.float64).reshape(-1, 3)
 
     def distances(self) -> Array:
         """Return the distance along each ray in the present state, in [m], shape (n,)."""
-        return np.array(self._ask("d", 0).split(), dtype=np.float64)
+        return np.array(self._request("d", 0).split(), dtype=np.float64)
 
     def close(self) -> None:
         """End the program."""
         self._process.kill()
         self._process.communicate()
 
-    def _ask(self, command: str, count: int) -> str:
+    def _request(self, command: str, count: int) -> str:
         stdin = self._process.stdin
         assert stdin is not None
         try:

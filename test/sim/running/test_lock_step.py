@@ -91,7 +91,7 @@ def test_without_a_time_out_it_waits_on_and_tells_the_readings_again(monkeypatch
     for k in range(1, 4):
         clock.now += REPUBLISH_PERIOD
         assert waiting.lock_step.wait_time(2 * MS) == pytest.approx(REPUBLISH_PERIOD)
-        assert waiting.told == k
+        assert waiting.republished == k
     assert waiting.timeouts == []
 
 

@@ -48,7 +48,7 @@ def test_a_source_by_arrival_that_leaves_out_boundaries_is_waited_for_ever_more_
             given.append(k)
         waiting.give("a", 0)
     assert given == [2, 3, 5, 9, 17, 33]
-    assert waiting.told == 0
+    assert waiting.republished == 0
     assert [missing for missing, _ in waiting.timeouts] == [["a"]] * len(given)
 
 
