@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import yaml
 from paths import SHARED, needs_shared
+from silent_diagnostics import silent
 
 from hrp_model import load_body
-from hrp_model.diagnostics import Diagnostics, Source
+from hrp_model.diagnostics import Source
 from hrp_model.readers.yaml.tree import parse
 
 CHOREONOID = SHARED / "models" / "choreonoid__choreonoid"
@@ -24,10 +25,6 @@ MODELS = {
     "TerrainC.body": CHOREONOID / "sample/WRS2018/model/TerrainC.body",
     "HRP4Cmain.wrl": SHARED / "models/isri-aist__hrp4c_description/vrml/HRP4Cmain.wrl",
 }
-
-
-def silent() -> Diagnostics:
-    return Diagnostics(listener=lambda _: None)
 
 
 def events(text: str):

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 import trimesh
 from paths import SHARED, needs_shared
+from silent_diagnostics import silent
 from trimesh.exchange.gltf import export_glb
 from trimesh.exchange.stl import export_stl
 
 from hrp_model import load_body
 from hrp_model.collision.hull import convex_hull, tight_box
 from hrp_model.collision.shapes import CollisionShapes, with_collision
-from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material, Mesh
 from hrp_model.shapes.normals import corner_normals
 from hrp_model.urdf import body_to_urdf, write_meshes
@@ -35,10 +35,6 @@ MODELS = {
     "AizuSpiderNS.body": "choreonoid__choreonoid/share/model/AizuSpider/AizuSpiderNS.body",
     "Gen3NV.body": "k38-suzuki__hairo-world-plugin/sample/robotic-arm/model/Gen3/Gen3NV.body",
 }
-
-
-def silent():
-    return Diagnostics(listener=lambda _: None)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ def rows(request):
 
 @pytest.fixture
 def in_turn(benchmark):
-    """Time something and its yardstick in turn, so that whatever slows one slows both.
+    """Time a function and its reference in turn, so that other load affects both.
 
     Returns the median of each in [s]; the second is None without a yardstick.
     """

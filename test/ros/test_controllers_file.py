@@ -5,13 +5,13 @@ from contextlib import contextmanager
 import pytest
 import yaml
 from paths import MODELS
+from silent_diagnostics import silent
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 import rclpy
 from ros_peer import ENVIRONMENT
 
 from hrp_model import load_body
-from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.urdf import CommandInterface, Hardware, UrdfOptions, controllers, controllers_yaml
 
@@ -20,10 +20,6 @@ ROBOTS = sorted(
     for path in MODELS.glob("*/*")
     if path.suffix in (".wrl", ".body") and path.parent.name not in ("worlds", "blocks")
 )
-
-
-def silent():
-    return Diagnostics(listener=lambda _: None)
 
 
 @contextmanager

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 import yaml
 from paths import MODELS
 from reference_data import index, model_files
+from silent_diagnostics import silent
 
 from hrp_model import load_body
-from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.urdf import Hardware, UrdfOptions, body_to_urdf, controllers_yaml
@@ -17,10 +17,6 @@ from hrp_model.urdf.blocks import ros2_control
 STATES = ["position", "velocity", "effort"]
 IN_BLOCK = {"hardware", "joint", "sensor", "gpio", "properties"}
 OURS = ("humanoid/humanoid.wrl", "humanoid/humanoid.body", "arm/arm.body", "rover/rover.body")
-
-
-def silent():
-    return Diagnostics(listener=lambda _: None)
 
 
 def written(body, **options):

@@ -8,7 +8,6 @@ classes do not have are errors, as they are there.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import yaml
+from package_tools import loaded
 from paths import ROOT
 
 
@@ -196,14 +196,6 @@ def _share(name: str, installed: set[str]) -> str:
     if name not in installed:
         raise PackageNotFoundError(name)
     return str(ROOT)
-
-
-def loaded(path: Path) -> ModuleType:
-    """Return a launch file as a module."""
-    spec = importlib.util.spec_from_file_location(path.name.replace(".", "_"), path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @contextmanager

@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 from paths import MODELS
+from silent_diagnostics import silent
 from urdf_tools import random_body
 
 from hrp_model import load_body
 from hrp_model.body import Body
-from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Mesh, Shape
 from hrp_model.urdf import write_package
 
@@ -65,6 +65,7 @@ def of_kind(entities, kind):
 
 
 def loaded(path):
+    """Return a launch file as a module."""
     spec = importlib.util.spec_from_file_location(path.name.replace(".", "_"), path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -89,10 +90,6 @@ def times(folder):
 
 
 TETRAHEDRON = Mesh(np.eye(4, 3), [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
-
-
-def silent(**more):
-    return Diagnostics(listener=lambda _: None, **more)
 
 
 def write(body, folder, **more):

@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from paths import MODELS, SHARED, needs_shared
+from silent_diagnostics import silent
 
 from hrp_model import load_body
 from hrp_model.body import Body, Joint, JointType, Link
-from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose
 from hrp_model.urdf import body_to_srdf, convert
@@ -180,10 +180,6 @@ def _of_pairs(d):
                 yield f"{name} collides with nothing"
         if pair.get("link1") == pair.get("link2"):
             yield "a pair of one link"
-
-
-def silent():
-    return Diagnostics(listener=lambda _: None)
 
 
 @cache

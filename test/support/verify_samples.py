@@ -4,11 +4,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 from paths import SHARED
+from silent_diagnostics import silent
 from urdf_tools import random_pose
 
 from hrp_model.body import Body, Joint, JointType, Link, Range
 from hrp_model.devices import Camera, RangeSensor
-from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Box, Cylinder, Material, Mesh, Shape, Sphere
 from hrp_model.urdf import convert
 from hrp_model.verify import verify
@@ -18,10 +18,6 @@ WEDGE = Mesh(
 )
 RED = Material(name="red", diffuse=(1.0, 0.2, 0.1))
 AXIS = np.array([0.6, 0.0, 0.8])
-
-
-def silent():
-    return Diagnostics(listener=lambda _: None)
 
 
 def main_models():

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from bounded_reading import outcome, read_or_refused
 from hostile import BODY, WRL, shown, write
+from silent_diagnostics import silent
 
-from hrp_model import Diagnostics, ModelError, load_body
+from hrp_model import ModelError, load_body
 from hrp_model.diagnostics import MAX_PER_CODE, Source
 from hrp_model.files.resources import read_file
 from hrp_model.kinematics.postures import PostureError, read_postures
@@ -17,10 +18,6 @@ from hrp_model.readers.vrml import tokens
 from hrp_model.readers.yaml import tree
 
 HUGE = 2**30  # [B], of sparse files: they take no room
-
-
-def quiet():
-    return Diagnostics(listener=lambda _: None)
 
 
 @pytest.mark.parametrize("suffix", ["body", "wrl", "urdf", "yaml"])
@@ -74,7 +71,7 @@ def test_equal_keys_far_apart_take_little_time(tmp_path):
 
 
 def test_only_so_many_problems_of_a_kind_are_reported():
-    diagnostics = quiet()
+    diagnostics = silent()
     for _ in range(MAX_PER_CODE + 5):
         diagnostics.warn("one", "odd")
     diagnostics.error("one", "wrong")
@@ -106,14 +103,14 @@ def test_a_text_of_too_many_words_is_given_up(tmp_path, monkeypatch, diagnostics
 @pytest.mark.parametrize("text", ["- {}\n" * 1000, "a: 1\n" * 1000, "- a\n" * 1000])
 def test_values_of_yaml_are_counted(text, monkeypatch):
     monkeypatch.setattr(tree, "_MAX_EVENTS", 500)
-    diagnostics = quiet()
+    diagnostics = silent()
     assert tree.parse(Source("m", text), diagnostics) is None
     assert diagnostics.found[-1].code == "too-large"
 
 
 def test_a_mapping_of_very_many_keys_comes_in_parts():
     text = "".join(f"a{i}: {i}\n" for i in range(25_000))
-    root = tree.parse(Source("m", text), quiet())
+    root = tree.parse(Source("m", text), silent())
     assert [node.text for _, node in root.entries().values()] == [str(i) for i in range(25_000)]
 
 

@@ -8,10 +8,10 @@ import reference_data
 import trimesh
 from each_case import check_each
 from paths import MODELS, SHARED, needs_shared
+from silent_diagnostics import silent
 from urdf_tools import body_poses, check_urdf, file_of, origin_matrix, parsed, urdf_poses
 
 from hrp_model import load_body
-from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import Base, body_frames
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import UrdfOptions, body_to_urdf, write_meshes
@@ -38,10 +38,6 @@ whole_robots = pytest.mark.parametrize(
         *(pytest.param(path, id=name, marks=needs_shared) for name, path in THEIRS.items()),
     ],
 )
-
-
-def silent():
-    return Diagnostics(listener=lambda _: None)
 
 
 @needs_shared

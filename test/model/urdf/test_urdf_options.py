@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from silent_diagnostics import silent
 from urdf_tools import (
     body_poses,
     chain,
@@ -28,10 +29,6 @@ from hrp_model.urdf import UrdfOptions, body_to_urdf
 SEGMENTS = UrdfOptions(link_naming=LinkNaming.SEGMENT)
 BASE = UrdfOptions(base=Base.LINK)
 FOOTPRINT = UrdfOptions(base=Base.FOOTPRINT)
-
-
-def silent():
-    return Diagnostics(listener=lambda _: None)
 
 
 # Names of links

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from silent_diagnostics import silent
 from sim.render.scenes import needs_opengl
 
-from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Mesh, Shape
 from hrp_model.program.console import output_console
 from hrp_sim.benchmark import measure, runs
@@ -26,10 +26,6 @@ DURATION = 0.1  # [s], each sensor of the tests is read in it
 def short(monkeypatch):
     """Simulate once, however little time that takes."""
     monkeypatch.setattr(measure, "MIN_TIME", 1e-9)
-
-
-def silent():
-    return Diagnostics(listener=lambda _: None)
 
 
 def with_physics(world, **changes):
