@@ -23,8 +23,7 @@ _FLOAT64 = np.dtype(np.float64)
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     """Return a read-only, C-contiguous float64 array with the elements of ``value``.
 
-    An array that already is all this, and whose data nobody can write to, is shared; any other
-    is copied.
+    An array that already is all this, and whose data is read-only, is shared; any other is copied.
 
     Raises:
         ValueError: ``value`` does not have the given shape; the message calls it ``name``.
@@ -38,7 +37,7 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
 
 
 def _is_immutable(array: Array) -> bool:
-    """Whether an array is contiguous and nobody can write to its data, even through its base."""
+    """Whether an array is contiguous and its data is read-only, also through its base."""
     flags = array.flags
     if flags.writeable or not flags.c_contiguous:
         return False

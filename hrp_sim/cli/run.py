@@ -133,8 +133,8 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
     simulation, hint = _prepare(options)
     with closing(simulation):
 
-        def rows(watch: RunRecorder) -> list[Row]:
-            counts = watch.counts
+        def rows(recorder: RunRecorder) -> list[Row]:
+            counts = recorder.counts
             return [Row(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
 
         return _step(options, simulation, lambda *_: None, rows, signals, hint, default_factor=0.0)
@@ -241,8 +241,8 @@ def _step(
     if options.restore:
         _restore(simulation, options.restore)
     with ExitStack() as stack:
-        watch = RunRecorder(simulation)
-        on_step = _also_watch(on_step, watch, lambda: runner.simulation)
+        recorder = RunRecorder(simulation)
+        on_step = _also_record(on_step, recorder, lambda: runner.simulation)
         if options.trace:
             trace = stack.enter_context(TraceWriter(options.trace, options.every))
             trace.write(simulation.state)
@@ -251,7 +251,7 @@ def _step(
         if session is not None:
             session.serve(runner)
         signals.stop(runner.stop)
-        table = LiveTable(options.world, runner, lambda: rows(watch), listening=options.listen)
+        table = LiveTable(options.world, runner, lambda: rows(recorder), listening=options.listen)
         live = Live(table, console=console, refresh_per_second=REFRESH_HZ, transient=True)
         if is_live and options.duration is None:
             print_message("Ctrl-C ends the run", "dim")
@@ -259,13 +259,13 @@ def _step(
         with live if is_live else nullcontext():
             runner.run()
         elapsed = time.monotonic() - start
-    watch.follow(runner.simulation)  # a service may have loaded another world
+    recorder.follow(runner.simulation)  # a service may have loaded another world
     if options.save:
         with writing():
             runner.simulation.save().to_file(options.save)
     problems = [] if runner.stopped else missed()
     error = "" if runner.error is None else str(runner.error)
-    result = result_of(watch, options.world, elapsed, error)
+    result = result_of(recorder, options.world, elapsed, error)
     measured = values(result) if expectations else {}
     outcomes = [expectation.evaluate(measured) for expectation in expectations]
     if options.json:
@@ -282,11 +282,11 @@ def _step(
     return PROBLEMS if problems else GOOD
 
 
-def _also_watch(
-    on_step: OnStep, watch: RunRecorder, simulation: Callable[[], Simulation]
+def _also_record(
+    on_step: OnStep, recorder: RunRecorder, simulation: Callable[[], Simulation]
 ) -> OnStep:
     def both(time_ns: int, readings: Mapping[str, Reading]) -> None:
-        watch.step(simulation(), time_ns, readings)
+        recorder.step(simulation(), time_ns, readings)
         on_step(time_ns, readings)
 
     return both

@@ -202,7 +202,7 @@ class WorldInterface:
         # The topics may still be those of a deleted sensor of the same name.
         if found is None or found.sensor is not sensor:
             return False
-        # In lock-step, noise and filters must not depend on when somebody subscribes.
+        # In lock-step, noise and filters must not depend on the times of subscriptions.
         if self._in_step and not isinstance(sensor, CameraSensor):
             return True
         return found.is_wanted()

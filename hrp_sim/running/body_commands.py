@@ -60,7 +60,7 @@ def _at_once(_source: str, _stamp_ns: int, action: Callable[[], None]) -> None:
     action()
 
 
-def _never(_action: Callable[[], None]) -> None:
+def _at_next_step(_action: Callable[[], None]) -> None:
     """Do nothing, so that the next step executes the action."""
 
 
@@ -103,7 +103,7 @@ class BodyCommands:
         body: str,
         frames: Mapping[str, str],
         deliver: Deliver = _at_once,
-        run_soon: Callable[[Callable[[], None]], None] = _never,
+        run_soon: Callable[[Callable[[], None]], None] = _at_next_step,
     ) -> None:
         self.options = CommandOptions()
         self.deliver = deliver

@@ -14,13 +14,13 @@ from ..simulation import Simulation
 
 
 class ContactSampler:
-    """Samples contacts at a given rate while somebody needs them.
+    """Samples contacts at a given rate while they are needed.
 
     Contacts are recorded in the sampled steps only, so that the other steps cost nothing.
 
     Args:
         rate_hz: Maximum number of samples per simulated second.
-        is_wanted: Returns whether anybody needs the contacts.
+        is_wanted: Returns whether the contacts are needed.
         publish: Called with the contacts of a step and their forces on the movable body of each
             pair, or on the first if both are movable, in W, in [N], shape (n, 3).
 

@@ -49,8 +49,8 @@ def split_numbers(text: str):
 def compare(in_turn, rows):
     """Time a reader and its reference in turn, and add a row to the table."""
 
-    def run(what, size, reader, against="", yardstick=None, rounds=7):
-        seconds, reference = in_turn(reader, yardstick, rounds=rounds)
+    def run(what, size, reader, against="", baseline=None, rounds=7):
+        seconds, reference = in_turn(reader, baseline, rounds=rounds)
         ratio = f"{seconds / reference:.2f}" if reference else ""
         speed = f"{size / seconds / 1e6:.1f} MB/s"
         rows.append((what, f"{1e3 * seconds:.1f} ms", speed, against, ratio))

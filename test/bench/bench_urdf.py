@@ -41,8 +41,8 @@ MODELS = {
 def compare(in_turn, rows):
     """Time a conversion and its reference in turn, and add a row to the table."""
 
-    def run(what, size, ours, against="", yardstick=None, rounds=5):
-        seconds, reference = in_turn(ours, yardstick, rounds=rounds)
+    def run(what, size, ours, against="", baseline=None, rounds=5):
+        seconds, reference = in_turn(ours, baseline, rounds=rounds)
         ratio = f"{seconds / reference:.2f}" if reference else ""
         rows.append((what, f"{1e3 * seconds:.1f} ms", size, against, ratio))
 

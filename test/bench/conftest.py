@@ -18,16 +18,16 @@ def rows(request):
 def in_turn(benchmark):
     """Time a function and its reference in turn, so that other load affects both.
 
-    Returns the median of each in [s]; the second is None without a yardstick.
+    Returns the median of each in [s]; the second is None without a reference.
     """
 
-    def run(ours, yardstick=None, *, rounds, warmup_rounds=1, arguments=None):
+    def run(ours, reference=None, *, rounds, warmup_rounds=1, arguments=None):
         references = []
 
         def setup():
-            if yardstick:
+            if reference:
                 start = perf_counter()
-                yardstick()
+                reference()
                 references.append(perf_counter() - start)
             return arguments
 

@@ -57,7 +57,7 @@ CODES = {
         "give every link and device a unique name",
     ),
     "illegal-name": (
-        "a name has characters that URDF or TF cannot carry",
+        "a name has characters that URDF or TF do not allow",
         'use printable characters, without a leading "/" and without leading or trailing blanks',
     ),
     "image-size": ("the size of an image is invalid", "write width and height in pixels"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 CODES = {
     "alias-bomb": (
-        "aliases expand to more than any model has",
+        "aliases expand the file to an implausible size",
         "write repeated parts out, or put them into a separate file",
     ),
     "alias-cycle": (
         "a YAML node contains itself",
-        "remove the alias that refers to an anchor around itself",
+        "remove the alias that refers to a node around itself",
     ),
     "ambiguous-use": ("a USE names two DEF nodes", "give each DEF a unique name"),
     "bad-key": (
@@ -107,7 +107,7 @@ CODES = {
     ),
     "too-deep": ("parts are nested too deep", "check that no part contains itself"),
     "too-large": (
-        "the file expands to more than any model has",
+        "the file expands to an implausible size",
         "check for nested PROTOs, USEs and grids",
     ),
     "too-many-errors": (
@@ -178,11 +178,11 @@ CODES = {
     ),
     "wrong-count": (
         "a value has the wrong number of elements",
-        "write the number of elements in the message",
+        "write as many elements as the message states",
     ),
     "wrong-type": (
         "a value has the wrong type",
-        "write a value of the type in the message",
+        "write a value of the type that the message states",
     ),
     "wrong-value": ("a value is invalid for its field", "write a value of the field's type"),
     "x3d": ("the file is X3D", "export it again from the program that made it, as VRML97"),

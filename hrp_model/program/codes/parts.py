@@ -88,7 +88,7 @@ CODES = {
     "link-cycle": ("a link is its own ancestor", "check the parents, which must lead to the root"),
     "lopsided-scan": (
         "the vertical range of a scan is not symmetric",
-        "rotate the sensor by the difference, and write -angle to angle",
+        "rotate the sensor instead, so that the range is -angle to angle",
     ),
     "loose-joint": (
         "a Joint is outside of a Humanoid",
