@@ -99,7 +99,7 @@ def _camera(camera: Camera) -> Iterator[Problem]:
         yield "field-of-view", f"a field of view of {_angle(fov)}"
     if not 0.0 < camera.near_clip < camera.far_clip:
         distances = f"{camera.near_clip:g} to {camera.far_clip:g} m"
-        yield "sensor-distance", f"clip distances of {distances}, and so sees nothing"
+        yield "sensor-distance", f"clip distances of {distances}, so its images are empty"
     if camera.image_type.has_depth:
         yield from _distances(camera.min_distance, camera.max_distance)
         yield from _errors(camera.detection_rate, camera.error_deviation)
@@ -162,7 +162,7 @@ def _distances(nearest: float, farthest: float) -> Iterator[Problem]:
     if nearest < 0.0 or not nearest < farthest:
         yield (
             "sensor-distance",
-            f"a range of {nearest:g} to {farthest:g} m, and so measures nothing",
+            f"a range of {nearest:g} to {farthest:g} m, so it measures nothing",
         )
 
 

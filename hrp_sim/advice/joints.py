@@ -39,7 +39,7 @@ def joints_start_within_their_stops(
     if not physics.joint_limits:
         return
     for start in starts:
-        thrown: list[tuple[float, Link, str]] = []
+        pushed: list[tuple[float, Link, str]] = []
         for i, link in start.joints():
             lower, upper = link.joint.position_limits
             q = float(start.state.q[i])
@@ -49,11 +49,11 @@ def joints_start_within_their_stops(
                 limit = lower if q < lower else upper
                 unit = link.joint.type.units.position
                 text = f"'{link.joint.name}' at {q:.4g} {unit} (limit {limit:.4g})"
-                thrown.append((speed, link, text))
-        if thrown:
-            speed, link, _ = max(thrown, key=lambda x: x[0])
+                pushed.append((speed, link, text))
+        if pushed:
+            speed, link, _ = max(pushed, key=lambda x: x[0])
             message = (
-                f"joints start beyond their limits: {first_few([x for _, _, x in thrown], 4)}; "
+                f"joints start beyond their limits: {first_few([x for _, _, x in pushed], 4)}; "
                 f"they are pushed back at up to {speed:.3g} {link.joint.type.units.velocity}; "
                 "start within the limits (key 'joints'), or write joint_limits: false"
             )

@@ -15,6 +15,7 @@ from ..physics.snapshot import check_arrays
 from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
 from .active_trajectory import ActiveTrajectory
 from .command_values import values_by_joint
+from .command_warnings import CommandWarnings
 from .commands import (
     MAX_NAMES,
     CancelTrajectory,
@@ -38,7 +39,6 @@ from .settings import (
 )
 from .slew import SlewedTargets
 from .spline import EFFORT, POSITION, VELOCITY
-from .throttled_warnings import CommandWarnings
 from .trajectory import BadTrajectoryError, JointTrajectory, check_trajectory
 from .trajectory_follower import TrajectoryFollower
 from .trajectory_run import TrajectoryRun, TrajectoryStatus

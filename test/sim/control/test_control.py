@@ -19,9 +19,9 @@ from hrp_sim.control import (
     ControlSettings,
     JointControl,
 )
+from hrp_sim.control.command_warnings import CommandWarnings
 from hrp_sim.control.commands import CommandCounts
 from hrp_sim.control.gains import servo_gains
-from hrp_sim.control.throttled_warnings import CommandWarnings
 from hrp_sim.physics.state import MAX_DRIVE_VALUE
 
 KP, KD = servo_gains(BODY, INITIAL, fixed=True)
