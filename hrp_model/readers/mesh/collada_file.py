@@ -204,7 +204,11 @@ def _checked(data: bytes) -> bytes:
 
 
 def _without_comments(data: bytes) -> bytes:
-    """Return a text without its comments, which pycollada treats as elements."""
+    """Return a text without its comments, which pycollada treats as elements.
+
+    Raises:
+        ValueError: A comment or CDATA section is not terminated.
+    """
     # All other accepted encodings represent these characters as in ASCII.
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin-1"
     text = data.decode(encoding)
@@ -214,8 +218,8 @@ def _without_comments(data: bytes) -> bytes:
         is_comment = found[0] == "<!--"
         close = "-->" if is_comment else "]]>"
         at = text.find(close, found.end()) + len(close)
-        if at < found.end():  # not terminated
-            break
+        if at < found.end():  # libxml2 may take minutes to find out
+            raise ValueError(f"it has a '{found[0]}' without '{close}'")
         if is_comment:
             kept.append(text[done : found.start()])
             done = at

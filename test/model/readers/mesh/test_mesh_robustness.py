@@ -152,6 +152,7 @@ ATTACKS = {
     "one face of all.obj": obj(faces="f" + " 1" * 1_000_000 + "\n"),
     "blanks without end.obj": b" " * 1_000_000 + b"f" + b" " * 1_000_000,
     "comments without end.dae": b"<?xml version='1.0'?>" + b"<!--" * 300_000,
+    "sections without end.dae": b"<?xml version='1.0'?><COLLADA>" + b"<![CDATA[" * 100_000,
 }  # fmt: skip
 
 
