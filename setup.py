@@ -101,6 +101,7 @@ setup(
         "moderngl>=5.6",  # camera images, on EGL
         "google-re2>=1.1",  # POSIX regular expressions: entity filters of simulation_interfaces
         "tomli>=1.1; python_version < '3.11'",  # settings of hrp-model check
+        "argcomplete>=1.8",  # completion of commands in the shell
         "rich>=11.2",  # tables and progress in the terminal; Ubuntu 22.04 has 11.2
     ],
     extras_require={

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """Entry points of the programs: Ctrl-C ends them without a traceback, even during imports.
 
 Importing this module makes SIGINT end the process at once, with status 130, until the program

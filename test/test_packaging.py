@@ -29,6 +29,7 @@ LIBRARIES = {
     "moderngl": ("moderngl", None),
     "numpy": ("numpy", "python3-numpy"),
     "re2": ("google-re2", None),
+    "argcomplete": ("argcomplete", "python3-argcomplete"),
     "rich": ("rich", "python3-rich"),
     "tomli": ("tomli", None),  # on Python 3.10, and only for settings of hrp-model check
     "trimesh": ("trimesh", None),

@@ -18,6 +18,7 @@ from ..kinematics.postures import PostureError, read_postures
 from ..load import load_body
 from ..program import report
 from ..program.command import run_program
+from ..program.completion import model_files
 from ..program.console import output_console, print_data
 from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
 from ..program.parsing import CommandParser, PrintText, Suggestions
@@ -71,6 +72,7 @@ def _run(argv: Sequence[str] | None) -> int:
 def _parser() -> CommandParser:
     parser = CommandParser(
         suggestions=_SUGGESTIONS,
+        completers={"FILE": model_files},
         prog="hrp-model",
         description="Check and convert OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
         epilog="exit status: 0 success, 1 problems in the model, 2 usage error; "

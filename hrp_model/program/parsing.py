@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..diagnostics import did_you_mean, nearest_name
 from ..printable import printable
-from ..readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 from .command import ArgumentParser
+from .completion import FILE_SUFFIXES, Completer, complete, completion_requested
 from .console import print_text
 
 if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]
 
-_FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
 _OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 _OUTPUT = "-o"
 
 
 def is_model_file(word: str) -> bool:
     """Return whether an argument is a file, or has the suffix of a model or world."""
-    return Path(word).suffix.lower() in _FILE_SUFFIXES or Path(word).is_file()
+    return Path(word).suffix.lower() in FILE_SUFFIXES or Path(word).is_file()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +77,16 @@ class CommandParser(ArgumentParser):
 
     Args:
         suggestions: Suggestions for unknown arguments.
+        completers: What a shell completes positional arguments to, by metavar.
         options: Options of ``argparse.ArgumentParser``.
     """
 
-    def __init__(self, *, suggestions: Suggestions, **options: Any) -> None:
+    def __init__(
+        self, *, suggestions: Suggestions, completers: Mapping[str, Completer], **options: Any
+    ) -> None:
         super().__init__(**options)
         self._suggestions = suggestions
+        self._completers = completers
         self._commands: Mapping[str, ArgumentParser] = {}
 
     def add_commands(self, **options: Any) -> Commands:
@@ -101,6 +104,8 @@ class CommandParser(ArgumentParser):
             SystemExit: Status 2 for a wrong command line, with a message that may suggest a
                 correction; status 0 after printing help.
         """
+        if completion_requested():
+            complete(self, self._commands.values(), self._completers)
         words = list(sys.argv[1:] if argv is None else argv)
         name = next((word for word in words if not word.startswith("-")), None)
         if name is not None and name not in self._commands and (meant := self._command_for(name)):

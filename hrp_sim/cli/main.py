@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hrp_model import ModelError, Severity
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
+from hrp_model.program.completion import model_files
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser, PrintText
 from hrp_model.version import __version__
@@ -16,7 +17,7 @@ from hrp_msgs.names import NAMINGS, STANDARD
 
 from ..engines import ENGINES
 from ..physics.engine import PhysicsError, Solver
-from ..world.world_names import DEFAULT_WORLD
+from ..world.world_names import DEFAULT_WORLD, bundled_worlds
 from . import argument_types
 from .suggestions import SUGGESTIONS
 
@@ -35,6 +36,7 @@ def _code_list() -> str:
 def _parser() -> CommandParser:
     parser = CommandParser(
         suggestions=SUGGESTIONS,
+        completers={"WORLD": lambda word: [*bundled_worlds(), *model_files(word)]},
         prog="hrp-sim",
         description="Simulate OpenHRP and Choreonoid robots with ODE.",
         epilog="exit status: 0 success; 1 a problem in the world or a model, or a failed "
