@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from ..program import report
 from ..program.console import print_data, print_note, print_text
 from ..program.outputs import writing
 from ..program.report import print_diagnostics
+from ..program.working import working
 from .checking.baseline import Baseline, BaselineError, read_baseline
 from .checking.model_files import TooManyFilesError
 from .checking.named_models import NamedModels
@@ -115,7 +116,8 @@ def _checked(models: NamedModels, judge: Judge, check: Check) -> Iterator[report
         for done, model in models:
             bar.update(done, len(models))
             diagnostics = Diagnostics(listener=lambda _: None)
-            check(model.name, diagnostics)
+            with nullcontext() if models.has_folders else working(f"checking {model.name}"):
+                check(model.name, diagnostics)
             found = judge.counting(model.path, report.by_place(diagnostics.found))
             if found or not models.has_folders:
                 bar.hide()

@@ -7,6 +7,7 @@ from ..diagnostics import Diagnostic, Diagnostics
 from ..load import load_body
 from ..program.command import GOOD, PROBLEMS, WRONG_USE, UsageError
 from ..program.report import print_diagnostics
+from ..program.working import working
 
 __all__ = [
     "CHECK_ALL",
@@ -30,6 +31,7 @@ def load_and_report(name: str, *, strict: bool = False) -> tuple[Body, list[Diag
     """
     diagnostics = Diagnostics(strict=strict, listener=lambda _: None)
     try:
-        return load_body(name, diagnostics), diagnostics.found
+        with working(f"reading {name}"):
+            return load_body(name, diagnostics), diagnostics.found
     finally:
         print_diagnostics(name, diagnostics.found, advice=CHECK_ALL)

@@ -20,6 +20,7 @@ from ..kinematics.actuation import controlled_joints
 from ..program.console import output_console, print_data, print_note, print_text
 from ..program.outputs import check_outputs, writing
 from ..program.report import print_diagnostics
+from ..program.working import working
 from ..urdf import (
     LOOPS_FILE,
     Conversion,
@@ -295,7 +296,8 @@ def _verify(
     from ..verify import verify  # late: its libraries take long to import
     from ..verify.table import report_table
 
-    report = verify(body, urdf, selected, srdf=srdf, glb_up=UpAxis(options.glb_up))
+    with working("comparing the URDF with the model"):
+        report = verify(body, urdf, selected, srdf=srdf, glb_up=UpAxis(options.glb_up))
     if options.several:
         lines = [f"{options.file}: {report.verdict}", *(f"  {row}" for row in report.failures)]
         print_text("\n".join(lines))

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hrp_model.program.command import GOOD
 from hrp_model.program.console import message_console, output_console, print_data
+from hrp_model.program.working import working
 
 from ..benchmark.measure import WorldBench
 from ..benchmark.report import result_object, result_text
@@ -25,7 +26,7 @@ def bench(options: argparse.Namespace) -> int:
     Raises:
         ModelError, PhysicsError: The world cannot be used.
     """
-    with printed_warnings(options.world) as diagnostics:
+    with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
         measured = WorldBench(load_world(options.world, diagnostics), diagnostics)
     columns = TextColumn("measuring"), BarColumn(), TimeRemainingColumn()
     console = message_console()

@@ -8,6 +8,7 @@ from hrp_model import Diagnostics, ModelError, Severity
 from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import print_text
 from hrp_model.program.report import summary
+from hrp_model.program.working import working
 
 from ..advice import advise
 from ..physics.engine import PhysicsError
@@ -21,7 +22,8 @@ def check(options: argparse.Namespace) -> int:
     has_errors = False
     for world in options.worlds:
         diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
-        check_world(world, diagnostics)
+        with working(f"checking {world}"):
+            check_world(world, diagnostics)
         print_all(world, diagnostics.found, every=options.all)
         print_text(summary(world, diagnostics.found))
         has_errors |= any(d.severity is Severity.ERROR for d in diagnostics.found)

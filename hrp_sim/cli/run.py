@@ -25,6 +25,7 @@ from hrp_model.program.outputs import (
     writing,
 )
 from hrp_model.program.stop_signals import StopSignals
+from hrp_model.program.working import working
 from hrp_msgs.names import NameCollisionError
 
 from ..physics.engine import PhysicsError, Solver
@@ -81,8 +82,9 @@ def list_sensors(options: argparse.Namespace) -> int:
     """
     with ExitStack() as stack:
         diagnostics = stack.enter_context(printed_warnings(options.world))
-        config = load_world(options.world, diagnostics)
-        simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
+        with working(f"reading {options.world}"):
+            config = load_world(options.world, diagnostics)
+            simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
         stack.callback(simulation.close)
         if not simulation.sensors and not simulation.lights:
             print_text("this world has no sensors")
@@ -116,7 +118,7 @@ def print_rviz(options: argparse.Namespace) -> int:
         options.contacts,
     )
     try:
-        with printed_warnings(options.world) as diagnostics:
+        with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
             text = world_rviz(options.world, names, diagnostics)
     except ModelError:
         raise  # a subclass of ValueError, which is handled below
@@ -145,7 +147,8 @@ def _prepare(options: argparse.Namespace) -> tuple[Simulation, str]:
 
     Warnings are printed; with --strict they are errors.
     """
-    with printed_warnings(options.world, strict=options.strict) as diagnostics:
+    warnings = printed_warnings(options.world, strict=options.strict)
+    with warnings as diagnostics, working(f"reading {options.world}"):
         world = load_world(options.world, diagnostics)
         config = with_options(world, dict(options.sensor), diagnostics).with_physics(
             solver=Solver(options.solver) if options.solver else None,
