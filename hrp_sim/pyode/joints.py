@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from math import inf, isfinite, pi
 from typing import ClassVar
 
@@ -59,7 +60,7 @@ class Joint:
         return joint
 
 
-class DrivenJoint(Joint):
+class DrivenJoint(Joint, ABC):
     """A joint with one degree of freedom, its friction, and the motor that drives it.
 
     The motor is a separate ODE joint, because a powered joint exerts infinite forces at its stop.
@@ -99,13 +100,13 @@ class DrivenJoint(Joint):
             self._transmitting.append(friction)
         self._always_transmitting = self._transmitting
 
+    @abstractmethod
     def rate(self) -> float:
         """Return the current velocity in ODE."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, elapsed: float) -> None:
         """Read q and dq; ``elapsed`` is the time in [s] since they were read last."""
-        raise NotImplementedError
 
     def drive(self, drive: JointDrive, step: float, *, is_bounded: bool) -> None:
         """Set up the motor for the next step, of length h.
@@ -195,9 +196,9 @@ class DrivenJoint(Joint):
         """Return the change of ``rate`` in a step due to rotation alone."""
         return 0.0
 
+    @abstractmethod
     def _apply(self, effort: float) -> None:
         """Apply an effort to the child, and the opposite one to the parent."""
-        raise NotImplementedError
 
 
 class Hinge(DrivenJoint):
