@@ -18,11 +18,20 @@ DECOMPOSE = [  # other collision shapes than the model's: convex hulls, convex p
     "scipy>=1.8",
     "vhacdx>=0.1",
 ]
+VIEW = ["viser>=1.0"]  # the robot in a browser: hrp-model view, hrp-sim run --view
+RECORD = [  # recordings, and what is made of them: curves, films, pages
+    "mcap>=1.2",
+    "rosbags>=0.10",  # definitions and bytes of messages where ROS is not installed
+    "matplotlib>=3.5",
+    "imageio-ffmpeg>=0.4.9",  # brings its own ffmpeg
+    "zstandard>=0.18",
+]
 TEST_ROS = [  # what test/ros and test/msgs need
+    *VIEW,
+    *RECORD,
     "pytest>=7",
     "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
     "hypothesis>=6",
-    "rosbags>=0.10",  # type hashes that do not come from rosidl
     "cyclonedds>=0.10",  # another DDS, which reads what we put on the wire
 ]
 
@@ -107,6 +116,8 @@ setup(
     extras_require={
         "verify": VERIFY,
         "decompose": DECOMPOSE,
+        "view": VIEW,
+        "record": RECORD,
         "test-ros": TEST_ROS,
         "test": [
             *VERIFY,
@@ -114,6 +125,7 @@ setup(
             *TEST_ROS,
             "coacd>=1.0",  # what cuts meshes into parts where vhacdx is missing
             "pytest-benchmark>=4",  # the speed of the readers, test/bench
+            "playwright>=1.40",  # drives Debian's chromium, which looks at our pages
             "embreex",  # a second, independent way to draw, for the pictures of URDFs
             "colcon-ros",  # builds the description packages that we write
             "colcon-cmake",

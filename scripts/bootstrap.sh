@@ -23,6 +23,7 @@ APT_PACKAGES=(
   libegl1 libgl1 libgl1-mesa-dri                 # camera images without a display or a GPU
   liburdfdom-tools                               # check_urdf, for the tests
   strace                                         # shows tests what a command writes
+  chromium fonts-dejavu-core                     # the browser that tests look at pages with
 )
 INTERFACE_TOOLS=(numpy ninja catkin_pkg)
 case "$DISTRO" in
