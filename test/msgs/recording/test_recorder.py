@@ -26,6 +26,7 @@ from hrp_msgs.messages.definitions import type_name, typestore
 from hrp_msgs.recording import Recorder, Recording
 
 S = 1_000_000_000
+LATCHED = QosDurability.TRANSIENT_LOCAL
 ENV = {"PYTHONPATH": f"{ROOT}:{ROOT / 'test' / 'support'}"}
 
 
@@ -63,12 +64,11 @@ def test_every_type_is_read_by_rosbags(all_types):
     assert {topic: (kind, values(m)) for topic, (kind, m) in read.items()} == {
         topic: (type_name(type(m)), values(m)) for topic, m in messages.items()
     }
+    topics = Recording(path).topics
     for topic, durability in durabilities.items():
-        is_latched = "tf" in topic.lower()
-        assert durability == (
-            QosDurability.TRANSIENT_LOCAL if is_latched else QosDurability.VOLATILE
-        )
-        assert topics[topic].latched == is_latched
+        latched = "tf" in topic.lower()
+        assert topics[topic].latched == latched
+        assert durability == (LATCHED if latched else QosDurability.VOLATILE)
 
 
 def test_every_type_is_read_by_mcap(all_types):
