@@ -45,6 +45,7 @@ def shown(*arguments):
 def used_port(port=0):
     """A port that somebody else listens on."""
     with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", port))
             listener.listen()
