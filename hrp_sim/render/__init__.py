@@ -6,9 +6,11 @@ No display is needed. This package depends on models and poses, not on sensors o
 from .context import RendererUnavailable
 from .lights import Switches
 from .renderer import Renderer
+from .studio import Studio
 from .view import (
     ALL_PARTS,
     DAYLIGHT,
+    BodyPoses,
     Depths,
     LinkPoses,
     Parts,
@@ -21,6 +23,7 @@ from .view import (
 __all__ = [
     "ALL_PARTS",
     "DAYLIGHT",
+    "BodyPoses",
     "Depths",
     "LinkPoses",
     "Parts",
@@ -29,6 +32,7 @@ __all__ = [
     "Pixels",
     "Renderer",
     "RendererUnavailable",
+    "Studio",
     "Surroundings",
     "Switches",
 ]
