@@ -9,6 +9,7 @@ import secrets
 import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -199,6 +200,45 @@ def _is_unchanged(target: Path, content: bytes | None) -> bool:
     if content is not None and target.read_bytes() == content:
         return True
     raise FileExistsError(errno.EEXIST, IS_READ)
+
+
+@contextmanager
+def staged_file(path: Path) -> Iterator[Path]:
+    """Yield a path for a draft of a file, which replaces the file when a ``with`` block succeeds.
+
+    For files that are too large for ``write_atomically``, or are written by other programs.
+    Folders, links and special files are treated as by ``write_all_atomically``. If the block
+    raises, the draft is removed and nothing has changed.
+
+    Raises:
+        OSError: The file cannot be written; it names ``path``, never the draft.
+    """
+    made: list[Path] = []
+    draft: Path | None = None
+    try:
+        with naming(path):
+            into_stream = is_special(path)
+            target = Path(tempfile.gettempdir()) / "stream" if into_stream else _target(path)
+            _is_unchanged(target, None)
+            made = _make_folders(target.parent)
+            draft = _temporary_path(target.parent)
+        yield draft
+        with naming(path):
+            if into_stream:
+                with draft.open("rb") as source, os.fdopen(_open_special(path), "wb") as file:
+                    shutil.copyfileobj(source, file)
+                return
+            if target.exists():
+                shutil.copymode(target, draft)
+            draft.replace(target)
+    except OSError as error:
+        if draft is not None and error.filename == str(draft):
+            error.filename = str(path)
+        raise
+    finally:
+        if draft is not None:
+            draft.unlink(missing_ok=True)
+        _remove_empty(made)
 
 
 @contextmanager

@@ -60,15 +60,14 @@ class GpuStudio:
         self._shadow_map.use(4)
         target.drawn.clear(depth=1.0)
         target.drawn.use()
-        context.disable(moderngl.DEPTH_TEST | moderngl.CULL_FACE)
-        self._backdrop.render(moderngl.TRIANGLES, vertices=3)
-        context.enable(moderngl.DEPTH_TEST)
         for drawable in self.gpu.opaque:
             self.gpu.begin(drawable)
             variant = StudioVariant(drawable.variant(0, 0, measured=False))
             gl_calls.draw(self.gpu.array(drawable, variant))
         if X_WC.p[2] > studio.ground:
             self._draw_ground(lens)
+        context.disable(moderngl.CULL_FACE)
+        self._backdrop.render(moderngl.TRIANGLES, vertices=3)  # where nothing else is
         if self.gpu.transparent:
             self.gpu.draw_transparent(
                 target.drawn,

@@ -155,7 +155,7 @@ void main() {
     vec2 corner = vec2(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0);
     // Row 0 of the image is at y = -1.
     direction = mat3(X_WC) * vec3(corner.x * ground.z, -corner.y * ground.w, -1.0);
-    gl_Position = vec4(corner, 0.0, 1.0);
+    gl_Position = vec4(corner, 1.0, 1.0);  // at the far plane
 }
 """,
     _VERSION

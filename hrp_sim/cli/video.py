@@ -1,0 +1,182 @@
+"""``hrp-sim video``: film a simulation or a recording."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from itertools import chain, islice
+
+from hrp_model import Body, Diagnostics, ModelError
+from hrp_model.devices import Camera
+from hrp_model.program.command import GOOD, PROBLEMS, UsageError
+from hrp_model.program.console import print_message
+from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.stop_signals import StopSignals
+from hrp_model.program.working import progress, working
+
+from ..physics.engine import Solver
+from ..render import BodyPoses, RendererUnavailable
+from ..render.context import THREADS_VARIABLE, cores
+from ..running.build import build_simulation
+from ..simulation import Simulation
+from ..video.extents import Extents
+from ..video.filming import film_frames
+from ..video.pictures import Photographer
+from ..video.sources import Frame, SimulationSource
+from ..video.views import (
+    FixedView,
+    FollowingView,
+    SensorView,
+    View,
+    Viewpoint,
+    find_camera,
+    find_link,
+)
+from ..video.writers import MAX_SIDE, MIN_SIDE, FilmError, Format, ffmpeg, writing_film
+from ..world.load import load_world
+from ..world.reporting import printed_warnings
+
+_RECORDING = ".mcap"
+_SIZE = 1280, 720
+_DURATION = 5.0  # of a simulation, in [s]
+
+
+def video(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim video``; return the exit status.
+
+    Raises:
+        ModelError, PhysicsError: The world cannot be used.
+        UsageError: An option is invalid, the output cannot be written, or this machine cannot
+            render.
+        MissingLibraryError: ffmpeg is not installed.
+        OSError: Reading a file failed.
+        KeyboardInterrupt: A signal came before the first frame.
+    """
+    # The physics needs little time beside the pictures, so they get all cores.
+    os.environ.setdefault(THREADS_VARIABLE, str(cores()))
+    try:
+        _check(options)
+        with StopSignals() as signals:
+            return _film(options, signals)
+    except ModelError:
+        raise  # a subclass of ValueError
+    except (ValueError, RendererUnavailable) as error:
+        raise UsageError(str(error)) from None
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Check everything that does not need the world, which may take long to read."""
+    film = Format(options.output, options.size or _SIZE, options.fps)
+    film.check_length(_frame_count(options, film))
+    Viewpoint(*(options.view or ()))
+    if options.view and options.camera:
+        raise UsageError("--view and --camera exclude each other")
+    if options.world.lower().endswith(_RECORDING):
+        raise UsageError("recordings cannot be filmed yet; give a world or a model")
+    if film.is_film:
+        ffmpeg()
+    check_outputs([_output(options)], inputs=[options.world], force=options.force)
+
+
+def _output(options: argparse.Namespace) -> Output:
+    return Output("OUT", options.output, Kind.FILM)
+
+
+def _film(options: argparse.Namespace, signals: StopSignals) -> int:
+    with ExitStack() as stack:
+        with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
+            simulation, hint = _simulation(options, diagnostics)
+            stack.callback(simulation.close)
+            source = SimulationSource(simulation)
+            frames = source.frames(options.fps)
+            first = next(frames)
+            film, view = _format_and_view(options, source.bodies, first.poses)
+            photographer = Photographer(
+                source.bodies, view, first.poses, open_rooms=not options.camera
+            )
+            photographer.prepare(diagnostics)
+        check_outputs([_output(options)], force=options.force)  # now all input files are known
+        frames = islice(chain((first,), frames), _frame_count(options, film))
+        if film.is_picture:
+            with working(f"simulating {options.world}"):
+                frames = iter(deque(frames, maxlen=1))
+        _write(film, frames, photographer, signals, _frame_count(options, film))
+    report_written([options.output])
+    if source.error is not None:
+        print_message(f"error: {source.error}\nhint: {hint}")
+        return PROBLEMS
+    return GOOD
+
+
+def _simulation(options: argparse.Namespace, diagnostics: Diagnostics) -> tuple[Simulation, str]:
+    """Make the simulation; return it, and a hint to print if its physics fails."""
+    config = load_world(options.world, diagnostics).with_physics(
+        solver=Solver(options.solver) if options.solver else None,
+        seed=options.seed,
+        time_step=options.time_step,
+        joint_limits=options.joint_limits,
+    )
+    diagnostics.raise_errors()
+    return build_simulation(config, options.engine, diagnostics)
+
+
+def _format_and_view(
+    options: argparse.Namespace, bodies: Mapping[str, Body], poses: BodyPoses
+) -> tuple[Format, View]:
+    """Return the format of the film, and its camera.
+
+    Raises:
+        ValueError: There is no such camera or link, or it does not suit the format.
+    """
+    size = options.size or _SIZE
+    if options.camera:
+        body, device = find_camera(bodies, options.camera)
+        size = options.size or _size_like(device)
+        link = bodies[body].link_index(device.link)
+        view: View = SensorView(size, body, link, device)
+    else:
+        viewpoint = Viewpoint(*(options.view or ()))
+        view = FixedView(size, viewpoint, Extents(bodies).points(poses))
+        if options.follow:
+            view = FollowingView(view, *find_link(bodies, options.follow), poses)
+    return Format(options.output, size, options.fps), view
+
+
+def _size_like(device: Camera) -> tuple[int, int]:
+    """Return the default height of films, and the width of a camera's images of this height."""
+    width = 2 * round(_SIZE[1] * device.width / max(device.height, 1) / 2)
+    return min(max(width, MIN_SIDE), MAX_SIDE), _SIZE[1]
+
+
+def _frame_count(options: argparse.Namespace, film: Format) -> int:
+    """Return the number of frames; the last one of a picture is at the end of the duration."""
+    duration: float = options.duration or _DURATION
+    frames = max(round(duration * film.fps), 1)
+    return frames + film.is_picture
+
+
+def _write(
+    film: Format,
+    frames: Iterator[Frame],
+    photographer: Photographer,
+    signals: StopSignals,
+    total: int,
+) -> None:
+    """Write the film; a signal ends it with the frames taken so far.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    requests: list[None] = []
+    signals.stop(lambda: requests.append(None))
+    bar = progress(f"filming {film.path}", None if film.is_picture else total)
+    try:
+        with writing(), writing_film(film) as writer, bar as advance:
+            film_frames(
+                frames, photographer, writer, advance=advance, stopped=lambda: bool(requests)
+            )
+    except FilmError as error:
+        raise UsageError(str(error)) from None

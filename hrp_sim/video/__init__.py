@@ -1,0 +1,1 @@
+"""Films and pictures of simulations and recorded runs, by this project's renderer."""
