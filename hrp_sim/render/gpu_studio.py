@@ -67,7 +67,9 @@ class GpuStudio:
         if X_WC.p[2] > studio.ground:
             self._draw_ground(lens)
         context.disable(moderngl.CULL_FACE)
-        self._backdrop.render(moderngl.TRIANGLES, vertices=3)  # where nothing else is
+        context.depth_func = "<="  # the depth of the empty buffer
+        self._backdrop.render(moderngl.TRIANGLES, vertices=3)
+        context.depth_func = "<"
         if self.gpu.transparent:
             self.gpu.draw_transparent(
                 target.drawn,

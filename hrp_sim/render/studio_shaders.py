@@ -40,9 +40,9 @@ uniform sampler2D shadows;
 #define MAP_SIZE {MAP_SIZE}
 #define FINE {FINE}
 #define COARSE {COARSE}
-#define FROM_LIGHT 0.85
-#define FROM_SKY vec3(0.42, 0.46, 0.52)
-#define FROM_GROUND vec3(0.20, 0.19, 0.18)
+#define FROM_LIGHT 0.80
+#define FROM_SKY vec3(0.46, 0.50, 0.55)
+#define FROM_GROUND vec3(0.26, 0.25, 0.24)
 #define FROM_EYE 0.12
 """
 _LIGHT += """
