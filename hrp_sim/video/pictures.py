@@ -18,9 +18,12 @@ from .views import View
 
 # Of the light: to the left of the viewer, and above the horizon, in [deg].
 _LIGHT_AZIMUTH, _LIGHT_ELEVATION = 55.0, 52.0
-# Sizes relative to the robots' radius: of the sphere that casts shadows, and of the ground.
-_SHADOWS, _GROUND = 1.7, 14.0
+# Sizes relative to the robots' radius: of the region that casts shadows, and of the ground.
+_SHADOWS, _GROUND = 1.8, 14.0
 _MIN_RADIUS = 0.05  # [m]
+# Share by which the sizes of that region grow if the robots leave it. They do not shrink, so that
+# shadows of things at rest do not change.
+_GROWTH = 1.25
 # Robots this far below z = 0 stand on a lower ground, in [m].
 _BELOW = 0.01
 
@@ -50,6 +53,7 @@ class Photographer:
         self._open_rooms = open_rooms
         self._hidden: set[Shape] = set()
         self._toward_light = _light_from(view.look(poses)[1].R[:, 2])
+        self._radius = self._height = 0.0
         lowest = float(self._extents.points(poses)[:, 2].min())
         self._ground = 0.0 if lowest > -_BELOW else lowest
 
@@ -67,13 +71,17 @@ class Photographer:
         points = self._extents.points(poses)
         center = (points.min(axis=0) + points.max(axis=0)) / 2.0
         radius = max(float(np.linalg.norm(points - center, axis=1).max()), _MIN_RADIUS)
+        height = max(float(((points - center) @ self._toward_light).max()), _MIN_RADIUS)
+        self._radius = _grown(self._radius, radius, _SHADOWS)
+        self._height = _grown(self._height, height, 1.0)
         if self._open_rooms:
             self._open(self._extents.walls_between(X_WC.p, center, radius / 2.0, poses))
         distance = float(np.linalg.norm(X_WC.p - center))
         studio = Studio(
             self._toward_light,
             center,
-            _SHADOWS * radius,
+            self._radius,
+            self._height,
             self._ground,
             reach=max(_GROUND * radius, 2.0 * distance),
         )
@@ -87,6 +95,13 @@ class Photographer:
         bodies = {name: _without(body, self._hidden) for name, body in self._bodies.items()}
         # Problems of the scene have been reported.
         self._renderer.set_bodies(bodies, Diagnostics(listener=lambda _: None))
+
+
+def _grown(size: float, needed: float, margin: float) -> float:
+    """Return the size of the region of shadows, grown if it is less than needed."""
+    if size == 0.0:
+        return margin * _GROWTH * needed
+    return size if size >= needed else _GROWTH * needed
 
 
 def _without(body: Body, hidden: set[Shape]) -> Body:
