@@ -31,9 +31,7 @@ from hrp_model.geometry import Shape  # noqa: E402
 from hrp_model.shapes.tessellate import shape_mesh  # noqa: E402
 from hrp_model.urdf import convert  # noqa: E402
 from hrp_sim.render import LinkPoses, Parts, Pinhole, Renderer, Surroundings  # noqa: E402
-from hrp_sim.video.extents import Extents  # noqa: E402
-from hrp_sim.video.pictures import Photographer  # noqa: E402
-from hrp_sim.video.views import FixedView, Viewpoint  # noqa: E402
+from hrp_sim.video import Extents, FixedView, Photographer, Viewpoint  # noqa: E402
 
 SIZE = 400, 400
 PORTRAIT, SMALL = (960, 720), (240, 180)

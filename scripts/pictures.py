@@ -18,12 +18,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
 
 from hrp_sim import Simulation  # noqa: E402
-from hrp_sim.video.extents import Extents  # noqa: E402
-from hrp_sim.video.filming import film_frames  # noqa: E402
-from hrp_sim.video.pictures import Photographer  # noqa: E402
-from hrp_sim.video.sources import Frame, poses_of  # noqa: E402
-from hrp_sim.video.views import FixedView, Viewpoint  # noqa: E402
-from hrp_sim.video.writers import Format, writing_film  # noqa: E402
+from hrp_sim.video import (  # noqa: E402
+    Extents,
+    FixedView,
+    Format,
+    Frame,
+    Photographer,
+    Viewpoint,
+    film_frames,
+    poses_of,
+    writing_film,
+)
 
 FOLDER = ROOT / "docs" / "pictures"
 PERIOD = 6.0  # [s], after which the film of the humanoid repeats

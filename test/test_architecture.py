@@ -102,6 +102,10 @@ def test_pyode_is_imported_in_its_package_alone():
     assert imports_of(("ode",), beside=("hrp_sim.pyode",)) == []
 
 
+def test_films_are_encoded_in_one_package_alone():
+    assert imports_of(("imageio_ffmpeg",), beside=("hrp_sim.video",)) == []
+
+
 def test_the_benchmark_is_used_by_the_command_line_alone():
     assert imports_of(("hrp_sim.benchmark",), beside=("hrp_sim.benchmark", "hrp_sim.cli")) == []
 

@@ -213,31 +213,28 @@ def staged_file(path: Path) -> Iterator[Path]:
     Raises:
         OSError: The file cannot be written; it names ``path``, never the draft.
     """
-    made: list[Path] = []
-    draft: Path | None = None
+    with naming(path):
+        into_stream = is_special(path)
+        target = Path(tempfile.gettempdir(), "stream") if into_stream else _target(path)
+        _is_unchanged(target, None)
+        made = _make_folders(target.parent)
+    draft = _temporary_path(target.parent)
     try:
-        with naming(path):
-            into_stream = is_special(path)
-            target = Path(tempfile.gettempdir()) / "stream" if into_stream else _target(path)
-            _is_unchanged(target, None)
-            made = _make_folders(target.parent)
-            draft = _temporary_path(target.parent)
         yield draft
         with naming(path):
             if into_stream:
-                with draft.open("rb") as source, os.fdopen(_open_special(path), "wb") as file:
-                    shutil.copyfileobj(source, file)
+                with draft.open("rb") as file, os.fdopen(_open_special(path), "wb") as stream:
+                    shutil.copyfileobj(file, stream)
                 return
             if target.exists():
                 shutil.copymode(target, draft)
             draft.replace(target)
     except OSError as error:
-        if draft is not None and error.filename == str(draft):
+        if error.filename == str(draft):
             error.filename = str(path)
         raise
     finally:
-        if draft is not None:
-            draft.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         _remove_empty(made)
 
 

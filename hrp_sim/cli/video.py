@@ -22,20 +22,26 @@ from ..render import BodyPoses, RendererUnavailable
 from ..render.context import THREADS_VARIABLE, cores
 from ..running.build import build_simulation
 from ..simulation import Simulation
-from ..video.extents import Extents
-from ..video.filming import film_frames
-from ..video.pictures import Photographer
-from ..video.sources import Frame, SimulationSource
-from ..video.views import (
+from ..video import (
+    MAX_SIDE,
+    MIN_SIDE,
+    Extents,
+    FilmError,
     FixedView,
     FollowingView,
+    Format,
+    Frame,
+    Photographer,
     SensorView,
+    SimulationSource,
     View,
     Viewpoint,
+    ffmpeg,
+    film_frames,
     find_camera,
     find_link,
+    writing_film,
 )
-from ..video.writers import MAX_SIDE, MIN_SIDE, FilmError, Format, ffmpeg, writing_film
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
 

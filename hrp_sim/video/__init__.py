@@ -1,1 +1,48 @@
 """Films and pictures of simulations and recorded runs, by this project's renderer."""
+
+from .extents import Extents
+from .filming import film_frames
+from .pictures import Photographer
+from .sources import FilmSource, Frame, SimulationSource, poses_of
+from .views import (
+    FixedView,
+    FollowingView,
+    SensorView,
+    View,
+    Viewpoint,
+    find_camera,
+    find_link,
+)
+from .writers import (
+    MAX_SIDE,
+    MIN_SIDE,
+    FilmError,
+    FilmWriter,
+    Format,
+    ffmpeg,
+    writing_film,
+)
+
+__all__ = [
+    "MAX_SIDE",
+    "MIN_SIDE",
+    "Extents",
+    "FilmError",
+    "FilmSource",
+    "FilmWriter",
+    "FixedView",
+    "FollowingView",
+    "Format",
+    "Frame",
+    "Photographer",
+    "SensorView",
+    "SimulationSource",
+    "View",
+    "Viewpoint",
+    "ffmpeg",
+    "film_frames",
+    "find_camera",
+    "find_link",
+    "poses_of",
+    "writing_film",
+]

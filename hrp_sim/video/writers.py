@@ -29,6 +29,7 @@ SUFFIXES = _MP4, _GIF, _WEBP, _PNG
 _MAX_GIF_FPS = 50.0
 # Quality of H.264, 0 to 51 with smaller being better; and of WebP, 0 to 100.
 _CRF, _WEBP_QUALITY = 20, 82
+_PALETTE_FRAMES = 16  # from which the colours of a GIF are chosen
 
 
 class FilmError(RuntimeError):
@@ -181,7 +182,11 @@ def _encoding(program: str, film: Format, draft: Path) -> Iterator[_Encoder]:
         def failure() -> str:
             messages.seek(0)
             lines = messages.read(1 << 16).decode(errors="replace").strip().splitlines()
-            reason = lines[-1].replace(str(draft), str(film.path)) if lines else "no message"
+            reason = (
+                lines[-1].replace(str(draft), str(film.path))
+                if lines
+                else f"it ended with status {process.returncode}"
+            )
             return f"ffmpeg cannot write {film.path}: {reason}"
 
         process = subprocess.Popen(
@@ -204,10 +209,10 @@ def _encoder_options(film: Format) -> Sequence[str]:
     """Return options for H.264 that every player supports, with the index at the front."""
     raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", film.text)
     rate = str(Fraction(film.fps).limit_denominator(1001))
-    colors = ("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709")
+    colors = "setparams=colorspace=bt709:color_primaries=bt709:color_trc=bt709"
     return (
         *("-loglevel", "error", "-nostdin", *raw, "-r", rate, "-i", "-", "-an"),
-        *("-vf", "scale=out_color_matrix=bt709:out_range=tv", "-pix_fmt", "yuv420p", *colors),
+        *("-vf", f"scale=out_color_matrix=bt709:out_range=tv,{colors}", "-pix_fmt", "yuv420p"),
         *("-c:v", "libx264", "-preset", "veryfast", "-crf", str(_CRF)),
         *("-movflags", "+faststart", "-f", "mp4"),
     )
@@ -222,39 +227,42 @@ class _Pictures:
 
     def add(self, pixels: Pixels) -> None:
         """Keep a frame."""
-        image = Image.fromarray(pixels)
         if self._film.is_picture:
             self._images.clear()
-        elif self._film.suffix == _GIF:
-            # One palette for all frames, so that colours of things at rest do not flicker.
-            palette = self._images[0] if self._images else image.quantize(256)
-            image = image.quantize(palette=palette, dither=Image.Dither.NONE)
-        self._images.append(image)
+        self._images.append(Image.fromarray(pixels))
 
     def save(self, path: Path) -> None:
         """Write the file."""
-        first, *rest = self._images
         if self._film.is_picture:
-            first.save(path, "PNG", optimize=True)
+            self._images[0].save(path, "PNG", optimize=True)
         elif self._film.suffix == _GIF:
-            # In hundredths of a second.
-            first.save(
-                path, "GIF", save_all=True, append_images=rest, duration=self._durations(10), loop=0
-            )
+            palette = self._palette()
+            self._images = [
+                image.quantize(palette=palette, dither=Image.Dither.NONE) for image in self._images
+            ]
+            self._save(path, "GIF", duration=self._durations(10))
         else:
-            first.save(
-                path,
-                "WEBP",
-                save_all=True,
-                append_images=rest,
-                duration=self._durations(1),
-                loop=0,
-                quality=_WEBP_QUALITY,
-                method=4,
-            )
+            durations = self._durations(1)
+            self._save(path, "WEBP", duration=durations, quality=_WEBP_QUALITY, method=4)
+
+    def _save(self, path: Path, kind: str, **options: int | list[int]) -> None:
+        first, *rest = self._images
+        first.save(path, kind, save_all=True, append_images=rest, loop=0, **options)
+
+    def _palette(self) -> Image.Image:
+        """Return one palette for all frames, so that colours of things at rest do not flicker."""
+        every = -(-len(self._images) // _PALETTE_FRAMES)
+        samples = [image.resize((128, 128)) for image in self._images[::every]]
+        sheet = Image.new("RGB", (128, 128 * len(samples)))
+        for i, sample in enumerate(samples):
+            sheet.paste(sample, (0, 128 * i))
+        return sheet.quantize(256)
 
     def _durations(self, unit_ms: int) -> list[int]:
-        """Return the duration of each frame in [ms], without accumulated rounding errors."""
+        """Return the duration of each frame in [ms], as multiples of a unit.
+
+        Their rounding errors do not add up.
+        """
         ends = [
             round(i * 1000.0 / self._film.fps / unit_ms) * unit_ms
             for i in range(len(self._images) + 1)
