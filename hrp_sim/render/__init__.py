@@ -10,6 +10,7 @@ from .studio import Studio
 from .view import (
     ALL_PARTS,
     DAYLIGHT,
+    NO_PARTS,
     BodyPoses,
     Depths,
     LinkPoses,
@@ -23,6 +24,7 @@ from .view import (
 __all__ = [
     "ALL_PARTS",
     "DAYLIGHT",
+    "NO_PARTS",
     "BodyPoses",
     "Depths",
     "LinkPoses",
