@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain, islice
+from math import inf
 
 from hrp_model import Body, Diagnostics, ModelError
 from hrp_model.devices import Camera
@@ -21,12 +22,12 @@ from ..physics.engine import Solver
 from ..render import BodyPoses, RendererUnavailable
 from ..render.context import THREADS_VARIABLE, cores
 from ..running.build import build_simulation
-from ..simulation import Simulation
 from ..video import (
     MAX_SIDE,
     MIN_SIDE,
     Extents,
     FilmError,
+    FilmSource,
     FixedView,
     FollowingView,
     Format,
@@ -76,12 +77,10 @@ def video(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> None:
     """Check everything that does not need the world, which may take long to read."""
     film = Format(options.output, options.size or _SIZE, options.fps)
-    film.check_length(_frame_count(options, film))
+    film.check_length(_frame_count(film, options.duration or 0.0))
     Viewpoint(*(options.view or ()))
     if options.view and options.camera:
         raise UsageError("--view and --camera exclude each other")
-    if options.world.lower().endswith(_RECORDING):
-        raise UsageError("recordings cannot be filmed yet; give a world or a model")
     if film.is_film:
         ffmpeg()
     check_outputs([_output(options)], inputs=[options.world], force=options.force)
@@ -94,9 +93,7 @@ def _output(options: argparse.Namespace) -> Output:
 def _film(options: argparse.Namespace, signals: StopSignals) -> int:
     with ExitStack() as stack:
         with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
-            simulation, hint = _simulation(options, diagnostics)
-            stack.callback(simulation.close)
-            source = SimulationSource(simulation)
+            source = _source(options, diagnostics, stack)
             frames = source.frames(options.fps)
             first = next(frames)
             film, view = _format_and_view(options, source.bodies, first.poses)
@@ -104,21 +101,25 @@ def _film(options: argparse.Namespace, signals: StopSignals) -> int:
                 source.bodies, view, first.poses, open_rooms=not options.camera
             )
             photographer.prepare(diagnostics)
+        total = _frame_count(film, _duration(options, source))
+        film.check_length(total)
         check_outputs([_output(options)], force=options.force)  # now all input files are known
-        frames = islice(chain((first,), frames), _frame_count(options, film))
+        frames = islice(chain((first,), frames), total)
         if film.is_picture:
             with working(f"simulating {options.world}"):
                 frames = iter(deque(frames, maxlen=1))
-        _write(film, frames, photographer, signals, _frame_count(options, film))
+        _write(film, frames, photographer, signals, total)
     report_written([options.output])
-    if source.error is not None:
-        print_message(f"error: {source.error}\nhint: {hint}")
+    if source.problem:
+        print_message(f"error: {source.problem}")
         return PROBLEMS
     return GOOD
 
 
-def _simulation(options: argparse.Namespace, diagnostics: Diagnostics) -> tuple[Simulation, str]:
-    """Make the simulation; return it, and a hint to print if its physics fails."""
+def _source(options: argparse.Namespace, diagnostics: Diagnostics, stack: ExitStack) -> FilmSource:
+    """Return the run to film, which is closed with the stack."""
+    if options.world.lower().endswith(_RECORDING):
+        raise UsageError("recordings cannot be filmed yet; give a world or a model")
     config = load_world(options.world, diagnostics).with_physics(
         solver=Solver(options.solver) if options.solver else None,
         seed=options.seed,
@@ -126,7 +127,22 @@ def _simulation(options: argparse.Namespace, diagnostics: Diagnostics) -> tuple[
         joint_limits=options.joint_limits,
     )
     diagnostics.raise_errors()
-    return build_simulation(config, options.engine, diagnostics)
+    simulation, hint = build_simulation(config, options.engine, diagnostics)
+    stack.callback(simulation.close)
+    return SimulationSource(simulation, hint)
+
+
+def _duration(options: argparse.Namespace, source: FilmSource) -> float:
+    """Return the simulation time to film, in [s]."""
+    wanted: float | None = options.duration
+    if wanted is None:
+        return _DURATION if source.duration == inf else source.duration
+    return min(wanted, source.duration)
+
+
+def _frame_count(film: Format, duration: float) -> int:
+    """Return the number of frames; the last one of a picture is at the end of the duration."""
+    return max(round(duration * film.fps), 1) + film.is_picture
 
 
 def _format_and_view(
@@ -155,13 +171,6 @@ def _size_like(device: Camera) -> tuple[int, int]:
     """Return the default height of films, and the width of a camera's images of this height."""
     width = 2 * round(_SIZE[1] * device.width / max(device.height, 1) / 2)
     return min(max(width, MIN_SIDE), MAX_SIDE), _SIZE[1]
-
-
-def _frame_count(options: argparse.Namespace, film: Format) -> int:
-    """Return the number of frames; the last one of a picture is at the end of the duration."""
-    duration: float = options.duration or _DURATION
-    frames = max(round(duration * film.fps), 1)
-    return frames + film.is_picture
 
 
 def _write(

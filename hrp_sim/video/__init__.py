@@ -3,7 +3,7 @@
 from .extents import Extents
 from .filming import film_frames
 from .pictures import Photographer
-from .sources import FilmSource, Frame, SimulationSource, poses_of
+from .sources import FilmSource, Frame, RecordedPoses, RecordingSource, SimulationSource, poses_of
 from .views import (
     FixedView,
     FollowingView,
@@ -35,6 +35,8 @@ __all__ = [
     "Format",
     "Frame",
     "Photographer",
+    "RecordedPoses",
+    "RecordingSource",
     "SensorView",
     "SimulationSource",
     "View",

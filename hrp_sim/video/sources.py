@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import count
+from math import inf
 from typing import NamedTuple, Protocol
 
 from hrp_model import Body
@@ -34,20 +35,35 @@ class FilmSource(Protocol):
     def bodies(self) -> Mapping[str, Body]:
         """The models, by the names of the bodies in the world."""
 
+    @property
+    def duration(self) -> float:
+        """Simulation time from the first to the last frame, in [s]; inf without an end."""
+
+    @property
+    def problem(self) -> str:
+        """Why there were fewer frames than asked for, or ""."""
+
     def frames(self, fps: float) -> Iterator[Frame]:
         """Yield the world at the start, and then ``fps`` times per second of simulation time."""
 
 
 class SimulationSource:
-    """Films a simulation while it runs. Its sensors are not read.
+    """Films a simulation while it runs, without end. Its sensors are not read.
+
+    Args:
+        simulation: From its current state.
+        hint: Added to the problem if the physics fails.
 
     Attributes:
-        error: Why the physics failed, which ended the frames; None if it did not.
+        problem: Why the physics failed, which ends the frames; "" if it has not.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
+    duration = inf
+
+    def __init__(self, simulation: Simulation, hint: str = "") -> None:
         self._simulation = simulation
-        self.error: PhysicsError | None = None
+        self._hint = hint
+        self.problem = ""
         simulation.wanted = lambda _name: False
 
     @property
@@ -56,7 +72,7 @@ class SimulationSource:
         return {name: simulated.body for name, simulated in self._simulation.bodies.items()}
 
     def frames(self, fps: float) -> Iterator[Frame]:
-        """Yield frames without end: each shows the first step at or after its time."""
+        """Yield frames: each shows the first step at or after its time."""
         start_ns = self._simulation.state.time_ns
         for number in count():
             due_ns = start_ns + round(number * NS_PER_S / fps)
@@ -64,9 +80,59 @@ class SimulationSource:
                 while self._simulation.state.time_ns < due_ns:
                     self._simulation.step()
             except PhysicsError as error:
-                self.error = error
+                self.problem = f"{error}\nhint: {self._hint}" if self._hint else str(error)
                 return
             yield Frame(self._simulation.state.time_ns, poses_of(self._simulation.state))
+
+
+class RecordedPoses(Protocol):
+    """The robots of a recording, and the poses of their links over time."""
+
+    @property
+    def bodies(self) -> Mapping[str, Body]:
+        """The robots by name."""
+
+    @property
+    def start_ns(self) -> int:
+        """Time of the first message, in [ns]."""
+
+    @property
+    def end_ns(self) -> int:
+        """Time of the last message, in [ns]."""
+
+    def poses(self, time_ns: int) -> BodyPoses:
+        """Return the poses of all links by body at a time in [ns]."""
+
+
+class RecordingSource:
+    """Films a recorded run.
+
+    Args:
+        run: The run.
+    """
+
+    problem = ""
+
+    def __init__(self, run: RecordedPoses) -> None:
+        self._run = run
+
+    @property
+    def bodies(self) -> Mapping[str, Body]:
+        """The robots by name."""
+        return self._run.bodies
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last message, in [s]."""
+        return (self._run.end_ns - self._run.start_ns) / NS_PER_S
+
+    def frames(self, fps: float) -> Iterator[Frame]:
+        """Yield the poses at the times of the frames, until the last message."""
+        for number in count():
+            time_ns = self._run.start_ns + round(number * NS_PER_S / fps)
+            if time_ns > self._run.end_ns:
+                return
+            yield Frame(time_ns, self._run.poses(time_ns))
 
 
 def poses_of(state: WorldState) -> dict[str, LinkPoses]:
