@@ -31,7 +31,7 @@ from hrp_model.geometry import Shape  # noqa: E402
 from hrp_model.shapes.tessellate import shape_mesh  # noqa: E402
 from hrp_model.urdf import convert  # noqa: E402
 from hrp_sim.render import LinkPoses, Parts, Pinhole, Renderer, Surroundings  # noqa: E402
-from hrp_sim.video import Extents, FixedView, Photographer, Viewpoint  # noqa: E402
+from hrp_sim.video import Extents, FixedView, StudioRenderer, Viewpoint  # noqa: E402
 
 SIZE = 400, 400
 PORTRAIT, SMALL = (960, 720), (240, 180)
@@ -176,7 +176,7 @@ def portrait(path: Path, size: tuple[int, int] = PORTRAIT) -> Image.Image:
     on_ground = state.p - [0.0, 0.0, extents.points(poses)[:, 2].min()]
     poses = {"robot": LinkPoses(on_ground, state.R)}
     view = FixedView(size, Viewpoint(), extents.points(poses))
-    return Image.fromarray(Photographer(bodies, view, poses).picture(poses))
+    return Image.fromarray(StudioRenderer(bodies, view, poses).picture(poses))
 
 
 def page(compared: Sequence[Comparison], folder: str) -> str:

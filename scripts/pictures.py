@@ -23,7 +23,7 @@ from hrp_sim.video import (  # noqa: E402
     FixedView,
     Format,
     Frame,
-    Photographer,
+    StudioRenderer,
     Viewpoint,
     film_frames,
     poses_of,
@@ -43,9 +43,9 @@ def humanoid(path: Path) -> None:
         bodies = {name: simulated.body for name, simulated in sim.bodies.items()}
         poses = poses_of(sim.state)
         view = FixedView(film.size, Viewpoint(46.0, 14.0, 3.6), Extents(bodies).points(poses))
-        photographer = Photographer(bodies, view, poses)
+        renderer = StudioRenderer(bodies, view, poses)
         with writing_film(film) as writer:
-            film_frames(_greeting(sim, film.fps), photographer, writer)
+            film_frames(_greeting(sim, film.fps), renderer, writer)
 
 
 def _greeting(sim: Simulation, fps: float) -> Iterator[Frame]:

@@ -32,9 +32,9 @@ from ..video import (
     FollowingView,
     Format,
     Frame,
-    Photographer,
     SensorView,
     SimulationSource,
+    StudioRenderer,
     View,
     Viewpoint,
     ffmpeg,
@@ -97,10 +97,10 @@ def _film(options: argparse.Namespace, signals: StopSignals) -> int:
             frames = source.frames(options.fps)
             first = next(frames)
             film, view = _format_and_view(options, source.bodies, first.poses)
-            photographer = Photographer(
-                source.bodies, view, first.poses, open_rooms=not options.camera
+            renderer = StudioRenderer(
+                source.bodies, view, first.poses, hide_walls=not options.camera
             )
-            photographer.prepare(diagnostics)
+            renderer.prepare(diagnostics)
         total = _frame_count(film, _duration(options, source))
         film.check_length(total)
         check_outputs([_output(options)], force=options.force)  # now all input files are known
@@ -108,7 +108,7 @@ def _film(options: argparse.Namespace, signals: StopSignals) -> int:
         if film.is_picture:
             with working(f"simulating {options.world}"):
                 frames = iter(deque(frames, maxlen=1))
-        _write(film, frames, photographer, signals, total)
+        _write(film, frames, renderer, signals, total)
     report_written([options.output])
     if source.problem:
         print_message(f"error: {source.problem}")
@@ -176,7 +176,7 @@ def _size_like(device: Camera) -> tuple[int, int]:
 def _write(
     film: Format,
     frames: Iterator[Frame],
-    photographer: Photographer,
+    renderer: StudioRenderer,
     signals: StopSignals,
     total: int,
 ) -> None:
@@ -190,8 +190,6 @@ def _write(
     bar = progress(f"filming {film.path}", None if film.is_picture else total)
     try:
         with writing(), writing_film(film) as writer, bar as advance:
-            film_frames(
-                frames, photographer, writer, advance=advance, stopped=lambda: bool(requests)
-            )
+            film_frames(frames, renderer, writer, advance=advance, stopped=lambda: bool(requests))
     except FilmError as error:
         raise UsageError(str(error)) from None

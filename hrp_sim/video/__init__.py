@@ -2,8 +2,8 @@
 
 from .extents import Extents
 from .filming import film_frames
-from .pictures import Photographer
 from .sources import FilmSource, Frame, RecordedPoses, RecordingSource, SimulationSource, poses_of
+from .studio_renderer import StudioRenderer
 from .views import (
     FixedView,
     FollowingView,
@@ -34,11 +34,11 @@ __all__ = [
     "FollowingView",
     "Format",
     "Frame",
-    "Photographer",
     "RecordedPoses",
     "RecordingSource",
     "SensorView",
     "SimulationSource",
+    "StudioRenderer",
     "View",
     "Viewpoint",
     "ffmpeg",

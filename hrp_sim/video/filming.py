@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from ..render import Pixels
-from .pictures import Photographer
 from .sources import Frame
+from .studio_renderer import StudioRenderer
 from .writers import FilmWriter
 
 # Frames that the run may be ahead of the encoder.
@@ -17,7 +17,7 @@ _MAX_AHEAD = 4
 
 def film_frames(
     frames: Iterable[Frame],
-    photographer: Photographer,
+    renderer: StudioRenderer,
     writer: FilmWriter,
     *,
     advance: Callable[[], None] = lambda: None,
@@ -29,7 +29,7 @@ def film_frames(
 
     Args:
         frames: In their order.
-        photographer: Takes the pictures; not to be used by others meanwhile.
+        renderer: Renders the pictures; not to be used by others meanwhile.
         writer: Receives the pictures.
         advance: Called after each frame.
         stopped: Returns whether to end the film with the frames taken so far.
@@ -46,10 +46,10 @@ def film_frames(
         count += 1
         advance()
 
-    with ThreadPoolExecutor(1, "render") as renderer:
+    with ThreadPoolExecutor(1, "render") as thread:
         try:
             for frame in frames:
-                waiting.append(renderer.submit(photographer.picture, frame.poses))
+                waiting.append(thread.submit(renderer.picture, frame.poses))
                 if len(waiting) > _MAX_AHEAD:
                     write_one()
                 if stopped():
@@ -57,5 +57,5 @@ def film_frames(
             while waiting:
                 write_one()
         finally:
-            renderer.shutdown(cancel_futures=True)
+            thread.shutdown(cancel_futures=True)
     return count

@@ -14,9 +14,9 @@ from hrp_model.rigid import rpy_matrix
 from hrp_sim import Simulation
 from hrp_sim.sensors import CameraSensor
 from hrp_sim.video.extents import Extents
-from hrp_sim.video.pictures import Photographer
 from hrp_sim.video.sources import SimulationSource
 from hrp_sim.video.sources import poses_of as state_poses
+from hrp_sim.video.studio_renderer import StudioRenderer
 from hrp_sim.video.views import (
     FixedView,
     FollowingView,
@@ -99,7 +99,7 @@ def test_a_camera_sees_what_the_sensor_sees():
         size = sensor.lens.width, sensor.lens.height
         view = SensorView(size, body, bodies[body].link_index(device.link), device)
         assert view.look(poses)[0] == sensor.lens
-        seen = Photographer(bodies, view, poses, open_rooms=False).picture(poses).astype(int)
+        seen = StudioRenderer(bodies, view, poses, hide_walls=False).picture(poses).astype(int)
         expected = sensor.read(sim.state).color.astype(int)
     # The silhouettes of things in saturated colours.
     for channel in range(3):
@@ -183,7 +183,7 @@ def test_walls_do_not_hide_the_robots(viewpoint, hidden):
     poses = {name: poses_of(Pose()) for name in bodies}
     assert Extents(bodies).robots == ["robot"]
     view = FixedView(SIZE, viewpoint, Extents(bodies).points(poses))
-    shown = Photographer(bodies, view, poses).picture(poses)
+    shown = StudioRenderer(bodies, view, poses).picture(poses)
     assert (shown[45, 80] == 255).all()
     for wall in hidden:
         assert not (shown == colors[wall]).all(axis=2).any()

@@ -1,4 +1,4 @@
-"""Turns the poses of a run into studio pictures."""
+"""Renders studio pictures of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .views import View
 # Of the light: to the left of the viewer, and above the horizon, in [deg].
 _LIGHT_AZIMUTH, _LIGHT_ELEVATION = 55.0, 52.0
 # Sizes relative to the robots' radius: of the region that casts shadows, and of the ground.
-_SHADOWS, _GROUND = 1.8, 14.0
+_SHADOWS, _GROUND = 2.2, 14.0
 _MIN_RADIUS = 0.05  # [m]
 # Share by which the sizes of that region grow if the robots leave it. They do not shrink, so that
 # shadows of things at rest do not change.
@@ -28,14 +28,14 @@ _GROWTH = 1.25
 _BELOW = 0.01
 
 
-class Photographer:
-    """Takes studio pictures of a run. Only one thread may use it after ``prepare``.
+class StudioRenderer:
+    """Renders studio pictures of a run. Only one thread may use it after ``prepare``.
 
     Args:
         bodies: Models by the names of the bodies in the world.
         view: The camera.
         poses: At the start, for the height of the ground and the direction of the light.
-        open_rooms: Whether walls between the camera and the robots are left out.
+        hide_walls: Whether walls between the camera and the robots are left out.
     """
 
     def __init__(
@@ -44,18 +44,22 @@ class Photographer:
         view: View,
         poses: BodyPoses,
         *,
-        open_rooms: bool = True,
+        hide_walls: bool = True,
     ) -> None:
         self._bodies = bodies
         self._view = view
         self._extents = Extents(bodies)
         self._renderer = Renderer(bodies)
-        self._open_rooms = open_rooms
+        self._hide_walls = hide_walls
         self._hidden: set[Shape] = set()
-        self._toward_light = _light_from(view.look(poses)[1].R[:, 2])
-        self._radius = self._height = 0.0
-        lowest = float(self._extents.points(poses)[:, 2].min())
+        _, X_WC = view.look(poses)
+        points = self._extents.points(poses)
+        center, radius = _sphere(points)
+        lowest = float(points[:, 2].min())
+        self._toward_light = _light_from(X_WC.R[:, 2])
         self._ground = 0.0 if lowest > -_BELOW else lowest
+        self._reach = max(_GROUND * radius, 2.0 * float(np.linalg.norm(X_WC.p - center)))
+        self._radius, self._height = _SHADOWS * radius, _GROWTH * self._height_of(points - center)
 
     def prepare(self, diagnostics: Diagnostics) -> None:
         """Build the scene; textures and shapes that cannot be drawn are warnings.
@@ -69,25 +73,21 @@ class Photographer:
         """Return the picture of these poses; raises what ``Renderer.render_studio`` does."""
         lens, X_WC = self._view.look(poses)
         points = self._extents.points(poses)
-        center = (points.min(axis=0) + points.max(axis=0)) / 2.0
-        radius = max(float(np.linalg.norm(points - center, axis=1).max()), _MIN_RADIUS)
-        height = max(float(((points - center) @ self._toward_light).max()), _MIN_RADIUS)
-        self._radius = _grown(self._radius, radius, _SHADOWS)
-        self._height = _grown(self._height, height, 1.0)
-        if self._open_rooms:
-            self._open(self._extents.walls_between(X_WC.p, center, radius / 2.0, poses))
-        distance = float(np.linalg.norm(X_WC.p - center))
+        center, radius = _sphere(points)
+        self._radius = _grown(self._radius, radius)
+        self._height = _grown(self._height, self._height_of(points - center))
+        if self._hide_walls:
+            self._hide(self._extents.walls_between(X_WC.p, center, radius / 2.0, poses))
         studio = Studio(
-            self._toward_light,
-            center,
-            self._radius,
-            self._height,
-            self._ground,
-            reach=max(_GROUND * radius, 2.0 * distance),
+            self._toward_light, center, self._radius, self._height, self._ground, self._reach
         )
         return self._renderer.render_studio(lens, X_WC, poses, studio)
 
-    def _open(self, walls: set[Shape]) -> None:
+    def _height_of(self, offsets: Array) -> float:
+        """Return how far offsets reach towards the light, in [m]."""
+        return max(float((offsets @ self._toward_light).max()), _MIN_RADIUS)
+
+    def _hide(self, walls: set[Shape]) -> None:
         """Leave out walls from now on; those that were left out before stay so."""
         if walls <= self._hidden:
             return
@@ -97,10 +97,15 @@ class Photographer:
         self._renderer.set_bodies(bodies, Diagnostics(listener=lambda _: None))
 
 
-def _grown(size: float, needed: float, margin: float) -> float:
-    """Return the size of the region of shadows, grown if it is less than needed."""
-    if size == 0.0:
-        return margin * _GROWTH * needed
+def _sphere(points: Array) -> tuple[Array, float]:
+    """Return the middle of points and the distance of the farthest, in [m]."""
+    center = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    radius = float(np.linalg.norm(points - center, axis=1).max())
+    return center, max(radius, _MIN_RADIUS)
+
+
+def _grown(size: float, needed: float) -> float:
+    """Return a size of the region of shadows, grown if it is less than needed."""
     return size if size >= needed else _GROWTH * needed
 
 
