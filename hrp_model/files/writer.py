@@ -211,7 +211,7 @@ def staged_file(path: Path) -> Iterator[Path]:
     raises, the draft is removed and nothing has changed.
 
     Raises:
-        OSError: The file cannot be written; it names ``path``, never the draft.
+        OSError: The file cannot be written; it names ``path``.
     """
     with naming(path):
         into_stream = is_special(path)
@@ -229,12 +229,9 @@ def staged_file(path: Path) -> Iterator[Path]:
             if target.exists():
                 shutil.copymode(target, draft)
             draft.replace(target)
-    except OSError as error:
-        if error.filename == str(draft):
-            error.filename = str(path)
-        raise
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()  # does not exist after success
         _remove_empty(made)
 
 

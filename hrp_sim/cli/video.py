@@ -6,11 +6,11 @@ import argparse
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from math import inf
 
-from hrp_model import Body, Diagnostics, ModelError
+from hrp_model import Body, Diagnostics
 from hrp_model.devices import Camera
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import print_message
@@ -19,14 +19,13 @@ from hrp_model.program.stop_signals import StopSignals
 from hrp_model.program.working import progress, working
 
 from ..physics.engine import Solver
-from ..render import BodyPoses, RendererUnavailable
+from ..render import BodyPoses
 from ..render.context import THREADS_VARIABLE, cores
 from ..running.build import build_simulation
 from ..video import (
     MAX_SIDE,
     MIN_SIDE,
     Extents,
-    FilmError,
     FilmSource,
     FixedView,
     FollowingView,
@@ -64,13 +63,18 @@ def video(options: argparse.Namespace) -> int:
     """
     # The physics needs little time beside the pictures, so they get all cores.
     os.environ.setdefault(THREADS_VARIABLE, str(cores()))
-    try:
+    with _usage_errors():
         _check(options)
-        with StopSignals() as signals:
-            return _film(options, signals)
-    except ModelError:
-        raise  # a subclass of ValueError
-    except (ValueError, RendererUnavailable) as error:
+    with StopSignals() as signals:
+        return _film(options, signals)
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """Report unsuitable options, and failures of renderer and encoder, as usage errors."""
+    try:
+        yield
+    except (ValueError, RuntimeError) as error:
         raise UsageError(str(error)) from None
 
 
@@ -81,7 +85,7 @@ def _check(options: argparse.Namespace) -> None:
     Viewpoint(*(options.view or ()))
     if options.view and options.camera:
         raise UsageError("--view and --camera exclude each other")
-    if film.is_film:
+    if film.needs_ffmpeg:
         ffmpeg()
     check_outputs([_output(options)], inputs=[options.world], force=options.force)
 
@@ -96,13 +100,14 @@ def _film(options: argparse.Namespace, signals: StopSignals) -> int:
             source = _source(options, diagnostics, stack)
             frames = source.frames(options.fps)
             first = next(frames)
-            film, view = _format_and_view(options, source.bodies, first.poses)
-            renderer = StudioRenderer(
-                source.bodies, view, first.poses, hide_walls=not options.camera
-            )
-            renderer.prepare(diagnostics)
-        total = _frame_count(film, _duration(options, source))
-        film.check_length(total)
+            with _usage_errors():
+                film, view = _format_and_view(options, source.bodies, first.poses)
+                total = _frame_count(film, _duration(options, source))
+                film.check_length(total)
+                renderer = StudioRenderer(
+                    source.bodies, view, first.poses, hide_walls=not options.camera
+                )
+                renderer.prepare(diagnostics)
         check_outputs([_output(options)], force=options.force)  # now all input files are known
         frames = islice(chain((first,), frames), total)
         if film.is_picture:
@@ -188,8 +193,5 @@ def _write(
     requests: list[None] = []
     signals.stop(lambda: requests.append(None))
     bar = progress(f"filming {film.path}", None if film.is_picture else total)
-    try:
-        with writing(), writing_film(film) as writer, bar as advance:
-            film_frames(frames, renderer, writer, advance=advance, stopped=lambda: bool(requests))
-    except FilmError as error:
-        raise UsageError(str(error)) from None
+    with _usage_errors(), writing(), writing_film(film) as writer, bar as advance:
+        film_frames(frames, renderer, writer, advance=advance, stopped=lambda: bool(requests))

@@ -75,6 +75,7 @@ class GpuScene:
 
     Attributes:
         scene: The uploaded scene.
+        opaque, transparent: Its batches.
     """
 
     def __init__(self, context: Any, scene: Scene) -> None:

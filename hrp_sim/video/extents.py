@@ -11,6 +11,7 @@ from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
 from hrp_model.shapes.tessellate import shape_mesh
 
+from ..articulation.numeric_limits import MAX_COORDINATE
 from ..render import BodyPoses
 from ..render.boxes import OrientedBox, box_around
 
@@ -85,8 +86,11 @@ def _separates(box: OrientedBox, eye: Array, target: Array, size: float) -> bool
 
 
 def _box(shape: Shape) -> OrientedBox | None:
+    """Return the box around a shape, or None if it is not drawn."""
+    if shape.material.transparency >= 1.0:
+        return None
     vertices = shape_mesh(shape).vertices
-    if not len(vertices) or not np.isfinite(vertices).all():
+    if not len(vertices) or not (np.abs(vertices) <= MAX_COORDINATE).all():
         return None
     return box_around(vertices, shape.T_FG[:3, :3])
 

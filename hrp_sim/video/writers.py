@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,7 @@ from typing import Protocol
 from PIL import Image
 
 from hrp_model.diagnostics import MissingLibraryError
-from hrp_model.files.writer import staged_file
+from hrp_model.files.writer import naming, staged_file
 
 from ..render import Pixels
 
@@ -61,18 +62,19 @@ class Format:
             )
         if not all(MIN_SIDE <= side <= MAX_SIDE for side in self.size):
             raise ValueError(
-                f"width and height must be from {MIN_SIDE} to {MAX_SIDE} pixels, not {self.text}"
+                f"width and height must be from {MIN_SIDE} to {MAX_SIDE} pixels, "
+                f"not {self.size_text}"
             )
         if self.suffix == _MP4 and any(side % 2 for side in self.size):
             even = "x".join(str(side + side % 2) for side in self.size)
             raise ValueError(
-                f"width and height of a {_MP4} must be even, such as {even}, not {self.text}"
+                f"width and height of a {_MP4} must be even, such as {even}, not {self.size_text}"
             )
         if self.suffix == _GIF and self.fps > _MAX_GIF_FPS:
             raise ValueError(f"a {_GIF} has at most {_MAX_GIF_FPS:g} frames per second")
 
     @property
-    def text(self) -> str:
+    def size_text(self) -> str:
         """The size as text, such as "1280x720"."""
         return "{}x{}".format(*self.size)
 
@@ -82,7 +84,7 @@ class Format:
         return self.path.suffix.lower()
 
     @property
-    def is_film(self) -> bool:
+    def needs_ffmpeg(self) -> bool:
         """Whether ffmpeg writes it."""
         return self.suffix == _MP4
 
@@ -96,7 +98,7 @@ class Format:
         most = MAX_ANIMATION_PIXELS // (self.size[0] * self.size[1])
         if self.suffix in (_GIF, _WEBP) and frames > most:
             raise ValueError(
-                f"a {self.suffix} of {self.text} pixels has at most {most} frames, "
+                f"a {self.suffix} of {self.size_text} pixels has at most {most} frames, "
                 f"not {frames}: choose a smaller size, rate or duration, or {_MP4}"
             )
 
@@ -123,7 +125,7 @@ def writing_film(film: Format) -> Iterator[FilmWriter]:
         FilmError: ffmpeg failed.
         OSError: The file cannot be written; it names the file.
     """
-    encoder = ffmpeg() if film.is_film else ""
+    encoder = ffmpeg() if film.needs_ffmpeg else ""
     with staged_file(film.path) as draft:
         if encoder:
             with _encoding(encoder, film, draft) as writer:
@@ -131,7 +133,8 @@ def writing_film(film: Format) -> Iterator[FilmWriter]:
         else:
             pictures = _Pictures(film)
             yield pictures
-            pictures.save(draft)
+            with naming(film.path):
+                pictures.save(draft)
 
 
 def ffmpeg() -> str:
@@ -143,11 +146,13 @@ def ffmpeg() -> str:
     try:
         from imageio_ffmpeg import get_ffmpeg_exe
 
-        return str(get_ffmpeg_exe())
+        program: str = get_ffmpeg_exe()
     except (ImportError, RuntimeError):
-        raise MissingLibraryError(
-            "films need ffmpeg; install it with: pip install 'hrp_ros[record]'"
-        ) from None
+        remedy = "pip install 'hrp_ros[record]'"
+        raise MissingLibraryError(f"films need ffmpeg; install it with: {remedy}") from None
+    if shutil.which(program) is None:
+        raise MissingLibraryError(f"'{program}', which is to be ffmpeg, is no program")
+    return program
 
 
 class _Encoder:
@@ -207,7 +212,7 @@ def _encoding(program: str, film: Format, draft: Path) -> Iterator[_Encoder]:
 
 def _encoder_options(film: Format) -> Sequence[str]:
     """Return options for H.264 that every player supports, with the index at the front."""
-    raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", film.text)
+    raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", film.size_text)
     rate = str(Fraction(film.fps).limit_denominator(1001))
     colors = "setparams=colorspace=bt709:color_primaries=bt709:color_trc=bt709"
     return (
