@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from math import inf
 
-from hrp_model import Body, Diagnostics
+import numpy as np
+
+from hrp_model import Diagnostics
 from hrp_model.devices import Camera
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import print_message
@@ -101,7 +103,7 @@ def _film(options: argparse.Namespace, signals: StopSignals) -> int:
             frames = source.frames(options.fps)
             first = next(frames)
             with _usage_errors():
-                film, view = _format_and_view(options, source.bodies, first.poses)
+                film, view = _format_and_view(options, source, first.poses)
                 total = _frame_count(film, _duration(options, source))
                 film.check_length(total)
                 renderer = StudioRenderer(
@@ -151,7 +153,7 @@ def _frame_count(film: Format, duration: float) -> int:
 
 
 def _format_and_view(
-    options: argparse.Namespace, bodies: Mapping[str, Body], poses: BodyPoses
+    options: argparse.Namespace, source: FilmSource, first: BodyPoses
 ) -> tuple[Format, View]:
     """Return the format of the film, and its camera.
 
@@ -159,16 +161,19 @@ def _format_and_view(
         ValueError: There is no such camera or link, or it does not suit the format.
     """
     size = options.size or _SIZE
+    bodies = source.bodies
     if options.camera:
         body, device = find_camera(bodies, options.camera)
         size = options.size or _size_like(device)
         link = bodies[body].link_index(device.link)
         view: View = SensorView(size, body, link, device)
     else:
-        viewpoint = Viewpoint(*(options.view or ()))
-        view = FixedView(size, viewpoint, Extents(bodies).points(poses))
+        shown = [first] if options.follow else source.known_poses(_duration(options, source))
+        extents = Extents(bodies)
+        points = np.concatenate([extents.points(poses) for poses in shown])
+        view = FixedView(size, Viewpoint(*(options.view or ())), points)
         if options.follow:
-            view = FollowingView(view, *find_link(bodies, options.follow), poses)
+            view = FollowingView(view, *find_link(bodies, options.follow), first)
     return Format(options.output, size, options.fps), view
 
 

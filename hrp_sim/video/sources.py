@@ -15,6 +15,8 @@ from ..physics.state import WorldState
 from ..render import BodyPoses, LinkPoses
 from ..simulation import Simulation
 
+_KNOWN_POSES = 25  # of a recording
+
 
 class Frame(NamedTuple):
     """The world at one time.
@@ -45,6 +47,12 @@ class FilmSource(Protocol):
 
     def frames(self, fps: float) -> Iterator[Frame]:
         """Yield the world at the start, and then ``fps`` times per second of simulation time."""
+
+    def known_poses(self, duration: float) -> Iterator[BodyPoses]:
+        """Yield poses that are known before the film, spread over its duration in [s].
+
+        A fixed camera has them in the picture.
+        """
 
 
 class SimulationSource:
@@ -83,6 +91,10 @@ class SimulationSource:
                 self.problem = f"{error}\nhint: {self._hint}" if self._hint else str(error)
                 return
             yield Frame(self._simulation.state.time_ns, poses_of(self._simulation.state))
+
+    def known_poses(self, duration: float) -> Iterator[BodyPoses]:  # noqa: ARG002
+        """Yield the present poses."""
+        yield poses_of(self._simulation.state)
 
 
 class RecordedPoses(Protocol):
@@ -133,6 +145,12 @@ class RecordingSource:
             if time_ns > self._run.end_ns:
                 return
             yield Frame(time_ns, self._run.poses(time_ns))
+
+    def known_poses(self, duration: float) -> Iterator[BodyPoses]:
+        """Yield poses at equal intervals."""
+        length_ns = round(min(duration, self.duration) * NS_PER_S)
+        for number in range(_KNOWN_POSES):
+            yield self._run.poses(self._run.start_ns + length_ns * number // (_KNOWN_POSES - 1))
 
 
 def poses_of(state: WorldState) -> dict[str, LinkPoses]:

@@ -65,4 +65,8 @@ def test_frames_of_a_recording_go_from_its_first_to_its_last_message():
     assert [frame.time_ns / 1e9 for frame in frames] == [2.0, 2.25, 2.5, 2.75, 3.0]
     assert [frame.poses["b"].p[0, 0] for frame in frames] == [2.0, 2.25, 2.5, 2.75, 3.0]
     assert source.duration == 1.0
+    known = [poses["b"].p[0, 0] for poses in source.known_poses(0.5)]
+    assert known[0] == 2.0
+    assert known[-1] == 2.5
+    assert max(np.diff(known)) < 0.03
     assert source.problem == ""
