@@ -18,7 +18,10 @@ ROS = {
     "diagnostic_msgs", "std_srvs", "simulation_interfaces", "control_msgs", "hrp_msgs",
 }  # fmt: skip
 # Parts of hrp_msgs that need no ROS.
-WITHOUT_ROS = ("hrp_msgs.names", "hrp_msgs.sanitize")
+WITHOUT_ROS = tuple(
+    f"hrp_msgs.{name}"
+    for name in ("names", "sanitize", "messages", "convert", "serialization", "recording")
+)
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
 READERS = tuple(f"hrp_model.readers.{name}" for name in ("vrml", "choreonoid", "urdf"))
@@ -106,8 +109,22 @@ def test_films_are_encoded_in_one_package_alone():
     assert imports_of(("imageio_ffmpeg",), beside=("hrp_sim.video",)) == []
 
 
+def test_formats_of_recordings_are_known_to_the_messages_alone():
+    packages = ("hrp_msgs.messages", "hrp_msgs.recording")
+    assert imports_of(("mcap", "rosbags"), beside=packages) == []
+
+
+def test_curves_are_drawn_in_one_package():
+    assert imports_of(("matplotlib",), beside=("hrp_sim.recording",)) == []
+
+
 def test_the_benchmark_is_used_by_the_command_line_alone():
     assert imports_of(("hrp_sim.benchmark",), beside=("hrp_sim.benchmark", "hrp_sim.cli")) == []
+
+
+def test_viser_is_imported_in_packages_named_view():
+    found = [text for text in imports_of(("viser",)) if "/view/" not in text.split()[0]]
+    assert found == []
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -17,6 +17,7 @@ from PIL import Image
 
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.writer import naming, staged_file
+from hrp_model.program.libraries import needs_extra
 
 from ..render import Pixels
 
@@ -143,13 +144,14 @@ def ffmpeg() -> str:
     Raises:
         MissingLibraryError: It is not installed.
     """
-    try:
+    with needs_extra("record"):
         from imageio_ffmpeg import get_ffmpeg_exe
-
+    try:
         program: str = get_ffmpeg_exe()
-    except (ImportError, RuntimeError):
-        remedy = "pip install 'hrp_ros[record]'"
-        raise MissingLibraryError(f"films need ffmpeg; install it with: {remedy}") from None
+    except RuntimeError:  # the library comes without ffmpeg on some machines
+        raise MissingLibraryError(
+            "films need ffmpeg; install it with: apt install ffmpeg"
+        ) from None
     if shutil.which(program) is None:
         raise MissingLibraryError(f"'{program}', which is to be ffmpeg, is no program")
     return program
