@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..render.boxes import OrientedBox, box_around
 _CORNERS = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T
 # A wall is thinner than this share of its other sides.
 _MAX_THICKNESS = 0.2
+_LEVEL = 0.9999  # z of the normal of a level floor
 
 
 class Extents:
@@ -64,25 +65,32 @@ class Extents:
             size: Smaller shapes are no walls, in [m].
             poses: Of all links.
         """
-        return {
-            shape
-            for name, row, shape, box in self._scenery
-            if name in poses
-            and _separates(
-                box.moved(np.column_stack([poses[name].R[row], poses[name].p[row]])),
-                eye,
-                target,
-                size,
-            )
-        }
+        walls: set[Shape] = set()
+        for shape, center, normal, half in self._walls(size, poses):
+            here, there = (float((p - center) @ normal) for p in (eye, target))
+            if here * there < 0.0 and abs(here) > half < abs(there):
+                walls.add(shape)
+        return walls
 
+    def floor(self, size: float, poses: BodyPoses) -> float | None:
+        """Return the height in W of the top of the lowest level floor, in [m], if there is one.
 
-def _separates(box: OrientedBox, eye: Array, target: Array, size: float) -> bool:
-    axis = int(np.argmin(box.half))
-    others = np.delete(box.half, axis)
-    is_wall = box.half[axis] < _MAX_THICKNESS * others.min() and 2.0 * others.min() > size
-    here, there = (float((p - box.center) @ box.axes[:, axis]) for p in (eye, target))
-    return bool(is_wall and here * there < 0.0 and abs(here) > box.half[axis] < abs(there))
+        Args:
+            size: Smaller shapes are no floors, in [m].
+            poses: Of all links.
+        """
+        walls = self._walls(size, poses)
+        tops = [center[2] + half for _, center, normal, half in walls if abs(normal[2]) > _LEVEL]
+        return float(min(tops)) if tops else None
+
+    def _walls(self, size: float, poses: BodyPoses) -> Iterator[tuple[Shape, Array, Array, float]]:
+        """Yield thin shapes, their middles, normals and halves of their thicknesses."""
+        for name, row, shape, box in self._scenery:
+            axis = int(np.argmin(box.half))
+            half, extent = float(box.half[axis]), float(np.delete(box.half, axis).min())
+            if name in poses and half < _MAX_THICKNESS * extent and 2.0 * extent > size:
+                moved = box.moved(np.column_stack([poses[name].R[row], poses[name].p[row]]))
+                yield shape, moved.center, moved.axes[:, axis], half
 
 
 def _box(shape: Shape) -> OrientedBox | None:

@@ -24,8 +24,6 @@ _MIN_RADIUS = 0.05  # [m]
 # Share by which the sizes of that region grow if the robots leave it. They do not shrink, so that
 # shadows of things at rest do not change.
 _GROWTH = 1.25
-# Robots this far below z = 0 stand on a lower ground, in [m].
-_BELOW = 0.01
 
 
 class StudioRenderer:
@@ -55,9 +53,9 @@ class StudioRenderer:
         _, X_WC = view.look(poses)
         points = self._extents.points(poses)
         center, radius = _sphere(points)
-        lowest = float(points[:, 2].min())
+        lowest, floor = float(points[:, 2].min()), self._extents.floor(radius, poses)
         self._toward_light = _light_from(X_WC.R[:, 2])
-        self._ground = 0.0 if lowest > -_BELOW else lowest
+        self._ground = floor if floor is not None else min(0.0, lowest)
         self._reach = max(_GROUND * radius, 2.0 * float(np.linalg.norm(X_WC.p - center)))
         self._radius, self._height = _SHADOWS * radius, _GROWTH * self._height_of(points - center)
 

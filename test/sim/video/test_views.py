@@ -203,6 +203,21 @@ def test_a_table_between_is_no_wall():
     assert Extents(bodies).walls_between(eye, target, 0.3, poses) == set()
 
 
+def test_the_floor_is_the_lowest_level_thing_as_large_as_the_robot():
+    plates = (
+        box_at((4, 4, 0.1), (0, 0, -0.35), GREY),
+        box_at((4, 4, 0.1), (0, 0, 2.0), GREY),  # a ceiling
+        box_at((0.2, 0.2, 0.02), (0, 0, -3.0), GREY),  # too small
+        box_at((4, 0.1, 4), (0, 2, -4.0), GREY),  # a wall
+    )
+    robot = loose("robot", box_at((0.4, 0.4, 1.0), (0, 0, 0.2), GREY))
+    bodies = {"things": body_of("things", plates), "robot": robot}
+    poses = {name: poses_of(Pose()) for name in bodies}
+    assert Extents(bodies).floor(0.5, poses) == pytest.approx(-0.3)
+    tilted = {**poses, "things": poses_of(Pose(rpy_matrix(0.1, 0.0, 0.0)))}
+    assert Extents(bodies).floor(0.5, tilted) is None
+
+
 def test_extents_follow_the_links():
     bodies = {"robot": loose("robot", box_at((0.4, 0.6, 1.0), (0, 0, 0.5), GREY))}
     X = Pose(rpy_matrix(0.0, 0.0, pi / 2), [1.0, 2.0, 3.0])
