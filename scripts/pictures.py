@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "test" / "support")]
 
 from browser_tools import Page, Pages, running_chromium  # noqa: E402
+from humanoid_film import humanoid  # noqa: E402
 
 from hrp_model import load_body  # noqa: E402
 from hrp_model.diagnostics import Diagnostics  # noqa: E402
@@ -59,7 +60,7 @@ def viewer(path: Path) -> None:
             page.screenshot(path, COLORS)
 
 
-PICTURES: dict[str, Callable[[Path], None]] = {"viewer.png": viewer}
+PICTURES: dict[str, Callable[[Path], None]] = {"humanoid.webp": humanoid, "viewer.png": viewer}
 
 
 def main() -> None:
