@@ -18,7 +18,10 @@ ROS = {
     "diagnostic_msgs", "std_srvs", "simulation_interfaces", "control_msgs", "hrp_msgs",
 }  # fmt: skip
 # Parts of hrp_msgs that need no ROS.
-WITHOUT_ROS = ("hrp_msgs.names", "hrp_msgs.sanitize")
+WITHOUT_ROS = (
+    *("hrp_msgs.names", "hrp_msgs.qos", "hrp_msgs.sanitize", "hrp_msgs.convert"),
+    *(f"hrp_msgs.topics.{name}" for name in ("contacts", "robot", "sensors", "topic", "world")),
+)
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
 READERS = tuple(f"hrp_model.readers.{name}" for name in ("vrml", "choreonoid", "urdf"))

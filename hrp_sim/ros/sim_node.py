@@ -40,6 +40,7 @@ from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.log import NodeLogHandler
 from hrp_msgs.node.parameters import Param, Value, option_param
 from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros, shared_ros_arguments
+from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import joint_params
 from hrp_sim.ros.parameters import SIM_NODE
@@ -87,6 +88,7 @@ class SimNode(Node):
         self._loader = WorldLoader(self)
         self.settings = self._loader.settings
         self._shared = shared_ros_arguments(sys.argv if arguments is None else arguments)
+        self._topics = NodeTopics(self)
         self._run_services: RunServices | None = None
         self._simulation_services: SimulationServices | None = None
         self._simulation: Simulation | None = None
@@ -150,9 +152,9 @@ class SimNode(Node):
             OSError: The meshes of a description cannot be written.
             WrongUseError: A parameter of commands is invalid.
         """
-        self._interface = WorldInterface(self, self.settings, self._shared)
+        self._interface = WorldInterface(self, self._topics, self.settings, self._shared)
         self._distribution = Distribution(simulation)
-        self._distribution.add(self._interface)
+        self._distribution.add(self._interface.publisher)
         self.replace(simulation)
         self._interface.command_interfaces.warn_unknown_joints(self._loader.given)
 
@@ -222,8 +224,12 @@ class SimNode(Node):
             keeps_time=self.settings["hardware_topics"],
         )
         simulator = self._simulation_services.simulator
-        self._run_services = RunServices(self, runner, simulator, lambda: self.failure_hint)
-        waited_for = start_lock_step(self, self.settings, runner, self.interface.republish)
+        self._run_services = RunServices(
+            self, self._topics, runner, simulator, lambda: self.failure_hint
+        )
+        waited_for = start_lock_step(
+            self, self.settings, runner, self.interface.publisher.republish
+        )
         self.get_logger().info(start_message(runner, waited_for, self.settings["lock_step_rate"]))
 
     def report_failure(self, error: PhysicsError) -> None:
@@ -245,6 +251,8 @@ class SimNode(Node):
     def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
         """Apply parameters that were changed."""
         self.settings.update((p.name, p.value) for p in changed if p.name in self.settings)
+        if self._interface is not None:
+            self._interface.publisher.set_contact_scale(self.settings["contact_scale"])
         if self._runner is not None and any(p.name == "real_time_factor" for p in changed):
             self._runner.real_time_factor = self.settings["real_time_factor"]
 

@@ -1,0 +1,88 @@
+"""Topics of a node."""
+
+from __future__ import annotations
+
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.exceptions import InvalidHandle
+from rclpy.node import Node
+
+from ..convert.converter import Message
+from ..node.qos import changeable, profile, undeclare_qos_overrides
+from ..node.start import creating
+from ..qos import Qos
+from .topic import type_name
+
+
+class NodeTopic:
+    """A published topic of a node.
+
+    Its ``qos_overrides`` parameters change history, depth and reliability, as usual in ROS 2.
+
+    Args:
+        node: The publishing node.
+        message_type: Class of the messages.
+        name: Name of the topic.
+        qos: Quality of service.
+
+    Raises:
+        WrongUseError: Its name or its quality of service is invalid.
+
+    Attributes:
+        name, type_name, count: See ``Topic``.
+    """
+
+    def __init__(self, node: Node, message_type: type[Message], name: str, qos: Qos) -> None:
+        self._node = node
+        with creating(f"topic '{name}'"):
+            self._publisher = node.create_publisher(message_type, name, **changeable(profile(qos)))
+        self.name: str = self._publisher.topic_name
+        self.type_name = type_name(message_type)
+        self.count = 0
+        self._closed = False
+
+    def publish(self, message: Message) -> None:
+        """Publish a message, unless the topic is closed or the ROS context is shut down."""
+        try:
+            self._publisher.publish(message)
+        except (InvalidHandle, RCLError):
+            if not self._is_closed():  # otherwise another thread has just closed it
+                raise
+        else:
+            self.count += 1
+
+    def has_subscribers(self) -> bool:
+        """Return whether the topic has subscribers."""
+        try:
+            return bool(self._publisher.get_subscription_count())
+        except (InvalidHandle, RCLError):
+            if not self._is_closed():
+                raise
+            return False
+
+    def _is_closed(self) -> bool:
+        return self._closed or not self._node.context.ok()
+
+    def close(self) -> None:
+        """Close the topic; messages that other threads publish later are dropped."""
+        self._closed = True
+        self._node.destroy_publisher(self._publisher)
+        undeclare_qos_overrides(self._node, self.name, "publisher")
+
+
+class NodeTopics:
+    """Creates the topics of a node.
+
+    Args:
+        node: The publishing node.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def create(self, message_type: type[Message], name: str, qos: Qos) -> NodeTopic:
+        """Create a topic; see ``TopicMaker``.
+
+        Raises:
+            WrongUseError: Its name or its quality of service is invalid.
+        """
+        return NodeTopic(self._node, message_type, name, qos)
