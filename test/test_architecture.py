@@ -18,9 +18,13 @@ ROS = {
     "diagnostic_msgs", "std_srvs", "simulation_interfaces", "control_msgs", "hrp_msgs",
 }  # fmt: skip
 # Parts of hrp_msgs that need no ROS.
-WITHOUT_ROS = (
-    *("hrp_msgs.names", "hrp_msgs.qos", "hrp_msgs.sanitize", "hrp_msgs.convert"),
-    *(f"hrp_msgs.topics.{name}" for name in ("contacts", "robot", "sensors", "topic", "world")),
+WITHOUT_ROS = tuple(
+    f"hrp_msgs.{name}"
+    for name in (
+        *("names", "qos", "sanitize", "messages", "convert", "serialization", "recording"),
+        *(f"topics.{name}" for name in ("contacts", "recorded", "robot", "sensors", "topic", "world")),
+    )
+)
 )
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
@@ -103,6 +107,11 @@ def test_ode_is_imported_in_its_package_alone():
 
 def test_pyode_is_imported_in_its_package_alone():
     assert imports_of(("ode",), beside=("hrp_sim.pyode",)) == []
+
+
+def test_formats_of_recordings_are_known_to_the_messages_alone():
+    packages = ("hrp_msgs.messages", "hrp_msgs.recording")
+    assert imports_of(("mcap", "rosbags"), beside=packages) == []
 
 
 def test_the_benchmark_is_used_by_the_command_line_alone():

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from geometry_msgs.msg import Point
-from std_msgs.msg import ColorRGBA
-from visualization_msgs.msg import Marker, MarkerArray
 
 from .. import names, qos
 from ..convert.basic import Array, header
+from ..messages import ColorRGBA, Marker, MarkerArray, Point
 from .topic import TopicMaker
 
 POINTS, FORCES = "contact_points", "contact_forces"

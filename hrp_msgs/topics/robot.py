@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from geometry_msgs.msg import TransformStamped
-from std_msgs.msg import String
-from tf2_msgs.msg import TFMessage
-
 from .. import names, qos
 from ..convert.basic import Array
 from ..convert.tf import tf_message, transform
+from ..messages import String, TFMessage, TransformStamped
 from .topic import TopicMaker
 
 # Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).

@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from rosgraph_msgs.msg import Clock
-from tf2_msgs.msg import TFMessage
-
 from .. import names, qos
 from ..convert.clock import clock
 from ..convert.tf import tf_message, transform
+from ..messages import Clock, TFMessage
 from .robot import FramePose
 from .topic import TopicMaker
 
