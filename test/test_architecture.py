@@ -22,9 +22,9 @@ WITHOUT_ROS = tuple(
     f"hrp_msgs.{name}"
     for name in (
         *("names", "qos", "sanitize", "messages", "convert", "serialization", "recording"),
-        *(f"topics.{name}" for name in ("contacts", "recorded", "robot", "sensors", "topic", "world")),
+        *("topics.contacts", "topics.recorded", "topics.robot", "topics.sensors"),
+        *("topics.topic", "topics.world"),
     )
-)
 )
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])

@@ -42,7 +42,7 @@ class DescriptionPublisher:
     def __init__(
         self,
         topics: RobotTopics,
-        warn: Callable[[str], None],
+        warn: Callable[[str], object],
         *,
         frame_prefix: str = "",
         world_frame: str = "",

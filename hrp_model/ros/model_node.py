@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
@@ -51,6 +51,9 @@ from ..program.console import print_message
 from ..program.stop_signals import StopSignals
 from .parameters import MODEL_NODE
 
+if TYPE_CHECKING:
+    from hrp_msgs.topics.recorded import TopicRecording
+
 PARAMETERS = MODEL_NODE
 _PARAMS = {param.name: param for param in PARAMETERS}
 # Parameters by what their change affects.
@@ -91,20 +94,21 @@ class ModelNode(Node):
         settings: Values of the parameters by name.
 
     Args:
+        recording: Records the topics.
         node_options: Options of rclpy's Node, such as ``namespace``.
 
     Raises:
         ParameterException, WrongUseError: A parameter is invalid.
     """
 
-    def __init__(self, **node_options: Any) -> None:
+    def __init__(self, recording: TopicRecording | None = None, **node_options: Any) -> None:
         defaults = {"automatically_declare_parameters_from_overrides": True}
         super().__init__("model_node", **{**defaults, **node_options})
         self._overrides = undeclare_overrides(self)
         self.settings = declare(self, MODEL_NODE)
         self._derived = DerivedParams(self, "model", [_text(names.ROBOT_DESCRIPTION, "")])
         self._file: ModelFile | None = None
-        self._maker: TopicMaker = NodeTopics(self)
+        self._maker: TopicMaker = NodeTopics(self, recording)
         self._topics: list[Topic] = []
         self._changes, self._problem = 0, ""
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
@@ -11,6 +13,9 @@ from ..node.qos import changeable, profile, undeclare_qos_overrides
 from ..node.start import creating
 from ..qos import Qos
 from .topic import type_name
+
+if TYPE_CHECKING:
+    from .recorded import TopicRecording
 
 
 class NodeTopic:
@@ -23,6 +28,7 @@ class NodeTopic:
         message_type: Class of the messages.
         name: Name of the topic.
         qos: Quality of service.
+        recording: Records its messages, which are then published as the recorded bytes.
 
     Raises:
         WrongUseError: Its name or its quality of service is invalid.
@@ -31,19 +37,32 @@ class NodeTopic:
         name, type_name, count: See ``Topic``.
     """
 
-    def __init__(self, node: Node, message_type: type[Message], name: str, qos: Qos) -> None:
+    def __init__(
+        self,
+        node: Node,
+        message_type: type[Message],
+        name: str,
+        qos: Qos,
+        recording: TopicRecording | None = None,
+    ) -> None:
         self._node = node
+        self._recording = recording
         with creating(f"topic '{name}'"):
             self._publisher = node.create_publisher(message_type, name, **changeable(profile(qos)))
         self.name: str = self._publisher.topic_name
         self.type_name = type_name(message_type)
         self.count = 0
         self._closed = False
+        if recording is not None:
+            self._channel = recording.channel(message_type, self.name, qos)
 
     def publish(self, message: Message) -> None:
         """Publish a message, unless the topic is closed or the ROS context is shut down."""
+        sent: Message | bytes = message
+        if (recording := self._recording) is not None and recording.is_open and not self._closed:
+            sent = recording.record(self._channel, message)
         try:
-            self._publisher.publish(message)
+            self._publisher.publish(sent)
         except (InvalidHandle, RCLError):
             if not self._is_closed():  # otherwise another thread has just closed it
                 raise
@@ -51,7 +70,9 @@ class NodeTopic:
             self.count += 1
 
     def has_subscribers(self) -> bool:
-        """Return whether the topic has subscribers."""
+        """Return whether the topic has subscribers or is recorded."""
+        if self._recording is not None and self._recording.is_open:
+            return not self._closed
         try:
             return bool(self._publisher.get_subscription_count())
         except (InvalidHandle, RCLError):
@@ -74,10 +95,12 @@ class NodeTopics:
 
     Args:
         node: The publishing node.
+        recording: Records what is published.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, recording: TopicRecording | None = None) -> None:
         self._node = node
+        self._recording = recording
 
     def create(self, message_type: type[Message], name: str, qos: Qos) -> NodeTopic:
         """Create a topic; see ``TopicMaker``.
@@ -85,4 +108,4 @@ class NodeTopics:
         Raises:
             WrongUseError: Its name or its quality of service is invalid.
         """
-        return NodeTopic(self._node, message_type, name, qos)
+        return NodeTopic(self._node, message_type, name, qos, self._recording)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from hrp_model.rigid import Array
 from hrp_msgs.names import NameCollisionError
@@ -27,6 +28,9 @@ from .device_topics import device_topics
 from .options import PublishingOptions
 from .sensor_outputs import SensorOutputs
 
+if TYPE_CHECKING:
+    from hrp_msgs.topics.recorded import TopicRecording
+
 
 class WorldPublisher:
     """Publishes a world, whose bodies can be added and removed; a ``Consumer`` of its run.
@@ -34,11 +38,9 @@ class WorldPublisher:
     Args:
         topics: Creates the topics.
         options: Options of the topics.
+        recording: Records the topics; gets the time of each step.
         on_clock: Called with each time in [ns], before it is published on ``/clock``.
         on_step: Called after each step, before its readings are published.
-
-    Attributes:
-        time_ns: Simulation time of the last step or change, in [ns].
 
     Raises:
         ValueError: A topic name or quality of service is invalid.
@@ -49,10 +51,12 @@ class WorldPublisher:
         topics: TopicMaker,
         options: PublishingOptions,
         *,
+        recording: TopicRecording | None = None,
         on_clock: Callable[[int], None] = lambda _: None,
         on_step: Callable[[], None] = lambda: None,
     ) -> None:
-        self.time_ns = 0
+        self._time_ns = 0
+        self._recording = recording
         self._maker = topics
         self._options = options
         self._on_clock = on_clock
@@ -88,6 +92,8 @@ class WorldPublisher:
         """Replace the published simulation; its bodies are set afterwards."""
         self.set_bodies({})
         self._simulation = simulation
+        if self._recording is not None:
+            self._recording.time_ns = simulation.state.time_ns
         simulation.switched = self._publish_switches
 
     def make_body(self, name: str, naming: BodyNaming) -> BodyPublisher:
@@ -185,7 +191,8 @@ class WorldPublisher:
 
         Readings of bodies without topics, such as those just added, are skipped.
         """
-        self.time_ns, self._readings = time_ns, readings
+        self._set_time(time_ns)
+        self._readings = readings
         gate = None if self._runner is None else self._runner.gate
         lock_step = gate if isinstance(gate, LockStep) else None
         is_waited_for = lock_step is not None and lock_step.is_boundary(time_ns)
@@ -215,12 +222,17 @@ class WorldPublisher:
 
     def republish(self) -> None:
         """Publish the readings of the last step again, for new subscribers."""
-        self.take_step(self.time_ns, self._readings)
+        self.take_step(self._time_ns, self._readings)
 
     def publish_clock(self, time_ns: int) -> None:
         """Publish a simulation time in [ns]."""
         self._on_clock(time_ns)
         self._topics.publish_clock(time_ns)
+
+    def _set_time(self, time_ns: int) -> None:
+        self._time_ns = time_ns
+        if self._recording is not None:
+            self._recording.time_ns = time_ns
 
     def _publish_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
         if (owner := self._owners.get(name)) is not None:
@@ -231,11 +243,11 @@ class WorldPublisher:
         assert self._runner is not None
         simulation = self._runner.simulation
         time_ns = simulation.state.time_ns
-        if time_ns < self.time_ns or change in (Change.RESET, Change.REPLACE):
+        if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
             self._clock_ticks.wait(time_ns)
             if self._contacts is not None:
                 self._contacts.sampler.restart(time_ns)
-        self.time_ns = time_ns
+        self._set_time(time_ns)
         self.publish_clock(time_ns)
         self._on_step()
         if simulation is self._simulation:

@@ -12,6 +12,7 @@ from hrp_msgs.node.start import WrongUseError, destroy
 from hrp_msgs.topics.topic import Topic
 
 from ..publishing.body_publisher import BodyPublisher
+from ..publishing.run_recording import RunRecording
 from ..running.runner import Runner
 from ..simulation import Simulation
 from .command_interface import BodyCommandInterface, CommandInterfaces
@@ -68,11 +69,12 @@ class BodyInterface:
         of_model = [] if self.model is None else self.model.topics
         return [*self.publisher.topics, *of_model]
 
-    def describe(self, arguments: Sequence[str]) -> ModelNode:
+    def describe(self, arguments: Sequence[str], recording: RunRecording | None) -> ModelNode:
         """Publish the description of the body, and the frames of its links after each step.
 
         Args:
             arguments: ROS arguments for its node; see ``shared_ros_arguments``.
+            recording: Records its topics and meshes.
 
         Raises:
             OSError: The meshes of its description cannot be written.
@@ -88,6 +90,7 @@ class BodyInterface:
             # The description identifies the body of these topics.
             overrides.append(Parameter("ros2_control", value="topic"))
         self.model = SimulatedModelNode(
+            None if recording is None else recording.topics,
             namespace=publisher.naming.absolute_namespace(self._node.get_namespace()),
             parameter_overrides=overrides,
             context=self._node.context,
@@ -96,6 +99,8 @@ class BodyInterface:
         )
         self.model.start(publisher.simulated.body)
         publisher.describe(self.model)
+        if recording is not None:
+            recording.attach_meshes(self.model.publisher.description.urdf)
         return self.model
 
     def serve(self, runner: Runner) -> None:

@@ -59,6 +59,11 @@ SIM_NODE = (
         0.0,
         3600.0,
     ),
+    Param(
+        "record",
+        "",
+        "MCAP file that records all published topics; it must not exist; empty = none.",
+    ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
     Param("frame_prefix", _DEFAULTS.frame_prefix, "Prefix of all TF frame names."),
     Param(

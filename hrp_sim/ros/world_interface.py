@@ -15,6 +15,7 @@ from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..publishing.options import PublishingOptions
+from ..publishing.run_recording import RunRecording
 from ..publishing.world_publisher import WorldPublisher
 from ..running.runner import NotRunningError, Runner
 from ..simulation import Simulation
@@ -37,6 +38,7 @@ class WorldInterface:
         topics: Creates the topics.
         settings: Values of its parameters by name.
         shared: ROS arguments for the nodes that describe bodies; see ``shared_ros_arguments``.
+        recording: Records the topics.
 
     Attributes:
         publisher: Publishes the topics; a ``Consumer`` of the run.
@@ -47,17 +49,24 @@ class WorldInterface:
     """
 
     def __init__(
-        self, node: Node, topics: TopicMaker, settings: Settings, shared: Sequence[str]
+        self,
+        node: Node,
+        topics: TopicMaker,
+        settings: Settings,
+        shared: Sequence[str],
+        recording: RunRecording | None = None,
     ) -> None:
         self._node = node
         self._settings = settings
         self._shared = shared
+        self._recording = recording
         self._runner: Runner | None = None
         self._simulation: Simulation | None = None
         self._interfaces: Mapping[str, BodyInterface] = {}  # by the body's name
         self.publisher = WorldPublisher(
             topics,
             PublishingOptions.from_parameters(settings),
+            recording=None if recording is None else recording.topics,
             on_clock=self._set_time,
             on_step=self._poll,
         )
@@ -152,7 +161,7 @@ class WorldInterface:
         interface = BodyInterface(self._node, self._simulation, publisher, self.command_interfaces)
         try:
             if self._settings["describe"]:
-                model = interface.describe(self._shared)
+                model = interface.describe(self._shared, self._recording)
                 if self._node.executor is not None:
                     self._node.executor.add_node(model)
             if self._runner is not None:
