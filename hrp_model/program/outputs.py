@@ -44,6 +44,7 @@ class Kind(Enum):
     TRACE = "trace", (), b""
     FILM = "film or picture", (), b""
     PLOT = "plot", (), b""
+    RECORDING = "recording", (), b""
 
     def __init__(self, noun: str, suffixes: tuple[str, ...], mark: bytes) -> None:
         self.noun = noun
