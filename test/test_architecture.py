@@ -106,6 +106,11 @@ def test_the_benchmark_is_used_by_the_command_line_alone():
     assert imports_of(("hrp_sim.benchmark",), beside=("hrp_sim.benchmark", "hrp_sim.cli")) == []
 
 
+def test_viser_is_imported_in_packages_named_view():
+    found = [text for text in imports_of(("viser",)) if "/view/" not in text.split()[0]]
+    assert found == []
+
+
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_never_import_each_other(reader):
     assert imports_of(tuple(set(READERS) - {reader}), where=reader) == []
