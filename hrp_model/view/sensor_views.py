@@ -66,16 +66,18 @@ def depth_picture(depth: NDArray[np.float32] | Array) -> Colors:
 
 
 class PointsView:
-    """A point cloud in the world, coloured by distance.
+    """A point cloud in the world.
 
     Args:
         viewer: The page.
         name: Its path in the scene.
         size: Diameter of a point, in [m].
+        color: RGB; None colours the points by their distance from the sensor.
     """
 
-    def __init__(self, viewer: Viewer, name: str, size: float) -> None:
+    def __init__(self, viewer: Viewer, name: str, size: float, color: Color | None = None) -> None:
         self._server, self._name, self._size = viewer.server, name, size
+        self._color = color
         self._node: PointCloudHandle | None = None
 
     def show(self, points: Array, origin: Array) -> None:
@@ -90,9 +92,7 @@ class PointsView:
         if not len(shown):
             self.hide()
             return
-        distances = np.linalg.norm(shown - origin, axis=1)
-        nearest = float(distances.min())
-        colors = distance_colors(distances, nearest, max(float(distances.max()), nearest + 1e-3))
+        colors = self._colors(np.linalg.norm(shown - origin, axis=1))
         with self._server.atomic():
             if self._node is None:
                 self._node = self._server.scene.add_point_cloud(
@@ -102,6 +102,12 @@ class PointsView:
             else:
                 self._node.points, self._node.colors = shown.astype(np.float32), colors
                 self._node.visible = True
+
+    def _colors(self, distances: Array) -> Colors:
+        if self._color is not None:
+            return np.full((len(distances), 3), self._color, np.uint8)
+        nearest = float(distances.min())
+        return distance_colors(distances, nearest, max(float(distances.max()), nearest + 1e-3))
 
     def hide(self) -> None:
         """Hide the points until the next ones."""
