@@ -16,7 +16,13 @@ from rich.live import Live
 from hrp_model import Diagnostic, ModelError
 from hrp_model.files.file_watch import without_recording
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
-from hrp_model.program.console import output_console, print_data, print_message, print_note, print_text
+from hrp_model.program.console import (
+    output_console,
+    print_data,
+    print_message,
+    print_note,
+    print_text,
+)
 from hrp_model.program.outputs import (
     Kind,
     Output,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from hrp_model import Diagnostics
+from hrp_model import Diagnostic, Diagnostics
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.node.parameters import (
     Settings,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from math import inf, isfinite, pi
+from math import degrees, inf
 from typing import TYPE_CHECKING
 
-from hrp_model import Link
+from hrp_model import JointType, Link
+from hrp_model.view.joint_sliders import slider_range
 from hrp_model.view.robot import label_text
-from hrp_model.view.viewer import Viewer
+from hrp_model.view.viewer import Viewer, set_value
 
 from ..physics.state import SimulatedBody
 from ..simulation import Simulation
@@ -36,7 +37,7 @@ class JointTargets:
     def __init__(self, viewer: Viewer) -> None:
         self._gui = viewer.server.gui
         self._body: GuiDropdownHandle[str] = self._gui.add_dropdown("Robot", (_NONE,))
-        self._folder = self._gui.add_folder("Targets")
+        self._folder = self._gui.add_folder(None)
         self._simulation: Simulation | None = None
         self._bodies: Mapping[str, SimulatedBody] = {}
         self._shown: SimulatedBody | None = None
@@ -75,7 +76,8 @@ class JointTargets:
         """Set the sliders to the targets of the joints, as after a reset."""
         if self._shown is not None:
             for index, _, slider in self._sliders:
-                slider.value = _inside(slider, float(self._shown.drive.q[index]))
+                target = float(self._shown.drive.q[index])
+                set_value(slider, min(max(target, slider.min), slider.max))
 
     def _make_sliders(self) -> None:
         for _, _, slider in self._sliders:
@@ -90,16 +92,12 @@ class JointTargets:
                 self._sliders.append((index, link, slider))
 
     def _slider(self, link: Link, value: float) -> GuiSliderHandle[float]:
-        lower, upper = link.joint.position_limits
-        usual = pi if link.joint.type.units.position == "rad" else 1.0
-        lower = lower if isfinite(lower) else min(-usual, value)
-        upper = upper if isfinite(upper) else max(usual, value)
-        if not upper > lower:
-            upper = lower + 1e-6  # locked
+        lower, upper, step = slider_range(link, value)
+        unit = link.joint.type.units.position
         return self._gui.add_slider(
-            _label(link, value), lower, upper, step=(upper - lower) / 1000.0,
-            initial_value=min(max(value, lower), upper),
-            hint=f"{lower:.4g} .. {upper:.4g} {link.joint.type.units.position}",
+            _label(link, value), lower, upper, step, value,
+            marks=((lower, f"{lower:.4g} {unit}"), (upper, f"{upper:.4g} {unit}")),
+            hint=f"target of {link.joint.name} in [{unit}]; its present position is on the left",
         )  # fmt: skip
 
     def _command(self, body: str, joint: str, event: GuiEvent[GuiSliderHandle[float]]) -> None:
@@ -114,8 +112,7 @@ class JointTargets:
 
 
 def _label(link: Link, position: float) -> str:
-    return f"{label_text(link.joint.name)}  {position:.3f} {link.joint.type.units.position}"
-
-
-def _inside(slider: GuiSliderHandle[float], value: float) -> float:
-    return min(max(value, slider.min), slider.max)
+    """Return the name of a joint and its present position."""
+    is_angle = link.joint.type is JointType.REVOLUTE
+    number = round(degrees(position), 1) if is_angle else round(position, 4)
+    return f"{label_text(link.joint.name)} {number + 0.0:g}{'°' if is_angle else ' m'}"

@@ -12,7 +12,7 @@ from hrp_model.view.html import SELECTION_LABEL, escaped, padded, style
 from hrp_model.view.link_list import heading, link_details, link_list
 from hrp_model.view.problem_list import problem_count, problem_list
 from hrp_model.view.robot import RobotView, label_text
-from hrp_model.view.viewer import Viewer
+from hrp_model.view.viewer import Viewer, set_value
 
 from ..physics.state import SimulatedBody
 
@@ -71,7 +71,7 @@ class ModelPanel:
             self._body.options = tuple(self._names) or (_NONE,)
             if known not in self._names and views:
                 largest = max(views, key=lambda name: len(views[name][0].body.links))
-                self._body.value = label_text(largest)
+                set_value(self._body, label_text(largest))
             self._show_body()
 
     def show_problems(self, problems: Sequence[Diagnostic], notes: Sequence[str] = ()) -> None:
@@ -84,7 +84,7 @@ class ModelPanel:
         """Show a body, and highlight one of its links."""
         with self._lock:
             if body in self._views:
-                self._body.value = label_text(body)
+                set_value(self._body, label_text(body))
                 self._show_body()
                 self._select(link)
 
@@ -115,11 +115,13 @@ class ModelPanel:
     def _select(self, link: str | None) -> None:
         view = self._shown
         self._style.content = style(link)
-        details = "" if view is None or link is None else link_details(view.body, view.body.link(link))
+        details = (
+            "" if view is None or link is None else link_details(view.body, view.body.link(link))
+        )
         self._details.content = details
         if view is not None:
             view.select(link)
-        self._selection.value = "" if link is None else printable(link)
+        set_value(self._selection, "" if link is None else printable(link))
 
     def _show_problems(self) -> None:
         body = None if self._shown is None else self._shown.body

@@ -113,7 +113,7 @@ class SensorDisplays:
 
     def __init__(self, viewer: Viewer, scale: Scale) -> None:
         self._viewer, self._scale = viewer, scale
-        self._folder = viewer.server.gui.add_folder("Sensors")
+        self._folder = viewer.server.gui.add_folder(None)
         self._displays: Mapping[str, _Display] = {}  # replaced, never changed
         self._due: set[str] = set()
         self._samples: deque[tuple[_Display, Sample]] = deque()
