@@ -114,6 +114,7 @@ class RunViewer:
         """Add the parts of the page, and show the present state."""
         viewer, gui = self._viewer, self._viewer.server.gui
         self._models = ModelPanel(viewer, problems)
+        gui.main_panel.dock_right()
         tabs = gui.add_tab_group()
         with tabs.add_tab("Run"):
             self._controls = Controls(viewer, self._runner, hint)
