@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
 
 Colors = NDArray[np.uint8]
+Distances = NDArray[np.floating]
 Color = tuple[int, int, int]
 
 MAX_POINTS = 20_000  # of one cloud, so that a page draws it at every frame
@@ -28,9 +29,12 @@ _MAX_SIDE = 480  # of a picture in the panel, in pixels
 _JPEG_QUALITY = 75
 # Colours from near to far: yellow, green, blue, violet (as of the map "viridis").
 _RAMP = np.array([[253, 231, 37], [94, 201, 98], [33, 145, 140], [59, 82, 139], [68, 1, 84]])
+_PALETTE = np.stack(
+    [np.interp(np.linspace(0.0, 4.0, 256), np.arange(5), channel) for channel in _RAMP.T], axis=1
+).astype(np.uint8)
 
 
-def distance_colors(distances: Array, nearest: float, farthest: float) -> Colors:
+def distance_colors(distances: Distances, nearest: float, farthest: float) -> Colors:
     """Return colours from yellow (near) to violet (far); black where a distance is not finite.
 
     Args:
@@ -41,15 +45,14 @@ def distance_colors(distances: Array, nearest: float, farthest: float) -> Colors
     Returns:
         RGB, of the shape of ``distances`` and (3,).
     """
-    is_finite = np.isfinite(distances)
-    share = (np.where(is_finite, distances, 0.0) - nearest) / (farthest - nearest)
-    at = np.clip(share, 0.0, 1.0)
-    steps = np.linspace(0.0, 1.0, len(_RAMP))
-    colors = np.stack([np.interp(at, steps, channel) for channel in _RAMP.T], axis=-1)
-    return np.where(is_finite[..., np.newaxis], colors, 0.0).astype(np.uint8)
+    with np.errstate(invalid="ignore"):
+        steps = (distances - nearest) * (255.0 / (farthest - nearest))
+        colors: Colors = _PALETTE[np.clip(np.nan_to_num(steps), 0.0, 255.0).astype(np.uint8)]
+    colors[~np.isfinite(distances)] = 0
+    return colors
 
 
-def depth_picture(depth: NDArray[np.float32] | Array) -> Colors:
+def depth_picture(depth: Distances) -> Colors:
     """Return a depth image as a picture; its colours span the finite depths.
 
     Args:
@@ -62,7 +65,7 @@ def depth_picture(depth: NDArray[np.float32] | Array) -> Colors:
     if not finite.size:
         return np.zeros((*depth.shape, 3), np.uint8)
     nearest, farthest = float(finite.min()), float(finite.max())
-    return distance_colors(depth.astype(np.float64), nearest, max(farthest, nearest + 1e-3))
+    return distance_colors(depth, nearest, max(farthest, nearest + 1e-3))
 
 
 class PointsView:

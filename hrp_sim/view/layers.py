@@ -115,12 +115,15 @@ class Contacts:
         self._shows_points = gui.add_checkbox("contact points", False)
         self._shows_forces = gui.add_checkbox("contact forces", False)
         self._is_due = False
+        self._is_sampling = False  # at the last step
         self._samples: deque[tuple[ContactPoints, Array]] = deque(maxlen=1)
         self._sampler = ContactSampler(_CONTACT_RATE, lambda: self._is_due, self._keep)
 
     def take(self, simulation: Simulation) -> None:
         """Sample the contacts if they are to be drawn; called after each step."""
-        self._sampler.after_step(simulation)
+        if self._is_due or self._is_sampling:
+            self._is_sampling = self._is_due
+            self._sampler.after_step(simulation)
 
     def restart(self, time_ns: int) -> None:
         """Continue from another time, in [ns]; called in the stepping thread."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import inf, pi
+from math import ceil, inf, pi, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,14 @@ from hrp_model import Pose
 from hrp_model.frames import X_S_OPTICAL, X_S_SCAN
 from hrp_model.rigid import Array
 from hrp_model.view.robot import label_text, scene_name
-from hrp_model.view.sensor_views import ArrowsView, Lens, PictureView, PointsView, depth_picture
+from hrp_model.view.sensor_views import (
+    MAX_POINTS,
+    ArrowsView,
+    Lens,
+    PictureView,
+    PointsView,
+    depth_picture,
+)
 from hrp_model.view.viewer import Viewer
 
 from ..render import NO_PARTS, LinkPoses, Parts
@@ -131,9 +138,11 @@ class SensorDisplays:
 
     def take(self, simulation: Simulation, readings: Mapping[str, Reading]) -> None:
         """Keep the readings of a step that are to be drawn, with the poses of their sensors."""
-        for name in tuple(self._due):
-            reading, display = readings.get(name), self._displays.get(name)
-            if reading is None or display is None:
+        if self._due.isdisjoint(readings):
+            return
+        for name in self._due.intersection(readings):
+            reading, display = readings[name], self._displays.get(name)
+            if display is None:
                 continue
             sensor = display.sensor
             if isinstance(reading, RenderRequest):
@@ -290,7 +299,8 @@ class SensorDisplays:
             if depth is not None and points is not None and image.depth is not None:
                 depth.move(X_WO)
                 depth.show(depth_picture(image.depth))
-                at_O = image.points().reshape(-1, 3).astype(np.float64)
+                every = ceil(sqrt(image.depth.size / MAX_POINTS))
+                at_O = image.points()[::every, ::every].reshape(-1, 3)
                 points.show(at_O @ X_WO.R.T + X_WO.p, X_WO.p)
 
         return _Display(sensor, views, draw, IMAGE_PERIOD, Parts(has_color, kind.has_depth))
