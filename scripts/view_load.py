@@ -128,7 +128,8 @@ def measure(seconds: float, rounds: int, off: list[str]) -> None:
         receiver = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        assert receiver.stdin is not None and receiver.stdout is not None
+        assert receiver.stdin is not None
+        assert receiver.stdout is not None
 
         def interval() -> dict[str, float]:
             """Return processor times per step over an interval, in [us]."""
