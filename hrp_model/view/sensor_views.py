@@ -14,9 +14,9 @@ from .viewer import Viewer, quaternion_wxyz
 
 if TYPE_CHECKING:
     from viser import (
-        ArrowsHandle,
         CameraFrustumHandle,
         GuiImageHandle,
+        MeshHandle,
         PointCloudHandle,
     )
 
@@ -125,7 +125,7 @@ class PointsView:
 
 
 class ArrowsView:
-    """Arrows in the world, such as forces.
+    """Arrows in the world, such as forces, as one mesh.
 
     Args:
         viewer: The page.
@@ -136,7 +136,8 @@ class ArrowsView:
 
     def __init__(self, viewer: Viewer, name: str, color: Color, width: float) -> None:
         self._server, self._name, self._color, self._width = viewer.server, name, color, width
-        self._node: ArrowsHandle | None = None
+        self._node: MeshHandle | None = None
+        self._count = 0  # of the arrows in the mesh; those not needed have no size
 
     def show(self, starts: Array, vectors: Array) -> None:
         """Show arrows; those that are not finite or shorter than their width are left out.
@@ -145,21 +146,27 @@ class ArrowsView:
             starts: In W, in [m], shape (n, 3).
             vectors: From start to tip, in W, in [m], shape (n, 3).
         """
-        ends = starts + vectors
-        with np.errstate(invalid="ignore"):
-            is_visible = np.linalg.norm(vectors, axis=1) > self._width
-        points = np.stack([starts, ends], axis=1)[is_visible & np.isfinite(ends).all(axis=1)]
-        if not len(points):
+        with np.errstate(invalid="ignore", over="ignore"):
+            is_shown = np.linalg.norm(vectors, axis=1) > self._width
+        is_shown &= np.isfinite(starts + vectors).all(axis=1)
+        if not is_shown.any():
             self.hide()
             return
+        vertices = arrow_vertices(starts[is_shown], vectors[is_shown], self._width)
+        count = len(vertices)
+        if self._node is None or count > self._count:
+            self._count = max(count, 2 * self._count)
+        unused = np.broadcast_to(vertices[:1, :1], (self._count - count, *vertices.shape[1:]))
+        vertices = np.concatenate([vertices, unused]).reshape(-1, 3)
+        triangles = _ARROW_TRIANGLES + len(_ARROW) * np.arange(self._count)[:, None, None]
         with self._server.atomic():
-            if self._node is None:
-                self._node = self._server.scene.add_arrows(
-                    self._name, points, self._color, shaft_radius=self._width / 2.0,
-                    head_radius=1.25 * self._width, head_length=3.0 * self._width,
+            if self._node is None or len(self._node.vertices) != len(vertices):
+                self._node = self._server.scene.add_mesh_simple(
+                    self._name, vertices, triangles.reshape(-1, 3), color=self._color,
+                    flat_shading=True, side="double", cast_shadow=False, receive_shadow=False,
                 )  # fmt: skip
             else:
-                self._node.points = points.astype(np.float32)
+                self._node.vertices = vertices.astype(np.float32)
                 self._node.visible = True
 
     def hide(self) -> None:
@@ -172,6 +179,56 @@ class ArrowsView:
         if self._node is not None:
             self._node.remove()
             self._node = None
+
+
+_SIDES = 12  # of an arrow
+_HEAD = np.array([1.5, 3.0])  # radius and length of a head, in widths
+
+
+def _arrow() -> tuple[Array, NDArray[np.int32]]:
+    """Return the vertices of an arrow, for ``arrow_vertices``, and its triangles.
+
+    A vertex is a point on a circle (cosine, sine), its radius in widths, and whether it is at the
+    end of the shaft and at the tip: rings at the start, at the end of the shaft and at the base of
+    the head, and the tip.
+    """
+    angles = np.linspace(0.0, 2.0 * np.pi, _SIDES, endpoint=False)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rings = [(0.5, 0.0, 0.0), (0.5, 1.0, 0.0), (_HEAD[0], 1.0, 0.0)]
+    rows = [np.concatenate([circle, np.tile(ring, (_SIDES, 1))], axis=1) for ring in rings]
+    i, j = np.arange(_SIDES), np.roll(np.arange(_SIDES), -1)
+    sides = [np.stack([at + i, at + j, at + _SIDES + j], axis=1) for at in (0, _SIDES)] + [
+        np.stack([at + i, at + _SIDES + j, at + _SIDES + i], axis=1) for at in (0, _SIDES)
+    ]
+    tip = np.stack([2 * _SIDES + i, 2 * _SIDES + j, np.full(_SIDES, 3 * _SIDES)], axis=1)
+    vertices = np.concatenate([*rows, [[0.0, 0.0, 0.0, 0.0, 1.0]]])
+    return vertices, np.concatenate([*sides, tip]).astype(np.int32)
+
+
+_ARROW, _ARROW_TRIANGLES = _arrow()
+
+
+def arrow_vertices(starts: Array, vectors: Array, width: float) -> Array:
+    """Return the vertices of arrows, the last of each being its tip, in [m], shape (n, m, 3).
+
+    Args:
+        starts: In [m], shape (n, 3).
+        vectors: From start to tip, in [m], shape (n, 3), not zero.
+        width: Diameter of the shafts, in [m].
+    """
+    lengths = np.linalg.norm(vectors, axis=1)[:, None]
+    ahead = vectors / lengths
+    other = np.eye(3)[np.argmin(np.abs(ahead), axis=1)]  # not parallel
+    right = np.cross(ahead, other)
+    right /= np.linalg.norm(right, axis=1)[:, None]
+    up = np.cross(ahead, right)
+    head = np.minimum(_HEAD[1] * width, lengths)
+    cosine, sine, radius, at_shaft, at_tip = _ARROW.T
+    along = at_shaft * (lengths - head) + at_tip * lengths
+    radial = np.einsum("k,nx->nkx", cosine * radius, right)
+    radial += np.einsum("k,nx->nkx", sine * radius, up)
+    vertices: Array = starts[:, None] + width * radial + along[..., None] * ahead[:, None]
+    return vertices
 
 
 @dataclass(frozen=True)

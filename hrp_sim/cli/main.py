@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hrp_model import ModelError, Severity
-from hrp_model.program.argument_types import port
+from hrp_model.cli.view import DEFAULT_HOST, add_viewer_arguments
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.completion import model_files
 from hrp_model.program.outputs import add_force
@@ -223,12 +223,7 @@ def _add_run_page(run: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show and control the run in a browser; its address is printed first",
     )
-    run.add_argument(
-        "--port",
-        type=port,
-        metavar="P",
-        help="port of --view (default: 8080, or the next one that is free)",
-    )
+    add_viewer_arguments(run)
     run.add_argument(
         "--watch",
         action="store_true",
@@ -305,8 +300,15 @@ def _main(argv: Sequence[str] | None) -> int:
             parser.error("--listen needs --ros")
         if options.paused and not (options.ros or options.view):
             parser.error("--paused needs --ros or --view, by which the run is resumed")
-        if (options.watch or options.port is not None) and not options.view:
-            parser.error(f"{'--watch' if options.watch else '--port'} needs --view")
+        of_page = {
+            "--watch": options.watch,
+            "--port": options.port is not None,
+            "--host": options.host != DEFAULT_HOST,
+        }
+        if not options.view and any(of_page.values()):
+            parser.error(
+                f"{next(name for name, is_given in of_page.items() if is_given)} needs --view"
+            )
         if options.watch and options.ros:
             parser.error("--watch cannot be combined with --ros, whose services load worlds")
         if options.every and not options.trace:

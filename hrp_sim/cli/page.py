@@ -20,14 +20,15 @@ class RunPage:
 
     Args:
         port: The port; None for the usual one, or the next that is free.
+        host: Address of the network interface.
         on_output: Whether standard output may be used for the address.
 
     Raises:
-        UsageError: The given port is in use.
+        UsageError: The given port is in use, or the host is not an address of this machine.
     """
 
-    def __init__(self, port: int | None, *, on_output: bool) -> None:
-        self._viewer = Viewer(port)
+    def __init__(self, port: int | None, host: str, *, on_output: bool) -> None:
+        self._viewer = Viewer(port, host)
         self._run: RunViewer | None = None
         self._message = "The run ended before it began."
         if on_output:

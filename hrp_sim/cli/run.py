@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         if options.view:
             from .page import RunPage  # needs viser
 
-            page = RunPage(options.port, on_output=not options.json)
+            page = RunPage(options.port, options.host, on_output=not options.json)
             stack.callback(page.close)
         if options.ros:
             return _run_with_ros(options, signals, page)

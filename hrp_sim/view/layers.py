@@ -19,7 +19,7 @@ from ..simulation import Simulation
 from .scale import Scale
 from .snapshot import Snapshot
 
-_CONTACT_COLOR = (230, 60, 160)
+_POINT_COLOR, _FORCE_COLOR = (250, 190, 0), (230, 40, 150)
 # Samples per second of simulation time, of which only those are taken that are to be drawn.
 _CONTACT_RATE = 250.0
 
@@ -110,8 +110,8 @@ class Contacts:
     def __init__(self, viewer: Viewer, scale: Scale) -> None:
         gui = viewer.server.gui
         self._scale = scale
-        self._points = PointsView(viewer, "/contacts/points", 2.5 * scale.width, _CONTACT_COLOR)
-        self._forces = ArrowsView(viewer, "/contacts/forces", _CONTACT_COLOR, scale.width)
+        self._points = PointsView(viewer, "/contacts/points", 1.5 * scale.width, _POINT_COLOR)
+        self._forces = ArrowsView(viewer, "/contacts/forces", _FORCE_COLOR, scale.width)
         self._shows_points = gui.add_checkbox("contact points", False)
         self._shows_forces = gui.add_checkbox("contact forces", False)
         self._is_due = False

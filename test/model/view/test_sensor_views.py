@@ -7,11 +7,13 @@ pytest.importorskip("viser")
 
 from hrp_model.rigid import Pose, quaternion_matrix, rpy_matrix
 from hrp_model.view.sensor_views import (
+    _ARROW_TRIANGLES,
     MAX_POINTS,
     ArrowsView,
     Lens,
     PictureView,
     PointsView,
+    arrow_vertices,
     depth_picture,
     distance_colors,
 )
@@ -72,10 +74,37 @@ def test_arrows_go_from_their_starts_along_their_vectors(viewer):
     starts = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [2.0, 0.0, 0.0]])
     vectors = np.array([[0.0, 0.0, 2.0], [0.0, 0.001, 0.0], [np.nan, 0.0, 0.0]])
     view.show(starts, vectors)
-    np.testing.assert_array_equal(node(viewer, "/arrows").points, [[[0, 0, 1], [0, 0, 3]]])
+    vertices = np.array(node(viewer, "/arrows").vertices)
+    np.testing.assert_allclose(vertices[-1], [0.0, 0.0, 3.0])
+    assert vertices[:, 2].min() == 1.0
+    assert np.hypot(vertices[:, 0], vertices[:, 1]).max() == pytest.approx(0.015)  # of the head
     view.show(starts[1:], vectors[1:])  # too short, and not finite
     assert not node(viewer, "/arrows").visible
+    view.show(np.zeros((2, 3)), np.eye(3)[:2])  # more than before
+    vertices = np.array(node(viewer, "/arrows").vertices)
+    assert vertices.max(axis=0).tolist() == pytest.approx([1.0, 1.0, 0.015])
+    triangles = node(viewer, "/arrows").faces
+    assert triangles.max() == len(vertices) - 1
+    view.show(np.zeros((1, 3)), np.eye(3)[2:])  # fewer: those left over have no size
+    vertices = np.array(node(viewer, "/arrows").vertices)
+    assert vertices.max(axis=0).tolist() == pytest.approx([0.015, 0.015, 1.0], abs=1e-3)
     view.remove()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_arrow_is_closed_but_for_its_start_and_has_the_volume_of_its_parts(seed):
+    rng = np.random.default_rng(seed)
+    start, vector, width = rng.normal(size=(1, 3)), rng.normal(size=(1, 3)), 0.05
+    vertices = arrow_vertices(start, vector, width)[0]
+    np.testing.assert_allclose(vertices[-1], (start + vector)[0])
+    length, head = np.linalg.norm(vector), 3.0 * width
+    # The base of the shaft lies in the plane of the start, so it adds nothing about it.
+    corners = vertices[_ARROW_TRIANGLES] - start[0]
+    volume = np.linalg.det(corners).sum() / 6.0
+    circle = 6.0 * np.sin(2.0 * np.pi / 12.0)  # area of the polygon, of radius 1
+    shaft = circle * (0.5 * width) ** 2 * (length - head)
+    cone = circle * (1.5 * width) ** 2 * head / 3.0
+    assert abs(volume) == pytest.approx(shaft + cone, rel=1e-9)
 
 
 def test_the_frustum_of_a_camera_has_its_field_of_view_and_pose(viewer):

@@ -53,8 +53,8 @@ def test_with_somebody_looking_sensors_are_read_at_the_rate_of_drawing(copies):
         wait_until(lambda: len(copies) > 10)
         wait_until(lambda: node(run.viewer, "scanner") is not None)
         wait_until(lambda: node(run.viewer, "/contacts/forces") is not None)
-        points = node(run.viewer, "/contacts/forces").points
-        assert np.isfinite(points).all()
+        vertices = node(run.viewer, "/contacts/forces").vertices
+        assert np.isfinite(vertices).all()
         set_value(gui(run.viewer, "contact forces"), False)
         set_value(gui(run.viewer, "contact points"), False)
         wait_until(lambda: not node(run.viewer, "/contacts/forces").visible)

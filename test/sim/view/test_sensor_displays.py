@@ -5,14 +5,14 @@ import pytest
 
 pytest.importorskip("viser")
 
-from run_page_tools import node
+from run_page_tools import gui, node
 from sim.physics.scenes import at, child, fixed, floor, placed, root
 
 from hrp_model import JointType, Pose, devices
 from hrp_model.body import Body
 from hrp_model.geometry import Box
 from hrp_model.rigid import rpy_matrix
-from hrp_model.view.viewer import Viewer
+from hrp_model.view.viewer import Viewer, set_value
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.render import NO_PARTS, Parts, Pinhole
 from hrp_sim.sensors import ImageReading
@@ -68,6 +68,12 @@ def drawn(viewer, *mounted):
         return displays, taken, simulation
 
 
+def ends(arrow):
+    """Return start and tip of an arrow: the middle of its first ring of vertices, and its last."""
+    vertices = np.array(arrow.vertices, dtype=np.float64)
+    return vertices[:12].mean(axis=0), vertices[-1]
+
+
 @pytest.mark.parametrize("layers", [{}, {"pitch_range": 0.4, "pitch_step": 0.1}])
 def test_the_points_of_a_scan_lie_on_the_wall(viewer, layers):
     scanner = devices.RangeSensor(
@@ -90,10 +96,10 @@ def test_the_weight_of_a_link_and_gravity_are_arrows(viewer):
     imu = devices.AccelerationSensor(name="accelerometer", link="HEAD")
     drawn(viewer, force, imu)
     scale = Scale()
-    ((start, tip),) = node(viewer, "wrist/force").points
+    start, tip = ends(node(viewer, "wrist/force"))
     weight = np.array([0.0, 0.0, -1.0 * G])  # of HEAD, 1 kg, on PILLAR
     np.testing.assert_allclose(tip - start, scale.per_force * weight, atol=1e-3)
-    ((start, tip),) = node(viewer, "accelerometer").points
+    start, tip = ends(node(viewer, "accelerometer"))
     np.testing.assert_allclose(tip - start, [0.0, 0.0, scale.per_acceleration * G], atol=1e-3)
 
 
@@ -115,6 +121,7 @@ def test_the_depths_of_a_camera_are_points_on_the_wall(viewer):
     rays = np.stack([*np.meshgrid(column, row), np.ones((48, 64))], axis=-1) @ R_WO.T
     depth = ((WALL - origin[0]) / rays[..., 0]).astype(np.float32)
     color = np.zeros((48, 64, 3), np.uint8)
+    set_value(gui(viewer, "eye points"), True)
     image = ImageReading(taken["eye"].time_ns, "pillar", lens, color=color, depth=depth)
     displays.take_image("eye", image)
     displays.draw()
