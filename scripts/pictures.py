@@ -60,7 +60,31 @@ def viewer(path: Path) -> None:
             page.screenshot(path, COLORS)
 
 
-PICTURES: dict[str, Callable[[Path], None]] = {"humanoid.webp": humanoid, "viewer.png": viewer}
+def run(path: Path) -> None:
+    """The page of hrp-sim run --view: a robot, its scan, camera pictures and contacts."""
+    from run_page_tools import RunPage, gui, node
+
+    from hrp_model.view.viewer import set_value
+
+    with RunPage("humanoid_in_room") as running:
+        set_value(gui(running.viewer, "contact points"), True)
+        set_value(gui(running.viewer, "contact forces"), True)
+        camera = running.viewer.server.initial_camera
+        camera.position, camera.look_at = (-2.1, 1.4, 1.9), (0.5, -0.1, 0.6)
+        with opened(running.viewer.address) as page:
+            page.tab.get_by_role("tab", name="Sensors").click()
+            for name in ("scanner", "head_camera/lens", "/contacts/forces"):
+                page.wait_until(lambda name=name: node(running.viewer, name))
+            running.runner.pause()
+            page.wait_until_still()
+            page.screenshot(path, 256)
+
+
+PICTURES: dict[str, Callable[[Path], None]] = {
+    "humanoid.webp": humanoid,
+    "viewer.png": viewer,
+    "run.png": run,
+}
 
 
 def main() -> None:
