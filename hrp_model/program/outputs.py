@@ -42,6 +42,7 @@ class Kind(Enum):
     RVIZ = "RViz configuration", (".rviz",), b"Visualization Manager"
     STATE = "state of a simulation", (".npz",), b"format.npy"
     TRACE = "trace", (), b""
+    PAGE = "page", (), b""
 
     def __init__(self, noun: str, suffixes: tuple[str, ...], mark: bytes) -> None:
         self.noun = noun

@@ -50,6 +50,7 @@ def _parser() -> CommandParser:
     _add_world(sensors)
     _add_naming(sensors)
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
+    _add_page(commands.add_parser("page", help="write a run as one HTML file"))
     _add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
     return parser
 
@@ -103,6 +104,27 @@ def _add_rviz(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show contacts/markers, too (published if the parameter contact_rate is set)",
     )
+
+
+_FILE = "recording (.mcap)"
+
+
+def _add_page(page: argparse.ArgumentParser) -> None:
+    page.description = (
+        "Write one HTML file with the models, their problems, and a run on a time slider. It opens "
+        "from disk in any browser and loads nothing from anywhere."
+    )
+    page.add_argument(
+        "file", metavar="FILE", help=f"{_FILE}, or a world or model, which is simulated: {_WORLD}"
+    )
+    page.add_argument("output", type=Path, metavar="OUT.html", help="file to write")
+    page.add_argument(
+        "--duration",
+        type=argument_types.positive,
+        metavar="S",
+        help="show S seconds from the start (default: the whole recording, or 5 s of simulation)",
+    )
+    add_force(page)
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -295,6 +317,10 @@ def _run_command(options: argparse.Namespace) -> int:
         from .check import check
 
         return check(options)
+    if options.command == "page":
+        from .page import page
+
+        return page(options)
     from .run import list_sensors, print_rviz, run
 
     return {"run": run, "sensors": list_sensors, "rviz": print_rviz}[options.command](options)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.program.codes import CODES as MODEL_CODES
-from hrp_model.program.report import print_diagnostics
+from hrp_model.program.report import by_place, print_diagnostics, shown_folder, text_reports
 
 from .codes import CODES
 
@@ -54,4 +54,16 @@ def print_all(world: str, found: Iterable[Diagnostic], *, every: bool) -> None:
     """
     print_diagnostics(
         world, found, with_notes=True, every=every, advice=_CHECK_ALL, codes=_ALL_CODES
+    )
+
+
+def paragraphs(world: str, found: Iterable[Diagnostic]) -> list[tuple[Severity | None, str]]:
+    """Return the report of all diagnostics of a world as paragraphs; see ``text_reports``.
+
+    Args:
+        world: The world as the user gave it.
+        found: All diagnostics, in order.
+    """
+    return text_reports(
+        by_place(found), folder=shown_folder(world), advice=_CHECK_ALL, codes=_ALL_CODES
     )

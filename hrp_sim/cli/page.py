@@ -1,0 +1,154 @@
+"""``hrp-sim page``: a run with its models and their problems as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+
+from hrp_model import Body, Diagnostics, ModelError, Severity
+from hrp_model.cli.tree import body_tree
+from hrp_model.diagnostics import counted
+from hrp_model.files.resources import ResourceError, path_from_uri
+from hrp_model.files.writer import write_atomically
+from hrp_model.program.command import GOOD, PROBLEMS
+from hrp_model.program.console import PlainConsole, print_message
+from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.working import working
+from hrp_model.view.page_html import Section, page_html
+from hrp_model.view.scene_recording import SceneRecording
+from hrp_msgs.recording import Recording, RecordingError
+
+from ..recording.motion import Motion, recorded_motion, simulated_motion
+from ..recording.recorded_run import RecordedRun
+from ..world.reporting import paragraphs, print_severity
+
+DEFAULT_DURATION = 5.0  # of a simulated run, in [s]
+MAX_SIZE = 50_000_000  # of a page, in [B]; browsers open larger ones slowly or not at all
+_MAX_TREE = 2000  # links
+_MCAP = b"\x89MCAP"
+
+
+def page(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim page``; return the exit status.
+
+    Raises:
+        ModelError, PhysicsError: The world, or the robot of the recording, cannot be used.
+        UsageError: The output must not or cannot be written.
+    """
+    _check_output(options)
+    diagnostics = Diagnostics(listener=lambda _: None)
+    try:
+        with recording_errors(), working(f"reading {options.file}"):
+            motion, facts, notes = _motion(options, diagnostics)
+    except RecordingError:
+        return PROBLEMS
+    _check_output(options)  # again, since now all input files are known
+    with working(f"drawing {options.file}"):
+        scene, undrawn = _scene(motion)
+        notes += undrawn
+        title = Path(options.file).stem
+        sections = [_problems(options.file, diagnostics, notes), *map(_tree, motion.bodies.items())]
+        content = page_html(title, facts, sections, scene).encode()
+    if len(content) > MAX_SIZE:
+        print_message(
+            f"error: the page would have {_megabytes(len(content))}, more than the limit of "
+            f"{_megabytes(MAX_SIZE)}: choose a shorter --duration, or simplify the meshes of the "
+            "model"
+        )
+        return PROBLEMS
+    with writing():
+        write_atomically(options.output, content)
+    print_severity(options.file, diagnostics.found, Severity.WARNING)
+    for note in notes:
+        print_message(f"warning: {note}")
+    report_written([options.output], [_megabytes(len(content)), f"{motion.duration:g} s"])
+    return GOOD
+
+
+def is_recording(name: str) -> bool:
+    """Return whether a file is an MCAP file, by its beginning or, if missing, its name."""
+    with suppress(OSError, ResourceError, ValueError):
+        path = path_from_uri(name)
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(len(_MCAP)) == _MCAP or path.suffix.lower() == ".mcap"
+    return name.lower().endswith(".mcap")
+
+
+@contextmanager
+def recording_errors() -> Iterator[None]:
+    """Print why a recording cannot be used, and raise the error again."""
+    try:
+        yield
+    except RecordingError as error:
+        print_message(f"error: {error}")
+        raise
+
+
+def truncation(recording: Recording, name: str) -> list[str]:
+    """Return a sentence if a recording was cut off, to be used up to its end."""
+    return [f"'{name}' is truncated: it ends without an end mark"] if recording.truncated else []
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    output = Output("OUT.html", options.output, Kind.PAGE)
+    check_outputs([output], inputs=[options.file], force=options.force)
+
+
+def _motion(
+    options: argparse.Namespace, diagnostics: Diagnostics
+) -> tuple[Motion, list[tuple[str, str]], list[str]]:
+    """Return the motion, facts about the run, and problems that are not diagnostics."""
+    if is_recording(options.file):
+        recording = Recording(path_from_uri(options.file))
+        run = RecordedRun(recording, diagnostics=diagnostics)
+        motion = recorded_motion(run, options.duration)
+        kind, notes = "recorded", truncation(recording, options.file)
+    else:
+        motion = simulated_motion(options.file, options.duration or DEFAULT_DURATION, diagnostics)
+        kind, notes = "simulated", [motion.problem] if motion.problem else []
+    facts = [
+        ("run", f"{motion.duration:g} s, {kind}"),
+        ("bodies", ", ".join(motion.bodies)),
+        ("postures", f"{motion.rate:.3g} per second"),
+    ]
+    return motion, facts, notes
+
+
+def _scene(motion: Motion) -> tuple[str, list[str]]:
+    """Return the document of the scene, and what it does not draw."""
+    moving = [name for name, body in motion.bodies.items() if not body.is_static]
+    points = [poses[name].p for poses in motion.postures for name in moving]
+    path = np.concatenate(points) if points else np.empty((0, 3))
+    first, *others = motion.postures
+    with SceneRecording(motion.bodies, first, path) as scene:
+        for poses in others:
+            scene.wait(1.0 / motion.rate)
+            scene.move(poses)
+        return scene.html(), scene.notes
+
+
+def _problems(name: str, diagnostics: Diagnostics, notes: list[str]) -> Section:
+    found = diagnostics.found
+    count = sum(d.severity is not Severity.NOTE for d in found) + len(notes)
+    texts = [(Severity.WARNING, f"warning: {note}") for note in notes]
+    return Section(f"Problems: {count or 'none'}", [*texts, *paragraphs(name, found)])
+
+
+def _tree(named: tuple[str, Body]) -> Section:
+    name, body = named
+    title = f"{name}: {counted(len(body.links), 'link')}"
+    if len(body.links) > _MAX_TREE:
+        return Section(title, [(None, f"not listed, as there are more than {_MAX_TREE}")])
+    text = io.StringIO()
+    PlainConsole(file=text).print(body_tree(body))
+    return Section(title, [(None, text.getvalue().rstrip("\n"))], is_tree=True)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"
