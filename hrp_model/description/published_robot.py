@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from hrp_msgs.names import ROBOT_DESCRIPTION
 
-from ..body import Body
+from ..body import Body, JointType
 from ..frames import joint_pose, unique_name
 from ..rigid import Array, Pose
 
@@ -64,6 +65,17 @@ def frame_prefixes(robots: Mapping[str, Body], frames: Iterable[str]) -> dict[st
             prefixes[space] = prefix
             taken.add(prefix)
     return prefixes
+
+
+def has_frame_of(body: Body, prefix: str | None, frames: Container[str]) -> bool:
+    """Return whether any link of a robot has one of these frames; prefix as in ``link_poses``."""
+    return prefix is not None and any(prefix + link.name in frames for link in body.links)
+
+
+def with_fixed_root(body: Body) -> Body:
+    """Return the body with its root fixed to the world, which a URDF does not state."""
+    joint = replace(body.root.joint, type=JointType.FIXED)
+    return replace(body, links=(replace(body.root, joint=joint), *body.links[1:]))
 
 
 def _is_alike(space: str, prefix: str) -> bool:

@@ -7,13 +7,20 @@ import tempfile
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol, cast
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
 from hrp_model.description.attached_files import copy_files, read_with_files
-from hrp_model.description.published_robot import body_names, frame_prefixes, link_poses, namespace
-from hrp_model.description.transforms import TransformsMessage, poses_in_world, transforms_of
+from hrp_model.description.published_robot import (
+    body_names,
+    frame_prefixes,
+    has_frame_of,
+    link_poses,
+    namespace,
+    with_fixed_root,
+)
+from hrp_model.description.transforms import poses_in_world, transforms_of
 from hrp_model.frames import Frame
+from hrp_model.validate import validate
 from hrp_msgs.names import ROBOT_DESCRIPTION, TF_STATIC
 from hrp_msgs.recording import Recording, RecordingError
 
@@ -22,10 +29,6 @@ from .transform_tracks import Times, TransformTracks
 
 STRING_TYPE = "std_msgs/msg/String"
 TF_TYPE = "tf2_msgs/msg/TFMessage"
-
-
-class _Text(Protocol):
-    data: str
 
 
 class RecordedRun:
@@ -57,21 +60,21 @@ class RecordedRun:
         self.start_ns, self.end_ns = recording.start_ns, recording.end_ns
         self._files = Path(tempfile.mkdtemp(prefix="hrp_ros-"))
         weakref.finalize(self, shutil.rmtree, self._files, ignore_errors=True)
-        tracks = self._tracks = TransformTracks()
-        robots = _read_robots(recording, self._files, diagnostics or Diagnostics())
-        transforms = [x.name for x in recording.topics.values() if x.type_name == TF_TYPE]
-        for found in recording.messages(transforms) if transforms else ():
-            is_static = found.topic.rpartition("/")[2] == TF_STATIC.strip("/")
-            for transform in transforms_of(cast(TransformsMessage, found.message)):
-                tracks.add(found.time_ns, transform, is_static=is_static)
+        tracks = self._tracks = _read_tracks(recording)
         self.stride = tracks.stride
-        prefixes = frame_prefixes(robots, tracks.frames)
-        self.bodies: Mapping[str, Body] = {
-            name: robots[space] for space, name in body_names(robots).items()
-        }
-        self._prefixes = {
-            name: prefixes.get(space) for space, name in body_names(robots).items()
-        }
+        diagnostics = diagnostics or Diagnostics()
+        robots = _read_robots(recording, self._files, diagnostics)
+        bodies = {space: robot.body for space, robot in robots.items()}
+        prefixes = frame_prefixes(bodies, tracks.frames)
+        self._prefixes: dict[str, str | None] = {}
+        found: dict[str, Body] = {}
+        for space, name in body_names(bodies).items():
+            self._prefixes[name] = prefix = prefixes.get(space)
+            if prefix is not None and not has_frame_of(bodies[space], prefix, tracks.moving):
+                robots[space].fix_root()
+            robots[space].report(diagnostics)
+            found[name] = robots[space].body
+        self.bodies: Mapping[str, Body] = found
 
     def times(self) -> Times:
         """Return the times at which a transform was recorded, in [ns], increasing."""
@@ -94,34 +97,79 @@ class RecordedRun:
         }
 
 
+class _Robot:
+    """A robot of a recording.
+
+    Attributes:
+        body: The robot.
+
+    Args:
+        urdf: Its URDF.
+        topic: Name of the topic, for messages.
+        files: Copies of files, by URI.
+
+    Raises:
+        ModelError: The URDF cannot be used.
+    """
+
+    def __init__(self, urdf: str, topic: str, files: Mapping[str, Path]) -> None:
+        diagnostics = _quiet()
+        self.body = read_with_files(urdf, topic, files, diagnostics)
+        self._found = diagnostics.found
+
+    def fix_root(self) -> None:
+        """Fix the root to the world; problems that only a free root has are dropped."""
+        free, fixed = _quiet(), _quiet()
+        validate(self.body, free)
+        self.body = with_fixed_root(self.body)
+        validate(self.body, fixed)
+        gone = {x for x in free.found if x not in fixed.found}
+        self._found = [x for x in self._found if x not in gone]
+
+    def report(self, diagnostics: Diagnostics) -> None:
+        """Report the problems of the robot."""
+        for found in self._found:
+            diagnostics.add(found)
+
+
+def _quiet() -> Diagnostics:
+    return Diagnostics(listener=lambda _: None)
+
+
+def _read_tracks(recording: Recording) -> TransformTracks:
+    tracks = TransformTracks()
+    topics = [x.name for x in recording.topics.values() if x.type_name == TF_TYPE and x.readable]
+    for found in recording.messages(topics):
+        is_static = found.topic.rpartition("/")[2] == TF_STATIC.strip("/")
+        for transform in transforms_of(found.message):
+            tracks.add(found.time_ns, transform, is_static=is_static)
+    return tracks
+
+
 def _read_robots(
     recording: Recording, folder: Path, diagnostics: Diagnostics
-) -> dict[str, Body]:
-    """Return the robots by namespace."""
-    texts: dict[str, str] = {}
+) -> dict[str, _Robot]:
+    """Return the robots by namespace; problems of those that cannot be read are reported."""
     topics = [
         x.name
         for x in recording.topics.values()
-        if x.type_name == STRING_TYPE and namespace(x.name) is not None
+        if x.type_name == STRING_TYPE and x.readable and namespace(x.name) is not None
     ]
-    for found in recording.messages(topics) if topics else ():
-        texts[namespace(found.topic) or ""] = cast(_Text, found.message).data
+    texts = {found.topic: found.message.data for found in recording.messages(topics)}
     if not texts:
         names = ", ".join(sorted(recording.topics)) or "no topics at all"
         raise RecordingError(
-            f"the recording has no robot: it needs the topic '{ROBOT_DESCRIPTION}' with a URDF, "
+            f"{recording.path} has no robot: it needs a topic '{ROBOT_DESCRIPTION}' with a URDF, "
             f"and has {names}"
         )
     files = copy_files(recording.attachments, folder)
-    robots: dict[str, Body] = {}
-    failed: list[ModelError] = []
-    for space, urdf in texts.items():
-        own = Diagnostics(listener=diagnostics.add)
-        topic = f"{space}/{ROBOT_DESCRIPTION}".lstrip("/")
+    robots: dict[str, _Robot] = {}
+    for topic, urdf in texts.items():
         try:
-            robots[space] = read_with_files(urdf, topic, files, own)
+            robots[namespace(topic) or ""] = _Robot(urdf, topic.lstrip("/"), files)
         except ModelError as error:
-            failed.append(error)
+            for found in error.diagnostics:
+                diagnostics.add(found)
     if not robots:
-        raise failed[0]
+        diagnostics.raise_errors()
     return robots

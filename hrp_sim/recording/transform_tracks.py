@@ -57,6 +57,11 @@ class TransformTracks:
         """Names of all frames that have a parent."""
         return list(self._tracks)
 
+    @property
+    def moving(self) -> frozenset[str]:
+        """Names of the frames that are not static."""
+        return frozenset(name for name, track in self._tracks.items() if not track.is_static)
+
     def times(self) -> Times:
         """Return the times of all samples that are not static, in [ns], increasing."""
         times = [np.array(x.times, np.int64) for x in self._tracks.values() if not x.is_static]
