@@ -32,6 +32,7 @@ from ..physics.engine import PhysicsError, Solver
 from ..physics.snapshot import Snapshot
 from ..ros.rviz_config import RvizOptions, world_rviz
 from ..running.build import build_simulation
+from ..running.distribution import Distribution
 from ..running.runner import OnStep, Runner
 from ..sensors import Reading, instruments
 from ..sensors.settings import OptionValue
@@ -133,13 +134,13 @@ def print_rviz(options: argparse.Namespace) -> int:
 
 def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
     simulation, hint = _prepare(options)
-    with closing(simulation):
+    with closing(simulation), closing(Distribution(simulation, read_all=True)) as distribution:
 
         def rows(recorder: RunRecorder) -> list[Row]:
             counts = recorder.counts
             return [Row(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
 
-        return _step(options, simulation, lambda *_: None, rows, signals, hint, default_factor=0.0)
+        return _step(options, simulation, distribution, rows, signals, hint, default_factor=0.0)
 
 
 def _prepare(options: argparse.Namespace) -> tuple[Simulation, str]:
@@ -205,7 +206,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         return _step(
             options,
             session.simulation,
-            session.publish,
+            session.distribution,
             rows,
             signals,
             session.node.failure_hint,
@@ -218,7 +219,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
 def _step(
     options: argparse.Namespace,
     simulation: Simulation,
-    on_step: OnStep,
+    distribution: Distribution,
     rows: Callable[[RunRecorder], list[Row]],
     signals: StopSignals,
     hint: str,
@@ -245,13 +246,15 @@ def _step(
         _restore(simulation, options.restore)
     with ExitStack() as stack:
         recorder = RunRecorder(simulation)
-        on_step = _also_record(on_step, recorder, lambda: runner.simulation)
+        on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
         if options.trace:
             trace = stack.enter_context(TraceWriter(options.trace, options.every))
             trace.write(simulation.state)
             on_step = _also_trace(on_step, trace, lambda: runner.simulation)
         runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
-        if session is not None:
+        if session is None:
+            distribution.serve(runner)
+        else:
             session.serve(runner)
         signals.stop(runner.stop)
         table = LiveTable(options.world, runner, lambda: rows(recorder), listening=options.listen)

@@ -9,6 +9,7 @@ from .renderer import Renderer
 from .view import (
     ALL_PARTS,
     DAYLIGHT,
+    NO_PARTS,
     Depths,
     LinkPoses,
     Parts,
@@ -21,6 +22,7 @@ from .view import (
 __all__ = [
     "ALL_PARTS",
     "DAYLIGHT",
+    "NO_PARTS",
     "Depths",
     "LinkPoses",
     "Parts",

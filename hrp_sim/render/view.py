@@ -50,6 +50,7 @@ class Parts(NamedTuple):
 
 
 ALL_PARTS = Parts(color=True, depth=True)
+NO_PARTS = Parts(color=False, depth=False)
 
 
 class Surroundings(NamedTuple):

@@ -45,6 +45,7 @@ from hrp_sim.ros.command_parameters import joint_params
 from hrp_sim.ros.parameters import SIM_NODE
 
 from ..physics.engine import PhysicsError
+from ..running.distribution import Distribution
 from ..running.health import start_message
 from ..running.runner import OnStep, Runner
 from ..sensors.settings import IDEAL
@@ -90,6 +91,7 @@ class SimNode(Node):
         self._simulation_services: SimulationServices | None = None
         self._simulation: Simulation | None = None
         self._interface: WorldInterface | None = None
+        self._distribution: Distribution | None = None
         self._runner: Runner | None = None
         self._log = NodeLogHandler(self, ["hrp_model", "hrp_sim"])
         self.add_post_set_parameters_callback(self._follow_parameters)
@@ -149,6 +151,8 @@ class SimNode(Node):
             WrongUseError: A parameter of commands is invalid.
         """
         self._interface = WorldInterface(self, self.settings, self._shared)
+        self._distribution = Distribution(simulation)
+        self._distribution.add(self._interface)
         self.replace(simulation)
         self._interface.command_interfaces.warn_unknown_joints(self._loader.given)
 
@@ -188,9 +192,16 @@ class SimNode(Node):
         assert self._interface is not None, "the node was not started"
         return self._interface
 
+    @property
+    def distribution(self) -> Distribution:
+        """Distribution of the readings, available after ``start``, for further consumers."""
+        assert self._distribution is not None, "the node was not started"
+        return self._distribution
+
     def serve(self, runner: Runner) -> None:
         """Offer the services of a run of this simulation."""
         self._runner = runner
+        self.distribution.serve(runner)
         if runner.real_time_factor != self.settings["real_time_factor"]:  # set by an option
             factor = Parameter("real_time_factor", value=float(runner.real_time_factor))
             self.set_parameters([factor])
@@ -229,7 +240,7 @@ class SimNode(Node):
     @property
     def publish(self) -> OnStep:
         """Publishes the readings of one step, and the clock when it is due."""
-        return self.interface.publish
+        return self.distribution.publish
 
     def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
         """Apply parameters that were changed."""
@@ -241,6 +252,8 @@ class SimNode(Node):
         """Close services, topics and the simulation, and destroy the node."""
         if self._simulation_services is not None:
             self._simulation_services.close()
+        if self._distribution is not None:
+            self._distribution.close()
         if self._interface is not None:
             self._interface.close()
         if self._simulation is not None:
@@ -298,6 +311,11 @@ class RosSession:
     def serve(self, runner: Runner) -> None:
         """Offer the services of a run of this simulation."""
         self.node.serve(runner)
+
+    @property
+    def distribution(self) -> Distribution:
+        """Distribution of the readings, for further consumers."""
+        return self.node.distribution
 
     @property
     def publish(self) -> OnStep:

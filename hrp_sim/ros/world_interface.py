@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import takewhile
 
 from rclpy.clock import Clock, ClockType
@@ -22,9 +21,9 @@ from hrp_msgs.topics.world import WorldTopics
 
 from ..physics.contact_points import ContactPoints
 from ..physics.schedule import SampleClock
+from ..render import NO_PARTS, Parts
 from ..running.contact_sampler import ContactSampler
 from ..running.lock_step import LockStep
-from ..running.render_thread import RenderThread
 from ..running.runner import Change, NotRunningError, Runner
 from ..sensors import CameraSensor, ImageReading, Reading, RenderRequest
 from ..simulation import Simulation
@@ -41,8 +40,8 @@ _PERIOD = 1.0
 class WorldInterface:
     """Topics and services of a world, to which bodies can be added and removed.
 
-    ``publish`` is called in the stepping thread; ``replace``, ``sync`` and ``close`` in the
-    executor thread.
+    It is a ``Consumer`` of a run; ``replace``, ``sync`` and ``close`` are called in the executor
+    thread.
 
     Args:
         node: The node that offers them.
@@ -69,7 +68,6 @@ class WorldInterface:
         self._topics = WorldTopics(node)
         self.command_interfaces = CommandInterfaces(node, settings)
         self._clock_ticks = SampleClock(settings["clock_rate"])
-        self._render_thread = RenderThread(self._publish_image)
         self._contacts = _Contacts(node, settings) if settings["contact_rate"] > 0.0 else None
 
     @property
@@ -100,7 +98,6 @@ class WorldInterface:
         """
         self._set_interfaces({})
         self._simulation = simulation
-        simulation.wanted = partial(self._is_wanted, simulation)
         simulation.switched = self._publish_switches
         interfaces: dict[str, BodyInterface] = {}
         try:
@@ -155,7 +152,7 @@ class WorldInterface:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._node.create_timer(_PERIOD, self._publish_halted_clock, clock=steady)
 
-    def publish(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Publish the readings of one step, and the clock when it is due.
 
         Readings of bodies without topics, such as those just added, are skipped.
@@ -171,13 +168,10 @@ class WorldInterface:
             interface.poll()
         outputs = self._outputs
         for name, reading in readings.items():
-            if (found := outputs.get(name)) is None:
+            if (found := outputs.get(name)) is None or isinstance(reading, RenderRequest):
                 continue
-            if isinstance(reading, RenderRequest):
-                self._render(name, found, reading)
-            else:
-                for output in found.outputs:
-                    output.publish(reading)
+            for output in found.outputs:
+                output.publish(reading)
         stepped = self._simulation if self._runner is None else self._runner.simulation
         if self._contacts is not None and stepped is not None:
             self._contacts.sampler.after_step(stepped)
@@ -188,22 +182,21 @@ class WorldInterface:
 
     def republish(self) -> None:
         """Publish the readings of the last step again, for new subscribers."""
-        again = {k: r for k, r in self._readings.items() if not isinstance(r, RenderRequest)}
-        self.publish(self._time_ns, again)
+        self.take_step(self._time_ns, self._readings)
 
     def close(self) -> None:
-        """Close the render thread, and all topics and services of bodies."""
-        self._render_thread.close()
+        """Close all topics and services of bodies."""
         self._set_interfaces({})
         self.command_interfaces.close()
 
-    def _is_wanted(self, simulation: Simulation, name: str) -> bool:
-        found, sensor = self._outputs.get(name), simulation.sensors[name]
+    def wants(self, simulation: Simulation, sensor: str) -> bool:
+        """Return whether a sensor should be read."""
+        found = self._outputs.get(sensor)
         # The topics may still be those of a deleted sensor of the same name.
-        if found is None or found.sensor is not sensor:
+        if found is None or found.sensor is not simulation.sensors[sensor]:
             return False
         # In lock-step, noise and filters must not depend on the times of subscriptions.
-        if self._in_step and not isinstance(sensor, CameraSensor):
+        if self._in_step and not isinstance(found.sensor, CameraSensor):
             return True
         return found.is_wanted()
 
@@ -211,15 +204,14 @@ class WorldInterface:
         if (owner := self._owners.get(name)) is not None:
             owner.publish_switches()
 
-    def _render(self, name: str, found: SensorOutputs, request: RenderRequest) -> None:
-        """Request the parts of an image that have subscribers."""
-        camera, parts = found.sensor, found.wanted_parts()
-        assert isinstance(camera, CameraSensor)
-        self._render_thread.submit(name, lambda: camera.render(request, parts))
+    def wanted_parts(self, camera: str) -> Parts:
+        """Return the parts of an image that have subscribers."""
+        found = self._outputs.get(camera)
+        return NO_PARTS if found is None else found.wanted_parts()
 
-    def _publish_image(self, name: str, image: ImageReading) -> None:
+    def take_image(self, camera: str, image: ImageReading) -> None:
         """Publish an image; called in the render thread."""
-        if (found := self._outputs.get(name)) is not None:
+        if (found := self._outputs.get(camera)) is not None:
             for output in found.outputs:
                 output.publish(image)
 
@@ -294,11 +286,8 @@ class WorldInterface:
         """Publish changes without waiting for the next step; called in the stepping thread."""
         assert self._runner is not None
         simulation = self._runner.simulation
-        if simulation is not self._simulation:  # ``replace`` will follow
-            simulation.wanted = partial(self._is_wanted, simulation)
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
-            self._render_thread.clear()
             self._clock_ticks.wait(time_ns)
             if self._contacts is not None:
                 self._contacts.sampler.restart(time_ns)
