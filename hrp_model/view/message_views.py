@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -11,20 +11,28 @@ from ..description import sensor_messages as messages
 from ..description.transforms import Header
 from ..rigid import Array, Pose
 from .robot import scene_name
-from .sensor_views import ArrowsView, Lens, PictureView, PointsView, depth_picture
+from .scale import Scale
+from .sensor_views import ArrowsView, Color, Lens, PictureView, PointsView, depth_picture
 from .viewer import Viewer
 
-_POINT = 0.02  # diameter of a point, in [m]
-_ARROW = 0.012  # diameter of an arrow, in [m]
-_PER_NEWTON = 1e-3  # length of a force, in [m/N]
-_PER_ACCELERATION = 0.03  # length of an acceleration, in [m/(m/s^2)]
-_FRUSTUM = 0.25  # length of the frustum of a camera, in [m]
-_FORCE_COLOR, _ACCELERATION_COLOR = (210, 50, 50), (40, 120, 220)
-_ORDER = 1000.0  # of pictures in the panel: below everything else
+_POINT = 0.012  # diameter of a point, relative to the length of a robot
+_FRUSTUM = 0.2  # length of the frustum of a camera, in [m]
+_FORCE, _TORQUE, _ACCELERATION = (220, 40, 40), (60, 90, 220), (20, 150, 60)
+_PICTURES = 1000.0  # place of pictures in the panel: below everything else
 
 
-class _Stamped(Protocol):
-    header: Header
+class Stage(NamedTuple):
+    """Where messages are shown.
+
+    Attributes:
+        viewer: The page.
+        scale: Sizes of arrows.
+        infos: The last ``sensor_msgs/CameraInfo`` by topic.
+    """
+
+    viewer: Viewer
+    scale: Scale
+    infos: Mapping[str, object]
 
 
 class MessageView(Protocol):
@@ -41,59 +49,30 @@ class MessageView(Protocol):
         """Remove what is shown."""
 
 
+class _Stamped(Protocol):
+    header: Header
+
+
 def frame_of(message: object) -> str:
     """Return the frame of a message with a header."""
     return cast(_Stamped, message).header.frame_id.lstrip("/")
 
 
-def message_view(
-    viewer: Viewer, topic: str, type_name: str, infos: Mapping[str, object]
-) -> MessageView | None:
-    """Return a view of a topic; None if messages of its type are not shown.
-
-    Args:
-        viewer: The page.
-        topic: Name of the topic.
-        type_name: Type of its messages, such as "sensor_msgs/msg/Imu".
-        infos: The last ``sensor_msgs/CameraInfo`` by topic, which is looked up later.
-    """
-    path = f"/topics/{scene_name(topic)}"
-    if type_name == "sensor_msgs/msg/LaserScan":
-        return _Points(viewer, path, _scan)
-    if type_name == "sensor_msgs/msg/PointCloud2":
-        return _Points(viewer, path, _cloud)
-    if type_name == "sensor_msgs/msg/Image":
-        return _Image(viewer, path, topic, infos)
-    if type_name == "geometry_msgs/msg/WrenchStamped":
-        return _Arrow(viewer, path, _FORCE_COLOR, _force)
-    if type_name == "sensor_msgs/msg/Imu":
-        return _Arrow(viewer, path, _ACCELERATION_COLOR, _acceleration)
-    return None
+def can_show(type_name: str) -> bool:
+    """Return whether messages of a type, such as "sensor_msgs/msg/Imu", can be shown."""
+    return type_name in _VIEWS
 
 
-def _scan(message: object) -> Array:
-    return messages.scan_points(cast(messages.ScanMessage, message))
-
-
-def _cloud(message: object) -> Array:
-    return messages.cloud_points(cast(messages.CloudMessage, message))
-
-
-def _force(message: object) -> Array:
-    wrench = cast(messages.WrenchStampedMessage, message).wrench
-    return _PER_NEWTON * messages.vector(wrench.force)
-
-
-def _acceleration(message: object) -> Array:
-    imu = cast(messages.ImuMessage, message)
-    return _PER_ACCELERATION * messages.vector(imu.linear_acceleration)
+def message_view(stage: Stage, topic: str, type_name: str) -> MessageView:
+    """Return a view of a topic whose messages can be shown."""
+    return _VIEWS[type_name](stage, topic)
 
 
 class _Points:
     """A scan or a point cloud."""
 
-    def __init__(self, viewer: Viewer, path: str, points: Callable[[object], Array]) -> None:
-        self._view = PointsView(viewer, path, _POINT)
+    def __init__(self, stage: Stage, topic: str, points: Callable[[object], Array]) -> None:
+        self._view = PointsView(stage.viewer, _path(topic), _POINT * stage.scale.length)
         self._points = points
 
     def show(self, message: object, X_WF: Pose) -> None:
@@ -103,58 +82,91 @@ class _Points:
         self._view.remove()
 
 
-class _Arrow:
-    """A vector at the origin of its frame."""
+class _Arrows:
+    """Vectors at the origin of their frame: a function of the message for each colour."""
 
     def __init__(
-        self,
-        viewer: Viewer,
-        path: str,
-        color: tuple[int, int, int],
-        vector: Callable[[object], Array],
+        self, stage: Stage, topic: str, vectors: Mapping[Color, Callable[[object], Array]]
     ) -> None:
-        self._view = ArrowsView(viewer, path, color, _ARROW)
-        self._vector = vector
+        width = stage.scale.width
+        self._views = [
+            (ArrowsView(stage.viewer, f"{_path(topic)}/{i}", color, width), vector)
+            for i, (color, vector) in enumerate(vectors.items())
+        ]
 
     def show(self, message: object, X_WF: Pose) -> None:
-        self._view.show(X_WF.p[np.newaxis], (X_WF.R @ self._vector(message))[np.newaxis])
+        for view, vector in self._views:
+            view.show(X_WF.p[np.newaxis], (X_WF.R @ vector(message))[np.newaxis])
+
+    def remove(self) -> None:
+        for view, _ in self._views:
+            view.remove()
+
+
+class _Image:
+    """The pictures of a camera, and its frustum if its CameraInfo is known with the first one."""
+
+    def __init__(self, stage: Stage, topic: str) -> None:
+        lens = _lens(topic, stage.infos)
+        self._view = PictureView(stage.viewer, _path(topic), topic, lens, _PICTURES)
+
+    def show(self, message: object, X_WF: Pose) -> None:
+        image = cast(messages.ImageMessage, message)
+        picture = messages.picture(image)
+        self._view.show(depth_picture(messages.depths(image)) if picture is None else picture)
+        self._view.move(X_WF)
 
     def remove(self) -> None:
         self._view.remove()
 
 
-class _Image:
-    """The pictures of a camera; its frustum once its CameraInfo is known."""
+def _path(topic: str) -> str:
+    return f"/topics/{scene_name(topic)}"
 
-    def __init__(
-        self, viewer: Viewer, path: str, topic: str, infos: Mapping[str, object]
-    ) -> None:
-        self._viewer, self._path, self._topic = viewer, path, topic
-        self._infos = infos
-        self._view: PictureView | None = None
 
-    def show(self, message: object, X_WF: Pose) -> None:
-        image = cast(messages.ImageMessage, message)
-        picture = messages.picture(image)
-        if picture is None:
-            picture = depth_picture(messages.depths(image))
-        if self._view is None:
-            self._view = PictureView(
-                self._viewer, self._path, self._topic, self._lens(), _ORDER
-            )
-        self._view.show(picture)
-        self._view.move(X_WF)
+def _lens(topic: str, infos: Mapping[str, object]) -> Lens | None:
+    """Return the lens of an image from the topic camera_info beside it, or one level above."""
+    folder = topic.rpartition("/")[0]
+    for place in (folder, folder.rpartition("/")[0]):
+        info = cast("messages.CameraInfoMessage | None", infos.get(f"{place}/camera_info"))
+        if info is not None and info.height > 0 and info.width > 0 and info.k[4] > 0.0:
+            angle = 2.0 * float(np.arctan2(info.height / 2.0, info.k[4]))
+            return Lens(angle, info.width / info.height, _FRUSTUM)
+    return None
 
-    def remove(self) -> None:
-        if self._view is not None:
-            self._view.remove()
 
-    def _lens(self) -> Lens | None:
-        """Return the lens from the topic camera_info beside the image, or above it."""
-        above = self._topic.rpartition("/")[0]
-        for folder in (above, above.rpartition("/")[0]):
-            info = cast("messages.CameraInfoMessage | None", self._infos.get(f"{folder}/camera_info"))
-            if info is not None and info.height > 0 and info.width > 0 and info.k[4] > 0.0:
-                angle = 2.0 * float(np.arctan2(info.height / 2.0, info.k[4]))
-                return Lens(angle, info.width / info.height, _FRUSTUM)
-        return None
+def _scan(stage: Stage, topic: str) -> MessageView:
+    return _Points(stage, topic, lambda x: messages.scan_points(cast(messages.ScanMessage, x)))
+
+
+def _cloud(stage: Stage, topic: str) -> MessageView:
+    return _Points(stage, topic, lambda x: messages.cloud_points(cast(messages.CloudMessage, x)))
+
+
+def _wrench(stage: Stage, topic: str) -> MessageView:
+    def force(message: object) -> Array:
+        wrench = cast(messages.WrenchStampedMessage, message).wrench
+        return messages.vector(wrench.force) * stage.scale.per_force
+
+    def torque(message: object) -> Array:
+        wrench = cast(messages.WrenchStampedMessage, message).wrench
+        return messages.vector(wrench.torque) * stage.scale.per_torque
+
+    return _Arrows(stage, topic, {_FORCE: force, _TORQUE: torque})
+
+
+def _imu(stage: Stage, topic: str) -> MessageView:
+    def acceleration(message: object) -> Array:
+        imu = cast(messages.ImuMessage, message)
+        return messages.vector(imu.linear_acceleration) * stage.scale.per_acceleration
+
+    return _Arrows(stage, topic, {_ACCELERATION: acceleration})
+
+
+_VIEWS: Mapping[str, Callable[[Stage, str], MessageView]] = {
+    "sensor_msgs/msg/LaserScan": _scan,
+    "sensor_msgs/msg/PointCloud2": _cloud,
+    "sensor_msgs/msg/Image": _Image,
+    "sensor_msgs/msg/Imu": _imu,
+    "geometry_msgs/msg/WrenchStamped": _wrench,
+}

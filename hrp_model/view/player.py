@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from .viewer import Viewer
-
-if TYPE_CHECKING:
-    from viser import GuiEvent
 
 _NS_PER_S = 1_000_000_000
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "8")
@@ -56,10 +53,11 @@ class Player:
         duration = max((clock.end_ns - clock.start_ns) / _NS_PER_S, 1e-3)
         self._time = gui.add_slider("Time [s]", 0.0, duration, _step(duration), 0.0)
         self._play = gui.add_button("Pause")
-        names = dict.fromkeys((*_SPEEDS, f"{clock.factor:g}"))
-        speeds = sorted(names, key=float)
-        self._speed = gui.add_dropdown("Speed", speeds, f"{clock.factor:g}")
-        self._time.on_update(self._on_time)
+        speed = f"{clock.factor:g}"
+        speeds = tuple(sorted({*_SPEEDS, speed}, key=float))
+        self._speed = gui.add_dropdown("Speed", speeds, initial_value=speed)
+        # Without a client it was moved by ``refresh``, not by a person.
+        self._time.on_update(lambda event: self._on_time(event.client_id is not None))
         self._play.on_click(self._on_play)
         self._speed.on_update(self._on_speed)
 
@@ -73,10 +71,10 @@ class Player:
                 self._play.label = label
             seconds = (clock.now_ns - clock.start_ns) / _NS_PER_S
             if not stands or clock.has_ended:
-                self._time.value = min(seconds, self._time.max)
+                self._time.value = min(seconds, self._time.max)  # type: ignore[misc]  # settable
 
-    def _on_time(self, event: GuiEvent[object]) -> None:
-        if event.client is not None:  # moved by a person, not by ``refresh``
+    def _on_time(self, by_person: bool) -> None:
+        if by_person:
             self._clock.pause()
             self._clock.jump(self._clock.start_ns + round(self._time.value * _NS_PER_S))
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Protocol, cast
 
 from ..body import Body
 from ..description.attached_files import read_with_files
-from ..description.published_robot import body_names, frame_prefixes, link_poses, namespace
+from ..description.published_robot import (
+    body_names,
+    frame_prefixes,
+    has_frame_of,
+    link_poses,
+    namespace,
+)
 from ..description.sensor_messages import UnreadableMessageError
 from ..description.transforms import TransformsMessage, poses_in_world, transforms_of
 from ..diagnostics import Diagnostics, ModelError
 from ..frames import Frame
 from ..rigid import Pose
 from ..shapes.measure import union
-from .message_views import MessageView, frame_of, message_view
+from .message_views import MessageView, Stage, can_show, frame_of, message_view
 from .robot import RobotView
+from .scale import Scale, scale_of
 from .viewer import Viewer
 
 TF_TYPE = "tf2_msgs/msg/TFMessage"
 STRING_TYPE = "std_msgs/msg/String"
 INFO_TYPE = "sensor_msgs/msg/CameraInfo"
+_STATIC = "tf_static"
 
 
 class _Text(Protocol):
@@ -36,7 +43,7 @@ class TopicView:
 
     Args:
         viewer: The page.
-        on_problem: Called with a sentence for each robot or topic that cannot be shown, once.
+        on_problem: Called with a sentence about each robot or topic that cannot be shown, once.
 
     Attributes:
         robots: The views of the robots by their namespaces.
@@ -44,20 +51,21 @@ class TopicView:
 
     def __init__(self, viewer: Viewer, on_problem: Callable[[str], None]) -> None:
         self.robots: dict[str, RobotView] = {}
-        self._viewer = viewer
-        self._on_problem = on_problem
-        self._reported: set[str] = set()
+        self._viewer, self._on_problem = viewer, on_problem
         self._urdfs: dict[str, str] = {}
         self._frames: dict[str, Frame] = {}
+        self._moving: set[str] = set()  # names of frames that are not static
         self._have_moved = False
+        self._seen = (0, 0)  # numbers of frames and of moving frames when the robots were arranged
         self._prefixes: Mapping[str, str] = {}
-        self._known = frozenset[str]()
+        self._scale = Scale()
         self._infos: dict[str, object] = {}
-        self._views: dict[str, MessageView | None] = {}
-        self._new: dict[str, object] = {}
+        self._views: dict[str, MessageView] = {}
+        self._new: dict[str, tuple[str, object]] = {}  # type and message by topic
+        self._unreadable: set[str] = set()
 
     def take(self, topic: str, type_name: str, message: object) -> None:
-        """Use a message; those of other types are ignored.
+        """Use a message; those of unknown types are ignored.
 
         Args:
             topic: Full name of its topic.
@@ -66,25 +74,27 @@ class TopicView:
         """
         if type_name == TF_TYPE:
             transforms = transforms_of(cast(TransformsMessage, message))
-            self.place(transform.to_frame() for transform in transforms)
-        elif type_name == STRING_TYPE:
-            space = namespace(topic)
-            if space is not None:
-                self._describe(space, topic, cast(_Text, message).data)
+            frames = (transform.to_frame() for transform in transforms)
+            self.place(frames, is_static=topic.rpartition("/")[2] == _STATIC)
+        elif type_name == STRING_TYPE and (space := namespace(topic)) is not None:
+            self._describe(space, topic, cast(_Text, message).data)
         elif type_name == INFO_TYPE:
             self._infos[topic] = message
-        else:
-            if topic not in self._views:
-                view = message_view(self._viewer, topic, type_name, self._infos)
-                self._views[topic] = view
-            if self._views[topic] is not None:
-                self._new[topic] = message
+        elif can_show(type_name):
+            self._new[topic] = type_name, message
 
-    def place(self, frames: Iterable[Frame]) -> None:
-        """Set frames relative to their parents."""
+    def place(self, frames: Iterable[Frame], *, is_static: bool = False) -> None:
+        """Set frames relative to their parents.
+
+        Args:
+            frames: The frames.
+            is_static: Whether they belong to things that do not move.
+        """
         for frame in frames:
             self._frames[frame.name] = frame
             self._have_moved = True
+            if not is_static:
+                self._moving.add(frame.name)
 
     def add_robot(self, space: str, body: Body) -> None:
         """Show a robot instead of the one with the same namespace, if there is one.
@@ -97,14 +107,8 @@ class TopicView:
             self.robots.pop(space).remove()
         bodies = {key: view.body for key, view in self.robots.items()} | {space: body}
         self.robots[space] = RobotView(self._viewer, body_names(bodies)[space], body)
-        self._known, self._have_moved = frozenset(), True
-        self.refresh()
-        robots = [x for x in self.robots.values() if not x.body.is_static] or [
-            *self.robots.values()
-        ]
-        box = union(box for x in robots if (box := x.bounds()) is not None)
-        if box is not None:
-            self._viewer.look_at(box)
+        self._scale = scale_of((view.body, view.size) for view in self.robots.values())
+        self._arrange()
 
     def refresh(self) -> None:
         """Draw what has changed since the last call."""
@@ -113,42 +117,52 @@ class TopicView:
         poses = poses_in_world(self._frames.values())
         with self._viewer.server.atomic():
             if self._have_moved:
+                if self._seen != (len(self._frames), len(self._moving)):
+                    self._arrange()
                 self._move_robots(poses)
-            for topic, message in self._new.items():
-                self._show(topic, message, poses)
+            for topic, (type_name, message) in self._new.items():
+                self._show(topic, type_name, message, poses)
         self._new.clear()
         self._have_moved = False
 
+    def _arrange(self) -> None:
+        """Find the frames of the robots, and let new pages show those that move."""
+        self._seen = len(self._frames), len(self._moving)
+        bodies = {space: view.body for space, view in self.robots.items()}
+        self._prefixes = frame_prefixes(bodies, self._frames)
+        self._move_robots(poses_in_world(self._frames.values()))
+        moving = [
+            view
+            for space, view in self.robots.items()
+            if has_frame_of(view.body, self._prefixes.get(space), self._moving)
+        ]
+        robots = moving or list(self.robots.values())
+        box = union(box for view in robots if (box := view.bounds()) is not None)
+        if box is not None:
+            self._viewer.look_at(box)
+
     def _move_robots(self, poses: Mapping[str, Pose]) -> None:
-        if self._frames.keys() != self._known:
-            self._known = frozenset(self._frames)
-            bodies = {space: view.body for space, view in self.robots.items()}
-            self._prefixes = frame_prefixes(bodies, self._known)
         for space, view in self.robots.items():
             view.move(*link_poses(view.body, poses, self._prefixes.get(space)))
 
-    def _show(self, topic: str, message: object, poses: Mapping[str, Pose]) -> None:
-        view = self._views[topic]
-        assert view is not None  # or the message would not have been stored
+    def _show(self, topic: str, type_name: str, message: object, poses: Mapping[str, Pose]) -> None:
+        if topic not in self._views:
+            stage = Stage(self._viewer, self._scale, self._infos)
+            self._views[topic] = message_view(stage, topic, type_name)
         try:
-            view.show(message, poses.get(frame_of(message), Pose()))
+            self._views[topic].show(message, poses.get(frame_of(message), Pose()))
         except UnreadableMessageError as error:
-            self._report(topic, f"topic '{topic}': {error}")
+            if topic not in self._unreadable:
+                self._unreadable.add(topic)
+                self._on_problem(f"topic '{topic}': {error}")
 
     def _describe(self, space: str, topic: str, urdf: str) -> None:
         if self._urdfs.get(space) == urdf:
             return
         self._urdfs[space] = urdf
-        diagnostics = Diagnostics(listener=lambda _: None)
-        files: dict[str, Path] = {}
         try:
-            body = read_with_files(urdf, topic, files, diagnostics)
+            body = read_with_files(urdf, topic, {}, Diagnostics(listener=lambda _: None))
         except ModelError as error:
             self._on_problem(f"the robot of topic '{topic}' cannot be shown: {error}")
             return
         self.add_robot(space, body)
-
-    def _report(self, topic: str, problem: str) -> None:
-        if topic not in self._reported:
-            self._reported.add(topic)
-            self._on_problem(problem)

@@ -49,6 +49,8 @@ class RecordedRun:
     Attributes:
         bodies: The robots by name: their namespace, or the name of the model.
         start_ns, end_ns: Times of the first and the last message, in [ns].
+        namespaces: Namespaces of their topics by name of the robot, without slashes around them.
+        moving_frames: Names of the frames of TF that are not static.
         stride: One of so many transforms is used; more than one in very long recordings.
 
     Raises:
@@ -68,7 +70,9 @@ class RecordedRun:
         prefixes = frame_prefixes(bodies, tracks.frames)
         self._prefixes: dict[str, str | None] = {}
         found: dict[str, Body] = {}
-        for space, name in body_names(bodies).items():
+        self.namespaces = {name: space for space, name in body_names(bodies).items()}
+        self.moving_frames = tracks.moving
+        for name, space in self.namespaces.items():
             self._prefixes[name] = prefix = prefixes.get(space)
             if prefix is not None and not has_frame_of(bodies[space], prefix, tracks.moving):
                 robots[space].fix_root()
@@ -146,9 +150,7 @@ def _read_tracks(recording: Recording) -> TransformTracks:
     return tracks
 
 
-def _read_robots(
-    recording: Recording, folder: Path, diagnostics: Diagnostics
-) -> dict[str, _Robot]:
+def _read_robots(recording: Recording, folder: Path, diagnostics: Diagnostics) -> dict[str, _Robot]:
     """Return the robots by namespace; problems of those that cannot be read are reported."""
     topics = [
         x.name
@@ -163,13 +165,20 @@ def _read_robots(
             f"and has {names}"
         )
     files = copy_files(recording.attachments, folder)
-    robots: dict[str, _Robot] = {}
-    for topic, urdf in texts.items():
-        try:
-            robots[namespace(topic) or ""] = _Robot(urdf, topic.lstrip("/"), files)
-        except ModelError as error:
-            for found in error.diagnostics:
-                diagnostics.add(found)
+    made = {namespace(x) or "": _made(urdf, x, files, diagnostics) for x, urdf in texts.items()}
+    robots = {space: robot for space, robot in made.items() if robot is not None}
     if not robots:
         diagnostics.raise_errors()
     return robots
+
+
+def _made(
+    urdf: str, topic: str, files: Mapping[str, Path], diagnostics: Diagnostics
+) -> _Robot | None:
+    """Return a robot, or None after reporting its errors."""
+    try:
+        return _Robot(urdf, topic.lstrip("/"), files)
+    except ModelError as error:
+        for found in error.diagnostics:
+            diagnostics.add(found)
+        return None

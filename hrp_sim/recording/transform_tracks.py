@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from math import acos
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +131,8 @@ def slerp(a: Array, b: Array, passed: float) -> Array:
     """Interpolate between two quaternions, along the shorter arc.
 
     Args:
-        a, b: Quaternions of any length but zero, shape (4,).
+        a: Quaternion of any length but zero, shape (4,).
+        b: Likewise.
         passed: 0 gives the rotation of ``a``, 1 that of ``b``.
     """
     lengths = float(np.linalg.norm(a)), float(np.linalg.norm(b))
@@ -142,5 +144,6 @@ def slerp(a: Array, b: Array, passed: float) -> Array:
         b, cosine = -b, -cosine
     if cosine > _NEARLY_EQUAL:
         return a + passed * (b - a)
-    angle = np.arccos(cosine)
-    return (np.sin((1.0 - passed) * angle) * a + np.sin(passed * angle) * b) / np.sin(angle)
+    angle = acos(cosine)
+    between: Array = np.sin((1.0 - passed) * angle) * a + np.sin(passed * angle) * b
+    return between / float(np.sin(angle))

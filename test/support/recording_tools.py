@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from hrp_model.description.description import DescriptionOptions, describe
@@ -51,10 +50,11 @@ class RunRecorder:
             for uri in dict.fromkeys(_FILE.findall(described.urdf)):
                 data = Path(uri.removeprefix("file://")).read_bytes()
                 self.recorder.attach(uri, "application/octet-stream", data)
-            fixed += [
-                self._transform(name, f.parent, f.name, f.pose.p, f.pose.R)
-                for f in described.tree.fixed
-            ]
+            for frame in described.tree.fixed:
+                names = (self._prefixed(name, x) for x in (frame.parent, frame.name))
+                fixed.append(transform(0, *names, frame.pose.p, matrix_quaternion(frame.pose.R)))
+            if simulation.is_fixed(name):
+                fixed.append(self._root(name))
         self.write("/tf_static", tf_message(fixed), latched=True)
 
     def write(self, topic: str, message: object, *, latched: bool = False) -> None:
@@ -64,27 +64,29 @@ class RunRecorder:
 
     def write_frames(self) -> None:
         """Record the present poses of all links."""
-        self.write("/tf", TFMessage(transforms=[t for x in self._described for t in self._of(x)]))
+        self.write(
+            "/tf", TFMessage(transforms=[t for x in self._described for t in self._moving(x)])
+        )
 
     def close(self) -> None:
         """End the recording."""
         self.recorder.close()
 
-    def _of(self, name: str):
-        simulated, described = self._simulation.bodies[name], self._described[name]
-        motion = simulated.motion
-        root = self._prefixed(name, described.frames.root)
-        X = matrix_quaternion(motion.R[0])
-        yield transform(self._simulation.state.time_ns, "world", root, motion.p[0], X)
-        names = [described.frames.joints[x.name] for x in simulated.body.moving_links]
-        positions: Mapping[str, float] = dict(zip(names, motion.q.tolist(), strict=True))
-        for frame in described.tree.moved(positions):
-            pair = self._prefixed(name, frame.parent), self._prefixed(name, frame.name)
-            yield transform(self._simulation.state.time_ns, *pair, frame.p, frame.xyzw)
+    def _root(self, name: str):
+        motion = self._simulation.bodies[name].motion
+        frame = self._prefixed(name, self._described[name].frames.root)
+        R = matrix_quaternion(motion.R[0])
+        return transform(self._simulation.state.time_ns, "world", frame, motion.p[0], R)
 
-    def _transform(self, name, parent, child, p, R):
-        pair = self._prefixed(name, parent), self._prefixed(name, child)
-        return transform(0, *pair, p, matrix_quaternion(R))
+    def _moving(self, name: str):
+        simulated, described = self._simulation.bodies[name], self._described[name]
+        if not self._simulation.is_fixed(name):
+            yield self._root(name)
+        names = [described.frames.joints[x.name] for x in simulated.body.moving_links]
+        positions = dict(zip(names, simulated.motion.q.tolist(), strict=True))
+        for frame in described.tree.moved(positions):
+            pair = (self._prefixed(name, x) for x in (frame.parent, frame.name))
+            yield transform(self._simulation.state.time_ns, *pair, frame.p, frame.xyzw)
 
     def _prefixed(self, name: str, frame: str) -> str:
         return f"{self._namings[name].frame_prefix}{frame}"
