@@ -20,11 +20,12 @@ DECOMPOSE = [  # other collision shapes than the model's: convex hulls, convex p
 ]
 VIEW = ["viser>=1.0"]  # the robot in a browser: hrp-model view, hrp-sim run --view
 RECORD = [  # recordings, and what is made of them: curves, films, pages
-    "mcap>=1.2",
-    "rosbags>=0.10",  # definitions and bytes of messages where ROS is not installed
+    "mcap>=1.6",  # from which on a chunk can be ended early
+    "rosbags>=0.11",  # definitions and bytes of messages where ROS is not installed
     "matplotlib>=3.5",
     "imageio-ffmpeg>=0.4.9",  # brings its own ffmpeg
-    "zstandard>=0.18",
+    "zstandard>=0.18",  # what chunks are compressed with, and lz4
+    "lz4>=3",
 ]
 TEST_ROS = [  # what test/ros and test/msgs need
     *VIEW,

@@ -1,7 +1,10 @@
 """ROS 2 messages, topics and node utilities, independent of the model and the simulation.
 
 - ``names``: names of topics, services and frames, and valid ROS names from model names.
+- ``messages``: message classes, of ROS or, without it, made from the definitions.
 - ``convert``: pure conversions between numbers and messages, one module per message type.
+- ``serialization``: the bytes of messages.
+- ``recording``: recordings as MCAP files.
 - ``node``: parameters, QoS profiles, executors, logging and launch arguments of nodes.
 - ``topics``: publishers and subscriptions of a robot, its sensors and its world.
 - ``simulation``: messages, services and the action of ``simulation_interfaces``.

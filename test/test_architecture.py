@@ -18,7 +18,10 @@ ROS = {
     "diagnostic_msgs", "std_srvs", "simulation_interfaces", "control_msgs", "hrp_msgs",
 }  # fmt: skip
 # Parts of hrp_msgs that need no ROS.
-WITHOUT_ROS = ("hrp_msgs.names", "hrp_msgs.sanitize")
+WITHOUT_ROS = tuple(
+    f"hrp_msgs.{name}"
+    for name in ("names", "sanitize", "messages", "convert", "serialization", "recording")
+)
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
 READERS = tuple(f"hrp_model.readers.{name}" for name in ("vrml", "choreonoid", "urdf"))
@@ -100,6 +103,11 @@ def test_ode_is_imported_in_its_package_alone():
 
 def test_pyode_is_imported_in_its_package_alone():
     assert imports_of(("ode",), beside=("hrp_sim.pyode",)) == []
+
+
+def test_formats_of_recordings_are_known_to_the_messages_alone():
+    packages = ("hrp_msgs.messages", "hrp_msgs.recording")
+    assert imports_of(("mcap", "rosbags"), beside=packages) == []
 
 
 def test_the_benchmark_is_used_by_the_command_line_alone():

@@ -19,6 +19,7 @@ from paths import ROOT
 
 import hrp_model.cli.main
 import hrp_sim.cli.main
+from hrp_msgs.messages import CLASSES
 
 PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
 SHARED_FOLDERS = ("launch", "config", "models")
@@ -44,6 +45,8 @@ OPTIONAL = {
     "viser": ("viser", "view"),
     "mcap": ("mcap", "record"),
     "rosbags": ("rosbags", "record"),
+    "lz4": ("lz4", "record"),
+    "zstandard": ("zstandard", "record"),
     "matplotlib": ("matplotlib", "record"),
     "imageio_ffmpeg": ("imageio-ffmpeg", "record"),
 }
@@ -315,6 +318,7 @@ def test_an_extra_brings_what_is_used_if_present(wheel, name):
 
 def test_rosdep_installs_what_is_imported_and_no_more(manifest):
     names = set.union(*map(imports, (*PACKAGES, "launch"))) - OPTIONAL.keys() - BY_HAND
+    names |= CLASSES.keys()  # imported where they are needed
     # What is not known as a library is a ROS package, and its key is its name.
     keys = {LIBRARIES[name][1] if name in LIBRARIES else name for name in names} - {None}
     # Linked by the extensions; started by launch files.

@@ -6,10 +6,9 @@ from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, Quaternion, Vector3
 from numpy.typing import NDArray
-from std_msgs.msg import Header
+
+from ..messages import Duration, Header, Point, Quaternion, Time, Vector3
 
 Array = NDArray[np.float64]
 NS_PER_S = 1_000_000_000

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rosgraph_msgs.msg import Clock
-
+from ..messages import Clock
 from .basic import stamp
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-
+from ..messages import DiagnosticArray, DiagnosticStatus, KeyValue
 from .basic import stamp
 
 PERIOD = 1.0  # [s] of wall time between two messages (REP 107)

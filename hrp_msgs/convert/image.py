@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import CameraInfo, Image
 
+from ..messages import CameraInfo, Image
 from .basic import header, set_header, set_stamp
 from .converter import Frames, Reading
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from sensor_msgs.msg import Imu
-
+from ..messages import Imu
 from .basic import Array, set_quaternion, set_stamp, set_xyz
 from .converter import Frames, Reading
 

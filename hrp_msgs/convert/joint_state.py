@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
+from ..messages import JointState
 from .basic import Array, set_stamp
 from .converter import Frames, Reading
 

@@ -6,8 +6,8 @@ from array import array
 from typing import Protocol
 
 import numpy as np
-from sensor_msgs.msg import LaserScan
 
+from ..messages import LaserScan
 from .basic import Array, set_stamp
 from .converter import Frames, Reading
 

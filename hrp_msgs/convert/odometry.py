@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from nav_msgs.msg import Odometry
-
+from ..messages import Odometry
 from .basic import Array, set_quaternion, set_stamp, set_xyz
 from .converter import Frames, Reading
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import PointCloud2, PointField
 
+from ..messages import PointCloud2, PointField
 from .basic import Array, set_header
 from .converter import Frames, Reading
 from .image import ImageReading

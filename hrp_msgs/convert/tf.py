@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from geometry_msgs.msg import TransformStamped
-from tf2_msgs.msg import TFMessage
-
+from ..messages import TFMessage, TransformStamped
 from .basic import Array, set_header, set_quaternion, set_xyz
 from .converter import Frames
 from .odometry import OdometryReading

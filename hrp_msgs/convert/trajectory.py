@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trajectory_msgs.msg import JointTrajectory
-
+from ..messages import JointTrajectory
 from .basic import duration_ns, time_ns
 
 

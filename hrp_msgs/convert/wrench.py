@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from geometry_msgs.msg import WrenchStamped
-
+from ..messages import WrenchStamped
 from .basic import Array, set_stamp, set_xyz
 from .converter import Frames, Reading
 

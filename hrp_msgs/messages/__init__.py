@@ -1,0 +1,49 @@
+"""Message classes: those of ROS 2 where it is installed, else stand-ins with the same fields.
+
+Conversions import their messages from here (``from hrp_msgs.messages import Imu``), so they run
+without ROS, too.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+try:
+    import rclpy  # noqa: F401
+except ImportError:
+    HAS_ROS = False
+else:
+    HAS_ROS = True
+
+CLASSES = {
+    "builtin_interfaces": ("Duration", "Time"),
+    "diagnostic_msgs": ("DiagnosticArray", "DiagnosticStatus", "KeyValue"),
+    "geometry_msgs": (
+        *("Point", "Pose", "Quaternion", "Transform", "TransformStamped", "Twist"),
+        *("Vector3", "Wrench", "WrenchStamped"),
+    ),
+    "nav_msgs": ("Odometry",),
+    "rosgraph_msgs": ("Clock",),
+    "sensor_msgs": (
+        *("CameraInfo", "Image", "Imu", "JointState", "LaserScan"),
+        *("PointCloud2", "PointField"),
+    ),
+    "std_msgs": ("ColorRGBA", "Float64MultiArray", "Header", "String"),
+    "tf2_msgs": ("TFMessage",),
+    "trajectory_msgs": ("JointTrajectory", "JointTrajectoryPoint"),
+    "visualization_msgs": ("Marker", "MarkerArray"),
+}
+_PACKAGES = {name: package for package, names in CLASSES.items() for name in names}
+
+
+# Type checkers know no message classes, neither those of ROS.
+def __getattr__(name: str) -> Any:  # only the packages that are needed are imported
+    package = _PACKAGES.get(name)
+    if package is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if HAS_ROS:
+        return getattr(import_module(f"{package}.msg"), name)
+    from .stand_ins import message_class
+
+    return message_class(f"{package}/msg/{name}")

@@ -1,0 +1,207 @@
+"""Writing of recordings."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from mcap.writer import CompressionType, Writer
+
+from ..convert.converter import Message
+from ..messages.definitions import definition, type_name
+from .log_clock import ChannelTime, LogClock
+
+# As "ros2 bag" writes them.
+PROFILE, ENCODING, SCHEMA_ENCODING = "ros2", "cdr", "ros2msg"
+QOS_KEY = "offered_qos_profiles"
+# With numbers, as before Iron, which all versions of "ros2 bag" read; durations are infinite.
+_QOS = """\
+- history: 1
+  depth: {depth}
+  reliability: 1
+  durability: {durability}
+  deadline: {{sec: 9223372036, nsec: 854775807}}
+  lifespan: {{sec: 9223372036, nsec: 854775807}}
+  liveliness: 1
+  liveliness_lease_duration: {{sec: 9223372036, nsec: 854775807}}
+  avoid_ros_namespace_conventions: false
+"""
+_TRANSIENT_LOCAL, _VOLATILE = 1, 2
+
+_CHUNK_BYTES = 1 << 20  # before compression
+_FLUSH_PERIOD = 0.9  # [s] of wall time between chunks
+_BATCH_PERIOD = 0.1  # [s] of wall time; small batches do not delay other threads
+_BATCH_BYTES = 4 << 20  # queued bytes that start a batch at once
+_MAX_QUEUED_BYTES = 256 << 20
+_MESSAGE_OVERHEAD = 300  # [bytes] of memory of a queued message besides its data
+
+
+class Recorder:
+    """Writes an MCAP file; a background thread compresses and writes.
+
+    Messages wait in a queue. While it is full, ``Channel.write`` waits, so none is lost. A process
+    that is killed loses the messages of the last second of wall time at most. After an error, such
+    as a full disk, the file keeps what it has, and what is written later is ignored.
+
+    Args:
+        path: The file, which is created or overwritten.
+        on_error: Called at most once, in the background thread, with the error that ended the
+            recording.
+
+    Raises:
+        OSError: The file cannot be created.
+    """
+
+    def __init__(self, path: Path, *, on_error: Callable[[OSError], None]) -> None:
+        self._file = path.open("wb")
+        self._on_error = on_error
+        self._writer = Writer(self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD)
+        self._channels: dict[str, Channel] = {}
+        self._schema_ids: dict[str, int] = {}  # used in the background thread only
+        self._clock = LogClock()
+        self._changed = threading.Condition()  # guards all that follows
+        self._queue: list[Callable[[], object]] = [
+            partial(self._writer.start, PROFILE, library="hrp_ros")
+        ]
+        self._queued_bytes = 0
+        self._is_closing = self._has_ended = False
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+
+    def channel(self, topic: str, message_type: type[Message], *, latched: bool) -> Channel:
+        """Return the channel of a topic.
+
+        Args:
+            topic: Full name of the topic.
+            message_type: Class of its messages.
+            latched: Whether late subscribers receive the last message, also when it is replayed.
+
+        Raises:
+            ValueError: The topic has a channel with another type.
+        """
+        name = type_name(message_type)
+        with self._changed:
+            channel = self._channels.get(topic)
+            if channel is None:
+                channel = Channel(self, topic, name, self._clock.channel(), latched=latched)
+                self._channels[topic] = channel
+                self._put(partial(self._register, channel), 0)
+        if channel.type_name != name:
+            raise ValueError(f"topic {topic} has the type {channel.type_name}, not {name}")
+        return channel
+
+    def attach(self, name: str, media_type: str, data: bytes) -> None:
+        """Add an attachment, such as the file of the world."""
+        with self._changed:
+            now_ns = self._clock.now_ns
+            self._put(
+                partial(self._writer.add_attachment, now_ns, now_ns, name, media_type, data),
+                len(data),
+            )
+
+    def close(self) -> None:
+        """Write what is queued and the index, and close the file; idempotent."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _put(self, action: Callable[[], object], size: int) -> None:
+        """Queue an action of the background thread; wait while the queue is full."""
+        while self._queued_bytes > _MAX_QUEUED_BYTES and not self._has_ended:
+            self._changed.wait()
+        if self._has_ended or self._is_closing:
+            return
+        self._queue.append(action)
+        self._queued_bytes += size + _MESSAGE_OVERHEAD
+        if self._queued_bytes > _BATCH_BYTES:
+            self._changed.notify_all()
+
+    def _write(self, channel: Channel, time_ns: int, data: bytes) -> None:
+        with self._changed:
+            log_time = self._clock.log_time(channel.times, time_ns)
+            self._put(partial(self._add, channel, log_time, data), len(data))
+
+    def _register(self, channel: Channel) -> None:
+        schema = self._schema_ids.get(channel.type_name)
+        if schema is None:
+            text = definition(channel.type_name).encode()
+            schema = self._writer.register_schema(channel.type_name, SCHEMA_ENCODING, text)
+            self._schema_ids[channel.type_name] = schema
+        qos = _QOS.format(
+            depth=1 if channel.latched else 10,
+            durability=_TRANSIENT_LOCAL if channel.latched else _VOLATILE,
+        )
+        channel.id = self._writer.register_channel(channel.topic, ENCODING, schema, {QOS_KEY: qos})
+
+    def _add(self, channel: Channel, time_ns: int, data: bytes) -> None:
+        self._writer.add_message(channel.id, time_ns, data, time_ns)
+
+    def _run(self) -> None:
+        """Write until the recording is closed or an error ends it."""
+        try:
+            with self._file:
+                self._write_batches()
+                self._writer.finish()
+        except OSError as error:
+            self._end()
+            self._on_error(error)
+        finally:
+            self._end()
+
+    def _write_batches(self) -> None:
+        next_flush = time.monotonic() + _FLUSH_PERIOD
+        is_closing = False
+        while not is_closing:
+            with self._changed:
+                if not self._is_closing and self._queued_bytes <= _BATCH_BYTES:
+                    self._changed.wait(_BATCH_PERIOD)
+                is_closing = self._is_closing
+                batch, self._queue = self._queue, []
+                size = self._queued_bytes
+            for action in batch:
+                action()
+            with self._changed:
+                self._queued_bytes -= size
+                self._changed.notify_all()
+            if time.monotonic() > next_flush:
+                self._writer.flush()
+                next_flush = time.monotonic() + _FLUSH_PERIOD
+
+    def _end(self) -> None:
+        with self._changed:
+            self._has_ended = True
+            self._queue = []
+            self._changed.notify_all()
+
+
+class Channel:
+    """One topic of a recording, made by ``Recorder.channel``.
+
+    Attributes:
+        topic: Name of the topic.
+        type_name: Type of its messages, such as "sensor_msgs/msg/Imu".
+        latched: Whether late subscribers receive the last message.
+        id: Number in the file, once it is registered there.
+        times: Times of its messages.
+    """
+
+    def __init__(
+        self, recorder: Recorder, topic: str, type_name: str, times: ChannelTime, *, latched: bool
+    ) -> None:
+        self.topic, self.type_name, self.latched = topic, type_name, latched
+        self.times = times
+        self.id = 0
+        self._recorder = recorder
+
+    def write(self, time_ns: int, data: bytes) -> None:
+        """Record a message; callable from any thread, and cheap.
+
+        Args:
+            time_ns: Simulation time at which it is published, in [ns].
+            data: The serialised message.
+        """
+        self._recorder._write(self, time_ns, data)
