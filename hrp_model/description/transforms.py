@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from ..frames import Frame
 from ..rigid import Pose, quaternion_matrix
 
@@ -65,9 +67,8 @@ class Transform(NamedTuple):
 
     def to_frame(self) -> Frame:
         """Return the same as a frame."""
-        return Frame(
-            self.frame, self.parent, Pose(quaternion_matrix(self.values[3:]), self.values[:3])
-        )
+        pose = Pose(quaternion_matrix(self.values[3:]), np.array(self.values[:3]))
+        return Frame(self.frame, self.parent, pose)
 
 
 def transforms_of(message: TransformsMessage) -> Iterator[Transform]:

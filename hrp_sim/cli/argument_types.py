@@ -41,6 +41,7 @@ seed = _number(
     lambda value: PHYSICS_RANGES["seed"][0] <= value <= PHYSICS_RANGES["seed"][1],
 )
 
+port = _number(int, "a port from 0 (any) to 65535", lambda value: 0 <= value <= 65535)
 time_step = _number(
     float,
     "a number of seconds from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),

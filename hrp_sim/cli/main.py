@@ -51,6 +51,7 @@ def _parser() -> CommandParser:
     _add_naming(sensors)
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
     _add_page(commands.add_parser("page", help="write a run as one HTML file"))
+    _add_replay(commands.add_parser("replay", help="replay a recording in the browser or on ROS"))
     _add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
     return parser
 
@@ -125,6 +126,41 @@ def _add_page(page: argparse.ArgumentParser) -> None:
         help="show S seconds from the start (default: the whole recording, or 5 s of simulation)",
     )
     add_force(page)
+
+
+def _add_replay(replay: argparse.ArgumentParser) -> None:
+    replay.description = (
+        "Replay a recording: in the browser with play, pause, speed and a time slider, on its ROS "
+        "topics, or both."
+    )
+    replay.add_argument("file", metavar="FILE", help=_FILE)
+    replay.add_argument(
+        "--view", action="store_true", help="show it in the browser (the default without --ros)"
+    )
+    replay.add_argument(
+        "--port",
+        type=argument_types.port,
+        metavar="P",
+        help="port of the page (default: 8080, or the next one that is free)",
+    )
+    replay.add_argument(
+        "--ros",
+        action="store_true",
+        help="publish the recorded messages again, on the same topics with the same stamps",
+    )
+    replay.add_argument(
+        "--rtf",
+        type=argument_types.positive,
+        default=1.0,
+        metavar="F",
+        help="replayed time per wall time (default: %(default)g)",
+    )
+    replay.add_argument(
+        "--duration",
+        type=argument_types.positive,
+        metavar="S",
+        help="replay only the first S seconds",
+    )
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -305,6 +341,8 @@ def _main(argv: Sequence[str] | None) -> int:
             parser.error("--paused needs --ros, by which the run is resumed")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
+    if options.command == "replay" and options.ros and not options.view and options.port:
+        parser.error("--port needs --view")
     return _reporting(lambda: _run_command(options))
 
 
@@ -317,6 +355,10 @@ def _run_command(options: argparse.Namespace) -> int:
         from .check import check
 
         return check(options)
+    if options.command == "replay":
+        from .replay import replay
+
+        return replay(options)
     if options.command == "page":
         from .page import page
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
-from hrp_model import Body, Diagnostics, ModelError, Severity
+from hrp_model import Body, Diagnostics, Severity
 from hrp_model.cli.tree import body_tree
 from hrp_model.diagnostics import counted
 from hrp_model.files.resources import ResourceError, path_from_uri

@@ -14,13 +14,11 @@ _MAX_WAIT = 0.02  # [s] until a pause or a jump is noticed
 
 
 class Output(Protocol):
-    """Receives the messages of a replay, in one thread.
+    """Receives the messages of a replay, in one thread."""
 
-    Attributes:
-        topics: Names of the topics that it receives.
-    """
-
-    topics: Sequence[str]
+    @property
+    def topics(self) -> Sequence[str]:
+        """Names of the topics that it receives."""
 
     def take(self, message: RecordedMessage) -> None:
         """Use a message at its time."""

@@ -1,0 +1,94 @@
+"""``hrp-sim replay``: a recording in the browser, or on its topics again."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from hrp_model import Diagnostics, Severity
+from hrp_model.diagnostics import counted
+from hrp_model.files.resources import path_from_uri
+from hrp_model.program.command import GOOD, PROBLEMS, UsageError
+from hrp_model.program.console import print_message, print_note
+from hrp_model.program.stop_signals import StopSignals
+from hrp_model.program.working import working
+from hrp_msgs.recording import Recording, RecordingError
+
+from ..physics.schedule import NS_PER_S
+from ..recording.playback import Playback
+from ..recording.replay import Output, Replay
+from ..world.reporting import print_severity
+from .page import recording_errors, truncation
+
+if TYPE_CHECKING:
+    from ..recording.replay_view import ReplayView
+    from ..ros.replay import RosOutput
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim replay``; return the exit status.
+
+    Raises:
+        ModelError: No robot of the recording can be read.
+        UsageError: ROS is not installed, or the port is in use.
+        KeyboardInterrupt: A signal came before the replay.
+    """
+    is_shown = options.view or not options.ros
+    try:
+        with StopSignals() as signals, ExitStack() as stack, recording_errors():
+            recording = Recording(path_from_uri(options.file))
+            for problem in truncation(recording, options.file):
+                print_message(f"warning: {problem}")
+            end_ns = recording.end_ns
+            if options.duration is not None:
+                end_ns = min(end_ns, recording.start_ns + round(options.duration * NS_PER_S))
+            clock = Playback(recording.start_ns, end_ns, options.rtf)
+            outputs: list[Output] = []
+            if options.ros:
+                outputs.append(_on_topics(recording, stack))
+            if is_shown:
+                outputs.append(_in_browser(options, recording, clock, stack))
+            clock.jump(clock.start_ns)  # loading took time
+            stopped = threading.Event()
+            signals.stop(stopped.set)
+            run = Replay(recording, clock, outputs, sleep=stopped.wait, wall=time.monotonic)
+            print_note("Ctrl-C ends the replay")
+            run.run(goes_on=lambda: not (stopped.is_set() or (run.is_finished and not is_shown)))
+    except RecordingError:
+        return PROBLEMS
+    return GOOD
+
+
+def _in_browser(
+    options: argparse.Namespace, recording: Recording, clock: Playback, stack: ExitStack
+) -> ReplayView:
+    from hrp_model.view.viewer import Viewer
+
+    from ..recording.recorded_run import RecordedRun
+    from ..recording.replay_view import ReplayView
+
+    diagnostics = Diagnostics(listener=lambda _: None)
+    with working(f"reading {options.file}"):
+        run = RecordedRun(recording, diagnostics=diagnostics)
+    print_severity(options.file, diagnostics.found, Severity.WARNING)
+    viewer = stack.enter_context(Viewer(options.port))
+    view = ReplayView(viewer, recording, run, clock, lambda x: print_message(f"warning: {x}"))
+    viewer.print_address()
+    return view
+
+
+def _on_topics(recording: Recording, stack: ExitStack) -> RosOutput:
+    try:
+        from ..ros.replay import RosOutput
+    except ImportError as error:
+        remedy = "source a ROS 2 installation, or install ROS 2 with scripts/bootstrap.sh"
+        raise UsageError(f"ROS 2 cannot be imported ({error}): {remedy}") from None
+    output = RosOutput(recording)
+    stack.callback(output.close)
+    for name, reason in output.left_out.items():
+        print_message(f"warning: topic '{name}' is not published: {reason}")
+    print_note(f"publishing {counted(len(output.topics), 'topic')}")
+    return output
