@@ -104,20 +104,29 @@ class _Arrows:
 
 
 class _Image:
-    """The pictures of a camera, and its frustum if its CameraInfo is known with the first one."""
+    """The pictures of a camera.
+
+    Colour images have a frustum in the scene, if their CameraInfo is known with the first one.
+    """
 
     def __init__(self, stage: Stage, topic: str) -> None:
-        lens = _lens(topic, stage.infos)
-        self._view = PictureView(stage.viewer, _path(topic), topic, lens, _PICTURES)
+        self._stage, self._topic = stage, topic
+        self._view: PictureView | None = None
 
     def show(self, message: object, X_WF: Pose) -> None:
         image = cast(messages.ImageMessage, message)
-        picture = messages.picture(image)
-        self._view.show(depth_picture(messages.depths(image)) if picture is None else picture)
+        color = messages.picture(image)
+        picture = depth_picture(messages.depths(image)) if color is None else color
+        if self._view is None:
+            lens = None if color is None else _lens(self._topic, self._stage.infos)
+            viewer, topic = self._stage.viewer, self._topic
+            self._view = PictureView(viewer, _path(topic), topic, lens, _PICTURES)
+        self._view.show(picture)
         self._view.move(X_WF)
 
     def remove(self) -> None:
-        self._view.remove()
+        if self._view is not None:
+            self._view.remove()
 
 
 def _path(topic: str) -> str:

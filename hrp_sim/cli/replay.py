@@ -75,7 +75,14 @@ def _in_browser(
         run = RecordedRun(recording, diagnostics=diagnostics)
     print_severity(options.file, diagnostics.found, Severity.WARNING)
     viewer = stack.enter_context(Viewer(options.port))
-    view = ReplayView(viewer, recording, run, clock, lambda x: print_message(f"warning: {x}"))
+    view = ReplayView(
+        viewer,
+        recording,
+        run,
+        clock,
+        lambda problem: print_message(f"warning: {problem}"),
+        waits=not options.ros,
+    )
     viewer.print_address()
     return view
 

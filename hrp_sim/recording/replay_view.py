@@ -27,6 +27,7 @@ class ReplayView:
         run: Its robots.
         playback: The clock, which the page controls.
         on_problem: Called with a sentence about each topic that cannot be shown.
+        waits: Whether the replay begins when the first browser opens the page.
 
     Attributes:
         topics: Names of the topics of sensors.
@@ -39,6 +40,8 @@ class ReplayView:
         run: RecordedRun,
         playback: Playback,
         on_problem: Callable[[str], None],
+        *,
+        waits: bool = False,
     ) -> None:
         shown = [
             topic
@@ -48,6 +51,9 @@ class ReplayView:
         self.topics = [topic.name for topic in shown]
         self._types = {topic.name: topic.type_name for topic in shown}
         self._recording, self._run = recording, run
+        self._viewer, self._playback, self._waits = viewer, playback, waits
+        if waits:
+            playback.pause()
         self._view = TopicView(viewer, on_problem)
         self._player = Player(viewer, playback)
         for name, body in run.bodies.items():
@@ -71,6 +77,9 @@ class ReplayView:
 
     def refresh(self, time_ns: int) -> None:
         """Show the robots at a time in [ns], and the newest messages."""
+        if self._waits and self._viewer.is_watched:
+            self._waits = False
+            self._playback.resume()
         if time_ns != self._shown_ns:
             moving, frames = self._run.moving_frames, self._run.frames(time_ns)
             self._view.place((x for x in frames if x.name not in moving), is_static=True)
