@@ -268,7 +268,7 @@ class RobotView:
                 path, axes_length=length, axes_radius=length / 20.0, origin_color=_SELECTION_COLOR
             )
         return self._scene.add_mesh_simple(
-            path, *mesh, color=_SELECTION_COLOR, opacity=0.65, flat_shading=True, side="double",
+            path, *mesh, color=_SELECTION_COLOR, opacity=0.85, flat_shading=True, side="double",
             cast_shadow=False, receive_shadow=False,
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import suppress
 from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import rich
@@ -24,6 +25,10 @@ except ImportError:
         "the viewer needs viser: pip install 'hrp_ros[view]', or pip install viser"
     ) from None
 
+if TYPE_CHECKING:
+    from viser import GuiInputHandle
+
+_Value = TypeVar("_Value")
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8080
 _EVERYWHERE = ("0.0.0.0", "::", "")  # hosts that mean all addresses of the machine
@@ -148,6 +153,11 @@ class Viewer:
                 time.sleep(_FAREWELL)
             with suppress(RuntimeError):  # its loop may have ended with the interpreter
                 self.server.stop()
+
+
+def set_value(field: GuiInputHandle[_Value], value: _Value) -> None:
+    """Set the value of a part of the control panel; its callbacks are called."""
+    field.value = value  # type: ignore[misc]  # mypy takes its property for read-only
 
 
 def quaternion_wxyz(xyzw: tuple[float, float, float, float]) -> Array:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hrp_model import ModelError, Severity
+from hrp_model.program.argument_types import port
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.completion import model_files
 from hrp_model.program.outputs import add_force
@@ -139,7 +140,7 @@ def _add_replay(replay: argparse.ArgumentParser) -> None:
     )
     replay.add_argument(
         "--port",
-        type=argument_types.port,
+        type=port,
         metavar="P",
         help="port of the page (default: 8080, or the next one that is free)",
     )
