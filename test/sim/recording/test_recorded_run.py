@@ -46,7 +46,7 @@ def test_poses_are_the_kinematics_of_the_recorded_simulation(tmp_path, world):
     for name, body in run.bodies.items():
         simulated = by_name[name]
         state = BodyState(simulated.body)
-        state.root.p, state.root.R = simulated.motion.p[0], simulated.motion.R[0]
+        state.p[0], state.R[0] = simulated.motion.p[0], simulated.motion.R[0]
         state.q = simulated.motion.q
         state.calc_forward_kinematics()
         assert {x.name for x in simulated.body.links} <= {x.name for x in body.links}
