@@ -37,7 +37,7 @@ def page(options: argparse.Namespace) -> int:
     """Execute ``hrp-sim page``; return the exit status.
 
     Raises:
-        ModelError, PhysicsError: The world, or the robot of the recording, cannot be used.
+        ModelError: The world, or the robot of the recording, cannot be used.
         UsageError: The output must not or cannot be written.
     """
     _check_output(options)

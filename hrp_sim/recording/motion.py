@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
-from hrp_model import Body, Diagnostics
+from hrp_model import Body, BodyState, Diagnostics
 
 from ..advice import advise
-from ..physics.engine import PhysicsError
+from ..physics.engine import PhysicsError, Placement
 from ..physics.schedule import NS_PER_S
 from ..render.view import LinkPoses
 from ..simulation import Simulation
@@ -29,7 +29,7 @@ class Motion:
         bodies: By name.
         rate: Postures per second, in [Hz].
         postures: Poses of all links by body, the first at the start.
-        problem: Why there are fewer than asked for; empty otherwise.
+        problem: Why the physics ended the run early; empty otherwise.
     """
 
     bodies: Mapping[str, Body]
@@ -63,28 +63,39 @@ def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> M
 
     Args:
         world: As for ``load_world``.
-        duration: In [s] of simulation time.
+        duration: In [s] of simulation time; shorter if the physics fails.
         diagnostics: Receives the problems of the world and its models, as ``hrp-sim check``
             reports them.
 
     Raises:
-        ModelError, PhysicsError: The world cannot be simulated.
+        ModelError: The world cannot be used.
     """
     config = load_world(world, diagnostics)
-    with Simulation(config, defer_images=True, diagnostics=diagnostics) as simulation:
-        simulation.wanted = lambda _: False  # no sensor is read
-        for advice in advise(config):
-            diagnostics.add(advice)
-        bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-        motion = Motion(bodies, _rate(bodies, duration))
-        try:
+    bodies = {entry.placement.name: entry.placement.body for entry in config.bodies}
+    motion = Motion(bodies, _rate(bodies, duration))
+    try:
+        with Simulation(config, defer_images=True, diagnostics=diagnostics) as simulation:
+            for advice in advise(config):
+                diagnostics.add(advice)
+            simulation.wanted = lambda _: False  # no sensor is read
             for time_ns in _times(duration, motion.rate):
                 while simulation.state.time_ns < time_ns:
                     simulation.step()
                 motion.postures.append(_posture(simulation))
-        except PhysicsError as error:
-            motion.problem = str(error)
+    except PhysicsError as error:
+        motion.problem = str(error)
+        if not motion.postures:
+            motion.postures.append({x.placement.name: _placed(x.placement) for x in config.bodies})
     return motion
+
+
+def _placed(placement: Placement) -> LinkPoses:
+    """Return the poses of the links of a body in its initial state."""
+    state = BodyState(placement.body)
+    state.p[0], state.R[0] = placement.X_WL.p, placement.X_WL.R
+    state.q = placement.initial_q
+    state.calc_forward_kinematics()
+    return LinkPoses(state.p, state.R)
 
 
 def _posture(simulation: Simulation) -> dict[str, LinkPoses]:

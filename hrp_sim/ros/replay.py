@@ -38,7 +38,7 @@ class RosOutput:
         context: Initialised context of ROS; by default a new one.
 
     Attributes:
-        topics: Names of the topics that are published.
+        publishers: Publishers of the recorded topics, by name.
         left_out: Why the other topics are not published, by name.
 
     Raises:
@@ -59,24 +59,25 @@ class RosOutput:
                 start_parameter_services=False,
             )
         self.left_out: dict[str, str] = {}
-        self._publishers: dict[str, Publisher] = {}
+        self.publishers: dict[str, Publisher] = {}
         try:
             for topic in recording.topics.values():
                 self._open(topic)
-            self._clock = None if CLOCK in self._publishers else self._publisher(CLOCK, Clock, 1)
+            self._clock = None if CLOCK in self.publishers else self._publisher(CLOCK, Clock, 1)
         except BaseException:
             self.close()
             raise
         self._clock_ns: int | None = None
 
     @property
-    def topics(self) -> list[str]:  # noqa: D102 - see the class
-        return list(self._publishers)
+    def topics(self) -> list[str]:
+        """Names of the topics that are published."""
+        return list(self.publishers)
 
     def take(self, message: RecordedMessage) -> None:
         """Publish a message."""
         self._tick(message.time_ns)
-        self._publishers[message.topic].publish(message.data)
+        self.publishers[message.topic].publish(message.data)
 
     def jump(self, time_ns: int) -> None:
         """Set the clock to another time in [ns]."""
@@ -100,7 +101,7 @@ class RosOutput:
             self.left_out[topic.name] = f"the type {topic.type_name} is not installed"
         else:
             depth = min(max(topic.count, 1), _MAX_LATCHED) if topic.latched else _DEPTH
-            self._publishers[topic.name] = self._publisher(
+            self.publishers[topic.name] = self._publisher(
                 topic.name, message_type, depth, latched=topic.latched
             )
 

@@ -147,7 +147,7 @@ def test_a_truncated_recording_is_used_up_to_its_end(tmp_path):
         0, serialize(String(data=BOX))
     )
     channel = recorder.channel("/tf", TFMessage, latched=False)
-    for time_ns in range(0, 60_000):
+    for time_ns in range(60_000):
         channel.write(time_ns, data)
     recorder.close()
     content = path.read_bytes()
