@@ -20,7 +20,11 @@ ROS = {
 # Parts of hrp_msgs that need no ROS.
 WITHOUT_ROS = tuple(
     f"hrp_msgs.{name}"
-    for name in ("names", "sanitize", "messages", "convert", "serialization", "recording")
+    for name in (
+        *("names", "qos", "sanitize", "messages", "convert", "serialization", "recording"),
+        *("topics.contacts", "topics.recorded", "topics.robot", "topics.sensors"),
+        *("topics.topic", "topics.world"),
+    )
 )
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
@@ -33,22 +33,26 @@ from hrp_msgs.node.parameters import (
     unknown_parameters,
 )
 from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros
+from hrp_msgs.topics.health import HealthTopic
+from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.robot import FramePose, RobotTopics
-from hrp_msgs.topics.topic import Topic
+from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..body import Body
 from ..description.description import Description, DescriptionOptions, describe
-from ..description.follower import JointFollower, LastPositions
-from ..description.frame_tree import MovedFrame
-from ..description.health import JointHealth, WarningThrottle, model_health
+from ..description.follower import LastPositions
+from ..description.health import JointHealth, model_health
 from ..description.model_file import MODEL_ERRORS, ModelFile, error_text, first_line
+from ..description.publisher import DescriptionPublisher
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
 from ..files.cache import mesh_folder
-from ..frames import Base, Frame, FrameOptions
+from ..frames import Base, FrameOptions
 from ..program.console import print_message
 from ..program.stop_signals import StopSignals
-from ..rigid import matrix_quaternion
 from .parameters import MODEL_NODE
+
+if TYPE_CHECKING:
+    from hrp_msgs.topics.recorded import TopicRecording
 
 PARAMETERS = MODEL_NODE
 _PARAMS = {param.name: param for param in PARAMETERS}
@@ -59,7 +63,6 @@ _MODEL_PARAMS = frozenset(_PARAMS) - _RATE_PARAMS - _FRAME_PARAMS - {"watch"}
 _FORMATS = {names.ROBOT_DESCRIPTION: "URDF", names.ROBOT_DESCRIPTION_SEMANTIC: "SRDF"}
 _NO_MODEL = "parameter 'model' is empty"
 _WATCH_PERIOD = 0.5  # [s] of wall time; a changed file is read at the second check
-_WARNING_PERIOD = 10.0  # [s] of repeating the same warning
 
 
 def logged_diagnostics(node: Node) -> Diagnostics:
@@ -91,22 +94,23 @@ class ModelNode(Node):
         settings: Values of the parameters by name.
 
     Args:
+        recording: Records the topics.
         node_options: Options of rclpy's Node, such as ``namespace``.
 
     Raises:
         ParameterException, WrongUseError: A parameter is invalid.
     """
 
-    def __init__(self, **node_options: Any) -> None:
+    def __init__(self, recording: TopicRecording | None = None, **node_options: Any) -> None:
         defaults = {"automatically_declare_parameters_from_overrides": True}
         super().__init__("model_node", **{**defaults, **node_options})
         self._overrides = undeclare_overrides(self)
         self.settings = declare(self, MODEL_NODE)
         self._derived = DerivedParams(self, "model", [_text(names.ROBOT_DESCRIPTION, "")])
         self._file: ModelFile | None = None
+        self._maker: TopicMaker = NodeTopics(self, recording)
         self._topics: list[Topic] = []
         self._changes, self._problem = 0, ""
-        self._warnings = WarningThrottle(_WARNING_PERIOD)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
 
     def load(self) -> None:
@@ -174,19 +178,11 @@ class ModelNode(Node):
 
         Args:
             time_ns: Time of the positions, in [ns].
-            joints: Names; unknown ones are logged once.
-            positions: In [rad] or [m], one per name; values that are not finite are left out.
-            above: Frames to publish in the same message, such as the root's.
+            joints: See ``DescriptionPublisher.move``, as for the others.
+            positions: In [rad] or [m].
+            above: Frames to publish in the same message.
         """
-        known = len(self._follower.unknown)
-        frames = self._follower.follow(time_ns, joints, positions, time.monotonic())
-        if new := list(self._follower.unknown)[known:]:
-            text = ", ".join(f"'{name}'" for name in new)
-            self.get_logger().warning(f"joint_states: unknown or fixed joints: {text}")
-        for problem in self._warnings.due(self._follower.open_loops, time.monotonic()):
-            self.get_logger().warning(problem)
-        if frames:
-            self._robot.publish_moving(time_ns, [*above, *self._prefixed(frames)])
+        self.publisher.move(time_ns, joints, positions, above)
 
     @property
     def topics(self) -> list[Topic]:
@@ -195,7 +191,7 @@ class ModelNode(Node):
 
     def _on_joint_states(self, msg: JointState) -> None:
         if len(msg.position) != len(msg.name):
-            self._follower.ignored += 1
+            self.publisher.follower.ignored += 1
             if msg.position:
                 arrays = ((msg.name, "name"), (msg.position, "position"))
                 counts = " but ".join(counted(len(values), kind) for values, kind in arrays)
@@ -208,18 +204,21 @@ class ModelNode(Node):
 
     def _start(self, description: Description) -> None:
         tf = self.settings["publish_tf"]
-        self._robot = RobotTopics(self, semantics=bool(description.srdf), tf=tf)
-        self._topics = self._robot.all
+        topics = RobotTopics(self._maker, semantics=bool(description.srdf), tf=tf)
+        self._health = HealthTopic(self, self._maker)
+        self._topics = [*topics.all, self._health.topic]
+        self.publisher = DescriptionPublisher(topics, self._warn)
         self._publish(description)
         self.add_on_set_parameters_callback(self._on_set)
         self.create_timer(PERIOD, self._report, clock=self._steady)
 
+    def _warn(self, message: str) -> None:
+        self.get_logger().warning(message)
+
     def _publish(self, description: Description, last: LastPositions | None = None) -> None:
         """Publish a robot, in place of a previous one with the given last joint positions."""
-        self._description = description
-        self._follower = JointFollower(description.tree, description.loops, last)
         self._joint_health = JointHealth()
-        self._set_rate()
+        self._configure()
         derived = [_text(names.ROBOT_DESCRIPTION, description.urdf)]
         if description.srdf:
             derived.append(_text(names.ROBOT_DESCRIPTION_SEMANTIC, description.srdf))
@@ -228,59 +227,27 @@ class ModelNode(Node):
             for name, limit in description.limits.items()
         ]
         self._derived.renew(derived)
-        self._robot.describe(description.urdf, description.srdf)
-        self._publish_fixed()
-        self._publish_last_positions()
-        for link in description.tree.floating:
-            self.get_logger().warning(f"no transform for link '{link}', which floats freely")
+        self.publisher.publish(description, last)
         body = description.body
         parts = {"link": body.links, "moving joint": body.moving_links, "device": body.devices}
         counts = ", ".join(counted(len(items), kind) for kind, items in parts.items())
         self.get_logger().info(f"'{body.name}': {counts}")
 
-    def _publish_fixed(self) -> None:
-        frames = self._frame_poses(self._description.tree.fixed)
-        if world := self.settings["world_frame"]:
-            [(_, top, *pose)] = self._frame_poses([self._description.in_world(world)])
-            prefix = self.settings["frame_prefix"]
-            if world in (names.frame(x, prefix) for x in self._description.frames.names):
-                self.get_logger().warning(
-                    f"no transform from world_frame '{world}' to the model, as a frame of the "
-                    "model has the same name",
-                    once=True,
-                )
-            else:
-                frames.append((world, top, *pose))  # robots share the world frame: no prefix
-        self._robot.publish_static(frames)
-
-    def _publish_last_positions(self) -> None:
-        for time_ns, frames in self._follower.repeated().items():
-            self._robot.publish_moving(time_ns, self._prefixed(frames))
-
-    def _frame_poses(self, frames: Iterable[Frame]) -> list[FramePose]:
-        return self._prefixed(
-            MovedFrame(f.name, f.parent, tuple(f.pose.p.tolist()), matrix_quaternion(f.pose.R))
-            for f in frames
-        )
-
-    def _prefixed(self, frames: Iterable[MovedFrame]) -> list[FramePose]:
-        prefix = self.settings["frame_prefix"]
-        return [
-            (names.frame(f.parent, prefix), names.frame(f.name, prefix), f.p, f.xyzw)
-            for f in frames
-        ]
-
-    def _set_rate(self) -> None:
-        unlimited = self.settings["ignore_timestamp"]
-        frequency = 0.0 if unlimited else self.settings["publish_frequency"]
-        self._follower.set_max_frequency(frequency)
+    def _configure(self) -> None:
+        """Pass the settings of the frames to their publisher."""
+        settings, publisher = self.settings, self.publisher
+        unlimited = settings["ignore_timestamp"]
+        publisher.max_frequency = 0.0 if unlimited else settings["publish_frequency"]
+        publisher.frame_prefix = settings["frame_prefix"]
+        publisher.world_frame = settings["world_frame"]
 
     def _report(self) -> None:
         """Publish the health of model and joint states."""
-        parts = [model_health(self._description, self._changes, self._problem)]
+        description, follower = self.publisher.description, self.publisher.follower
+        parts = [model_health(description, self._changes, self._problem)]
         if self.settings["publish_tf"]:
-            parts.append(self._joint_health.report(self._follower, time.monotonic()))
-        self._robot.report(parts, self._description.body.name)
+            parts.append(self._joint_health.report(follower, time.monotonic()))
+        self._health.report(parts, description.body.name)
 
     def _on_set(self, parameters: Sequence[Parameter]) -> SetParametersResult:
         """Apply changed parameters, all or none."""
@@ -305,12 +272,13 @@ class ModelNode(Node):
         if mine.keys() & _MODEL_PARAMS:
             return self._replace(settings)
         self.settings = settings
+        self._configure()
         if mine.keys() & _RATE_PARAMS:
-            self._set_rate()
+            self.publisher.follower.set_max_frequency(self.publisher.max_frequency)
         if mine.keys() & _FRAME_PARAMS:
-            self._publish_fixed()
+            self.publisher.publish_fixed()
         if "frame_prefix" in mine:
-            self._publish_last_positions()
+            self.publisher.publish_last_positions()
         return ""
 
     def _check_files(self) -> None:
@@ -328,12 +296,12 @@ class ModelNode(Node):
         except Exception as error:  # a defect of a reader must not end a running robot
             self.get_logger().error(traceback.format_exc())
             return self._keep(f"error: {type(error).__name__}: {error}", again)
-        if removed := self._description.tree.names - description.tree.names:
+        if removed := self.publisher.description.tree.names - description.tree.names:
             listed = ", ".join(sorted(removed))
             self.get_logger().info(f"removed frames, still in the buffers of listeners: {listed}")
         self.settings = settings
         self._changes, self._problem = self._changes + 1, ""
-        self._publish(description, self._follower.last)
+        self._publish(description, self.publisher.follower.last)
         return ""
 
     def _keep(self, problem: str, again: bool) -> str:

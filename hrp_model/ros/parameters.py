@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hrp_msgs.node.parameters import Param
 
+from ..description.publisher import MAX_FREQUENCY
+
 MODEL_NODE = (
     Param(
         "model",
@@ -28,7 +30,7 @@ MODEL_NODE = (
     ),
     Param(
         "publish_frequency",
-        100.0,
+        MAX_FREQUENCY,
         "Maximum rate of /tf by message stamps [Hz]; 0 = one message for every joint_states.",
         0.0,
         10000.0,

@@ -1,9 +1,8 @@
-"""Quality of service of every topic (REP 2003)."""
+"""Quality of service as profiles of rclpy, and ``qos_overrides``."""
 
 from __future__ import annotations
 
 from copy import copy
-from math import ceil
 from typing import TypedDict
 
 from rcl_interfaces.msg import SetParametersResult
@@ -18,52 +17,30 @@ from rclpy.qos import (
 )
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
+from ..qos import Qos
 from .parameters import undeclare
 
 _MAX_DEPTH = 2**31 - 1  # limit of rclpy
 
 
-def _profile(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProfile:
+def profile(qos: Qos) -> QoSProfile:
+    """Return a quality of service as a profile of rclpy."""
+    durability = DurabilityPolicy.TRANSIENT_LOCAL if qos.latched else DurabilityPolicy.VOLATILE
+    reliable, best_effort = ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT
     return QoSProfile(
-        depth=depth,
+        depth=qos.depth,
         history=HistoryPolicy.KEEP_LAST,
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        reliability=reliable if qos.reliable else best_effort,
+        durability=durability,
     )
 
 
-# Images, point clouds and markers. Reliable, so that reliable and best-effort subscribers match and
-# big messages are not lost.
-IMAGE = _profile(5)
 # Best effort, so that reliable and best-effort publishers match; only the newest command counts.
-COMMAND = _profile(1, reliable=False)
+COMMAND = profile(Qos(1, reliable=False))
 # In lock-step every command counts.
-COMMAND_IN_STEP = _profile(10)
+COMMAND_IN_STEP = profile(Qos(10))
 # Subscriptions to sensors: best effort, with a short history.
 SENSOR_INPUT = qos_profile_sensor_data
-# Late subscribers receive the last message.
-LATCHED = _profile(1, latched=True)
-CLOCK = _profile(1)
-DIAGNOSTICS = _profile(10)
-TF = _profile(1000)
-TF_STATIC = LATCHED
-
-# History of a sensor for delayed subscribers: the samples of two seconds, so that after a pause of
-# one second another one is left for resending; at most the size of five colour images of
-# 640 x 480; and at least as many samples as of an image.
-_HISTORY_SECONDS = 2.0
-_HISTORY_BYTES = 4 * 2**20
-
-
-def sensor(rate_hz: float, size: int) -> QoSProfile:
-    """Return the profile of a topic of small messages.
-
-    Args:
-        rate_hz: Messages per second of simulation time.
-        size: Approximate size of one message, in bytes.
-    """
-    depth = min(ceil(_HISTORY_SECONDS * rate_hz), _HISTORY_BYTES // size)
-    return _profile(max(depth, IMAGE.depth))
 
 
 def events(profile: QoSProfile) -> SubscriptionEventCallbacks:

@@ -213,6 +213,7 @@ class McapFile:
             and len(found.blocks) == statistics.chunk_count
             and len(found.channels) == statistics.channel_count
             and bool(found.blocks or not statistics.message_count)
+            and all(block.end <= start for block in found.blocks)
         )
         return found if is_complete else None
 

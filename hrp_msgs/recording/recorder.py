@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -52,20 +53,25 @@ class Recorder:
             recording.
 
     Raises:
-        OSError: The file cannot be created.
+        OSError: The file cannot be written.
     """
 
     def __init__(self, path: Path, *, on_error: Callable[[OSError], None]) -> None:
         self._file = path.open("wb")
         self._on_error = on_error
         self._writer = Writer(self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD)
+        try:
+            self._writer.start(PROFILE, library="hrp_ros")
+            self._writer.flush()
+        except OSError:
+            with suppress(OSError):
+                self._file.close()
+            raise
         self._channels: dict[str, Channel] = {}
         self._schema_ids: dict[str, int] = {}  # used in the background thread only
         self._clock = LogClock()
         self._changed = threading.Condition()  # guards all that follows
-        self._queue: list[Callable[[], object]] = [
-            partial(self._writer.start, PROFILE, library="hrp_ros")
-        ]
+        self._queue: list[Callable[[], object]] = []
         self._queued_bytes = 0
         self._is_closing = self._has_ended = False
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)

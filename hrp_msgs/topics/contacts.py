@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from geometry_msgs.msg import Point
-from rclpy.node import Node
-from std_msgs.msg import ColorRGBA
-from visualization_msgs.msg import Marker, MarkerArray
 
-from .. import names
+from .. import names, qos
 from ..convert.basic import Array, header
-from ..node import qos
-from .topic import Topic
+from ..messages import ColorRGBA, Marker, MarkerArray, Point
+from .topic import TopicMaker
 
 POINTS, FORCES = "contact_points", "contact_forces"
 _MIN_LENGTH = 1e-3  # [m], of a visible arrow
@@ -57,15 +53,15 @@ class ContactTopic:
     """Publishes ``contacts/markers``.
 
     Args:
-        node: The publishing node.
+        topics: Creates the topic.
         frame_id: Name of the frame W.
 
     Attributes:
         topic: The topic.
     """
 
-    def __init__(self, node: Node, frame_id: str) -> None:
-        self.topic = Topic(node, MarkerArray, names.CONTACT_MARKERS, qos.IMAGE)
+    def __init__(self, topics: TopicMaker, frame_id: str) -> None:
+        self.topic = topics.create(MarkerArray, names.CONTACT_MARKERS, qos.IMAGE)
         self._frame_id = frame_id
         self._arrows = 0
 

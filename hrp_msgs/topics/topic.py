@@ -1,66 +1,54 @@
-"""A publisher that counts its messages."""
+"""Published topics, in ROS or in a recording."""
 
 from __future__ import annotations
 
-from rclpy._rclpy_pybind11 import RCLError
-from rclpy.exceptions import InvalidHandle
-from rclpy.node import Node
-from rclpy.qos import QoSProfile
+from typing import Protocol
 
 from ..convert.converter import Message
-from ..node.qos import changeable, undeclare_qos_overrides
-from ..node.start import creating
+from ..qos import Qos
 
 
-class Topic:
-    """A published topic of a node.
+class Topic(Protocol):
+    """A topic that counts its messages; its methods may be called from any thread."""
 
-    Its ``qos_overrides`` parameters change history, depth and reliability, as usual in ROS 2.
+    @property
+    def name(self) -> str:
+        """Full name with namespace."""
 
-    Raises:
-        WrongUseError: Its name or its quality of service is invalid.
+    @property
+    def type_name(self) -> str:
+        """Message type, such as "sensor_msgs/Imu"."""
 
-    Attributes:
-        name: Full name with namespace.
-        type_name: Message type, such as "sensor_msgs/Imu".
-        count: Number of messages published so far.
-    """
-
-    def __init__(
-        self, node: Node, message_type: type[Message], topic: str, qos: QoSProfile
-    ) -> None:
-        self._node = node
-        with creating(f"topic '{topic}'"):
-            self._publisher = node.create_publisher(message_type, topic, **changeable(qos))
-        self.name: str = self._publisher.topic_name
-        self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
-        self.count = 0
-        self._closed = False
+    @property
+    def count(self) -> int:
+        """Number of messages published so far."""
 
     def publish(self, message: Message) -> None:
-        """Publish a message, unless the topic is closed or the ROS context is shut down."""
-        try:
-            self._publisher.publish(message)
-        except (InvalidHandle, RCLError):
-            if not self._is_closed():  # otherwise another thread has just closed it
-                raise
-        else:
-            self.count += 1
+        """Publish a message, unless the topic is closed."""
 
     def has_subscribers(self) -> bool:
-        """Return whether the topic has subscribers."""
-        try:
-            return bool(self._publisher.get_subscription_count())
-        except (InvalidHandle, RCLError):
-            if not self._is_closed():
-                raise
-            return False
-
-    def _is_closed(self) -> bool:
-        return self._closed or not self._node.context.ok()
+        """Return whether a message would be used."""
 
     def close(self) -> None:
         """Close the topic; messages that other threads publish later are dropped."""
-        self._closed = True
-        self._node.destroy_publisher(self._publisher)
-        undeclare_qos_overrides(self._node, self.name, "publisher")
+
+
+class TopicMaker(Protocol):
+    """Creates topics, such as those of a node."""
+
+    def create(self, message_type: type[Message], name: str, qos: Qos) -> Topic:
+        """Create a topic.
+
+        Args:
+            message_type: Class of its messages.
+            name: Its name, in the namespace of the maker unless it begins with a slash.
+            qos: Its quality of service.
+
+        Raises:
+            ValueError: The name or the quality of service is invalid.
+        """
+
+
+def type_name(message_type: type[Message]) -> str:
+    """Return the name of a message type, such as "sensor_msgs/Imu"."""
+    return f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"

@@ -5,16 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from rclpy.node import Node
-from rosgraph_msgs.msg import Clock
-from tf2_msgs.msg import TFMessage
-
-from .. import names
+from .. import names, qos
 from ..convert.clock import clock
 from ..convert.tf import tf_message, transform
-from ..node import qos
+from ..messages import Clock, TFMessage
 from .robot import FramePose
-from .topic import Topic
+from .topic import TopicMaker
 
 _STATIC_NS = 0  # stamp of static transforms, in [ns]
 _MIN_CLOCK_NS = 1  # nodes interpret a clock of 0 as not started
@@ -24,17 +20,17 @@ class WorldTopics:
     """Publishes ``/clock``, ``/tf`` and ``/tf_static``; callable from any thread.
 
     Args:
-        node: The publishing node.
+        topics: Creates the topics.
 
     Attributes:
         tf: Topic of moving roots.
         all: All three topics.
     """
 
-    def __init__(self, node: Node) -> None:
-        self._clock = Topic(node, Clock, names.CLOCK, qos.CLOCK)
-        self.tf = Topic(node, TFMessage, names.TF, qos.TF)
-        self._static = Topic(node, TFMessage, names.TF_STATIC, qos.TF_STATIC)
+    def __init__(self, topics: TopicMaker) -> None:
+        self._clock = topics.create(Clock, names.CLOCK, qos.CLOCK)
+        self.tf = topics.create(TFMessage, names.TF, qos.TF)
+        self._static = topics.create(TFMessage, names.TF_STATIC, qos.TF_STATIC)
         self.all = [self._clock, self.tf, self._static]
         self._static_frames: list[FramePose] | None = None
         self._publishing = threading.Lock()

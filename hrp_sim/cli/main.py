@@ -238,6 +238,12 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         help="simulation time between lines of --trace, in [s] (default: every step)",
     )
     run.add_argument(
+        "--record",
+        type=Path,
+        metavar="OUT.mcap",
+        help="record the topics that are published with --ros, with or without it",
+    )
+    run.add_argument(
         "--save",
         type=Path,
         metavar="FILE",

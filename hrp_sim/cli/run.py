@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from hrp_msgs.names import NameCollisionError
 
 from ..physics.engine import PhysicsError, Solver
 from ..physics.snapshot import Snapshot
+from ..publishing.run_recording import RunRecording
 from ..ros.rviz_config import RvizOptions, world_rviz
 from ..running.build import build_simulation
 from ..running.distribution import Distribution
@@ -52,6 +54,7 @@ from ..world.reporting import printed_warnings
 from ..world.sensor_options import with_options
 from .listener import Listener
 from .live_table import LiveTable, Row
+from .record import open_recording, record_world
 from .sensor_list import device_table, option_text
 from .trace import TraceWriter
 
@@ -183,7 +186,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     for name in ("seed", "time_step", "joint_limits"):
         if (value := getattr(options, name)) is not None:
             parameters[name] = value
-    session = RosSession(parameters)
+    make_recording = partial(open_recording, options.record) if options.record else None
+    session = RosSession(parameters, make_recording=make_recording)
     with ExitStack() as stack:
         stack.callback(session.close)
         listener = None
@@ -256,6 +260,9 @@ def _step(
             distribution.serve(runner)
         else:
             session.serve(runner)
+        recording = _recording(options, runner, distribution, session)
+        if recording is not None:
+            stack.callback(recording.close)
         signals.stop(runner.stop)
         table = LiveTable(options.world, runner, lambda: rows(recorder), listening=options.listen)
         live = Live(table, console=console, refresh_per_second=REFRESH_HZ, transient=True)
@@ -272,20 +279,39 @@ def _step(
     problems = [] if runner.stopped else missed()
     error = "" if runner.error is None else str(runner.error)
     result = result_of(recorder, options.world, elapsed, error)
+    recorded = None if recording is None else recording.summary
     measured = values(result) if expectations else {}
     outcomes = [expectation.evaluate(measured) for expectation in expectations]
     if options.json:
-        print_data(f"{json.dumps(result_object(result, outcomes), indent=1, allow_nan=False)}\n")
+        content = result_object(result, outcomes, recorded)
+        print_data(f"{json.dumps(content, indent=1, allow_nan=False)}\n")
     else:
         console.print(table)
-        for line in (*result_lines(result), *speed_lines(result)):
+        for line in (*result_lines(result, recorded), *speed_lines(result)):
             console.print(line, soft_wrap=True)
-    report_written(path for path in (options.save, options.trace) if path is not None)
+    report_written(path for path in (options.save, options.trace, options.record) if path)
     problems += [f"{error}\nhint: {hint}"] if error else []
     problems += [str(outcome) for outcome in outcomes if not outcome.holds]
     for problem in problems:
         print_message(f"error: {problem}")
-    return PROBLEMS if problems else GOOD
+    has_failed = recording is not None and recording.error != ""  # printed when it happened
+    return PROBLEMS if problems or has_failed else GOOD
+
+
+def _recording(
+    options: argparse.Namespace,
+    runner: Runner,
+    distribution: Distribution,
+    session: RosSession | None,
+) -> RunRecording | None:
+    """Return the recording of a run, or None without one."""
+    if session is not None:
+        return session.node.recording
+    if not options.record:
+        return None
+    recording = open_recording(options.record)
+    record_world(recording, options.world, runner, distribution)
+    return recording
 
 
 def _also_record(
@@ -306,9 +332,10 @@ def _check_outputs(options: argparse.Namespace) -> None:
     """
     save = Output("--save", options.save, Kind.STATE)
     trace = Output("--trace", options.trace, Kind.TRACE)
-    check_outputs([save, trace], inputs=[options.world], force=options.force)
+    record = Output("--record", options.record, Kind.RECORDING)
+    check_outputs([save, trace, record], inputs=[options.world], force=options.force)
     if options.restore:  # which --save may replace
-        check_outputs([trace], inputs=[options.restore], force=options.force)
+        check_outputs([trace, record], inputs=[options.restore], force=options.force)
 
 
 def _restore(simulation: Simulation, path: Path) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from hrp_model.printable import printable
 from hrp_msgs.names import STANDARD
 
-from ..ros.topics import device_topics
+from ..publishing.device_topics import device_topics
 from ..sensors import instruments
 from ..sensors.settings import OptionValue, applies_to
 from ..simulation import Simulation

@@ -46,7 +46,7 @@ class SimulatedModelNode(ModelNode):
     @property
     def moves(self) -> bool:
         """Whether joint positions determine published frames."""
-        return bool(self.settings["publish_tf"] and self._follower.joints)
+        return self.publisher.moves
 
     def is_due(self, time_ns: int) -> bool:
         """Return whether ``move`` at this time in [ns] would publish something.
@@ -54,7 +54,9 @@ class SimulatedModelNode(ModelNode):
         Without subscribers that is once a second, for the health of the joints.
         """
         is_second = not 0 <= self._moved_ns // NS_PER_S == time_ns // NS_PER_S
-        return (is_second or self._robot.has_tf_subscribers) and self._follower.is_due(time_ns)
+        publisher = self.publisher
+        has_subscribers = publisher.topics.has_tf_subscribers
+        return (is_second or has_subscribers) and publisher.follower.is_due(time_ns)
 
     def move(
         self,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from hrp_msgs.names import NAMINGS, STANDARD
+from hrp_msgs.names import NAMINGS
 from hrp_msgs.node.parameters import Param
 
 from ..engines import ENGINES
 from ..physics.engine import Solver
+from ..publishing.options import PublishingOptions
 from .command_parameters import COMMANDS
+
+_DEFAULTS = PublishingOptions()
 
 SIM_NODE = (
     Param(
@@ -45,7 +48,7 @@ SIM_NODE = (
     Param("start_paused", False, "Start paused."),
     Param(
         "lock_step",
-        "",
+        _DEFAULTS.lock_step,
         "Command topics, separated by blanks, to wait for in each control period; empty = none.",
     ),
     Param("lock_step_rate", 500.0, "Control periods per simulated second [Hz].", 0.1, 10000.0),
@@ -56,34 +59,45 @@ SIM_NODE = (
         0.0,
         3600.0,
     ),
+    Param(
+        "record",
+        "",
+        "MCAP file that records all published topics; it must not exist; empty = none.",
+    ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
-    Param("frame_prefix", "", "Prefix of all TF frame names."),
+    Param("frame_prefix", _DEFAULTS.frame_prefix, "Prefix of all TF frame names."),
     Param(
         "base",
-        "auto",
+        _DEFAULTS.base,
         "Massless link above the root of each body: base_link; 'auto' is base_link if the root has "
         "a mass, which KDL does not support.",
         choices=("auto", "none", "base_link"),
     ),
     Param(
         "naming",
-        STANDARD,
+        _DEFAULTS.naming,
         "Naming of the topics of devices and commands: that of this package, of Choreonoid's "
         "ROS 2 plugin, or of hrpsys_ros_bridge.",
         choices=tuple(NAMINGS),
     ),
-    Param("world_frame", "world", "Name of the world frame."),
-    Param("clock_rate", 250.0, "Maximum rate of /clock in simulation time [Hz].", 1.0, 10000.0),
+    Param("world_frame", _DEFAULTS.world_frame, "Name of the world frame."),
+    Param(
+        "clock_rate",
+        _DEFAULTS.clock_rate,
+        "Maximum rate of /clock in simulation time [Hz].",
+        1.0,
+        10000.0,
+    ),
     Param(
         "contact_rate",
-        0.0,
+        _DEFAULTS.contact_rate,
         "Maximum rate of contacts/markers in simulation time [Hz]; 0 = not published.",
         0.0,
         10000.0,
     ),
     Param(
         "contact_scale",
-        0.001,
+        _DEFAULTS.contact_scale,
         "Arrow length per force in contacts/markers [m/N].",
         1e-9,
         1e6,

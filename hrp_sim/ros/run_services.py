@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.service import Service
 from std_srvs.srv import SetBool, Trigger
 
 from hrp_msgs import names
-from hrp_msgs.convert.diagnostics import PERIOD, diagnostic_array, diagnostic_status
-from hrp_msgs.node import qos
+from hrp_msgs.convert.diagnostics import PERIOD
 from hrp_msgs.node.parameters import Settings
 from hrp_msgs.node.start import WrongUseError, creating
-from hrp_msgs.topics.topic import Topic
+from hrp_msgs.topics.health import HealthTopic
+from hrp_msgs.topics.topic import TopicMaker
 
 from ..physics.engine import PhysicsError
 from ..physics.schedule import NS_PER_S
 from ..running.health import command_health, lock_step_health, run_health, state_health
 from ..running.lock_step import LockStep
 from ..running.runner import NotRunningError, Runner
-from ..sensors import Sensor
-from ..sensors.sensor_schedule import Light
-from ..simulation import Simulation
 from ..simulator.errors import RequestError
 from ..simulator.simulator import Simulator
 
@@ -44,6 +38,7 @@ class RunServices:
 
     Args:
         node: The node that offers the services.
+        topics: Creates the topic.
         runner: The run, which responds while halted, too.
         simulator: Pauses and resets the run.
         hint: Returns a hint for users if the physics of the present world fails.
@@ -53,7 +48,12 @@ class RunServices:
     """
 
     def __init__(
-        self, node: Node, runner: Runner, simulator: Simulator, hint: Callable[[], str]
+        self,
+        node: Node,
+        topics: TopicMaker,
+        runner: Runner,
+        simulator: Simulator,
+        hint: Callable[[], str],
     ) -> None:
         self._node = node
         self._runner = runner
@@ -62,7 +62,8 @@ class RunServices:
         with creating("services"):
             node.create_service(Trigger, names.RESET, self._reset)
             node.create_service(SetBool, names.PAUSE, self._pause)
-        self.topic = Topic(node, DiagnosticArray, names.DIAGNOSTICS, qos.DIAGNOSTICS)
+        self._health = HealthTopic(node, topics)
+        self.topic = self._health.topic
         node.create_timer(PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def report_failure(self, error: PhysicsError) -> None:
@@ -106,11 +107,7 @@ class RunServices:
         ]
         if isinstance(runner.gate, LockStep):
             parts.append(lock_step_health(runner.gate))
-        name = self._node.get_fully_qualified_name().lstrip("/")
-        statuses = [
-            diagnostic_status(p.level, f"{name}: {p.part}", p.message, p.values) for p in parts
-        ]
-        self.topic.publish(diagnostic_array(self._node.get_clock().now().nanoseconds, statuses))
+        self._health.report(parts)
 
 
 def start_lock_step(
@@ -198,58 +195,26 @@ class SwitchServices:
     """Services to switch the sensors and lights of a body, also while the run is halted.
 
     Services: one for each device (std_srvs/SetBool).
-    Publishes: devices (diagnostic_msgs/DiagnosticStatus), latched: "on" or "off" for each device,
-    after each change.
 
     Args:
         node: The node that offers the services.
         runner: The run.
-        simulation: The simulation with the body.
-        body: Name of the body.
-        topic: Name of the topic.
         switches: Names of the services, by the names of the devices in the simulation.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        runner: Runner,
-        simulation: Simulation,
-        body: str,
-        topic: str,
-        switches: Mapping[str, str],
-    ) -> None:
+    def __init__(self, node: Node, runner: Runner, switches: Mapping[str, str]) -> None:
         self._node = node
         self._runner = runner
-        self._simulation = simulation
-        self._body = body
-        devices: dict[str, Sensor | Light] = {**simulation.sensors, **simulation.lights}
-        self._names = {key: devices[key].name for key in switches}
-        self._publishing = threading.Lock()
-        self._topic = Topic(node, DiagnosticStatus, topic, qos.LATCHED)
         self._services: list[Service] = []
         for key, name in switches.items():
             with creating(f"service '{name}'"):
                 service = node.create_service(SetBool, name, partial(self._answer, key))
             self._services.append(service)
 
-    def publish(self) -> None:
-        """Publish which devices are on; callable from any thread."""
-        states: dict[str, str] = {}
-        with self._publishing:  # so that the newest states are published last
-            for key, name in self._names.items():
-                with suppress(KeyError):  # its body was just deleted
-                    states[name] = "on" if self._simulation.is_enabled(key) else "off"
-            count = sum(1 for state in states.values() if state == "on")
-            message = f"{count} of {len(states)} devices are on"
-            name = f"{self._body}: devices"
-            self._topic.publish(diagnostic_status("ok", name, message, states, self._body))
-
     def close(self) -> None:
-        """Close the services and the topic."""
+        """Close the services."""
         for service in self._services:
             self._node.destroy_service(service)
-        self._topic.close()
 
     def _answer(
         self, key: str, request: SetBool.Request, response: SetBool.Response

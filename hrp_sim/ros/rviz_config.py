@@ -15,11 +15,11 @@ from hrp_model.shapes.measure import BoundingBox, union
 from hrp_msgs import names
 
 from ..physics.state import SimulatedBody
+from ..publishing.device_topics import device_topics
 from ..sensors import CameraSensor, Sensor
 from ..simulation import Simulation
 from ..world.load import load_world
 from ..world.naming import BodyNaming, name_bodies
-from .topics import device_topics
 
 _COMMENT = """The bodies of a world and the data of their sensors, as in simulation.launch.py.
 Sensors publish reliably; a reliable subscriber loses no image. RViz itself has no display for IMUs:

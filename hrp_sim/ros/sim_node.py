@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from rclpy.context import Context
@@ -30,6 +31,7 @@ from rclpy.signals import SignalHandlerOptions
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.resources import share_folder
+from hrp_model.files.writer import is_special
 from hrp_model.program.command import print_problem
 from hrp_model.program.console import print_message
 from hrp_model.program.stop_signals import StopSignals
@@ -40,11 +42,13 @@ from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.log import NodeLogHandler
 from hrp_msgs.node.parameters import Param, Value, option_param
 from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros, shared_ros_arguments
+from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import joint_params
 from hrp_sim.ros.parameters import SIM_NODE
 
 from ..physics.engine import PhysicsError
+from ..publishing.run_recording import RunRecording
 from ..running.distribution import Distribution
 from ..running.health import start_message
 from ..running.runner import OnStep, Runner
@@ -74,19 +78,31 @@ class SimNode(Node):
     Args:
         arguments: Command line, also used for the nodes that describe bodies; None for that of
             the process.
+        make_recording: Opens a recording of all that is published; by default that of the
+            parameter ``record``, if it is not empty.
         node_options: Arguments of ``rclpy.node.Node``, such as ``context``.
 
     Attributes:
         settings: Values of the parameters by name.
+        recording: The recording, after ``start``; None without one.
     """
 
-    def __init__(self, *, arguments: Sequence[str] | None = None, **node_options: object) -> None:
+    def __init__(
+        self,
+        *,
+        arguments: Sequence[str] | None = None,
+        make_recording: Callable[[], RunRecording] | None = None,
+        **node_options: object,
+    ) -> None:
         super().__init__(
             "sim_node", automatically_declare_parameters_from_overrides=True, **node_options
         )
         self._loader = WorldLoader(self)
         self.settings = self._loader.settings
         self._shared = shared_ros_arguments(sys.argv if arguments is None else arguments)
+        self._topics = NodeTopics(self)
+        self.recording: RunRecording | None = None
+        self._make_recording = make_recording
         self._run_services: RunServices | None = None
         self._simulation_services: SimulationServices | None = None
         self._simulation: Simulation | None = None
@@ -148,13 +164,37 @@ class SimNode(Node):
         Raises:
             ModelError: Two bodies or devices would have the same topic.
             OSError: The meshes of a description cannot be written.
-            WrongUseError: A parameter of commands is invalid.
+            MissingLibraryError: A library for recordings is not installed.
+            WrongUseError: A parameter of commands or the recording is invalid.
         """
-        self._interface = WorldInterface(self, self.settings, self._shared)
+        if self._make_recording is not None:
+            self.recording = self._make_recording()
+        elif self.settings["record"]:
+            self.recording = self._open_recording(Path(self.settings["record"]))
+        if self.recording is not None:
+            self._topics = NodeTopics(self, self.recording.topics)
+        self._interface = WorldInterface(
+            self, self._topics, self.settings, self._shared, self.recording
+        )
         self._distribution = Distribution(simulation)
-        self._distribution.add(self._interface)
+        self._distribution.add(self._interface.publisher)
         self.replace(simulation)
         self._interface.command_interfaces.warn_unknown_joints(self._loader.given)
+
+    def _open_recording(self, path: Path) -> RunRecording:
+        """Open the recording of the parameter ``record``.
+
+        Raises:
+            MissingLibraryError: A library for recordings is not installed.
+            WrongUseError: The file exists or cannot be written.
+        """
+        logger = self.get_logger()
+        try:
+            if os.path.lexists(path) and not is_special(path):
+                raise WrongUseError(f"record: '{path}' exists already: remove it, or give another")
+            return RunRecording(path, warn=logger.warning, on_error=logger.error)
+        except OSError as error:
+            raise WrongUseError(f"record: cannot write '{path}': {error.strerror}") from None
 
     def replace(self, simulation: Simulation) -> None:
         """Replace the published simulation; the owner of the previous one closes it.
@@ -222,8 +262,12 @@ class SimNode(Node):
             keeps_time=self.settings["hardware_topics"],
         )
         simulator = self._simulation_services.simulator
-        self._run_services = RunServices(self, runner, simulator, lambda: self.failure_hint)
-        waited_for = start_lock_step(self, self.settings, runner, self.interface.republish)
+        self._run_services = RunServices(
+            self, self._topics, runner, simulator, lambda: self.failure_hint
+        )
+        waited_for = start_lock_step(
+            self, self.settings, runner, self.interface.publisher.republish
+        )
         self.get_logger().info(start_message(runner, waited_for, self.settings["lock_step_rate"]))
 
     def report_failure(self, error: PhysicsError) -> None:
@@ -245,6 +289,8 @@ class SimNode(Node):
     def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
         """Apply parameters that were changed."""
         self.settings.update((p.name, p.value) for p in changed if p.name in self.settings)
+        if self._interface is not None:
+            self._interface.publisher.set_contact_scale(self.settings["contact_scale"])
         if self._runner is not None and any(p.name == "real_time_factor" for p in changed):
             self._runner.real_time_factor = self.settings["real_time_factor"]
 
@@ -258,6 +304,8 @@ class SimNode(Node):
             self._interface.close()
         if self._simulation is not None:
             self._simulation.close()
+        if self.recording is not None:
+            self.recording.close()
         self._log.close()
         destroy(self)
 
@@ -271,6 +319,7 @@ class RosSession:
         parameters: Parameter overrides, which take precedence over the command line.
         arguments: Command line; None for that of the process.
         domain: ROS domain; None for that of the environment.
+        make_recording: See ``SimNode``.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
@@ -283,6 +332,7 @@ class RosSession:
         parameters: Mapping[str, Value],
         arguments: Sequence[str] | None = None,
         domain: int | None = None,
+        make_recording: Callable[[], RunRecording] | None = None,
     ) -> None:
         os.environ.update(fastdds_environment(share_folder() / "config"))
         self._context = Context()
@@ -297,7 +347,10 @@ class RosSession:
             undo.callback(self._context.try_shutdown)
             with creating("the node"):
                 self.node = SimNode(
-                    context=self._context, parameter_overrides=overrides, arguments=arguments
+                    context=self._context,
+                    parameter_overrides=overrides,
+                    arguments=arguments,
+                    make_recording=make_recording,
                 )
             undo.callback(self.node.close)
             self.simulation = self.node.load()
@@ -353,7 +406,8 @@ def _run() -> int:
         session.serve(runner)
         signals.stop(runner.stop)
         runner.run()
-        return 0 if runner.error is None else 1
+    recording = session.node.recording
+    return 1 if runner.error is not None or (recording is not None and recording.error) else 0
 
 
 def main() -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import degrees, isfinite
 from typing import Any
+
+from hrp_model.diagnostics import counted
 
 from .expectations import Outcome
 from .posture import Posture
@@ -16,13 +18,19 @@ _SMALLEST_SHOWN = 1e-3  # of a reading, which is never negative, in its SI unit
 _SECOND = 1e-9  # [s] per [ns]
 
 
-def result_lines(result: RunResult) -> list[str]:
-    """Return a result as lines of text, without its speed and its state."""
+def result_lines(result: RunResult, recording: Mapping[str, Any] | None = None) -> list[str]:
+    """Return a result as lines of text, without its speed and its state.
+
+    Args:
+        result: The result.
+        recording: The recording of the run as a JSON object.
+    """
     return [
         *_body_lines(result),
         *_contact_lines(result),
         *_effort_lines(result),
         *_sensor_lines(result),
+        *([] if recording is None else [_recording_line(recording)]),
     ]
 
 
@@ -104,7 +112,16 @@ def _reading(sensor: SensorResult) -> str:
     return ", ".join(parts)
 
 
-def result_object(result: RunResult, outcomes: Iterable[Outcome] = ()) -> dict[str, Any]:
+def _recording_line(recording: Mapping[str, Any]) -> str:
+    size = recording["bytes"] / 1e6
+    return f"recording: {counted(recording['messages'], 'message')}, {size:.3g} MB"
+
+
+def result_object(
+    result: RunResult,
+    outcomes: Iterable[Outcome] = (),
+    recording: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Return a result as a JSON object. SI units and radians; unknown values are null."""
     peak_force, hardest = result.peak_force, result.hardest_joint
     return {
@@ -135,6 +152,7 @@ def result_object(result: RunResult, outcomes: Iterable[Outcome] = ()) -> dict[s
             }
             for outcome in outcomes
         ],
+        **({} if recording is None else {"recording": recording}),
     }
 
 

@@ -144,10 +144,10 @@ def test_links_that_nobody_listens_to_are_not_worked_out_but_for_their_health():
             [model] = (m for m in running.ros.node.interface.models if m.get_namespace() == "/")
             assert (
                 1
-                <= model._follower.published
+                <= model.publisher.follower.published
                 <= 1 + peer.messages["joint_states"][-1].header.stamp.sec + 1
             )
-            assert totals["/tf"][1] <= model._follower.published
+            assert totals["/tf"][1] <= model.publisher.follower.published
     finally:
         peer.close()
 

@@ -108,13 +108,13 @@ def test_a_body_that_has_gone_while_its_topics_are_made_is_nothing_to_speak_of(
     running, _ = world
     face = running.ros.node.interface
     before = len(list(running.ros.node.publishers))
-    late = face._spawned_naming
+    late = face.publisher.spawned_naming
 
     def slow(*of_body):
         running.runner.call(lambda: simulation.remove("guest"))
         return late(*of_body)
 
-    monkeypatch.setattr(face, "_spawned_naming", slow)
+    monkeypatch.setattr(face.publisher, "spawned_naming", slow)
     running.change(lambda: simulation.spawn(guest()))
     assert len(list(running.ros.node.publishers)) == before
 
@@ -128,7 +128,7 @@ def test_what_is_published_of_a_body_whose_topics_have_ended_goes_nowhere(world,
     (key,) = (k for k, s in simulation.sensors.items() if s.body == "guest" and "joint" in k)
     reading = running.runner.call(lambda: simulation.sensors[key].read(simulation.state))
     running.change(lambda: simulation.remove("guest"))
-    for output in shown.outputs[key].outputs:
+    for output in shown.publisher.outputs[key].outputs:
         output.publish(reading)
     shown.poll()
 

@@ -25,8 +25,8 @@ from tf2_msgs.msg import TFMessage
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.rigid import matrix_quaternion
-from hrp_msgs import names
-from hrp_msgs.node import qos
+from hrp_msgs import names, qos
+from hrp_msgs.node.qos import profile
 
 pytestmark = pytest.mark.ros
 
@@ -64,13 +64,13 @@ def peer(folder):
 
 @pytest.fixture(scope="module")
 def description(peer):
-    peer.follow(names.ROBOT_DESCRIPTION, String, qos.LATCHED)
+    peer.follow(names.ROBOT_DESCRIPTION, String, profile(qos.LATCHED))
     return peer.wait_for(names.ROBOT_DESCRIPTION)[0].data
 
 
 @pytest.fixture(scope="module")
 def static(peer):
-    peer.follow(names.TF_STATIC, TFMessage, qos.TF_STATIC)
+    peer.follow(names.TF_STATIC, TFMessage, profile(qos.TF_STATIC))
     (message,) = peer.wait_for(names.TF_STATIC)
     return {t.child_frame_id: t for t in message.transforms}
 
@@ -181,7 +181,7 @@ def test_meshes_are_files_that_can_be_opened(cache, peer, tmp_path, monkeypatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     topic = f"/{tmp_path.name}/robot_description"
-    peer.follow(topic, String, qos.LATCHED)
+    peer.follow(topic, String, profile(qos.LATCHED))
     arguments = [*command(model=tmp_path / "cone.body"), "-r", f"__ns:=/{tmp_path.name}"]
     with running(arguments, tmp_path / "log.txt") as process:
         _, link = parsed(peer.wait_for(topic)[0].data).links  # below base_link
@@ -196,7 +196,7 @@ def test_meshes_are_files_that_can_be_opened(cache, peer, tmp_path, monkeypatch)
 
 
 def test_ctrl_c_ends_it_cleanly(peer, tmp_path):
-    peer.follow("/second/robot_description", String, qos.LATCHED)
+    peer.follow("/second/robot_description", String, profile(qos.LATCHED))
     arguments = [*command(model=MODEL), "-r", "__ns:=/second"]
     with running(arguments, tmp_path / "log.txt") as process:
         peer.wait_for("/second/robot_description")

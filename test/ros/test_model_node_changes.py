@@ -23,8 +23,8 @@ from std_msgs.msg import String
 
 from hrp_model.body import Range
 from hrp_model.ros.model_node import ModelNode
-from hrp_msgs import names
-from hrp_msgs.node import qos
+from hrp_msgs import names, qos
+from hrp_msgs.node.qos import profile
 
 pytestmark = pytest.mark.ros
 
@@ -330,7 +330,7 @@ def test_tf_can_be_left_to_others(tmp_path, process):
     peer = process.peer
     topics = [f"/quiet/{n}" for n in (names.ROBOT_DESCRIPTION, names.ROBOT_DESCRIPTION_SEMANTIC)]
     for topic in topics:
-        peer.follow(topic, String, qos.LATCHED)
+        peer.follow(topic, String, profile(qos.LATCHED))
     with running(arguments, tmp_path / "log.txt") as node:
         peer.wait_until("both texts", lambda: all(peer.messages[topic] for topic in topics))
         [urdf], [srdf] = (peer.messages[topic] for topic in topics)

@@ -16,7 +16,8 @@ from ros_peer import PATIENCE, Peer, running, stamp_ns
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from hrp_msgs.node import qos
+from hrp_msgs import qos
+from hrp_msgs.node.qos import profile
 
 pytestmark = pytest.mark.ros
 
@@ -34,7 +35,7 @@ class Controller:
     def __init__(self) -> None:
         self.peer = Peer(parameter_overrides=[Parameter("use_sim_time", value=True)])
         self.peer.follow("joint_states", JointState)
-        self.peer.follow("/tf", TFMessage, qos.TF)
+        self.peer.follow("/tf", TFMessage, profile(qos.TF))
         self._publisher = self.peer.node.create_publisher(JointState, "joint_commands", 1)
 
     def move(self, position: float) -> int:

@@ -25,7 +25,8 @@ from ros_peer import ENVIRONMENT, Peer, running, stamp_ns
 from sensor_msgs.msg import JointState
 
 from hrp_model import load_body
-from hrp_msgs.node import qos
+from hrp_msgs import qos
+from hrp_msgs.node.qos import profile
 from hrp_sim.ros.sim_node import RosSession
 from hrp_sim.running.runner import Runner
 
@@ -35,12 +36,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXTS = README + PAGE
 EXAMPLE = ROOT / "docs" / "examples" / "pd_controller.py"
 PROFILES = {
-    "sensor": qos.sensor(500.0, 1000),
-    "image": qos.IMAGE,
-    "latched": qos.LATCHED,
-    "tf": qos.TF,
-    "clock": qos.CLOCK,
-    "diagnostics": qos.DIAGNOSTICS,
+    "sensor": profile(qos.sensor(500.0, 1000)),
+    "image": profile(qos.IMAGE),
+    "latched": profile(qos.LATCHED),
+    "tf": profile(qos.TF),
+    "clock": profile(qos.CLOCK),
+    "diagnostics": profile(qos.DIAGNOSTICS),
 }
 ROBOTS = ("humanoid_in_room", "rover", "arm")
 # Of every node, and of no interest to the reader.
@@ -126,23 +127,23 @@ def test_all_that_is_published_is_told():
 
 def test_the_qos_of_what_is_published_is_told():
     published, _, _ = surface()
-    for (name, kind), profile in published.items():
+    for (name, kind), found in published.items():
         for row in rows("Topics"):
             if any(p.fullmatch(name) for p in patterns(row[0])) and same_kind(kind, row[1]):
                 told = PROFILES[row[2]]
-                assert profile.reliability == told.reliability, name
-                assert profile.durability == told.durability, name
+                assert found.reliability == told.reliability, name
+                assert found.durability == told.durability, name
 
 
 def test_the_words_for_qos_mean_what_the_page_says():
     text = PAGE[PAGE.index("| QoS above |") :].split("\n\n")[0]
     told = {line.strip("| ").split(" | ")[0]: line for line in text.splitlines()[2:]}
     assert set(told) == set(PROFILES)
-    for word, profile in PROFILES.items():
-        latched = profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
-        assert profile.reliability is ReliabilityPolicy.RELIABLE
+    for word, expected in PROFILES.items():
+        latched = expected.durability is DurabilityPolicy.TRANSIENT_LOCAL
+        assert expected.reliability is ReliabilityPolicy.RELIABLE
         assert ("transient local" in told[word]) == latched
-        depth = rf"the last {profile.depth} \||the last two seconds \({profile.depth} at 500 Hz\)"
+        depth = rf"the last {expected.depth} \||the last two seconds \({expected.depth} at 500 Hz\)"
         assert re.search(depth, told[word])
 
 

@@ -13,9 +13,9 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from urdf_tools import parsed
 
-from hrp_msgs import names
+from hrp_msgs import names, qos
 from hrp_msgs.convert.basic import stamp
-from hrp_msgs.node import qos
+from hrp_msgs.node.qos import profile
 
 
 def command(**parameters):
@@ -33,8 +33,10 @@ class Joints:
 
     def __init__(self, peer):
         self._peer = peer
-        peer.follow(names.TF, TFMessage, qos.TF)
-        self._publisher = peer.node.create_publisher(JointState, names.JOINT_STATES, qos.IMAGE)
+        peer.follow(names.TF, TFMessage, profile(qos.TF))
+        self._publisher = peer.node.create_publisher(
+            JointState, names.JOINT_STATES, profile(qos.IMAGE)
+        )
 
     def send(self, time_ns, positions):
         msg = JointState(name=list(positions), position=[float(q) for q in positions.values()])
@@ -114,7 +116,7 @@ class Robot:
         self.peer, self.model, self.log = peer, model, log
         self.parameters = Parameters(peer, "/model_node")
         self.joints = Joints(peer)
-        peer.follow(names.ROBOT_DESCRIPTION, String, qos.LATCHED)
+        peer.follow(names.ROBOT_DESCRIPTION, String, profile(qos.LATCHED))
         peer.follow(names.TF_STATIC, TFMessage, LATCHED)
         peer.follow(names.DIAGNOSTICS, DiagnosticArray)
         for topic in (names.ROBOT_DESCRIPTION, names.TF_STATIC):

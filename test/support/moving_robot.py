@@ -22,7 +22,7 @@ from hrp_model.geometry import Shape, Sphere
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.ros.model_node import ModelNode
-from hrp_msgs.topics.topic import Topic
+from hrp_msgs.topics.node_topics import NodeTopic
 from hrp_sim import BodyEntry, PhysicsSettings, Placement, Simulation, WorldConfig
 from hrp_sim.ros.sim_node import SimNode
 from hrp_sim.sensors import IDEAL
@@ -169,8 +169,10 @@ class Recorder:
 def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_options):
     """Yield a Recorder, the simulation's node, and a function that steps and publishes."""
     recorder = Recorder()
-    monkeypatch.setattr(Topic, "publish", lambda topic, message: recorder.publish(topic, message))
-    monkeypatch.setattr(Topic, "has_subscribers", lambda _: True)
+    monkeypatch.setattr(
+        NodeTopic, "publish", lambda topic, message: recorder.publish(topic, message)
+    )
+    monkeypatch.setattr(NodeTopic, "has_subscribers", lambda _: True)
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=78)

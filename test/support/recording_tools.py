@@ -1,118 +1,117 @@
-"""Recordings of simulations, written by the tests themselves."""
+"""Recordings of known contents, and what other readers find in them."""
 
-from __future__ import annotations
-
-import re
+import resource
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hrp_model.description.description import DescriptionOptions, describe
-from hrp_model.diagnostics import Diagnostics
-from hrp_model.rigid import matrix_quaternion
-from hrp_msgs.convert.tf import tf_message, transform
-from hrp_msgs.messages import String, TFMessage
+import mcap.reader
+from mcap.records import Channel, Message
+from mcap.stream_reader import StreamReader
+from mcap.writer import CompressionType, Writer
+from message_samples import TYPES, as_ros, filled, ros_class
+
+from hrp_msgs.messages import HAS_ROS
+from hrp_msgs.messages.definitions import type_name, typestore
+from hrp_msgs.messages.stand_ins import message_class
 from hrp_msgs.recording import Recorder
 from hrp_msgs.serialization import serialize
-from hrp_sim.simulation import Simulation
-from hrp_sim.world.load import load_world
-from hrp_sim.world.naming import name_bodies
 
-_FILE = re.compile(r'filename="(file://[^"]*)"')
+STRING = "std_msgs/msg/String"
 
 
-def fail(error: OSError) -> None:
-    """Fail: writing a recording had an error."""
-    raise AssertionError(error)
+def our_class(name):
+    return ros_class(name) if HAS_ROS else message_class(name)
 
 
-class RunRecorder:
-    """Records descriptions and transforms of the bodies of a simulation.
-
-    Args:
-        path: The recording.
-        simulation: The simulation.
-        meshes: Folder of the meshes, which are attached.
-    """
-
-    def __init__(self, path: Path, simulation: Simulation, meshes: Path) -> None:
-        self._simulation = simulation
-        self.recorder = Recorder(path, on_error=fail)
-        bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-        self._namings = name_bodies(bodies)
-        quiet = Diagnostics(listener=lambda _: None)
-        self._described = {
-            name: describe(body, DescriptionOptions(), meshes / name, quiet)
-            for name, body in bodies.items()
-        }
-        fixed = []
-        for name, described in self._described.items():
-            topic = f"/{self._namings[name].qualified('robot_description')}"
-            self.write(topic, String(data=described.urdf), latched=True)
-            for uri in dict.fromkeys(_FILE.findall(described.urdf)):
-                data = Path(uri.removeprefix("file://")).read_bytes()
-                self.recorder.attach(uri, "application/octet-stream", data)
-            for frame in described.tree.fixed:
-                names = (self._prefixed(name, x) for x in (frame.parent, frame.name))
-                fixed.append(transform(0, *names, frame.pose.p, matrix_quaternion(frame.pose.R)))
-            if simulation.is_fixed(name):
-                fixed.append(self._root(name))
-        self.write("/tf_static", tf_message(fixed), latched=True)
-
-    def write(self, topic: str, message: object, *, latched: bool = False) -> None:
-        """Record a message of the present time."""
-        channel = self.recorder.channel(topic, type(message), latched=latched)
-        channel.write(self._simulation.state.time_ns, serialize(message))
-
-    def write_frames(self) -> None:
-        """Record the present poses of all links."""
-        self.write(
-            "/tf", TFMessage(transforms=[t for x in self._described for t in self._moving(x)])
-        )
-
-    def close(self) -> None:
-        """End the recording."""
-        self.recorder.close()
-
-    def _root(self, name: str):
-        motion = self._simulation.bodies[name].motion
-        frame = self._prefixed(name, self._described[name].frames.root)
-        R = matrix_quaternion(motion.R[0])
-        return transform(self._simulation.state.time_ns, "world", frame, motion.p[0], R)
-
-    def _moving(self, name: str):
-        simulated, described = self._simulation.bodies[name], self._described[name]
-        if not self._simulation.is_fixed(name):
-            yield self._root(name)
-        names = [described.frames.joints[x.name] for x in simulated.body.moving_links]
-        positions = dict(zip(names, simulated.motion.q.tolist(), strict=True))
-        for frame in described.tree.moved(positions):
-            pair = (self._prefixed(name, x) for x in (frame.parent, frame.name))
-            yield transform(self._simulation.state.time_ns, *pair, frame.p, frame.xyzw)
-
-    def _prefixed(self, name: str, frame: str) -> str:
-        return f"{self._namings[name].frame_prefix}{frame}"
+def our_bytes(message):
+    """Return what the simulation records for a stand-in."""
+    return serialize(as_ros(message) if HAS_ROS else message)
 
 
-def record(
-    path: Path, world: str, folder: Path, *, duration: float = 0.2, every: int = 10
-) -> Simulation:
-    """Record a world; return its simulation at the end.
+def values(message):
+    """Return what a message contains, of whichever class, as bytes without padding."""
+    name = getattr(message, "__msgtype__", None) or type_name(type(message))
+    return bytes(typestore().serialize_cdr(message, name))
 
-    Args:
-        path: The recording.
-        world: As for ``load_world``.
-        folder: For the meshes.
-        duration: In [s].
-        every: Steps between recorded transforms.
-    """
-    quiet = Diagnostics(listener=lambda _: None)
-    simulation = Simulation(load_world(world, quiet), defer_images=True, diagnostics=quiet)
-    simulation.wanted = lambda _: False
-    recorder = RunRecorder(path, simulation, folder)
-    recorder.write_frames()
-    steps = round(duration / simulation.engine.settings.time_step)
-    for step in range(1, steps + 1):
-        simulation.step()
-        if step % every == 0:
-            recorder.write_frames()
+
+def text_bytes(text):
+    return bytes(typestore().serialize_cdr(message_class(STRING)(data=text), STRING))
+
+
+def record(path, texts, topic="/text", start_ns=0, step_ns=1_000_000):
+    """Record texts on one topic."""
+    errors = []
+    recorder = Recorder(path, on_error=errors.append)
+    channel = recorder.channel(topic, our_class(STRING), latched=False)
+    for number, text in enumerate(texts):
+        channel.write(start_ns + number * step_ns, text_bytes(text))
     recorder.close()
-    return simulation
+    assert not errors
+    return path
+
+
+def record_all_types(path):
+    """Record a message of every type on a topic of its name; return the messages by topic."""
+    messages = {f"/{name.replace('/', '_')}": filled(name) for name in TYPES}
+    recorder = Recorder(path, on_error=lambda error: None)
+    for time_ns, (topic, message) in enumerate(messages.items()):
+        kind = our_class(type_name(type(message)))
+        channel = recorder.channel(topic, kind, latched="tf" in topic.lower())
+        channel.write(1_000_000 * time_ns, our_bytes(message))
+    recorder.attach("world.yaml", "application/yaml", b"bodies: []")
+    recorder.close()
+    return messages
+
+
+def foreign(path, channels, *, profile="", compression=CompressionType.NONE, chunks=True):
+    """Write an MCAP file as another program might.
+
+    Args:
+        path: The file.
+        channels: Topic, encoding of messages, name and encoding of the schema, its data, and the
+            messages with their times, one tuple each.
+        profile: Of the file.
+        compression: Of chunks.
+        chunks: Whether messages lie in chunks.
+    """
+    with path.open("wb") as file:
+        writer = Writer(file, compression=compression, use_chunking=chunks)
+        writer.start(profile)
+        for topic, encoding, schema, schema_encoding, data, messages in channels:
+            number = writer.register_schema(schema, schema_encoding, data) if schema else 0
+            channel = writer.register_channel(topic, encoding, number)
+            for time_ns, content in messages:
+                writer.add_message(channel, time_ns, content, time_ns)
+        writer.finish()
+    return path
+
+
+def mcap_messages(path):
+    """Return topic, time and data of all messages, as mcap's own reader finds them."""
+    with path.open("rb") as file:
+        found = mcap.reader.make_reader(file, validate_crcs=True).iter_messages()
+        return [(channel.topic, message.log_time, message.data) for _, channel, message in found]
+
+
+def streamed(path):
+    """Return topic and data of all messages before the first damage, as mcap streams them."""
+    found, channels = [], {}
+    with path.open("rb") as file, suppress(Exception):
+        for entry in StreamReader(file, validate_crcs=True).records:
+            if isinstance(entry, Channel):
+                channels[entry.id] = entry.topic
+            elif isinstance(entry, Message):
+                found.append((channels[entry.channel_id], entry.data))
+    return found
+
+
+@contextmanager
+def limited_memory(mib):
+    """Let this process take only so much more address space in a block [MiB]."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + mib * 2**20, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

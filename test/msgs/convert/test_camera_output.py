@@ -11,8 +11,9 @@ from sim.sensors.cameras import camera
 
 from hrp_model.devices import ImageType
 from hrp_msgs.convert.converter import Frames
+from hrp_msgs.topics.node_topics import NodeTopics
+from hrp_sim.publishing.sensor_outputs import SensorOutputs
 from hrp_sim.render import Parts, Renderer
-from hrp_sim.ros.body_interface import SensorOutputs
 from hrp_sim.sensors.registry import kind_of
 
 TIME_NS = 12_000_000_345
@@ -60,7 +61,7 @@ def made(image_type=ImageType.COLOR_DEPTH, heard=()):
     outputs = SensorOutputs(sensor, is_always_read=False)
     offered = (spec for spec in kind_of(sensor).topics if spec.offered(sensor))
     topics = {spec: spec.name.format("eye") for spec in offered}
-    outputs.open(node, topics, Frames("eye_optical_frame"))
+    outputs.open(NodeTopics(node), topics, Frames("eye_optical_frame"))
     for topic in heard:
         node.publishers[topic].listeners = 1
     return outputs, node.publishers

@@ -8,7 +8,7 @@ from paths import ROOT
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from hrp_model import load_body
-from hrp_msgs.node import qos
+from hrp_msgs import qos
 from hrp_sim.sensors import JointSensor
 from hrp_sim.sensors.registry import kind_of
 
@@ -26,9 +26,8 @@ MIB = 2**20
     ],
 )
 def test_two_seconds_are_kept_but_not_too_many_bytes(rate, size, depth):
-    profile = qos.sensor(rate, size)
-    assert profile.depth == depth
-    assert profile.reliability is qos.IMAGE.reliability
+    quality = qos.sensor(rate, size)
+    assert quality == qos.Qos(depth, reliable=qos.IMAGE.reliable)
 
 
 def test_a_message_of_joints_is_about_as_big_as_it_is_said_to_be():

@@ -9,8 +9,8 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from std_msgs.msg import Bool, String
 
-from hrp_msgs.node import qos
-from hrp_msgs.topics.topic import Topic
+from hrp_msgs import qos
+from hrp_msgs.topics.node_topics import NodeTopic
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def node(monkeypatch):
 
 @pytest.mark.parametrize("end", ["context", "topic"])
 def test_publishing_after_the_end_does_nothing(node, end):
-    topic = Topic(node, String, "text", qos.IMAGE)
+    topic = NodeTopic(node, String, "text", qos.IMAGE)
     topic.publish(String())
     if end == "context":
         node.context.shutdown()  # as a signal handler does, between any two calls
@@ -38,7 +38,7 @@ def test_publishing_after_the_end_does_nothing(node, end):
 
 
 def test_defects_are_not_taken_for_an_end(node):
-    topic = Topic(node, String, "text", qos.IMAGE)
+    topic = NodeTopic(node, String, "text", qos.IMAGE)
     with pytest.raises(TypeError):
         topic.publish(Bool())
     node.destroy_publisher(topic._publisher)  # behind its back

@@ -1,0 +1,107 @@
+"""Topics of a recording."""
+
+from __future__ import annotations
+
+from ..convert.converter import Message
+from ..qos import Qos
+from ..recording import Channel, Recorder
+from ..serialization import serialize
+from .topic import type_name
+
+
+class TopicRecording:
+    """Records the messages of topics; callable from any thread.
+
+    Args:
+        recorder: Writes them.
+
+    Attributes:
+        time_ns: Simulation time of the messages that follow, in [ns].
+        is_open: Whether messages are recorded; may be set to False.
+        count: Number of messages so far.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.time_ns = 0
+        self.is_open = True
+        self.count = 0
+        self._recorder = recorder
+
+    def channel(self, message_type: type[Message], name: str, qos: Qos) -> Channel:
+        """Return the channel of a topic.
+
+        Args:
+            message_type: Class of its messages.
+            name: Its full name.
+            qos: Its quality of service.
+
+        Raises:
+            ValueError: The topic has a channel with another type.
+        """
+        return self._recorder.channel(name, message_type, latched=qos.latched)
+
+    def record(self, channel: Channel, message: Message) -> bytes:
+        """Record a message; return its bytes, as ROS 2 sends them."""
+        data = serialize(message)
+        channel.write(self.time_ns, data)
+        self.count += 1
+        return data
+
+
+class RecordedTopic:
+    """A topic of a recording.
+
+    Args:
+        recording: The recording.
+        message_type: Class of the messages.
+        name: Full name of the topic.
+        qos: Quality of service.
+
+    Attributes:
+        name, type_name, count: See ``Topic``.
+
+    Raises:
+        ValueError: The topic is recorded with another type.
+    """
+
+    def __init__(
+        self, recording: TopicRecording, message_type: type[Message], name: str, qos: Qos
+    ) -> None:
+        self.name = name
+        self.type_name = type_name(message_type)
+        self.count = 0
+        self._recording = recording
+        self._channel = recording.channel(message_type, name, qos)
+        self._is_closed = False
+
+    def publish(self, message: Message) -> None:
+        """Record a message, unless the topic is closed."""
+        if not self._is_closed and self._recording.is_open:
+            self._recording.record(self._channel, message)
+            self.count += 1
+
+    def has_subscribers(self) -> bool:
+        """Return whether messages are recorded."""
+        return self._recording.is_open
+
+    def close(self) -> None:
+        """Close the topic; messages that other threads publish later are dropped."""
+        self._is_closed = True
+
+
+class RecordedTopics:
+    """Creates the topics of a recording.
+
+    Args:
+        recording: The recording.
+        namespace: Namespace of relative names, with a leading slash.
+    """
+
+    def __init__(self, recording: TopicRecording, namespace: str = "/") -> None:
+        self._recording = recording
+        self._namespace = namespace.rstrip("/")
+
+    def create(self, message_type: type[Message], name: str, qos: Qos) -> RecordedTopic:
+        """Create a topic; see ``TopicMaker``."""
+        full_name = name if name.startswith("/") else f"{self._namespace}/{name}"
+        return RecordedTopic(self._recording, message_type, full_name, qos)

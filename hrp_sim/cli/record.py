@@ -1,0 +1,62 @@
+"""The recording of ``hrp-sim run --record``."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from hrp_model import Diagnostic, ModelError, Severity
+from hrp_model.program.console import print_message
+from hrp_model.program.outputs import writing
+from hrp_msgs.names import NameCollisionError
+
+from ..publishing.run_recording import RunRecording
+from ..running.distribution import Distribution
+from ..running.runner import Runner
+from ..world.reporting import printed_warnings
+
+
+def open_recording(path: Path) -> RunRecording:
+    """Open a recording; problems are printed when they occur.
+
+    Raises:
+        MissingLibraryError: A library for recordings is not installed.
+        UsageError: The file cannot be written.
+    """
+    with writing():
+        return RunRecording(path, warn=_warn, on_error=partial(_print, "error"))
+
+
+def record_world(
+    recording: RunRecording, world: str, runner: Runner, distribution: Distribution
+) -> None:
+    """Record a run without ROS; to be called before it.
+
+    Args:
+        recording: The recording.
+        world: The world as the user gave it.
+        runner: The run.
+        distribution: Its readings.
+
+    Raises:
+        ModelError: Two bodies or devices would have the same topic.
+        OSError: The meshes of a description cannot be written.
+    """
+    from ..publishing.recorded_world import RecordedWorld  # needs the messages
+
+    with printed_warnings(world) as diagnostics:
+        try:
+            recorded = RecordedWorld(recording, runner.simulation, diagnostics, _warn)
+        except NameCollisionError as error:
+            problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
+            raise ModelError([problem]) from None
+    distribution.add(recorded.publisher)
+    recorded.serve(runner)
+
+
+def _warn(message: str) -> None:
+    _print("warning", message)
+
+
+def _print(severity: str, message: str) -> None:
+    print_message(f"{severity}: {message}")

@@ -1,0 +1,1 @@
+"""Publish a simulation on topics, in ROS or in a recording."""

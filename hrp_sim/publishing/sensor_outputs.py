@@ -1,0 +1,66 @@
+"""Outputs of one sensor: its topics, and publishers of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hrp_msgs import qos
+from hrp_msgs.convert.converter import Frames, make_converter
+from hrp_msgs.topics.sensors import Output, TopicOutput
+from hrp_msgs.topics.topic import TopicMaker
+
+from ..render import Parts
+from ..sensors import Sensor
+from ..sensors.registry import AnyTopic
+
+
+@dataclass(frozen=True)
+class SensorOutputs:
+    """Outputs of one sensor.
+
+    Attributes:
+        sensor: The sensor.
+        is_always_read: Whether it is read without subscribers, too, as sensors with filters, whose
+            readings must not depend on subscribers.
+        topics: Its own topics, by their rows in the registry.
+        outputs: All outputs of its readings: its topics, and publishers of TF.
+    """
+
+    sensor: Sensor
+    is_always_read: bool
+    topics: dict[AnyTopic, TopicOutput] = field(default_factory=dict)
+    outputs: list[Output] = field(default_factory=list)
+
+    def open(self, maker: TopicMaker, topics: Mapping[AnyTopic, str], frames: Frames) -> None:
+        """Create the topics of the sensor.
+
+        Args:
+            maker: Creates the topics.
+            topics: Names of the topics, by their rows in the registry.
+            frames: Frames of the messages.
+
+        Raises:
+            ValueError: A topic name or quality of service is invalid.
+        """
+        for spec, name in topics.items():
+            converter = make_converter(spec.converter, frames)
+            size = None if spec.size is None else spec.size(self.sensor)
+            quality = qos.IMAGE if size is None else qos.sensor(self.sensor.rate_hz, size)
+            topic = maker.create(converter.message_type, name, quality)
+            self.topics[spec] = TopicOutput(topic, converter)
+        self.outputs.extend(self.topics.values())
+
+    def is_wanted(self) -> bool:
+        """Return whether the sensor should be read."""
+        if self.is_always_read:
+            return True
+        for output in self.outputs:  # noqa: SIM110 - any() takes twice as long
+            if output.has_subscribers():
+                return True
+        return False
+
+    def wanted_parts(self) -> Parts:
+        """Return the parts of an image that have subscribers."""
+        wanted = [spec.parts for spec, output in self.topics.items() if output.has_subscribers()]
+        return Parts(any(x.color for x in wanted), any(x.depth for x in wanted))
