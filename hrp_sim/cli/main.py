@@ -367,7 +367,7 @@ def _run_command(options: argparse.Namespace) -> int:
 
         return replay(options)
     if options.command == "page":
-        from .page import page
+        from .html_page import page
 
         return page(options)
     from .run import list_sensors, print_rviz, run

@@ -21,7 +21,7 @@ from ..physics.schedule import NS_PER_S
 from ..recording.playback import Playback
 from ..recording.replay import Output, Replay
 from ..world.reporting import print_severity
-from .page import recording_errors, truncation
+from .html_page import recording_errors, truncation
 
 if TYPE_CHECKING:
     from ..recording.replay_view import ReplayView
