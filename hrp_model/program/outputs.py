@@ -44,6 +44,7 @@ class Kind(Enum):
     TRACE = "trace", (), b""
     PAGE = "page", (), b""
     RECORDING = "recording", (), b""
+    PLOT = "plot", (), b""
 
     def __init__(self, noun: str, suffixes: tuple[str, ...], mark: bytes) -> None:
         self.noun = noun

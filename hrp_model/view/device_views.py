@@ -63,9 +63,9 @@ class DeviceViews:
         if isinstance(device, Camera) and device.lens_type is LensType.NORMAL:
             self._add_frustum(f"{path}/frustum", device)
         elif isinstance(device, RangeSensor):
-            vertices, triangles = fan(device, 0.6 * self._robot.size)
+            vertices, triangles = fan(device, 0.3 * self._robot.size)
             scene.add_mesh_simple(
-                f"{path}/fan", vertices, triangles, color=_RANGE_COLOR, opacity=0.18, side="double",
+                f"{path}/fan", vertices, triangles, color=_RANGE_COLOR, opacity=0.15, side="double",
                 flat_shading=True, cast_shadow=False, receive_shadow=False,
             )  # fmt: skip
         return axes

@@ -32,6 +32,12 @@ _LIST_WIDTH = 360  # pixels
 _LAYERS = {layer.value: layer for layer in Layer}
 _SENSORS = "sensors"
 _SHOWN_FIRST = (Layer.VISUAL.value, _SENSORS)
+_INSIDE = "often inside the visual shapes: hide these to see it"
+_HINTS = {
+    Layer.INERTIA.value: "solid boxes with the mass and the inertia of the links",
+    Layer.CENTERS_OF_MASS.value: f"of the links, and in red of the whole model; {_INSIDE}",
+    Layer.FRAMES.value: f"x red, y green, z blue; {_INSIDE}",
+}
 _INITIAL, _ZERO = "initial posture", "zero"
 _SELECTION_HINT = "click a link in the scene or in the list, or type its name"
 
@@ -115,14 +121,13 @@ class ModelViewer:
         self._switches: dict[str, GuiCheckboxHandle] = {}
         with gui.add_folder("Show"):
             for name in (*_LAYERS, _SENSORS):
-                switch = gui.add_checkbox(name, name in _SHOWN_FIRST)
+                switch = gui.add_checkbox(name, name in _SHOWN_FIRST, hint=_HINTS.get(name))
                 switch.on_update(self._on_switch(name))
                 self._switches[name] = switch
         self._joints = gui.add_folder("Joints")
 
     def _add_lists(self) -> None:
         gui = self._gui
-        gui.main_panel.dock_right()
         links, details, self._problem_panel = gui.add_panel(), gui.add_panel(), gui.add_panel()
         with links.add_tab("Links"):
             self._style = gui.add_html(style(None))

@@ -240,7 +240,7 @@ class RobotView:
         self, path: str, radius: float, color: tuple[int, int, int], position: Array
     ) -> SceneNodeHandle:
         return self._scene.add_icosphere(
-            path, radius, color, position=position, opacity=0.75, cast_shadow=False,
+            path, radius, color, position=position, cast_shadow=False,
             receive_shadow=False,
         )  # fmt: skip
 

@@ -81,6 +81,7 @@ class Viewer:
         self.server.gui.configure_theme(
             control_width="large", show_logo=False, show_share_button=False
         )
+        self.server.gui.main_panel.dock_right()
         self.server.scene.set_up_direction("+z")
         self.server.initial_camera.fov = _FIELD_OF_VIEW
         self.look_at(BoundingBox(-np.ones(3), np.ones(3)))
@@ -119,7 +120,7 @@ class Viewer:
             box: In the world, in [m].
         """
         radius = max(box.radius, 1e-3)
-        distance = 1.1 * radius / np.sin(_FIELD_OF_VIEW / 2.0)
+        distance = 1.25 * radius / np.sin(_FIELD_OF_VIEW / 2.0)
         camera = self.server.initial_camera
         direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
         camera.position = box.center + distance * direction

@@ -15,6 +15,7 @@ from hrp_model.cli.tree import body_tree
 from hrp_model.diagnostics import counted
 from hrp_model.files.resources import ResourceError, path_from_uri
 from hrp_model.files.writer import write_atomically
+from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import PlainConsole, print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
@@ -65,7 +66,7 @@ def page(options: argparse.Namespace) -> int:
         write_atomically(options.output, content)
     print_severity(options.file, diagnostics.found, Severity.WARNING)
     for note in notes:
-        print_message(f"warning: {note}")
+        print_message(f"warning: {printable(note)}")
     report_written([options.output], [_megabytes(len(content)), f"{motion.duration:g} s"])
     return GOOD
 
@@ -86,13 +87,13 @@ def recording_errors() -> Iterator[None]:
     try:
         yield
     except RecordingError as error:
-        print_message(f"error: {error}")
+        print_message(f"error: {printable(str(error))}")
         raise
 
 
 def truncation(recording: Recording, name: str) -> list[str]:
-    """Return a sentence if a recording was cut off, to be used up to its end."""
-    return [f"'{name}' is truncated: it ends without an end mark"] if recording.truncated else []
+    """Return a sentence if a recording was cut off."""
+    return [f"{name} is truncated: it is read to its end"] if recording.truncated else []
 
 
 def _check_output(options: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hrp_model import Diagnostics, Severity
 from hrp_model.diagnostics import counted
 from hrp_model.files.resources import path_from_uri
+from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import print_message, print_note
 from hrp_model.program.stop_signals import StopSignals
@@ -41,7 +42,7 @@ def replay(options: argparse.Namespace) -> int:
         with StopSignals() as signals, ExitStack() as stack, recording_errors():
             recording = Recording(path_from_uri(options.file))
             for problem in truncation(recording, options.file):
-                print_message(f"warning: {problem}")
+                print_message(f"warning: {printable(problem)}")
             end_ns = recording.end_ns
             if options.duration is not None:
                 end_ns = min(end_ns, recording.start_ns + round(options.duration * NS_PER_S))
@@ -80,7 +81,7 @@ def _in_browser(
         recording,
         run,
         clock,
-        lambda problem: print_message(f"warning: {problem}"),
+        lambda problem: print_message(f"warning: {printable(problem)}"),
         waits=not options.ros,
     )
     viewer.print_address()
@@ -96,6 +97,6 @@ def _on_topics(recording: Recording, stack: ExitStack) -> RosOutput:
     output = RosOutput(recording)
     stack.callback(output.close)
     for name, reason in output.left_out.items():
-        print_message(f"warning: topic '{name}' is not published: {reason}")
+        print_message(f"warning: topic '{printable(name)}' is not published: {printable(reason)}")
     print_note(f"publishing {counted(len(output.topics), 'topic')}")
     return output

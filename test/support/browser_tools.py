@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -34,7 +36,7 @@ ARGUMENTS = (
     "--no-first-run", "--disable-component-update", "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 )  # fmt: skip
-SIZE = (1280, 800)  # of a page, in pixels
+SIZE = (1000, 600)  # of a page, in pixels; small, as there is no GPU
 TIMEOUT = 30.0  # [s]; a loaded machine without a GPU draws slowly
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
@@ -93,6 +95,8 @@ class Page:
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("console", self._on_console)
         self.tab.goto(address)
+        # A browser without a GPU is told so; that notice must not cover the scene.
+        self.tab.add_style_tag(content=".mantine-Notifications-root { display: none }")
 
     def close(self) -> None:
         """Close the page, as a person who closes the tab."""
@@ -127,6 +131,15 @@ class Page:
         """Wait until the page shows a text."""
         self.tab.get_by_text(text).first.wait_for(timeout=1e3 * TIMEOUT)
 
+    def field(self, label: str):
+        """Return the input of the control panel whose label begins with a text."""
+        text = self.tab.locator("label").filter(has_text=re.compile(f"^{re.escape(label)}"))
+        return text.first.locator("xpath=ancestor::*[3]//input[not(@type='hidden')]").first
+
+    def click(self, at: tuple[float, float]) -> None:
+        """Click at a pixel."""
+        self.tab.mouse.click(*at)
+
     def wait_for_point(
         self, color: tuple[int, int, int], point: ArrayLike, camera: Camera, radius: int = 3
     ) -> None:
@@ -143,6 +156,11 @@ class Page:
         pixels = self.pixels()
         part = pixels[max(0, y - radius) : y + radius + 1, max(0, x - radius) : x + radius + 1]
         return bool(part.size and has_color(part, color).any())
+
+    def color_at(self, at: tuple[float, float]) -> NDArray[np.float64]:
+        """Return the mean colour of the pixels around a place, shape (3,)."""
+        x, y = (round(value) for value in at)
+        return self.pixels()[y - 1 : y + 2, x - 1 : x + 2].mean(axis=(0, 1))
 
     def project(self, point: ArrayLike, camera: Camera) -> tuple[float, float]:
         """Return the pixel (x, y) where a point of the scene is drawn.
@@ -227,9 +245,23 @@ def chromium() -> Iterator[object]:
         browser.close()
 
 
-@pytest.fixture
-def pages(chromium) -> Iterator[Pages]:
-    """Opens pages; at the end none may have made a foreign request or an error."""
+@contextmanager
+def checked_pages(chromium) -> Iterator[Pages]:
+    """Open pages; at the end none may have made a foreign request or an error."""
     opened = Pages(chromium)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def pages(chromium) -> Iterator[Pages]:
+    """Pages of one test."""
+    with checked_pages(chromium) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared_pages(chromium) -> Iterator[Pages]:
+    """Pages that the tests of a module share, as opening one takes seconds."""
+    with checked_pages(chromium) as opened:
+        yield opened
