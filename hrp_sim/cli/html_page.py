@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hrp_model import Body, Diagnostics, Severity
+from hrp_model import Body, Diagnostic, Diagnostics, Severity
 from hrp_model.cli.tree import body_tree
 from hrp_model.diagnostics import counted
 from hrp_model.files.resources import ResourceError, path_from_uri
@@ -26,7 +26,7 @@ from hrp_msgs.recording import Recording, RecordingError
 
 from ..recording.motion import Motion, recorded_motion, simulated_motion
 from ..recording.recorded_run import RecordedRun
-from ..world.reporting import paragraphs, print_severity
+from ..world.reporting import paragraphs
 
 DEFAULT_DURATION = 5.0  # of a simulated run, in [s]
 MAX_SIZE = 50_000_000  # of a page, in [B]; browsers open larger ones slowly or not at all
@@ -64,9 +64,10 @@ def page(options: argparse.Namespace) -> int:
         return PROBLEMS
     with writing():
         write_atomically(options.output, content)
-    print_severity(options.file, diagnostics.found, Severity.WARNING)
     for note in notes:
         print_message(f"warning: {printable(note)}")
+    if count := len(_serious(diagnostics)):
+        print_message(f"warning: {counted(count, 'problem')} of the models, listed in the page")
     report_written([options.output], [_megabytes(len(content)), f"{motion.duration:g} s"])
     return GOOD
 
@@ -135,10 +136,13 @@ def _scene(motion: Motion) -> tuple[str, list[str]]:
 
 
 def _problems(name: str, diagnostics: Diagnostics, notes: list[str]) -> Section:
-    found = diagnostics.found
-    count = sum(d.severity is not Severity.NOTE for d in found) + len(notes)
+    count = len(_serious(diagnostics)) + len(notes)
     texts = [(Severity.WARNING, f"warning: {note}") for note in notes]
-    return Section(f"Problems: {count or 'none'}", [*texts, *paragraphs(name, found)])
+    return Section(f"Problems: {count or 'none'}", [*texts, *paragraphs(name, diagnostics.found)])
+
+
+def _serious(diagnostics: Diagnostics) -> list[Diagnostic]:
+    return [x for x in diagnostics.found if x.severity is not Severity.NOTE]
 
 
 def _tree(named: tuple[str, Body]) -> Section:

@@ -54,6 +54,7 @@ class ReplayView:
         self._viewer, self._playback, self._waits = viewer, playback, waits
         if waits:
             playback.pause()
+            playback.jump(playback.start_ns)
         self._view = TopicView(viewer, on_problem)
         self._player = Player(viewer, playback)
         for name, body in run.bodies.items():

@@ -64,6 +64,4 @@ def paragraphs(world: str, found: Iterable[Diagnostic]) -> list[tuple[Severity |
         world: The world as the user gave it.
         found: All diagnostics, in order.
     """
-    return text_reports(
-        by_place(found), folder=shown_folder(world), advice=_CHECK_ALL, codes=_ALL_CODES
-    )
+    return text_reports(by_place(found), every=True, folder=shown_folder(world), codes=_ALL_CODES)
