@@ -111,7 +111,7 @@ def test_forces_and_accelerations_are_arrows_that_fit_the_robot(shown):
     shown.take("/imu", "sensor_msgs/msg/Imu", imu)
     size = shown.view.robots[""].size
     for topic, share in (("wrench", 0.5), ("imu", 0.25)):
-        start, end = np.array(shown.nodes(topic)[0].points)[0]
+        start, end = np.array(shown.nodes(f"{topic}/0")[0].points)[0]
         assert_allclose(start, [1.0, 0.0, 0.0])
         assert_allclose(end - start, [0.0, 0.0, share * size], rtol=1e-6, atol=1e-6)
 
