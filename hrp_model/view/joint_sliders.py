@@ -100,9 +100,10 @@ class JointSliders:
     def _slider(self, gui: GuiApi, link: Link, value: float) -> GuiSliderHandle[float]:
         lower, upper, step = slider_range(link, value)
         unit = link.joint.type.units.position
+        marks = ((lower, f"{lower:.3g}"), ((lower + upper) / 2.0, unit), (upper, f"{upper:.3g}"))
         slider: GuiSliderHandle[float] = gui.add_slider(
             _label(link, value), lower, upper, step, value, hint=printable(joint_words(link)),
-            marks=((lower, f"{lower:.3g}"), (upper, f"{upper:.3g} {unit}")),
+            marks=marks,
         )  # fmt: skip
         slider.on_update(lambda _: self._on_slider(link, slider))
         return slider
