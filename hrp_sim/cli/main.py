@@ -11,6 +11,7 @@ from hrp_model import ModelError, Severity
 from hrp_model.program.argument_types import port
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.completion import model_files
+from hrp_model.program.libraries import needs_extra
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser, PrintText
 from hrp_model.version import __version__
@@ -397,9 +398,10 @@ def _run_command(options: argparse.Namespace) -> int:
 
         return page(options)
     if options.command == "plot":
-        from .plot import plot
+        with needs_extra("record"):
+            from .plot import plot
 
-        return plot(options)
+            return plot(options)
     from .run import list_sensors, print_rviz, run
 
     return {"run": run, "sensors": list_sensors, "rviz": print_rviz}[options.command](options)

@@ -18,8 +18,8 @@ from hrp_model.program.outputs import Kind, Output, check_outputs, report_writte
 from hrp_model.program.working import working
 from hrp_msgs.recording import Recording, RecordingError
 
-from ..recording.plot import Plot, table
 from ..recording.series import Curve, NumberField, SelectionError, fill, number_fields, rows, select
+from ..recording.table import table
 
 _SUFFIXES = (".png", ".svg", ".html", ".csv")
 _PAGE_POINTS = 2000  # of a curve, which keeps pages small
@@ -91,6 +91,8 @@ def _content(recording: Recording, curves: Sequence[Curve], output: Path) -> byt
     suffix = output.suffix.lower()
     if suffix == ".csv":
         return table(curves, rows(recording, curves))
+    from ..recording.plot import Plot  # imports matplotlib
+
     fill(recording, curves, *([_PAGE_POINTS] if suffix == ".html" else []))
     picture = Plot(curves, recording.path.name)
     return {".png": picture.png, ".svg": picture.svg, ".html": picture.page}[suffix]()

@@ -1,13 +1,12 @@
-"""Curves as pictures, pages and tables."""
+"""Curves as pictures and pages."""
 
 from __future__ import annotations
 
-import csv
 import html
 import io
 import json
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import cycle
 from os.path import commonprefix
 
@@ -96,8 +95,8 @@ class Plot:
             self._names[identifier] = curve.label
             lines.append(line)
         topic, _, quantity = common.rstrip(".[").partition(".")
-        text = f"{quantity} [{unit}]" if unit else quantity
-        axes.set_ylabel(f"{printable(topic)}\n{printable(text.strip())}", parse_math=False)
+        text = f"{quantity} [{unit}]".strip() if unit else quantity
+        axes.set_ylabel("\n".join(filter(None, map(printable, (topic, text)))), parse_math=False)
         axes.grid(visible=True, alpha=0.3)
         names = [_rest(curve.label, common) for curve in curves]
         legend = axes.legend(
@@ -152,23 +151,6 @@ class Plot:
             metadata = {"Date": None} if kind == "svg" else {"Software": None}
             canvas.figure.savefig(output, format=kind, metadata=metadata)
         return output.getvalue()
-
-
-def table(curves: Sequence[Curve], rows: Iterable[tuple[float, dict[int, float]]]) -> bytes:
-    """Return all values as CSV, with a line for each message.
-
-    Args:
-        curves: The columns.
-        rows: Time in [s] and values by number of the curve.
-    """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    units = [f" [{curve.number.unit}]" if curve.number.unit else "" for curve in curves]
-    writer.writerow(["time [s]", *(c.label + unit for c, unit in zip(curves, units, strict=True))])
-    for time, values in rows:
-        cells = [values.get(number, "") for number in range(len(curves))]
-        writer.writerow([f"{time:.9f}", *cells])
-    return text.getvalue().encode()
 
 
 def _panel(axes: Axes, unit: str) -> dict[str, float | str]:

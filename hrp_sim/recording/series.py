@@ -196,10 +196,12 @@ def _curves(recording: Recording, topic: RecordedTopic, rest: str) -> Iterator[C
     name, element = match.groups() if match else (rest, None)
     chosen = [f for f in found if not name or f.name == name or f.name.startswith(f"{name}.")]
     if not chosen:
-        reason = f"topic '{topic.name}' has no number '{name}'" if name else "it has no numbers"
         if not topic.count:
             raise SelectionError(f"topic '{topic.name}' has no messages")
-        raise SelectionError(f"{reason}; there is {names_with_hint(name, [f.name for f in found])}")
+        if not found:
+            raise SelectionError(f"topic '{topic.name}' has no numbers")
+        known = names_with_hint(name, [number.name for number in found])
+        raise SelectionError(f"topic '{topic.name}' has no number '{name}'; there is {known}")
     for each in chosen:
         for index in _indices(each, element):
             yield Curve(topic.name, each, index, _label(topic.name, each, index))
