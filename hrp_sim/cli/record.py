@@ -8,6 +8,7 @@ from pathlib import Path
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.program.console import print_message
 from hrp_model.program.outputs import writing
+from hrp_model.program.working import working
 from hrp_msgs.names import NameCollisionError
 
 from ..publishing.run_recording import RunRecording
@@ -30,7 +31,7 @@ def open_recording(path: Path) -> RunRecording:
 def record_world(
     recording: RunRecording, world: str, runner: Runner, distribution: Distribution
 ) -> None:
-    """Record a run without ROS; to be called before it.
+    """Record a run without ROS, with all its images; to be called before it.
 
     Args:
         recording: The recording.
@@ -44,13 +45,14 @@ def record_world(
     """
     from ..publishing.recorded_world import RecordedWorld  # needs the messages
 
-    with printed_warnings(world) as diagnostics:
+    with printed_warnings(world) as diagnostics, working(f"describing {world}"):
         try:
             recorded = RecordedWorld(recording, runner.simulation, diagnostics, _warn)
         except NameCollisionError as error:
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
     distribution.add(recorded.publisher)
+    distribution.keeps_images = True
     recorded.serve(runner)
 
 

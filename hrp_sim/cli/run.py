@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from ..simulation import Simulation
 from ..summary import (
     Expectation,
     RunRecorder,
+    RunResult,
     quantities,
     result_lines,
     result_object,
@@ -271,6 +272,7 @@ def _step(
         start = time.monotonic()
         with live if is_live else nullcontext():
             runner.run()
+        distribution.finish_images()
         elapsed = time.monotonic() - start
     recorder.follow(runner.simulation)  # a service may have loaded another world
     if options.save:
@@ -279,6 +281,22 @@ def _step(
     problems = [] if runner.stopped else missed()
     error = "" if runner.error is None else str(runner.error)
     result = result_of(recorder, options.world, elapsed, error)
+    failed = _print_result(options, result, expectations, table, recording)
+    problems += [*([f"{error}\nhint: {hint}"] if error else []), *failed]
+    for problem in problems:
+        print_message(f"error: {problem}")
+    has_failed = recording is not None and recording.error != ""  # printed when it happened
+    return PROBLEMS if problems or has_failed else GOOD
+
+
+def _print_result(
+    options: argparse.Namespace,
+    result: RunResult,
+    expectations: Sequence[Expectation],
+    table: LiveTable,
+    recording: RunRecording | None,
+) -> list[str]:
+    """Print the result and the written files; return expectations that do not hold."""
     recorded = None if recording is None else recording.summary
     measured = values(result) if expectations else {}
     outcomes = [expectation.evaluate(measured) for expectation in expectations]
@@ -286,16 +304,12 @@ def _step(
         content = result_object(result, outcomes, recorded)
         print_data(f"{json.dumps(content, indent=1, allow_nan=False)}\n")
     else:
+        console = output_console()
         console.print(table)
         for line in (*result_lines(result, recorded), *speed_lines(result)):
             console.print(line, soft_wrap=True)
     report_written(path for path in (options.save, options.trace, options.record) if path)
-    problems += [f"{error}\nhint: {hint}"] if error else []
-    problems += [str(outcome) for outcome in outcomes if not outcome.holds]
-    for problem in problems:
-        print_message(f"error: {problem}")
-    has_failed = recording is not None and recording.error != ""  # printed when it happened
-    return PROBLEMS if problems or has_failed else GOOD
+    return [str(outcome) for outcome in outcomes if not outcome.holds]
 
 
 def _recording(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -48,6 +49,7 @@ class RunRecording:
             ) from None
         self.path = path
         self.error = ""
+        self._size = 0  # [bytes], after ``close``
         self._warn = warn
         self._on_error = on_error
         self._attached: dict[str, int] = {}  # sizes by URI
@@ -83,7 +85,7 @@ class RunRecording:
         return {
             "path": str(self.path),
             "messages": self.topics.count,
-            "bytes": self.path.stat().st_size,
+            "bytes": self._size,
             "error": self.error or None,
         }
 
@@ -91,6 +93,8 @@ class RunRecording:
         """Write what is left, and close the file; idempotent."""
         self.topics.is_open = False
         self._recorder.close()
+        with suppress(OSError):  # another process has removed it
+            self._size = self.path.stat().st_size
 
     def _fail(self, error: OSError) -> None:
         self.error = f"the recording {self.path} has ended: {error.strerror or error}"

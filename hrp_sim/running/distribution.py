@@ -42,10 +42,15 @@ class Distribution:
         simulation: The simulation; it must defer images.
         read_all: Whether all sensors are read, also without a consumer. Images are still rendered
             for consumers only.
+
+    Attributes:
+        keeps_images: Whether the run waits for the rendering of images. Otherwise a new request of
+            a camera replaces one that waits.
     """
 
     def __init__(self, simulation: Simulation, *, read_all: bool = False) -> None:
         self._consumers: tuple[Consumer, ...] = ()
+        self.keeps_images = False
         self._read_all = read_all
         self._time_ns = 0
         self._render_thread = RenderThread(self._take_image)
@@ -73,6 +78,10 @@ class Distribution:
                 self._render(name, reading)
         for consumer in self._consumers:
             consumer.take_step(time_ns, readings)
+
+    def finish_images(self) -> None:
+        """Wait until all images were taken; called after the run."""
+        self._render_thread.finish()
 
     def close(self) -> None:
         """End the render thread; called after the run."""
@@ -108,7 +117,8 @@ class Distribution:
         wanted = [c.wanted_parts(name) for c in self._consumers if c.wants(simulation, name)]
         parts = Parts(any(p.color for p in wanted), any(p.depth for p in wanted))
         if wanted:
-            self._render_thread.submit(name, partial(camera.render, request, parts))
+            render = partial(camera.render, request, parts)
+            self._render_thread.submit(name, render, after_others=self.keeps_images)
 
     def _take_image(self, camera: str, image: ImageReading) -> None:
         for consumer in self._consumers:

@@ -30,18 +30,32 @@ class RenderThread:
         self._on_image = on_image
         self._waiting: dict[str, Render] = {}
         self._generation = 0  # incremented by ``clear``; images of an earlier one are dropped
-        self._closing = False
+        self._closing = self._has_ended = self._is_busy = False
         self._failed: set[str] = set()  # cameras whose failure was logged
         self._changed = threading.Condition()
         self._delivering = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="render", daemon=True)
         self._thread.start()
 
-    def submit(self, camera: str, render: Render) -> None:
-        """Queue a request, replacing a waiting one of the same camera."""
+    def submit(self, camera: str, render: Render, *, after_others: bool = False) -> None:
+        """Queue a request.
+
+        Args:
+            camera: Name of the camera.
+            render: Renders the image.
+            after_others: Wait until the last request of this camera is being rendered, instead of
+                replacing it.
+        """
         with self._changed:
+            if after_others:
+                self._changed.wait_for(lambda: camera not in self._waiting or self._has_ended)
             self._waiting[camera] = render
-            self._changed.notify()
+            self._changed.notify_all()
+
+    def finish(self) -> None:
+        """Wait until the images of all requests were delivered."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._has_ended or not (self._waiting or self._is_busy))
 
     def clear(self) -> None:
         """Drop all requests, such as after a reset; no image of them arrives after the return."""
@@ -55,18 +69,29 @@ class RenderThread:
         """Finish the present image and end the thread; waiting requests are dropped."""
         with self._changed:
             self._closing = True
-            self._changed.notify()
+            self._changed.notify_all()
         self._thread.join()
 
     def _work(self) -> None:
+        try:
+            self._render_all()
+        finally:
+            with self._changed:
+                self._has_ended = True
+                self._changed.notify_all()
+
+    def _render_all(self) -> None:
         while True:
             with self._changed:
+                self._is_busy = False
+                self._changed.notify_all()
                 self._changed.wait_for(lambda: self._waiting or self._closing)
                 if self._closing:
                     return
                 camera = next(iter(self._waiting))
                 render = self._waiting.pop(camera)
-                generation = self._generation
+                generation, self._is_busy = self._generation, True
+                self._changed.notify_all()
             try:
                 image = render()
                 with self._delivering:

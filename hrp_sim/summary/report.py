@@ -113,8 +113,10 @@ def _reading(sensor: SensorResult) -> str:
 
 
 def _recording_line(recording: Mapping[str, Any]) -> str:
-    size = recording["bytes"] / 1e6
-    return f"recording: {counted(recording['messages'], 'message')}, {size:.3g} MB"
+    size = f"{recording['bytes'] / 1e6:.3g} MB"
+    if recording["error"]:
+        return f"recording: incomplete, {size}"
+    return f"recording: {counted(recording['messages'], 'message')}, {size}"
 
 
 def result_object(

@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 
 import pytest
-from recorded_runs import fail, record
+from motion_recordings import fail, record
 from ros_peer import LATCHED, RELIABLE, Peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, LaserScan

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from browser_tools import has_color
 from mcap.reader import make_reader
-from recorded_runs import fail, record
+from motion_recordings import fail, record
 
 from hrp_model.diagnostics import Severity
 from hrp_model.view.page_html import Section, page_html

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from recorded_runs import fail, record
+from motion_recordings import fail, record
 
 from hrp_model import BodyState, Diagnostics, ModelError
 from hrp_msgs.convert.tf import tf_message, transform

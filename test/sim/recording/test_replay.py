@@ -1,7 +1,7 @@
 """The clock of a replay, and which messages it sends when."""
 
 import pytest
-from recorded_runs import fail
+from motion_recordings import fail
 
 from hrp_msgs.messages import Clock, String
 from hrp_msgs.recording import Recorder, Recording

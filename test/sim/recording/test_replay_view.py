@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 from browser_tools import has_color
-from recorded_runs import fail
+from motion_recordings import fail
 
 from hrp_model.view.viewer import Viewer
 from hrp_msgs.convert.tf import tf_message, transform
