@@ -50,14 +50,6 @@ def fold(found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], Counter[str]]:
     return shown, rest
 
 
-def shown_folder(name: str) -> Path | None:
-    """Return the folder to which paths in the report of a model are relative.
-
-    None for a model that the user gave by an absolute path or URI.
-    """
-    return None if "://" in name or os.path.isabs(name) else Path.cwd()
-
-
 def text_reports(
     found: Iterable[Diagnostic],
     *,
@@ -283,7 +275,7 @@ def print_diagnostics(
         codes: As in ``text_reports``.
     """
     console = message_console()
-    folder = shown_folder(name)
+    folder = None if "://" in name or os.path.isabs(name) else Path.cwd()
     shown = [d for d in by_place(found) if with_notes or d.severity is not Severity.NOTE]
     for severity, text in text_reports(
         shown, every=every, folder=folder, advice=advice, codes=codes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -138,7 +139,10 @@ def _scene(motion: Motion) -> tuple[str, list[str]]:
 def _problems(name: str, diagnostics: Diagnostics, notes: list[str]) -> Section:
     count = len(_serious(diagnostics)) + len(notes)
     texts = [(Severity.WARNING, f"warning: {note}") for note in notes]
-    return Section(f"Problems: {count or 'none'}", [*texts, *paragraphs(name, diagnostics.found)])
+    # The page is for others, to whom the folders of this machine say nothing.
+    folder = Path(name).parent if os.path.isabs(name) else Path.cwd()
+    found = paragraphs(diagnostics.found, folder)
+    return Section(f"Problems: {count or 'none'}", [*texts, *found])
 
 
 def _serious(diagnostics: Diagnostics) -> list[Diagnostic]:

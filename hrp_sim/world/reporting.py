@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.program.codes import CODES as MODEL_CODES
-from hrp_model.program.report import by_place, print_diagnostics, shown_folder, text_reports
+from hrp_model.program.report import by_place, print_diagnostics, text_reports
 
 from .codes import CODES
 
@@ -57,11 +58,13 @@ def print_all(world: str, found: Iterable[Diagnostic], *, every: bool) -> None:
     )
 
 
-def paragraphs(world: str, found: Iterable[Diagnostic]) -> list[tuple[Severity | None, str]]:
+def paragraphs(
+    found: Iterable[Diagnostic], folder: Path | None
+) -> list[tuple[Severity | None, str]]:
     """Return the report of all diagnostics of a world as paragraphs; see ``text_reports``.
 
     Args:
-        world: The world as the user gave it.
         found: All diagnostics, in order.
+        folder: Paths of files in this folder are shown relative to it.
     """
-    return text_reports(by_place(found), every=True, folder=shown_folder(world), codes=_ALL_CODES)
+    return text_reports(by_place(found), every=True, folder=folder, codes=_ALL_CODES)

@@ -4,8 +4,8 @@ import shutil
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 from motion_recordings import fail, record
+from numpy.testing import assert_allclose
 
 from hrp_model import BodyState, Diagnostics, ModelError
 from hrp_msgs.convert.tf import tf_message, transform
