@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "test" / "support")]
 
 from browser_tools import Page, Pages, running_chromium  # noqa: E402
+from humanoid_film import humanoid  # noqa: E402
 
 from hrp_model import load_body  # noqa: E402
 from hrp_model.diagnostics import Diagnostics  # noqa: E402
@@ -81,7 +82,11 @@ def page_file(path: Path) -> None:
             page.screenshot(path, COLORS)
 
 
-PICTURES: dict[str, Callable[[Path], None]] = {"page.png": page_file, "viewer.png": viewer}
+PICTURES: dict[str, Callable[[Path], None]] = {
+    "humanoid.webp": humanoid,
+    "page.png": page_file,
+    "viewer.png": viewer,
+}
 
 
 def main() -> None:

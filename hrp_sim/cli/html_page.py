@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ import numpy as np
 from hrp_model import Body, Diagnostic, Diagnostics, Severity
 from hrp_model.cli.tree import body_tree
 from hrp_model.diagnostics import counted
-from hrp_model.files.resources import ResourceError, path_from_uri
 from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS
@@ -23,16 +20,14 @@ from hrp_model.program.outputs import Kind, Output, check_outputs, report_writte
 from hrp_model.program.working import working
 from hrp_model.view.page_html import Section, page_html
 from hrp_model.view.scene_recording import SceneRecording
-from hrp_msgs.recording import Recording, RecordingError
 
 from ..recording.motion import Motion, recorded_motion, simulated_motion
-from ..recording.recorded_run import RecordedRun
 from ..world.reporting import paragraphs
+from .recordings import is_recording, open_recording, recorded_run
 
 DEFAULT_DURATION = 5.0  # of a simulated run, in [s]
 MAX_SIZE = 50_000_000  # of a page, in [B]; browsers open larger ones slowly or not at all
 _MAX_TREE = 2000  # links
-_MCAP = b"\x89MCAP"
 
 
 def page(options: argparse.Namespace) -> int:
@@ -44,11 +39,8 @@ def page(options: argparse.Namespace) -> int:
     """
     _check_output(options)
     diagnostics = Diagnostics(listener=lambda _: None)
-    try:
-        with recording_errors(), working(f"reading {options.file}"):
-            motion, facts, notes = _motion(options, diagnostics)
-    except RecordingError:
-        return PROBLEMS
+    with working(f"reading {options.file}"):
+        motion, facts, notes = _motion(options, diagnostics)
     _check_output(options)  # again, since now all input files are known
     with working(f"drawing {options.file}"):
         scene, undrawn = _scene(motion)
@@ -73,31 +65,6 @@ def page(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def is_recording(name: str) -> bool:
-    """Return whether a file is an MCAP file, by its beginning or, if missing, its name."""
-    with suppress(OSError, ResourceError, ValueError):
-        path = path_from_uri(name)
-        if path.is_file():
-            with path.open("rb") as file:
-                return file.read(len(_MCAP)) == _MCAP or path.suffix.lower() == ".mcap"
-    return name.lower().endswith(".mcap")
-
-
-@contextmanager
-def recording_errors() -> Iterator[None]:
-    """Print why a recording cannot be used, and raise the error again."""
-    try:
-        yield
-    except RecordingError as error:
-        print_message(f"error: {printable(str(error))}")
-        raise
-
-
-def truncation(recording: Recording, name: str) -> list[str]:
-    """Return a sentence if a recording was cut off."""
-    return [f"{name} is truncated: it is read to its end"] if recording.truncated else []
-
-
 def _check_output(options: argparse.Namespace) -> None:
     output = Output("OUT.html", options.output, Kind.PAGE)
     check_outputs([output], inputs=[options.file], force=options.force)
@@ -108,19 +75,17 @@ def _motion(
 ) -> tuple[Motion, list[tuple[str, str]], list[str]]:
     """Return the motion, facts about the run, and problems that are not diagnostics."""
     if is_recording(options.file):
-        recording = Recording(path_from_uri(options.file))
-        run = RecordedRun(recording, diagnostics=diagnostics)
-        motion = recorded_motion(run, options.duration)
-        kind, notes = "recorded", truncation(recording, options.file)
+        run = recorded_run(open_recording(options.file, diagnostics), diagnostics)
+        motion, kind = recorded_motion(run, options.duration), "recorded"
     else:
-        motion = simulated_motion(options.file, options.duration or DEFAULT_DURATION, diagnostics)
-        kind, notes = "simulated", [motion.problem] if motion.problem else []
+        duration = options.duration or DEFAULT_DURATION
+        motion, kind = simulated_motion(options.file, duration, diagnostics), "simulated"
     facts = [
         ("run", f"{motion.duration:g} s, {kind}"),
         ("bodies", ", ".join(motion.bodies)),
         ("postures", f"{motion.rate:.3g} per second"),
     ]
-    return motion, facts, notes
+    return motion, facts, [motion.problem] if motion.problem else []
 
 
 def _scene(motion: Motion) -> tuple[str, list[str]]:

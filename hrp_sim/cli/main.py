@@ -51,6 +51,7 @@ def _parser() -> CommandParser:
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
     _add_world(sensors)
     _add_naming(sensors)
+    _add_video(commands.add_parser("video", help="film a run, or take a picture of its end"))
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
     _add_page(commands.add_parser("page", help="write a run as one HTML file"))
     _add_replay(commands.add_parser("replay", help="replay a recording in the browser or on ROS"))
@@ -181,6 +182,20 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         metavar="S",
         help="end after S seconds of simulation time (default: run until Ctrl-C)",
     )
+    _add_physics(run)
+    run.add_argument(
+        "--sensor",
+        type=argument_types.sensor_option,
+        action="append",
+        default=[],
+        metavar="[SENSOR.]OPTION=VALUE",
+        help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
+        "be repeated; 'hrp-sim sensors' lists the options",
+    )
+    _add_run_course(run)
+
+
+def _add_physics(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--engine",
         choices=ENGINES,
@@ -213,16 +228,6 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         metavar="N",
         help="seed of the order in which constraints are solved (default: from the world)",
     )
-    run.add_argument(
-        "--sensor",
-        type=argument_types.sensor_option,
-        action="append",
-        default=[],
-        metavar="[SENSOR.]OPTION=VALUE",
-        help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
-        "be repeated; 'hrp-sim sensors' lists the options",
-    )
-    _add_run_course(run)
 
 
 def _add_run_course(run: argparse.ArgumentParser) -> None:
@@ -350,6 +355,64 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     bench.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+def _add_video(video: argparse.ArgumentParser) -> None:
+    video.description = (
+        "Film a simulation or a recording, with shadows and a grid on the ground. docs/video.md "
+        "has examples."
+    )
+    video.add_argument(
+        "world",
+        metavar="WORLD",
+        help=f"recording (.mcap), {_WORLD}",
+    )
+    video.add_argument(
+        "output",
+        type=Path,
+        metavar="OUT",
+        help="film (.mp4, .webp or .gif), or picture of the end (.png)",
+    )
+    view = video.add_mutually_exclusive_group()
+    view.add_argument(
+        "--camera",
+        metavar="[BODY/]CAMERA",
+        help="film what this camera of a model sees, in its field of view",
+    )
+    view.add_argument(
+        "--follow",
+        metavar="[BODY/]LINK",
+        help="move the camera with this link (default: a fixed view of the robots)",
+    )
+    video.add_argument(
+        "--view",
+        type=argument_types.viewpoint,
+        metavar="AZIMUTH,ELEVATION[,DISTANCE]",
+        help="direction to look from, in degrees from the x axis and above the horizon, and "
+        "distance in [m], such as --view=-60,20 (default: 35,15, all robots in the picture)",
+    )
+    video.add_argument(
+        "--size",
+        type=argument_types.size,
+        metavar="WxH",
+        help="width and height in pixels (default: 1280x720; with --camera: 720 high, and as wide "
+        "as its images)",
+    )
+    video.add_argument(
+        "--fps",
+        type=argument_types.fps,
+        default=30.0,
+        metavar="N",
+        help="frames per second (default: %(default)g)",
+    )
+    video.add_argument(
+        "--duration",
+        type=argument_types.positive,
+        metavar="S",
+        help=f"simulation time to film (default: {DEFAULT_DURATION:g} s; the whole recording)",
+    )
+    add_force(video)
+    _add_physics(video)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status.
 
@@ -397,6 +460,10 @@ def _run_command(options: argparse.Namespace) -> int:
         from .html_page import page
 
         return page(options)
+    if options.command == "video":
+        from .video import video
+
+        return video(options)
     if options.command == "plot":
         with needs_extra("record"):
             from .plot import plot

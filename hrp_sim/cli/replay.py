@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 from hrp_model import Diagnostics, Severity
 from hrp_model.diagnostics import counted
-from hrp_model.files.resources import path_from_uri
 from hrp_model.printable import printable
-from hrp_model.program.command import GOOD, PROBLEMS, UsageError
+from hrp_model.program.command import GOOD, UsageError
 from hrp_model.program.console import print_message, print_note
 from hrp_model.program.stop_signals import StopSignals
 from hrp_model.program.working import working
-from hrp_msgs.recording import Recording, RecordingError
 
 from ..physics.schedule import NS_PER_S
 from ..recording.playback import Playback
 from ..recording.replay import Output, Replay
 from ..world.reporting import print_severity
-from .html_page import recording_errors, truncation
+from .recordings import open_recording, recorded_run, recording_errors
 
 if TYPE_CHECKING:
+    from hrp_msgs.recording import Recording
+
     from ..recording.replay_view import ReplayView
     from ..ros.replay import RosOutput
 
@@ -33,48 +33,47 @@ def replay(options: argparse.Namespace) -> int:
     """Execute ``hrp-sim replay``; return the exit status.
 
     Raises:
-        ModelError: No robot of the recording can be read.
+        ModelError: The recording, or every robot in it, cannot be used.
         UsageError: ROS is not installed, or the port is in use.
         KeyboardInterrupt: A signal came before the replay.
     """
     is_shown = options.view or not options.ros
-    try:
-        with StopSignals() as signals, ExitStack() as stack, recording_errors():
-            recording = Recording(path_from_uri(options.file))
-            for problem in truncation(recording, options.file):
-                print_message(f"warning: {printable(problem)}")
-            end_ns = recording.end_ns
-            if options.duration is not None:
-                end_ns = min(end_ns, recording.start_ns + round(options.duration * NS_PER_S))
-            clock = Playback(recording.start_ns, end_ns, options.rtf)
-            outputs: list[Output] = []
-            if options.ros:
-                outputs.append(_on_topics(recording, stack))
-            if is_shown:
-                outputs.append(_in_browser(options, recording, clock, stack))
-            clock.jump(clock.start_ns)  # loading took time
-            stopped = threading.Event()
-            signals.stop(stopped.set)
+    diagnostics = Diagnostics(listener=lambda _: None)
+    with StopSignals() as signals, ExitStack() as stack:
+        recording = open_recording(options.file, diagnostics)
+        end_ns = recording.end_ns
+        if options.duration is not None:
+            end_ns = min(end_ns, recording.start_ns + round(options.duration * NS_PER_S))
+        clock = Playback(recording.start_ns, end_ns, options.rtf)
+        outputs: list[Output] = []
+        if options.ros:
+            outputs.append(_on_topics(recording, stack))
+        if is_shown:
+            outputs.append(_in_browser(options, recording, clock, stack, diagnostics))
+        print_severity(options.file, diagnostics.found, Severity.WARNING)
+        clock.jump(clock.start_ns)  # loading took time
+        stopped = threading.Event()
+        signals.stop(stopped.set)
+        with recording_errors(diagnostics):
             run = Replay(recording, clock, outputs, sleep=stopped.wait, wall=time.monotonic)
             print_note("Ctrl-C ends the replay")
             run.run(goes_on=lambda: not (stopped.is_set() or (run.is_finished and not is_shown)))
-    except RecordingError:
-        return PROBLEMS
     return GOOD
 
 
 def _in_browser(
-    options: argparse.Namespace, recording: Recording, clock: Playback, stack: ExitStack
+    options: argparse.Namespace,
+    recording: Recording,
+    clock: Playback,
+    stack: ExitStack,
+    diagnostics: Diagnostics,
 ) -> ReplayView:
     from hrp_model.view.viewer import Viewer
 
-    from ..recording.recorded_run import RecordedRun
     from ..recording.replay_view import ReplayView
 
-    diagnostics = Diagnostics(listener=lambda _: None)
     with working(f"reading {options.file}"):
-        run = RecordedRun(recording, diagnostics=diagnostics)
-    print_severity(options.file, diagnostics.found, Severity.WARNING)
+        run = recorded_run(recording, diagnostics)
     viewer = stack.enter_context(Viewer(options.port))
     view = ReplayView(
         viewer,

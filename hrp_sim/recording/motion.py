@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
 from math import ceil
+from typing import TYPE_CHECKING
 
 from hrp_model import Body, BodyState, Diagnostics
 
 from ..advice import advise
 from ..physics.engine import PhysicsError, Placement
-from ..physics.schedule import NS_PER_S
-from ..render.view import LinkPoses
+from ..render.view import BodyPoses, LinkPoses
 from ..simulation import Simulation
+from ..video import FilmSource, RecordingSource, SimulationSource
 from ..world.load import load_world
-from .recorded_run import RecordedRun
+
+if TYPE_CHECKING:  # so that worlds need no library for recordings
+    from .recorded_run import RecordedRun
 
 MAX_RATE = 25.0  # in [Hz]
 # Poses of moving links, as many as 60 s of 80 links at the highest rate: about 7 MB of a page.
 MAX_POSES = 120_000
 
 
-@dataclass
+@dataclass(frozen=True)
 class Motion:
     """The postures of bodies over time.
 
@@ -34,8 +38,8 @@ class Motion:
 
     bodies: Mapping[str, Body]
     rate: float
-    postures: list[Mapping[str, LinkPoses]] = field(default_factory=list)
-    problem: str = ""
+    postures: list[BodyPoses]
+    problem: str
 
     @property
     def duration(self) -> float:
@@ -50,12 +54,9 @@ def recorded_motion(run: RecordedRun, duration: float | None = None) -> Motion:
         run: The run.
         duration: Of the part from its start, in [s]; by default all of it.
     """
-    length = (run.end_ns - run.start_ns) / NS_PER_S
-    length = length if duration is None else min(length, duration)
-    motion = Motion(run.bodies, _rate(run.bodies, length))
-    for time_ns in _times(length, motion.rate):
-        motion.postures.append(run.poses(run.start_ns + time_ns))
-    return motion
+    source = RecordingSource(run)
+    length = source.duration if duration is None else min(source.duration, duration)
+    return _motion(source, length)
 
 
 def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> Motion:
@@ -71,22 +72,15 @@ def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> M
         ModelError: The world cannot be used.
     """
     config = load_world(world, diagnostics)
-    bodies = {entry.placement.name: entry.placement.body for entry in config.bodies}
-    motion = Motion(bodies, _rate(bodies, duration))
     try:
         with Simulation(config, defer_images=True, diagnostics=diagnostics) as simulation:
             for advice in advise(config):
                 diagnostics.add(advice)
-            simulation.wanted = lambda _: False  # no sensor is read
-            for time_ns in _times(duration, motion.rate):
-                while simulation.state.time_ns < time_ns:
-                    simulation.step()
-                motion.postures.append(_posture(simulation))
+            return _motion(SimulationSource(simulation), duration)
     except PhysicsError as error:
-        motion.problem = str(error)
-        if not motion.postures:
-            motion.postures.append({x.placement.name: _placed(x.placement) for x in config.bodies})
-    return motion
+        placed = [entry.placement for entry in config.bodies]
+        bodies = {placement.name: placement.body for placement in placed}
+        return Motion(bodies, MAX_RATE, [{x.name: _placed(x) for x in placed}], str(error))
 
 
 def _placed(placement: Placement) -> LinkPoses:
@@ -98,19 +92,9 @@ def _placed(placement: Placement) -> LinkPoses:
     return LinkPoses(state.p, state.R)
 
 
-def _posture(simulation: Simulation) -> dict[str, LinkPoses]:
-    return {
-        name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
-        for name, simulated in simulation.bodies.items()
-    }
-
-
-def _rate(bodies: Mapping[str, Body], duration: float) -> float:
-    """Return the rate of postures in [Hz] at which there are at most ``MAX_POSES``."""
-    links = sum(len(body.links) for body in bodies.values() if not body.is_static)
-    return min(MAX_RATE, MAX_POSES / max(duration * links, 1.0))
-
-
-def _times(duration: float, rate: float) -> Iterator[int]:
-    """Yield the times of postures from zero on, in [ns]."""
-    return (round(i / rate * NS_PER_S) for i in range(ceil(duration * rate - 1e-9) + 1))
+def _motion(source: FilmSource, duration: float) -> Motion:
+    """Return the motion of a run at a rate at which there are at most ``MAX_POSES``."""
+    links = sum(len(body.links) for body in source.bodies.values() if not body.is_static)
+    rate = min(MAX_RATE, MAX_POSES / max(duration * links, 1.0))
+    frames = islice(source.frames(rate), ceil(duration * rate - 1e-9) + 1)
+    return Motion(source.bodies, rate, [frame.poses for frame in frames], source.problem)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
-
-from hrp_msgs.recording import RecordedMessage, Recording
+from typing import TYPE_CHECKING, Protocol
 
 from .playback import Playback
+
+if TYPE_CHECKING:  # so that a missing library is reported where a recording is opened
+    from hrp_msgs.recording import RecordedMessage, Recording
 
 PERIOD = 1.0 / 30.0  # [s] of wall time between two calls of ``Output.refresh``
 _MAX_WAIT = 0.02  # [s] until a pause or a jump is noticed
