@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..recording.recorded_run import RecordedRun
 
+TRUNCATED = "truncated-recording"
 _MAGIC = b"\x89MCAP"
 
 
@@ -61,7 +62,7 @@ def open_recording(name: str, diagnostics: Diagnostics) -> Recording:
         recording = Recording(path_from_uri(name))
     if recording.truncated:
         message = f"{name} has no proper end; it is used as far as it goes"
-        diagnostics.warn("truncated-recording", message)
+        diagnostics.warn(TRUNCATED, message)
     return recording
 
 

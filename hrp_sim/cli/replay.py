@@ -20,7 +20,7 @@ from ..physics.schedule import NS_PER_S
 from ..recording.playback import Playback
 from ..recording.replay import Output, Replay
 from ..world.reporting import print_severity
-from .recordings import open_recording, recorded_run, recording_errors
+from .recordings import TRUNCATED, open_recording, recorded_run, recording_errors
 
 if TYPE_CHECKING:
     from hrp_msgs.recording import Recording
@@ -50,7 +50,7 @@ def replay(options: argparse.Namespace) -> int:
             outputs.append(_on_topics(recording, stack))
         if is_shown:
             outputs.append(_in_browser(options, recording, clock, stack, diagnostics))
-        print_severity(options.file, diagnostics.found, Severity.WARNING)
+        _print_problems(options.file, diagnostics)
         clock.jump(clock.start_ns)  # loading took time
         stopped = threading.Event()
         signals.stop(stopped.set)
@@ -59,6 +59,15 @@ def replay(options: argparse.Namespace) -> int:
             print_note("Ctrl-C ends the replay")
             run.run(goes_on=lambda: not (stopped.is_set() or (run.is_finished and not is_shown)))
     return GOOD
+
+
+def _print_problems(name: str, diagnostics: Diagnostics) -> None:
+    """Print problems of the recording, and the number of those of its robots."""
+    found = [x for x in diagnostics.found if x.severity is not Severity.NOTE]
+    own = [x for x in found if x.code == TRUNCATED]
+    print_severity(name, own, Severity.WARNING)
+    if count := len(found) - len(own):
+        print_note(f"{counted(count, 'problem')} of the robots; 'hrp-sim page' lists them")
 
 
 def _in_browser(

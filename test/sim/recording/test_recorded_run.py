@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from motion_recordings import fail, record
 from numpy.testing import assert_allclose
+from PIL import Image
 
 from hrp_model import BodyState, Diagnostics, ModelError
 from hrp_msgs.convert.tf import tf_message, transform
 from hrp_msgs.messages import String, TFMessage
 from hrp_msgs.recording import Recorder, Recording, RecordingError
 from hrp_msgs.serialization import serialize
+from hrp_sim.cli.main import main
 from hrp_sim.recording.recorded_run import RecordedRun
 
 LATCHED = ("/tf_static", "robot_description")
@@ -157,3 +159,15 @@ def test_a_truncated_recording_is_used_up_to_its_end(tmp_path):
     assert recording.truncated
     assert 0 < run.end_ns < 59_999
     assert run.poses(run.end_ns)["box"].p[0, 0] == 1.0
+
+
+def test_a_recording_is_filmed_like_its_simulation(tmp_path):
+    record(tmp_path / "run.mcap", "arm", tmp_path / "meshes", duration=0.2).close()
+    pictures = []
+    for source in (str(tmp_path / "run.mcap"), "arm"):
+        output = tmp_path / "picture.png"
+        assert main(["video", source, str(output), "--duration", "0.2", "--size", "320x240"]) == 0
+        with Image.open(output) as image:
+            pictures.append(np.asarray(image.convert("RGB")).astype(int))
+    assert np.abs(pictures[0] - pictures[1]).mean() < 3.0
+    assert pictures[0].std() > 10.0
