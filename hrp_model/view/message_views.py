@@ -57,18 +57,8 @@ def message_view(
         type_name: Type of its messages, such as "sensor_msgs/msg/Imu".
         infos: The last ``sensor_msgs/CameraInfo`` by topic, which is looked up later.
     """
-    path = f"/topics/{scene_name(topic)}"
-    if type_name == "sensor_msgs/msg/LaserScan":
-        return _Points(viewer, path, _scan)
-    if type_name == "sensor_msgs/msg/PointCloud2":
-        return _Points(viewer, path, _cloud)
-    if type_name == "sensor_msgs/msg/Image":
-        return _Image(viewer, path, topic, infos)
-    if type_name == "geometry_msgs/msg/WrenchStamped":
-        return _Arrow(viewer, path, _FORCE_COLOR, _force)
-    if type_name == "sensor_msgs/msg/Imu":
-        return _Arrow(viewer, path, _ACCELERATION_COLOR, _acceleration)
-    return None
+    make = _VIEWS.get(type_name)
+    return None if make is None else make(viewer, f"/topics/{scene_name(topic)}", topic, infos)
 
 
 def _scan(message: object) -> Array:
@@ -126,9 +116,7 @@ class _Arrow:
 class _Image:
     """The pictures of a camera; its frustum once its CameraInfo is known."""
 
-    def __init__(
-        self, viewer: Viewer, path: str, topic: str, infos: Mapping[str, object]
-    ) -> None:
+    def __init__(self, viewer: Viewer, path: str, topic: str, infos: Mapping[str, object]) -> None:
         self._viewer, self._path, self._topic = viewer, path, topic
         self._infos = infos
         self._view: PictureView | None = None
@@ -139,9 +127,7 @@ class _Image:
         if picture is None:
             picture = depth_picture(messages.depths(image))
         if self._view is None:
-            self._view = PictureView(
-                self._viewer, self._path, self._topic, self._lens(), _ORDER
-            )
+            self._view = PictureView(self._viewer, self._path, self._topic, self._lens(), _ORDER)
         self._view.show(picture)
         self._view.move(X_WF)
 
@@ -153,8 +139,25 @@ class _Image:
         """Return the lens from the topic camera_info beside the image, or above it."""
         above = self._topic.rpartition("/")[0]
         for folder in (above, above.rpartition("/")[0]):
-            info = cast("messages.CameraInfoMessage | None", self._infos.get(f"{folder}/camera_info"))
+            info = cast(
+                "messages.CameraInfoMessage | None", self._infos.get(f"{folder}/camera_info")
+            )
             if info is not None and info.height > 0 and info.width > 0 and info.k[4] > 0.0:
                 angle = 2.0 * float(np.arctan2(info.height / 2.0, info.k[4]))
                 return Lens(angle, info.width / info.height, _FRUSTUM)
         return None
+
+
+_Make = Callable[[Viewer, str, str, Mapping[str, object]], MessageView]
+_VIEWS: Mapping[str, _Make] = {
+    "sensor_msgs/msg/LaserScan": lambda viewer, path, *_: _Points(viewer, path, _scan),
+    "sensor_msgs/msg/PointCloud2": lambda viewer, path, *_: _Points(viewer, path, _cloud),
+    "sensor_msgs/msg/Image": _Image,
+    "geometry_msgs/msg/WrenchStamped": lambda viewer, path, *_: _Arrow(
+        viewer, path, _FORCE_COLOR, _force
+    ),
+    "sensor_msgs/msg/Imu": lambda viewer, path, *_: _Arrow(
+        viewer, path, _ACCELERATION_COLOR, _acceleration
+    ),
+}
+SENSOR_TYPES = frozenset(_VIEWS)

@@ -15,13 +15,15 @@ from ..diagnostics import Diagnostics, ModelError
 from ..frames import Frame
 from ..rigid import Pose
 from ..shapes.measure import union
-from .message_views import MessageView, frame_of, message_view
+from .message_views import SENSOR_TYPES, MessageView, frame_of, message_view
 from .robot import RobotView
 from .viewer import Viewer
 
 TF_TYPE = "tf2_msgs/msg/TFMessage"
 STRING_TYPE = "std_msgs/msg/String"
 INFO_TYPE = "sensor_msgs/msg/CameraInfo"
+# Types of messages that are shown, besides the descriptions of robots, which are strings.
+SHOWN_TYPES = SENSOR_TYPES | {TF_TYPE, INFO_TYPE}
 
 
 class _Text(Protocol):

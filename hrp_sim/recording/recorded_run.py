@@ -146,9 +146,7 @@ def _read_tracks(recording: Recording) -> TransformTracks:
     return tracks
 
 
-def _read_robots(
-    recording: Recording, folder: Path, diagnostics: Diagnostics
-) -> dict[str, _Robot]:
+def _read_robots(recording: Recording, folder: Path, diagnostics: Diagnostics) -> dict[str, _Robot]:
     """Return the robots by namespace; problems of those that cannot be read are reported."""
     topics = [
         x.name

@@ -15,7 +15,7 @@ sys.exit({program}())
 
 
 @pytest.mark.parametrize("missing", ["rclpy", "tf2_msgs"])
-@pytest.mark.parametrize("program", ["model_node", "sim_node"])
+@pytest.mark.parametrize("program", ["model_node", "sim_node", "view_node"])
 def test_one_sentence_tells_what_to_install(program, missing):
     start = _START.format(missing=missing, program=program)
     done = subprocess.run(
