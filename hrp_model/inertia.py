@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -54,6 +55,29 @@ def merge(parts: Iterable[MassProperties]) -> MassProperties:
 def point_inertia(d: Array) -> Array:
     """Return d.d E - d d^T: the inertia of a unit point mass at ``d``, in [m^2], shape (3, 3)."""
     return (d @ d) * np.eye(3) - np.outer(d, d)
+
+
+def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array] | None:
+    """Return the solid box of uniform density with a mass and an inertia.
+
+    A box of edges a, b, c has the principal moment m (b^2 + c^2) / 12 about the axis of a. Where
+    no real body has such moments, as one exceeds the sum of the others, an edge is zero.
+
+    Args:
+        mass: In [kg].
+        inertia: About the centre of mass, in [kg m^2], shape (3, 3), symmetric.
+
+    Returns:
+        Its edges in [m], shape (3,), and the rotation from its axes to those of the inertia,
+        shape (3, 3); None if the mass is not positive or a number is not finite.
+    """
+    if not (0.0 < mass < inf and np.isfinite(inertia).all()):
+        return None
+    moments, R = np.linalg.eigh(inertia)
+    if np.linalg.det(R) < 0.0:
+        R[:, 2] = -R[:, 2]
+    squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
+    return np.sqrt(np.maximum(squares, 0.0)), R
 
 
 def tensor(numbers: Array) -> Array | None:

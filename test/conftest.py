@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
+from browser_tools import chromium, pages, shared_pages
 from paths import ROOT
 
 from hrp_model.diagnostics import Diagnostic, Diagnostics
+
+__all__ = ["chromium", "pages", "shared_pages"]  # fixtures for all tests
 
 # The same examples on every machine and in every run; how long one takes says nothing.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -114,8 +114,17 @@ def test_formats_of_recordings_are_known_to_the_messages_alone():
     assert imports_of(("mcap", "rosbags"), beside=packages) == []
 
 
+def test_curves_are_drawn_in_one_package():
+    assert imports_of(("matplotlib",), beside=("hrp_sim.recording",)) == []
+
+
 def test_the_benchmark_is_used_by_the_command_line_alone():
     assert imports_of(("hrp_sim.benchmark",), beside=("hrp_sim.benchmark", "hrp_sim.cli")) == []
+
+
+def test_viser_is_imported_in_packages_named_view():
+    found = [text for text in imports_of(("viser",)) if "/view/" not in text.split()[0]]
+    assert found == []
 
 
 @pytest.mark.parametrize("reader", READERS)

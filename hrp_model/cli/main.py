@@ -26,6 +26,7 @@ from ..urdf import rviz_config
 from ..version import __version__
 from . import check as check_command
 from . import urdf as urdf_command
+from . import view as view_command
 from .checking.other_files import checker_of
 from .common import GOOD, MODEL, PROBLEMS, UsageError, load_and_report
 from .dump import dump_body
@@ -38,7 +39,8 @@ _SUGGESTIONS = Suggestions(
     commands={
         **dict.fromkeys(("convert", "export"), "hrp-model urdf"),
         **dict.fromkeys(("validate", "lint", "test"), "hrp-model check"),
-        **dict.fromkeys(("show", "print", "info", "list", "view"), "hrp-model tree"),
+        **dict.fromkeys(("print", "info", "list"), "hrp-model tree"),
+        **dict.fromkeys(("show", "open", "browse"), "hrp-model view"),
         "verify": "hrp-model urdf --verify",
         "json": "hrp-model dump",
         **dict.fromkeys(("run", "simulate", "sim"), "hrp-sim run"),
@@ -106,6 +108,11 @@ def _parser() -> CommandParser:
 
     tree = _add_command(commands, "tree", "show links, joints and devices as a tree", _tree)
     tree.add_argument("file", metavar="FILE", help=MODEL)
+
+    view = _add_command(
+        commands, "view", "show the model in a browser", view_command.run, view_command.EPILOG
+    )
+    view_command.add_arguments(view)
     return parser
 
 

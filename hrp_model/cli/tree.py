@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import degrees, isinf
-
 from rich.text import Text
 from rich.tree import Tree
 
-from ..body import Body, Joint, JointType, Link, Range
-from ..devices import Device, GenericDevice
+from ..body import Body, Link
+from ..devices import Device
 from ..printable import printable
+from ..program.body_text import device_words, joint_words
 
 
 def body_tree(body: Body) -> Tree:
@@ -40,43 +39,15 @@ def _label(*parts: str | tuple[str, str]) -> Text:
 
 
 def _link_label(link: Link) -> Text:
-    joint = link.joint
-    words = [joint.type.value]
-    if joint.name != link.name:
-        words.append(f"'{joint.name}'")
-    if joint.id is not None:
-        words.append(f"id {joint.id}")
-    if joint.type not in (JointType.FIXED, JointType.FREE):
-        words.append(f"axis {_axis(joint)}")
-    if joint.moves:
-        words.append(_range(joint.position, in_degrees=joint.type is JointType.REVOLUTE))
     return _label(
         (link.name, "bold cyan"),
-        "  " + " ".join(words),
+        f"  {joint_words(link)}",
         (f"  {link.mass:.6g} kg" if link.mass else "", "green"),
     )
 
 
-def _axis(joint: Joint) -> str:
-    for index, letter in enumerate("xyz"):
-        if abs(joint.axis[index]) > 1.0 - 1e-12:
-            return ("-" if joint.axis[index] < 0.0 else "") + letter
-    return "(" + ", ".join(f"{c:.4g}" for c in joint.axis) + ")"
-
-
-def _range(position: Range, *, in_degrees: bool) -> str:
-    def text(value: float) -> str:
-        if isinf(value):
-            return "-∞" if value < 0.0 else "∞"
-        return f"{degrees(value):.4g}°" if in_degrees else f"{value:.4g} m"
-
-    return f"[{text(position.lower)}, {text(position.upper)}]"
-
-
 def _device_label(device: Device) -> Text:
-    kind = device.type_name if isinstance(device, GenericDevice) else type(device).__name__
-    number = "" if device.id is None else f" id {device.id}"
-    return _label((device.name, "yellow"), f"  {kind}{number}")
+    return _label((device.name, "yellow"), f"  {device_words(device)}")
 
 
 def _count(number: int, noun: str) -> str:

@@ -43,6 +43,7 @@ class Kind(Enum):
     STATE = "state of a simulation", (".npz",), b"format.npy"
     TRACE = "trace", (), b""
     RECORDING = "recording", (), b""
+    PLOT = "plot", (), b""
 
     def __init__(self, noun: str, suffixes: tuple[str, ...], mark: bytes) -> None:
         self.noun = noun

@@ -21,5 +21,11 @@ def type_name(message_type: type) -> str:
 
 
 def definition(name: str) -> str:
-    """Return the definition of a type, followed by those of all types that it contains."""
+    """Return the definition of a type, followed by those of all types that it contains.
+
+    Raises:
+        ValueError: The type is not in ROS 2 Jazzy.
+    """
+    if name not in typestore().types:
+        raise ValueError(f"the message type {name} is unknown")
     return typestore().generate_msgdef(name, ros_version=2)[0]

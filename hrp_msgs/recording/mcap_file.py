@@ -70,7 +70,7 @@ class Contents:
         counts: Number of messages by identifier of the channel.
         blocks: All parts with messages.
         attachments: Positions by name.
-        truncated: Whether the file has no proper end.
+        truncated: Whether the file ends before its data do.
     """
 
     schemas: dict[int, Schema] = field(default_factory=dict)

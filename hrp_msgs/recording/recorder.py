@@ -86,15 +86,16 @@ class Recorder:
             latched: Whether late subscribers receive the last message, also when it is replayed.
 
         Raises:
-            ValueError: The topic has a channel with another type.
+            ValueError: The type is unknown, or the topic has a channel with another type.
         """
         name = type_name(message_type)
+        text = definition(name)
         with self._changed:
             channel = self._channels.get(topic)
             if channel is None:
                 channel = Channel(self, topic, name, self._clock.channel(), latched=latched)
                 self._channels[topic] = channel
-                self._put(partial(self._register, channel), 0)
+                self._put(partial(self._register, channel, text.encode()), len(text))
         if channel.type_name != name:
             raise ValueError(f"topic {topic} has the type {channel.type_name}, not {name}")
         return channel
@@ -102,11 +103,10 @@ class Recorder:
     def attach(self, name: str, media_type: str, data: bytes) -> None:
         """Add an attachment, such as the file of the world."""
         with self._changed:
+            self._wait_for_room()
             now_ns = self._clock.now_ns
-            self._put(
-                partial(self._writer.add_attachment, now_ns, now_ns, name, media_type, data),
-                len(data),
-            )
+            add = partial(self._writer.add_attachment, now_ns, now_ns, name, media_type, data)
+            self._put(add, len(data))
 
     def close(self) -> None:
         """Write what is queued and the index, and close the file; idempotent."""
@@ -115,10 +115,12 @@ class Recorder:
             self._changed.notify_all()
         self._thread.join()
 
-    def _put(self, action: Callable[[], object], size: int) -> None:
-        """Queue an action of the background thread; wait while the queue is full."""
+    def _wait_for_room(self) -> None:
         while self._queued_bytes > _MAX_QUEUED_BYTES and not self._has_ended:
             self._changed.wait()
+
+    def _put(self, action: Callable[[], object], size: int) -> None:
+        """Queue an action of the background thread, unless the recording has ended."""
         if self._has_ended or self._is_closing:
             return
         self._queue.append(action)
@@ -128,13 +130,13 @@ class Recorder:
 
     def _write(self, channel: Channel, time_ns: int, data: bytes) -> None:
         with self._changed:
+            self._wait_for_room()  # before it gets its time, so that times are in order
             log_time = self._clock.log_time(channel.times, time_ns)
             self._put(partial(self._add, channel, log_time, data), len(data))
 
-    def _register(self, channel: Channel) -> None:
+    def _register(self, channel: Channel, text: bytes) -> None:
         schema = self._schema_ids.get(channel.type_name)
         if schema is None:
-            text = definition(channel.type_name).encode()
             schema = self._writer.register_schema(channel.type_name, SCHEMA_ENCODING, text)
             self._schema_ids[channel.type_name] = schema
         qos = _QOS.format(

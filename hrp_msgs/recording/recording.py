@@ -82,7 +82,7 @@ class Recording:
         topics: All topics, by name.
         start_ns: Log time of the first message, in [ns]; 0 if there is none.
         end_ns: Log time of the last message, in [ns].
-        truncated: Whether the file has no proper end.
+        truncated: Whether the file ends before its data do, as after a kill.
 
     Raises:
         OSError: The file cannot be read.

@@ -10,6 +10,7 @@ from pathlib import Path
 from hrp_model import ModelError, Severity
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.completion import model_files
+from hrp_model.program.libraries import needs_extra
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser, PrintText
 from hrp_model.version import __version__
@@ -50,6 +51,7 @@ def _parser() -> CommandParser:
     _add_world(sensors)
     _add_naming(sensors)
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
+    _add_plot(commands.add_parser("plot", help="draw curves of a recording"))
     _add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
     return parser
 
@@ -242,6 +244,31 @@ def _add_run_result(run: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_plot(plot: argparse.ArgumentParser) -> None:
+    plot.description = (
+        "Draw numbers of a recording over time. Without TOPIC.FIELD, list all topics and their "
+        "numbers; with -o, draw the most important ones."
+    )
+    plot.add_argument("file", metavar="FILE", help="recording (.mcap), of any program")
+    plot.add_argument(
+        "fields",
+        nargs="*",
+        metavar="TOPIC.FIELD",
+        help="number to draw, such as imu/data_raw.linear_acceleration.z or "
+        "'joint_states.position[LARM_ELBOW]'; a part of it selects all with this beginning",
+    )
+    plot.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="OUT",
+        help="write to OUT: a picture (.png, .svg), a page that shows values under the pointer "
+        "(.html), or a table of all values (.csv) (default: FILE with the suffix .png, in the "
+        "current folder)",
+    )
+    add_force(plot)
+
+
 def _add_bench(bench: argparse.ArgumentParser) -> None:
     bench.description = (
         "Measure how fast a world or a model runs on this machine, where the time goes, and which "
@@ -301,6 +328,11 @@ def _run_command(options: argparse.Namespace) -> int:
         from .check import check
 
         return check(options)
+    if options.command == "plot":
+        with needs_extra("record"):
+            from .plot import plot
+
+            return plot(options)
     from .run import list_sensors, print_rviz, run
 
     return {"run": run, "sensors": list_sensors, "rviz": print_rviz}[options.command](options)

@@ -115,3 +115,26 @@ def limited_memory(mib):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def record_messages(path, topics):
+    """Record messages, given by topic and type as times in [ns] and values of fields."""
+    recorder = Recorder(path, on_error=lambda error: None)
+    timed = []
+    for (topic, name), messages in topics.items():
+        channel = recorder.channel(topic, our_class(name), latched=False)
+        timed += ((time_ns, channel, name, fields) for time_ns, fields in messages)
+    for time_ns, channel, name, fields in sorted(timed, key=lambda entry: entry[0]):
+        message = message_class(name)()
+        _set(message, fields)
+        channel.write(time_ns, values(message))
+    recorder.close()
+    return path
+
+
+def _set(message, fields):
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            _set(getattr(message, name), value)
+        else:
+            setattr(message, name, value)

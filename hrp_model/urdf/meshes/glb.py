@@ -1,4 +1,4 @@
-"""One mesh and its material as a binary glTF 2.0 file."""
+"""Meshes and their materials as a binary glTF 2.0 file."""
 
 from __future__ import annotations
 
@@ -54,10 +54,25 @@ def glb(
         image: The image of its texture; None leaves it out.
         up: Which axis of the file is the URDF's z.
     """
+    file = GlbFile()
+    return file.content() if add_mesh(file, mesh, material, image, up) else None
+
+
+def add_mesh(
+    file: GlbFile,
+    mesh: Mesh,
+    material: Material,
+    image: EncodedImage | None = None,
+    up: UpAxis = UpAxis.Z,
+) -> bool:
+    """Add a mesh to a file; arguments as of ``glb``.
+
+    Returns:
+        Whether any triangle has an area.
+    """
     mesh = _select_triangles(mesh, np.any(face_normals(mesh), axis=1))
     if not len(mesh.triangles):
-        return None
-    file = GlbFile()
+        return False
     corners = {"POSITION": mesh.vertices[mesh.triangles], "NORMAL": corner_normals(mesh)}
     corners = {name: _rotated(values, up) for name, values in corners.items()}
     if image is not None and mesh.tex_coords is not None:
@@ -71,7 +86,7 @@ def glb(
             material = replace(material, diffuse=(1.0, 1.0, 1.0))
         index = _add_textured(file, material, image, mesh.solid)
         file.add_primitive(*_vertices(corners), index)
-        return file.content()
+        return True
     for faces, color, corner_rgb in _parts_by_color(mesh):
         part = {name: values[faces] for name, values in corners.items()}
         if corner_rgb is not None:
@@ -79,7 +94,7 @@ def glb(
         colored = material if color is None else replace(material, diffuse=color)
         index = file.add_material(_material(colored, mesh.solid, factor=corner_rgb is None))
         file.add_primitive(*_vertices(part), index)
-    return file.content()
+    return True
 
 
 def _select_triangles(mesh: Mesh, mask: NDArray[np.bool_]) -> Mesh:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ _MAX_SHORT_INDEX = 65534  # 65535 restarts primitives in some graphics libraries
 
 
 class GlbFile:
-    """Builder of a file with one mesh; clause numbers are glTF 2.0's."""
+    """Builder of a file of meshes; clause numbers are glTF 2.0's."""
 
     def __init__(self) -> None:
         self._primitives: list[dict[str, Any]] = []
         self._materials: list[dict[str, Any]] = []
-        self._textures: dict[str, list[dict[str, Any]]] = {}
+        self._textures: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._extensions: set[str] = set()
         self._accessors: list[dict[str, Any]] = []
         self._views: list[dict[str, Any]] = []
@@ -40,12 +41,11 @@ class GlbFile:
     def add_texture(self, image: bytes, media_type: str, repeat: tuple[bool, bool]) -> int:
         """Add an encoded image ("image/png" or "image/jpeg") and return its texture's index."""
         wrap_s, wrap_t = (_REPEAT if r else _CLAMP_TO_EDGE for r in repeat)
-        self._textures = {
-            "images": [{"bufferView": self._view(image), "mimeType": media_type}],
-            "samplers": [{"wrapS": wrap_s, "wrapT": wrap_t}],
-            "textures": [{"source": 0, "sampler": 0}],
-        }
-        return 0
+        index = len(self._textures["textures"])
+        self._textures["images"].append({"bufferView": self._view(image), "mimeType": media_type})
+        self._textures["samplers"].append({"wrapS": wrap_s, "wrapT": wrap_t})
+        self._textures["textures"].append({"source": index, "sampler": index})
+        return index
 
     def add_primitive(
         self, attributes: dict[str, NDArray[Any]], triangles: IntArray, material: int

@@ -122,6 +122,9 @@ def test_a_topic_has_one_type(tmp_path):
     assert recorder.channel("/a", our_class(STRING), latched=False) is channel
     with pytest.raises(ValueError, match="topic /a has the type std_msgs/msg/String, not sensor"):
         recorder.channel("/a", our_class("sensor_msgs/msg/Imu"), latched=False)
+    unknown = type("Unknown", (), {"__module__": "x_msgs.msg"})
+    with pytest.raises(ValueError, match="the message type x_msgs/msg/Unknown is unknown"):
+        recorder.channel("/b", unknown, latched=False)
     recorder.close()
 
 

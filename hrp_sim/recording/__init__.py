@@ -1,0 +1,1 @@
+"""What is done with a recorded run: its robots over time, replay, pages."""

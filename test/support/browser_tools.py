@@ -1,0 +1,267 @@
+"""Pages in a real browser: Debian's Chromium, cut off from everything but the page's own port.
+
+Tests take the fixture ``pages`` (test/conftest.py has it for all) and open what they test:
+
+    def test_it_shows_the_robot(pages):
+        with Viewer(0) as viewer:
+            page = pages.open(viewer.address)
+            page.wait_for_text("Connected")
+            ...
+
+At the end of the test every page must have made no foreign request and no error. While a test
+waits, the browser's events must be served: wait with ``wait_until``, never with ``time.sleep``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu-sandbox", "--use-gl=angle",
+    "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
+    "--no-first-run", "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+)  # fmt: skip
+SIZE = (1000, 600)  # of a page, in pixels; small, as there is no GPU
+TIMEOUT = 30.0  # [s]; a loaded machine without a GPU draws slowly
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+
+Pixels = NDArray[np.uint8]
+
+
+class Camera(Protocol):
+    """The camera of a page, as viser reports it: z ahead, x to the right, y down."""
+
+    position: NDArray[np.float64]
+    wxyz: NDArray[np.float64]
+    fov: float
+    image_width: int
+    image_height: int
+
+
+class Pages:
+    """Opens pages in tabs of one browser, and checks in the end that they behaved."""
+
+    def __init__(self, browser) -> None:
+        self._browser = browser
+        self._opened: list[Page] = []
+
+    def open(self, address: str, size: tuple[int, int] = SIZE) -> Page:
+        """Open an address, http:// or file://, in a browser profile of its own."""
+        page = Page(self._browser, address, size)
+        self._opened.append(page)
+        return page
+
+    def close(self) -> None:
+        """Close all pages; a foreign request or an error of any of them fails the test."""
+        for page in self._opened:
+            page.close()
+        assert [x for page in self._opened for x in page.foreign] == []
+        assert [x for page in self._opened for x in page.errors] == []
+
+
+class Page:
+    """A page in the browser.
+
+    Attributes:
+        tab: Playwright's page.
+        foreign: Addresses outside the page's own server or file that it asked for; all blocked.
+        errors: Errors that it wrote to the console or did not catch.
+    """
+
+    def __init__(self, browser, address: str, size: tuple[int, int]) -> None:
+        self.foreign: list[str] = []
+        self.errors: list[str] = []
+        self._own = urlsplit(address)
+        width, height = size
+        self._context = browser.new_context(viewport={"width": width, "height": height})
+        self._context.route("**/*", self._on_request)
+        self.tab = self._context.new_page()
+        self.tab.on("websocket", lambda socket: self._is_own(socket.url))
+        self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.tab.on("console", self._on_console)
+        self.tab.goto(address)
+        # A browser without a GPU is told so; that notice must not cover the scene.
+        self.tab.add_style_tag(content=".mantine-Notifications-root { display: none }")
+
+    def close(self) -> None:
+        """Close the page, as a person who closes the tab."""
+        self._context.close()
+
+    def pixels(self) -> Pixels:
+        """Return what the page looks like now, shape (height, width, 3)."""
+        with Image.open(io.BytesIO(self.tab.screenshot())) as image:
+            return np.asarray(image.convert("RGB"))
+
+    def screenshot(self, path: Path, colors: int = 0) -> None:
+        """Write a PNG of what the page looks like now.
+
+        Args:
+            path: The file.
+            colors: Size of its palette, for a small file; 0 for all colours.
+        """
+        image = Image.fromarray(self.pixels())
+        if colors:
+            image = image.quantize(colors, dither=Image.Dither.NONE)
+        image.save(path, optimize=True)
+
+    def wait_until(self, condition: Callable[[], object], what: str = "") -> None:
+        """Wait until a condition holds; fail with a description of it after ``TIMEOUT``."""
+        end = time.monotonic() + TIMEOUT
+        while not condition():
+            if time.monotonic() > end:
+                pytest.fail(f"after {TIMEOUT:g} s: not {what or condition}; {self.errors}")
+            self.tab.wait_for_timeout(30)  # serves the browser's events
+
+    def wait_for_text(self, text: str) -> None:
+        """Wait until the page shows a text."""
+        self.tab.get_by_text(text).first.wait_for(timeout=1e3 * TIMEOUT)
+
+    def field(self, label: str):
+        """Return the input of the control panel whose label begins with a text."""
+        text = self.tab.locator("label").filter(has_text=re.compile(f"^{re.escape(label)}"))
+        return text.first.locator("xpath=ancestor::*[3]//input[not(@type='hidden')]").first
+
+    def click(self, at: tuple[float, float]) -> None:
+        """Click at a pixel."""
+        self.tab.mouse.click(*at)
+
+    def wait_for_point(
+        self, color: tuple[int, int, int], point: ArrayLike, camera: Camera, radius: int = 3
+    ) -> None:
+        """Wait until a point of the scene is drawn in a colour; arguments as of its parts."""
+
+        def is_drawn() -> bool:  # the camera may still be moving to its first place
+            return self.shows(color, self.project(point, camera), radius)
+
+        self.wait_until(is_drawn, f"{color} at {point}")
+
+    def shows(self, color: tuple[int, int, int], at: tuple[float, float], radius: int = 3) -> bool:
+        """Return whether some pixel around a place has a colour, brighter or darker."""
+        x, y = (round(value) for value in at)
+        pixels = self.pixels()
+        part = pixels[max(0, y - radius) : y + radius + 1, max(0, x - radius) : x + radius + 1]
+        return bool(part.size and has_color(part, color).any())
+
+    def color_at(self, at: tuple[float, float]) -> NDArray[np.float64]:
+        """Return the mean colour of the pixels around a place, shape (3,)."""
+        x, y = (round(value) for value in at)
+        return self.pixels()[y - 1 : y + 2, x - 1 : x + 2].mean(axis=(0, 1))
+
+    def project(self, point: ArrayLike, camera: Camera) -> tuple[float, float]:
+        """Return the pixel (x, y) where a point of the scene is drawn.
+
+        The formula of a pinhole camera, with what the page itself reports as its camera.
+
+        Args:
+            point: In the world, in [m], shape (3,).
+            camera: ``client.camera`` of the server's client for this page.
+        """
+        w, x, y, z = camera.wxyz
+        R = np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+        right, down, ahead = R.T @ (np.asarray(point) - camera.position)
+        canvas = self.tab.locator("canvas").first.bounding_box()
+        focal = canvas["height"] / 2.0 / np.tan(camera.fov / 2.0)
+        return (
+            canvas["x"] + canvas["width"] / 2.0 + focal * right / ahead,
+            canvas["y"] + canvas["height"] / 2.0 + focal * down / ahead,
+        )
+
+    def _on_request(self, route) -> None:
+        if self._is_own(route.request.url):
+            route.continue_()
+        else:
+            route.abort()
+
+    def _on_console(self, message) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def _is_own(self, url: str) -> bool:
+        """Return whether an address belongs to the page; record it if it does not."""
+        asked = urlsplit(url)
+        own = self._own
+        if asked.scheme in ("data", "blob"):
+            return True
+        if own.scheme == "file":
+            is_own = asked.scheme == "file" and asked.path == own.path
+        else:
+            is_own = asked.hostname in _LOCAL and asked.port == own.port
+        if not is_own:
+            self.foreign.append(url)
+        return is_own
+
+
+def has_color(pixels: Pixels, color: tuple[int, int, int]) -> NDArray[np.bool_]:
+    """Return which pixels have a bright colour in any light: its mixture, not too dark.
+
+    Args:
+        pixels: Shape (..., 3).
+        color: A saturated colour, such as (255, 0, 0).
+    """
+    values = pixels.astype(np.float64)
+    brightest = values.max(axis=-1, keepdims=True)
+    mixture = values / np.maximum(brightest, 1.0)
+    wanted = np.array(color) / max(color)
+    return (brightest[..., 0] > 60.0) & (np.abs(mixture - wanted).max(axis=-1) < 0.35)
+
+
+def client_of(viewer, page: Page):
+    """Return the client with which the server of a viewer represents its only page."""
+    page.wait_until(lambda: len(viewer.server.get_clients()) == 1, "connected")
+    (client,) = viewer.server.get_clients().values()
+    return client
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """The browser that all tests of a session share."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"tests of pages need {CHROMIUM}")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def checked_pages(chromium) -> Iterator[Pages]:
+    """Open pages; at the end none may have made a foreign request or an error."""
+    opened = Pages(chromium)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def pages(chromium) -> Iterator[Pages]:
+    """Pages of one test."""
+    with checked_pages(chromium) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared_pages(chromium) -> Iterator[Pages]:
+    """Pages that the tests of a module share, as opening one takes seconds."""
+    with checked_pages(chromium) as opened:
+        yield opened
