@@ -74,6 +74,7 @@ class Simulation:
         self._placements = ByName[Placement]("body", {})
         self._namespaces = ByName[str | None]("body", {})
         self.commands, self._wrenches = CommandQueue(), ExternalWrenches()
+        self._contact_users: set[object] = set()
         self._sensors = WorldSensors(
             self.engine,
             world.sensors,
@@ -251,6 +252,16 @@ class Simulation:
         Empty unless ``engine.record_contacts`` was set before the step.
         """
         return self.engine.contact_points()
+
+    def record_contacts(self, user: object, on: bool) -> None:
+        """Record the contacts of the next steps while at least one user needs them.
+
+        Args:
+            user: Who needs them, compared by identity or by its own equality.
+            on: Whether this user needs them from now on.
+        """
+        (self._contact_users.add if on else self._contact_users.discard)(user)
+        self.engine.record_contacts = bool(self._contact_users)
 
     def command(
         self,

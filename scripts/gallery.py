@@ -4,7 +4,8 @@
 python scripts/gallery.py MODEL... -o docs/gallery.md
 
 The model is rendered by this project's renderer with OpenGL; its URDF, as read by yourdfpy and
-trimesh, by ray tracing with Embree. The images are written to a folder beside the page.
+trimesh, by ray tracing with Embree. A studio picture shows the model. The images are written to a
+folder beside the page.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import radians, tan
 from pathlib import Path
@@ -30,8 +31,10 @@ from hrp_model.geometry import Shape  # noqa: E402
 from hrp_model.shapes.tessellate import shape_mesh  # noqa: E402
 from hrp_model.urdf import convert  # noqa: E402
 from hrp_sim.render import LinkPoses, Parts, Pinhole, Renderer, Surroundings  # noqa: E402
+from hrp_sim.video import Extents, FixedView, StudioRenderer, Viewpoint  # noqa: E402
 
 SIZE = 400, 400
+PORTRAIT, SMALL = (960, 720), (240, 180)
 FIELD_OF_VIEW = radians(30.0)
 AZIMUTH, ELEVATION = radians(35.0), radians(20.0)
 SKY = 0.93, 0.94, 0.96
@@ -41,13 +44,18 @@ LIMIT = 0.01  # share of pixels that may differ
 HEADER = """\
 # Gallery
 
-Pictures of each model, of its URDF as other tools read it, and of their differences. The left
-picture is rendered with OpenGL from the model. The middle one is ray-traced (Embree) from the URDF
-and its GLB files as read by yourdfpy and trimesh. Both have the same camera and light. A pixel
-differs if one of its colours differs by more than {tolerance} of 255: at most {limit:.0%} of the
-pixels may. Specular light is left out, since glTF cannot describe it.
+Each model as `hrp-sim video` shows it, and its URDF. A picture leads to the large one.
+
+A comparison shows the model, its URDF as other tools read it, and their difference. The model is
+rendered with OpenGL; the URDF and its GLB files, as read by yourdfpy and trimesh, are ray-traced
+(Embree). Both have the same camera and light. A pixel differs if one of its colours differs by
+more than {tolerance} of 255: at most {limit:.0%} of the pixels may. Specular light is left out,
+since glTF cannot describe it.
 
 Made by `scripts/gallery.py`.
+
+| model | picture | model, URDF, difference | pixels that differ | of those that show the robot |
+| --- | --- | --- | ---: | ---: |
 """
 
 
@@ -159,20 +167,35 @@ def _with_urdf_looks(body: Body) -> Body:
     return replace(body, links=links)
 
 
-def page(compared: Sequence[Comparison], folder: str) -> Iterator[str]:
-    """Yield the lines of the page."""
-    yield HEADER.format(tolerance=TOLERANCE, limit=LIMIT)
-    yield "| model | pixels that differ | of those that show the robot |"
-    yield "| --- | ---: | ---: |"
-    for one in compared:
-        yield f"| {one.name} | {one.differing:.2%} | {one.differing_of_robot:.2%} |"
-    for one in compared:
-        yield f"\n## {one.name}\n\n![model, URDF, difference]({folder}/{_file_name(one)})"
-    yield ""
+def portrait(path: Path, size: tuple[int, int] = PORTRAIT) -> Image.Image:
+    """Return a studio picture of a model in its initial posture."""
+    body = load_body(path, Diagnostics(listener=lambda _: None))
+    state = BodyState(body)
+    bodies, extents = {"robot": body}, Extents({"robot": body})
+    poses = {"robot": LinkPoses(state.p, state.R)}
+    on_ground = state.p - [0.0, 0.0, extents.points(poses)[:, 2].min()]
+    poses = {"robot": LinkPoses(on_ground, state.R)}
+    view = FixedView(size, Viewpoint(), extents.points(poses))
+    return Image.fromarray(StudioRenderer(bodies, view, poses).picture(poses))
 
 
-def _file_name(one: Comparison) -> str:
-    return "".join(c if c.isalnum() else "_" for c in one.name) + ".png"
+def page(compared: Sequence[Comparison], folder: str) -> str:
+    """Return the page."""
+    rows = []
+    for one in compared:
+        place = f"{folder}/{file_name(one)}"
+        rows.append(
+            f"| {one.name} "
+            f"| [![{one.name}]({place}_small.webp)]({place}.webp) "
+            f'| [<img src="{place}.png" width="360" alt="comparison">]({place}.png) '
+            f"| {one.differing:.2%} | {one.differing_of_robot:.2%} |\n"
+        )
+    return HEADER.format(tolerance=TOLERANCE, limit=LIMIT) + "".join(rows)
+
+
+def file_name(one: Comparison) -> str:
+    """Return the name of the files of a model, without suffix."""
+    return "".join(c if c.isalnum() else "_" for c in one.name)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -188,9 +211,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         one = compare(path)
         print(f"{one.name}: {one.differing:.3%} of the pixels differ", file=sys.stderr)
         sheet = one.sheet.quantize(64, dither=Image.Dither.NONE)
-        sheet.save(folder / _file_name(one), optimize=True)
+        sheet.save(folder / f"{file_name(one)}.png", optimize=True)
+        large = portrait(path)
+        large.save(folder / f"{file_name(one)}.webp", quality=85, method=6)
+        large.thumbnail(SMALL)
+        large.save(folder / f"{file_name(one)}_small.webp", quality=85, method=6)
         compared.append(one)
-    options.output.write_text("\n".join(page(compared, folder.name)), encoding="utf-8")
+    options.output.write_text(page(compared, folder.name), encoding="utf-8")
     return int(any(one.differing > LIMIT for one in compared))
 
 

@@ -109,6 +109,10 @@ def test_pyode_is_imported_in_its_package_alone():
     assert imports_of(("ode",), beside=("hrp_sim.pyode",)) == []
 
 
+def test_films_are_encoded_in_one_package_alone():
+    assert imports_of(("imageio_ffmpeg",), beside=("hrp_sim.video",)) == []
+
+
 def test_formats_of_recordings_are_known_to_the_messages_alone():
     packages = ("hrp_msgs.messages", "hrp_msgs.recording")
     assert imports_of(("mcap", "rosbags"), beside=packages) == []

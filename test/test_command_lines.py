@@ -36,7 +36,7 @@ def answer(capsys, line):
         ("hrp-model run a.body", "hrp-sim run"),
         ("hrp-model urdf a.body out.urdf", "-o out.urdf"),
         ("hrp-model sim a.body", "hrp-sim run"),
-        ("hrp-model view a.body", "hrp-model tree"),
+        ("hrp-model show a.body", "hrp-model view"),
         ("hrp-model help", "hrp-model --help"),
         ("hrp-sim dump a.body", "hrp-model dump"),
         ("hrp-sim version", "hrp-sim --version"),

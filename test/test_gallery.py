@@ -110,5 +110,6 @@ def test_another_colour_or_a_missing_part_differs(gallery, tmp_path):
 def test_the_script_writes_a_page_and_its_pictures(gallery, tmp_path):
     page = tmp_path / "page.md"
     assert gallery.main([str(MODELS / "arm/arm.body"), "-o", str(page)]) == 0
-    (sheet,) = (tmp_path / "page").iterdir()
-    assert f"page/{sheet.name}" in page.read_text()
+    pictures = [path.name for path in (tmp_path / "page").iterdir()]
+    assert sorted(pictures) == ["Arm.png", "Arm.webp", "Arm_small.webp"]
+    assert all(f"page/{name}" in page.read_text() for name in pictures)

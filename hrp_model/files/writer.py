@@ -9,6 +9,7 @@ import secrets
 import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -199,6 +200,39 @@ def _is_unchanged(target: Path, content: bytes | None) -> bool:
     if content is not None and target.read_bytes() == content:
         return True
     raise FileExistsError(errno.EEXIST, IS_READ)
+
+
+@contextmanager
+def staged_file(path: Path) -> Iterator[Path]:
+    """Yield a path for a draft of a file, which replaces the file when a ``with`` block succeeds.
+
+    For files that are too large for ``write_atomically``, or are written by other programs.
+    Folders, links and special files are treated as by ``write_all_atomically``. If the block
+    raises, the draft is removed and nothing has changed.
+
+    Raises:
+        OSError: The file cannot be written; it names ``path``.
+    """
+    with naming(path):
+        into_stream = is_special(path)
+        target = Path(tempfile.gettempdir(), "stream") if into_stream else _target(path)
+        _is_unchanged(target, None)
+        made = _make_folders(target.parent)
+    draft = _temporary_path(target.parent)
+    try:
+        yield draft
+        with naming(path):
+            if into_stream:
+                with draft.open("rb") as file, os.fdopen(_open_special(path), "wb") as stream:
+                    shutil.copyfileobj(file, stream)
+                return
+            if target.exists():
+                shutil.copymode(target, draft)
+            draft.replace(target)
+    finally:
+        with suppress(OSError):
+            draft.unlink()  # does not exist after success
+        _remove_empty(made)
 
 
 @contextmanager

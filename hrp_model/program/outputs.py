@@ -42,8 +42,9 @@ class Kind(Enum):
     RVIZ = "RViz configuration", (".rviz",), b"Visualization Manager"
     STATE = "state of a simulation", (".npz",), b"format.npy"
     TRACE = "trace", (), b""
-    RECORDING = "recording", (), b""
+    FILM = "film or picture", (), b""
     PLOT = "plot", (), b""
+    RECORDING = "recording", (), b""
 
     def __init__(self, noun: str, suffixes: tuple[str, ...], mark: bytes) -> None:
         self.noun = noun

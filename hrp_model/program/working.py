@@ -1,9 +1,9 @@
-"""Spinner of computations whose length is unknown."""
+"""Spinner of computations whose length is unknown, and progress bar of others."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.text import Text
@@ -37,3 +37,26 @@ def working(title: str) -> Iterator[None]:
         timer.cancel()
         timer.join()
         spinner.stop()
+
+
+@contextmanager
+def progress(title: str, total: int | None) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on standard error, only on a terminal.
+
+    Args:
+        title: Description of the work, such as "filming robot.wrl".
+        total: Number of its parts; None if it is unknown.
+
+    Yields:
+        A function to call after each part.
+    """
+    console = message_console()
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(printable(title), total=total)
+        yield lambda: bar.advance(task)

@@ -75,7 +75,7 @@ class DeviceViews:
         if not (0.0 < vertical < pi and 0.0 < aspect < np.inf):
             return
         self._server.scene.add_camera_frustum(
-            path, vertical, aspect, scale=0.12 * self._robot.size, thickness=1.5,
+            path, vertical, aspect, scale=0.08 * self._robot.size, thickness=1.5,
             thickness_units="screen", color=_CAMERA_COLOR,
             wxyz=quaternion_wxyz(matrix_quaternion(X_S_OPTICAL.R)), cast_shadow=False,
             receive_shadow=False,

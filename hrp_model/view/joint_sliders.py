@@ -59,11 +59,8 @@ class JointSliders:
         free = [link for link in body.moving_links if link.name not in followers]
         self.left_out = max(0, len(free) - MAX_SLIDERS)
         self._initial = {link.name: link.joint.initial for link in free}
-        started = {
-            **self._initial,
-            **{k: v for k, v in (positions or {}).items() if k in self._initial},
-        }
-        self._values = started
+        before = positions or {}
+        self._values = {name: before.get(name, q) for name, q in self._initial.items()}
         self.positions: dict[str, float] = {}
         self.problem = ""
         self._sliders = {
@@ -100,9 +97,10 @@ class JointSliders:
     def _slider(self, gui: GuiApi, link: Link, value: float) -> GuiSliderHandle[float]:
         lower, upper, step = slider_range(link, value)
         unit = link.joint.type.units.position
+        marks = ((lower, f"{lower:.3g}"), ((lower + upper) / 2.0, unit), (upper, f"{upper:.3g}"))
         slider: GuiSliderHandle[float] = gui.add_slider(
             _label(link, value), lower, upper, step, value, hint=printable(joint_words(link)),
-            marks=((lower, f"{lower:.3g}"), (upper, f"{upper:.3g} {unit}")),
+            marks=marks,
         )  # fmt: skip
         slider.on_update(lambda _: self._on_slider(link, slider))
         return slider

@@ -25,7 +25,7 @@ def heading(body: Body) -> str:
         counted(len(body.devices), "device"),
         f"{body.total_mass:.6g} kg",
     ]
-    return padded(f"<b>{escaped(body.name)}</b><br>{escaped(', '.join(parts))}")
+    return padded(f"<b>{escaped(body.name)}</b><div>{escaped(', '.join(parts))}</div>")
 
 
 def link_list(body: Body) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hrp_model import ModelError, Severity
+from hrp_model.cli.view import DEFAULT_HOST, add_viewer_arguments
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.completion import model_files
 from hrp_model.program.libraries import needs_extra
@@ -50,6 +51,7 @@ def _parser() -> CommandParser:
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
     _add_world(sensors)
     _add_naming(sensors)
+    _add_video(commands.add_parser("video", help="film a run, or take a picture of its end"))
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
     _add_plot(commands.add_parser("plot", help="draw curves of a recording"))
     _add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
@@ -122,6 +124,20 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         metavar="S",
         help="end after S seconds of simulation time (default: run until Ctrl-C)",
     )
+    _add_physics(run)
+    run.add_argument(
+        "--sensor",
+        type=argument_types.sensor_option,
+        action="append",
+        default=[],
+        metavar="[SENSOR.]OPTION=VALUE",
+        help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
+        "be repeated; 'hrp-sim sensors' lists the options",
+    )
+    _add_run_course(run)
+
+
+def _add_physics(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--engine",
         choices=ENGINES,
@@ -154,16 +170,6 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         metavar="N",
         help="seed of the order in which constraints are solved (default: from the world)",
     )
-    run.add_argument(
-        "--sensor",
-        type=argument_types.sensor_option,
-        action="append",
-        default=[],
-        metavar="[SENSOR.]OPTION=VALUE",
-        help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
-        "be repeated; 'hrp-sim sensors' lists the options",
-    )
-    _add_run_course(run)
 
 
 def _add_run_course(run: argparse.ArgumentParser) -> None:
@@ -171,7 +177,7 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         "--rtf",
         type=argument_types.not_negative,
         metavar="F",
-        help="real-time factor; 0 = as fast as possible (default: 1 with --ros, else 0)",
+        help="real-time factor; 0 = as fast as possible (default: 1 with --ros or --view, else 0)",
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument(
@@ -211,8 +217,9 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--paused",
         action="store_true",
-        help="with --ros: start paused",
+        help="with --ros or --view: start paused",
     )
+    _add_run_page(run)
     _add_run_result(run)
     run.add_argument(
         "--list-codes",
@@ -220,6 +227,21 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         text=_code_list,
         help="explain all diagnostic codes of worlds, and exit; 'hrp-model check --list-codes' "
         "explains those of models",
+    )
+
+
+def _add_run_page(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--view",
+        action="store_true",
+        help="show and control the run in a browser; its address is printed first",
+    )
+    add_viewer_arguments(run)
+    run.add_argument(
+        "--watch",
+        action="store_true",
+        help="with --view: load the world again when its files change; bodies with the same joints "
+        "keep their state",
     )
 
 
@@ -291,6 +313,64 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     bench.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+def _add_video(video: argparse.ArgumentParser) -> None:
+    video.description = (
+        "Film a simulation or a recording, with shadows and a grid on the ground. docs/video.md "
+        "has examples."
+    )
+    video.add_argument(
+        "world",
+        metavar="WORLD",
+        help=f"recording (.mcap), {_WORLD}",
+    )
+    video.add_argument(
+        "output",
+        type=Path,
+        metavar="OUT",
+        help="film (.mp4, .webp or .gif), or picture of the end (.png)",
+    )
+    view = video.add_mutually_exclusive_group()
+    view.add_argument(
+        "--camera",
+        metavar="[BODY/]CAMERA",
+        help="film what this camera of a model sees, in its field of view",
+    )
+    view.add_argument(
+        "--follow",
+        metavar="[BODY/]LINK",
+        help="move the camera with this link (default: a fixed view of the robots)",
+    )
+    video.add_argument(
+        "--view",
+        type=argument_types.viewpoint,
+        metavar="AZIMUTH,ELEVATION[,DISTANCE]",
+        help="direction to look from, in degrees from the x axis and above the horizon, and "
+        "distance in [m], such as --view=-60,20 (default: 35,15, all robots in the picture)",
+    )
+    video.add_argument(
+        "--size",
+        type=argument_types.size,
+        metavar="WxH",
+        help="width and height in pixels (default: 1280x720; with --camera: 720 high, and as wide "
+        "as its images)",
+    )
+    video.add_argument(
+        "--fps",
+        type=argument_types.fps,
+        default=30.0,
+        metavar="N",
+        help="frames per second (default: %(default)g)",
+    )
+    video.add_argument(
+        "--duration",
+        type=argument_types.positive,
+        metavar="S",
+        help=f"simulation time to film (default: {DEFAULT_DURATION:g} s; the whole recording)",
+    )
+    add_force(video)
+    _add_physics(video)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status.
 
@@ -308,12 +388,25 @@ def _main(argv: Sequence[str] | None) -> int:
     if options.command == "run":
         if options.world is None:
             options.world = DEFAULT_WORLD
-            if options.duration is None and not (options.ros or sys.stdout.isatty()):
+            if options.duration is None and not (
+                options.ros or options.view or sys.stdout.isatty()
+            ):
                 options.duration = DEFAULT_DURATION
         if options.listen and not options.ros:
             parser.error("--listen needs --ros")
-        if options.paused and not options.ros:
-            parser.error("--paused needs --ros, by which the run is resumed")
+        if options.paused and not (options.ros or options.view):
+            parser.error("--paused needs --ros or --view, by which the run is resumed")
+        of_page = {
+            "--watch": options.watch,
+            "--port": options.port is not None,
+            "--host": options.host != DEFAULT_HOST,
+        }
+        if not options.view and any(of_page.values()):
+            parser.error(
+                f"{next(name for name, is_given in of_page.items() if is_given)} needs --view"
+            )
+        if options.watch and options.ros:
+            parser.error("--watch cannot be combined with --ros, whose services load worlds")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
     return _reporting(lambda: _run_command(options))
@@ -328,6 +421,10 @@ def _run_command(options: argparse.Namespace) -> int:
         from .check import check
 
         return check(options)
+    if options.command == "video":
+        from .video import video
+
+        return video(options)
     if options.command == "plot":
         with needs_extra("record"):
             from .plot import plot

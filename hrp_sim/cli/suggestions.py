@@ -18,6 +18,7 @@ SUGGESTIONS = Suggestions(
         **dict.fromkeys(("simulate", "start", "play", "launch", "view"), "hrp-sim run"),
         **dict.fromkeys(("list", "devices"), "hrp-sim sensors"),
         **dict.fromkeys(("benchmark", "measure"), "hrp-sim bench"),
+        **dict.fromkeys(("film", "movie", "render", "picture"), "hrp-sim video"),
         **dict.fromkeys(("convert", "urdf"), "hrp-model urdf"),
         "tree": "hrp-model tree",
         "dump": "hrp-model dump",

@@ -6,10 +6,12 @@ No display is needed. This package depends on models and poses, not on sensors o
 from .context import RendererUnavailable
 from .lights import Switches
 from .renderer import Renderer
+from .studio import Studio
 from .view import (
     ALL_PARTS,
     DAYLIGHT,
     NO_PARTS,
+    BodyPoses,
     Depths,
     LinkPoses,
     Parts,
@@ -23,6 +25,7 @@ __all__ = [
     "ALL_PARTS",
     "DAYLIGHT",
     "NO_PARTS",
+    "BodyPoses",
     "Depths",
     "LinkPoses",
     "Parts",
@@ -31,6 +34,7 @@ __all__ = [
     "Pixels",
     "Renderer",
     "RendererUnavailable",
+    "Studio",
     "Surroundings",
     "Switches",
 ]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import moderngl
 import numpy as np
+from numpy.typing import NDArray
 
 from hrp_model import Pose
+from hrp_model.rigid import Array
 
 from . import gl_calls
 from .boxes import back_to_front
@@ -23,9 +26,20 @@ from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
 # Formats of the fields of VERTEX for moderngl.
 _FORMAT = "3f4 3f4 3f4 2f4 3u4"
 
+# Of all shaders: uniform blocks by binding, and samplers by texture unit.
+BLOCKS = "View", "Studio"
+SAMPLERS = "poses", "materials", "image", "surfaces", "shadows"
+
+
+class ShaderVariant(Protocol):
+    """Compile-time options of a pair of shaders; hashable."""
+
+    def sources(self) -> tuple[str, str]:
+        """Return the vertex and the fragment shader."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawable:
+class Drawable:
     """A batch uploaded to the context."""
 
     batch: Batch
@@ -61,13 +75,14 @@ class GpuScene:
 
     Attributes:
         scene: The uploaded scene.
+        opaque, transparent: Its batches.
     """
 
     def __init__(self, context: Any, scene: Scene) -> None:
         self._context = context
         self.scene = scene
-        self._programs: dict[Variant | DepthVariant, Any] = {}
-        self._arrays: dict[tuple[_Drawable, Variant | DepthVariant], Any] = {}
+        self._programs: dict[ShaderVariant, Any] = {}
+        self._arrays: dict[tuple[Drawable, ShaderVariant], Any] = {}
         self._textures: dict[int, Any] = {}
         self._targets: dict[tuple[int, int], Target] = {}
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
@@ -76,8 +91,8 @@ class GpuScene:
         self._surfaces = DataTexture(context, scene.surfaces)
         self._view = context.buffer(reserve=VIEW.itemsize)
         self._drawables = [self._drawable(batch) for batch in scene.batches]
-        self._opaque = [d for d in self._drawables if not d.batch.transparent]
-        self._transparent = [d for d in self._drawables if d.batch.transparent]
+        self.opaque = [d for d in self._drawables if not d.batch.transparent]
+        self.transparent = [d for d in self._drawables if d.batch.transparent]
 
     def draw(
         self,
@@ -94,30 +109,36 @@ class GpuScene:
             RuntimeError: OpenGL failed, for lack of memory or because of too many links.
         """
         target = self._target(lens)
-        self._place(X_WC, poses)
-        counts = self._set_up(lens, surroundings, switches)
+        self.place(X_WC, poses)
+        lights, spots = lights_on(self.scene.lights, switches, self._poses_C)
+        self.set_up(lens.projection(), surroundings.headlight, lights)
         target.clear(surroundings.background, parts)
+
+        def variant(drawable: Drawable, *, measured: bool = False) -> Variant:
+            return drawable.variant(len(lights), spots, measured=measured)
+
         if parts.color:
             (target.both if parts.depth else target.color).use()
-            for drawable in self._opaque:
-                self._begin(drawable)
-                variant = drawable.variant(*counts, measured=parts.depth)
-                gl_calls.draw(self._array(drawable, variant))
-            if self._transparent:
-                target.color.use()
-                self._draw_transparent(*counts)
+            for drawable in self.opaque:
+                self.begin(drawable)
+                gl_calls.draw(self.array(drawable, variant(drawable, measured=parts.depth)))
+            if self.transparent:
+                self.draw_transparent(target.color, variant)
         if parts.depth:
             target.depth.use()
-            for drawable in self._transparent if parts.color else self._drawables:
-                self._begin(drawable)
-                gl_calls.draw(self._array(drawable, drawable.depth_variant()))
+            for drawable in self.transparent if parts.color else self._drawables:
+                self.begin(drawable)
+                gl_calls.draw(self.array(drawable, drawable.depth_variant()))
         picture = target.read(parts)
-        # moderngl does not check for errors; the image would be undefined.
-        if (error := self._context.error) != "GL_NO_ERROR":
-            raise RuntimeError(f"OpenGL cannot draw this scene: {error}")
+        self.check()
         return picture
 
-    def _place(self, X_WC: Pose, poses: BodyPoses) -> None:
+    def check(self) -> None:
+        """Raise RuntimeError if OpenGL failed: moderngl does not check for errors."""
+        if (error := self._context.error) != "GL_NO_ERROR":
+            raise RuntimeError(f"OpenGL cannot draw this scene: {error}")
+
+    def place(self, X_WC: Pose, poses: BodyPoses) -> None:
         """Upload the poses of all links relative to the camera."""
         ends = [*self.scene.first_links.values(), self.scene.link_count]
         for name, first, end in zip(self.scene.first_links, ends, ends[1:], strict=False):
@@ -128,55 +149,56 @@ class GpuScene:
                 rows[:] = link_poses.relative_to(X_WC)
         self._poses.write(self._poses_C)
 
-    def _set_up(
-        self, lens: Pinhole, surroundings: Surroundings, switches: Switches
-    ) -> tuple[int, int]:
-        """Upload the data shared by all shaders; return the numbers of lights and of spots."""
+    def set_up(
+        self, projection: Array, headlight: bool = False, lights: NDArray[np.void] | None = None
+    ) -> None:
+        """Upload the data shared by all shaders, after ``place``."""
         context = self._context
         context.enable_only(moderngl.DEPTH_TEST)
         # The projection flips the image, and with it the orientation of the triangles.
         context.front_face = "cw"
-        lights, spots = lights_on(self.scene.lights, switches, self._poses_C)
         view = np.zeros((), VIEW)
-        view["projection"] = lens.projection().T  # OpenGL matrices are column-major
-        view["headlight"] = surroundings.headlight
-        view["lights"][: len(lights)] = lights
+        view["projection"] = projection.T  # OpenGL matrices are column-major
+        view["headlight"] = headlight
+        if lights is not None:
+            view["lights"][: len(lights)] = lights
         self._view.write(view.tobytes())
         self._view.bind_to_uniform_block(0)
         self._poses.use(0)
         self._materials.use(1)
         self._surfaces.use(3)
-        return len(lights), spots
 
-    def _begin(self, drawable: _Drawable) -> None:
-        if drawable.batch.solid:
+    def begin(self, drawable: Drawable, *, cull: bool = True) -> None:
+        """Prepare for drawing a batch; ``cull``: without back faces if it is solid."""
+        if drawable.batch.solid and cull:
             self._context.enable(moderngl.CULL_FACE)
         else:
             self._context.disable(moderngl.CULL_FACE)
         if drawable.texture is not None:
             drawable.texture.use(2)
 
-    def _draw_transparent(self, lights: int, spots: int) -> None:
-        """Blend transparent shapes from back to front."""
+    def draw_transparent(self, target: Any, variant: Callable[[Drawable], ShaderVariant]) -> None:
+        """Blend transparent shapes over a framebuffer, from back to front."""
+        target.use()
         chunks = [
-            (drawable, chunk) for drawable in self._transparent for chunk in drawable.batch.chunks
+            (drawable, chunk) for drawable in self.transparent for chunk in drawable.batch.chunks
         ]
         boxes = [chunk.box.moved(self._poses_C[chunk.link]) for _, chunk in chunks]
         context = self._context
         context.enable(moderngl.BLEND)
         context.blend_func = moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA
-        context.fbo.depth_mask = False
+        target.depth_mask = False
         context.enable(moderngl.CULL_FACE)
         for index in back_to_front(boxes):
             drawable, chunk = chunks[index]
             if drawable.texture is not None:
                 drawable.texture.use(2)
-            array = self._array(drawable, drawable.variant(lights, spots, measured=False))
+            array = self.array(drawable, variant(drawable))
             # Back faces lie behind front faces, so draw them first.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
                 gl_calls.draw(array, chunk.length, chunk.first)
-        context.fbo.depth_mask = True
+        target.depth_mask = True
         context.disable(moderngl.BLEND)
 
     def _target(self, lens: Pinhole) -> Target:
@@ -185,12 +207,12 @@ class GpuScene:
             self._targets[size] = Target(self._context, size)
         return self._targets[size]
 
-    def _drawable(self, batch: Batch) -> _Drawable:
+    def _drawable(self, batch: Batch) -> Drawable:
         vertices = self._context.buffer(batch.vertices.tobytes())
         indices = self._context.buffer(batch.indices.tobytes())
-        return _Drawable(batch, self._texture(batch.texture), vertices, indices)
+        return Drawable(batch, self._texture(batch.texture), vertices, indices)
 
-    def _array(self, drawable: _Drawable, variant: Variant | DepthVariant) -> Any:
+    def array(self, drawable: Drawable, variant: ShaderVariant) -> Any:
         """Return a batch's vertices as the inputs of a program; created when first drawn."""
         if (drawable, variant) not in self._arrays:
             program = self._program(variant)
@@ -206,14 +228,20 @@ class GpuScene:
             self._arrays[drawable, variant] = array
         return self._arrays[drawable, variant]
 
-    def _program(self, variant: Variant | DepthVariant) -> Any:
+    def linked(self, vertex: str, fragment: str) -> Any:
+        """Return the program of two shaders, with its inputs assigned."""
+        program = self._context.program(vertex, fragment)
+        for binding, name in enumerate(BLOCKS):
+            if name in program:
+                program[name].binding = binding
+        for unit, name in enumerate(SAMPLERS):
+            if name in program:
+                program[name].value = unit
+        return program
+
+    def _program(self, variant: ShaderVariant) -> Any:
         if variant not in self._programs:
-            program = self._context.program(*variant.sources())
-            program["View"].binding = 0
-            for unit, name in enumerate(("poses", "materials", "image", "surfaces")):
-                if name in program:
-                    program[name].value = unit
-            self._programs[variant] = program
+            self._programs[variant] = self.linked(*variant.sources())
         return self._programs[variant]
 
     def _texture(self, image: TextureImage | None) -> Any:

@@ -11,10 +11,12 @@ from hrp_model import Body, Diagnostics, Pose
 from .context import thread_context
 from .lights import NOTHING_SWITCHED, Switches
 from .scene import Scene, build_scene
-from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Surroundings
+from .studio import Studio
+from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Pixels, Surroundings
 
 if TYPE_CHECKING:
     from .gpu import GpuScene
+    from .gpu_studio import GpuStudio
 
 
 class Renderer:
@@ -91,6 +93,36 @@ class Renderer:
             RendererUnavailable: This machine cannot render.
             RuntimeError: OpenGL failed, for lack of memory or because of too many links.
         """
+        return self._uploaded().draw(lens, X_WC, poses, parts, surroundings, switches)
+
+    def render_studio(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, studio: Studio) -> Pixels:
+        """Return a picture for people: with shadows, a ground, and smooth edges.
+
+        The lights of the models are not used.
+
+        Args:
+            lens: Projection; C looks along -Z with +Y up.
+            X_WC: Pose of the camera.
+            poses: Of every body; bodies without are not drawn.
+            studio: Light and ground.
+
+        Returns:
+            RGB with row 0 at the top, shape (height, width, 3).
+
+        Raises:
+            RendererUnavailable: This machine cannot render.
+            RuntimeError: OpenGL failed, for lack of memory or because of too many links.
+        """
+        gpu = self._uploaded()
+        stage: GpuStudio | None = getattr(self._local, "studio", None)
+        if stage is None or stage.gpu is not gpu:
+            from .gpu_studio import GpuStudio
+
+            stage = self._local.studio = GpuStudio(thread_context(), gpu)
+        return stage.draw(lens, X_WC, poses, studio)
+
+    def _uploaded(self) -> GpuScene:
+        """Return this thread's copy of the current scene."""
         context = thread_context()
         scene = self._current_scene()
         uploaded: GpuScene | None = getattr(self._local, "scene", None)
@@ -98,7 +130,7 @@ class Renderer:
             from .gpu import GpuScene  # needs moderngl, which thread_context has checked
 
             uploaded = self._local.scene = GpuScene(context, scene)
-        return uploaded.draw(lens, X_WC, poses, parts, surroundings, switches)
+        return uploaded
 
     def _current_scene(self) -> Scene:
         """Return the scene of the current bodies, which another thread may change meanwhile."""

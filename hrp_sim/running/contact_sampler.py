@@ -16,7 +16,8 @@ from ..simulation import Simulation
 class ContactSampler:
     """Samples contacts at a given rate while they are needed.
 
-    Contacts are recorded in the sampled steps only, so that the other steps cost nothing.
+    Contacts are recorded in the sampled steps only, so that the other steps cost nothing. Several
+    samplers of one simulation do not affect each other.
 
     Args:
         rate_hz: Maximum number of samples per simulated second.
@@ -37,6 +38,7 @@ class ContactSampler:
         self._ticks = SampleClock(rate_hz)
         self._is_wanted = is_wanted
         self._publish = publish
+        self._recording: Simulation | None = None  # that records the next step for this sampler
 
     def restart(self, time_ns: int) -> None:
         """Continue from another time, in [ns]."""
@@ -44,15 +46,16 @@ class ContactSampler:
 
     def after_step(self, simulation: Simulation) -> None:
         """Publish the contacts of the last step if they are due; called after every step."""
-        engine, time_ns = simulation.engine, simulation.state.time_ns
+        time_ns = simulation.state.time_ns
         is_due = self._ticks.is_due(time_ns)
-        if engine.record_contacts and is_due:
+        if self._recording is simulation and is_due:
             points = simulation.contacts()
             self._publish(points, _forces_on_movable(points, simulation))
-        next_ns = time_ns + engine.settings.step_ns
+        next_ns = time_ns + simulation.engine.settings.step_ns
         wanted = self._ticks.due_ns <= next_ns and self._is_wanted()
-        if engine.record_contacts != wanted:
-            engine.record_contacts = wanted
+        if (self._recording is simulation) != wanted:
+            simulation.record_contacts(self, wanted)
+            self._recording = simulation if wanted else None
 
 
 def _forces_on_movable(points: ContactPoints, simulation: Simulation) -> Array:

@@ -100,7 +100,7 @@ class RunRecorder:
         self._bodies: Mapping[str, SimulatedBody] = {}
         self._count = 0
         self._contacts_ns = simulation.state.time_ns
-        simulation.engine.record_contacts = True
+        simulation.record_contacts(self, on=True)
         self.add_new_bodies()
 
     def add_new_bodies(self) -> None:

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from hrp_model.inertia import (
     MassProperties,
+    equivalent_box,
     is_symmetric,
     merge,
     point_inertia,
@@ -108,3 +109,27 @@ def test_rounded_digits_do_not_make_an_inertia_asymmetric():
     nearly[0, 1] = 1e-5
     assert not is_symmetric(nearly)
     assert is_symmetric(np.zeros((3, 3)))
+
+
+def test_the_equivalent_box_of_a_turned_box_is_that_box():
+    edges, mass = np.array([0.3, 0.5, 1.1]), 7.0
+    squares = edges**2
+    R = rpy_matrix(0.3, -0.8, 1.9)
+    inertia = R @ np.diag(mass / 12.0 * (squares.sum() - squares)) @ R.T
+    found, R_found = equivalent_box(mass, inertia)
+    np.testing.assert_allclose(np.sort(found), edges)
+    assert np.linalg.det(R_found) == pytest.approx(1.0)
+    squares = found**2
+    again = R_found @ np.diag(mass / 12.0 * (squares.sum() - squares)) @ R_found.T
+    np.testing.assert_allclose(again, inertia, atol=1e-12)
+
+
+def test_the_equivalent_box_of_an_impossible_inertia_is_flat():
+    edges, _ = equivalent_box(1.0, np.diag([1.0, 1.0, 5.0]))
+    assert edges.min() == 0.0
+    assert np.isfinite(edges).all()
+
+
+@pytest.mark.parametrize("mass", [0.0, -1.0, np.nan, np.inf])
+def test_without_a_mass_there_is_no_equivalent_box(mass):
+    assert equivalent_box(mass, np.eye(3)) is None

@@ -127,6 +127,17 @@ class Page:
                 pytest.fail(f"after {TIMEOUT:g} s: not {what or condition}; {self.errors}")
             self.tab.wait_for_timeout(30)  # serves the browser's events
 
+    def wait_until_still(self) -> None:
+        """Wait until two pictures in a row are equal: nothing loads or moves any more."""
+        last = self.pixels()
+
+        def is_still() -> bool:
+            nonlocal last
+            before, last = last, self.pixels()
+            return np.array_equal(before, last)
+
+        self.wait_until(is_still, "still")
+
     def wait_for_text(self, text: str) -> None:
         """Wait until the page shows a text."""
         self.tab.get_by_text(text).first.wait_for(timeout=1e3 * TIMEOUT)
@@ -233,16 +244,25 @@ def client_of(viewer, page: Page):
     return client
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[object]:
-    """The browser that all tests of a session share."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"tests of pages need {CHROMIUM}")
-    with sync_api.sync_playwright() as playwright:
+@contextmanager
+def running_chromium() -> Iterator[object]:
+    """Run the browser, without a display."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """The browser that all tests of a session share."""
+    pytest.importorskip("playwright.sync_api")
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"tests of pages need {CHROMIUM}")
+    with running_chromium() as browser:
+        yield browser
 
 
 @contextmanager

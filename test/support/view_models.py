@@ -28,7 +28,8 @@ links:
     jointRange: [-90, 90]
     translation: [0, 0, 0.3]
     elements:
-      - {{type: RigidBody, mass: 2.0, inertia: [0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01]}}
+      - {{type: RigidBody, mass: 2.0, centerOfMass: [0.5, 0, 0],
+         inertia: [0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01]}}
       - type: Shape
         translation: [0.5, 0, 0]
         geometry: {{type: Box, size: [0.2, 0.2, 0.2]}}

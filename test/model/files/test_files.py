@@ -5,7 +5,12 @@ import threading
 
 import pytest
 
-from hrp_model.files.writer import staged_folder, write_all_atomically, write_atomically
+from hrp_model.files.writer import (
+    staged_file,
+    staged_folder,
+    write_all_atomically,
+    write_atomically,
+)
 
 
 def everything_in(folder):
@@ -145,3 +150,52 @@ def test_a_file_in_the_way_of_a_folder_is_called_by_name(tmp_path):
             pass
         assert caught.value.filename == str(folder)
     assert everything_in(tmp_path) == ["file"]
+
+
+def interrupted(path):
+    with staged_file(path) as draft:
+        draft.write_bytes(b"broken")
+        raise KeyboardInterrupt
+
+
+def test_a_staged_file_replaces_an_older_one_when_it_is_complete(tmp_path):
+    path, link = tmp_path / "new" / "film", tmp_path / "link"
+    link.symlink_to(path)
+    with staged_file(link) as draft:
+        draft.write_bytes(b"first")
+        assert not path.exists()
+    assert path.read_bytes() == b"first"
+    path.chmod(0o640)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(path)
+    assert path.read_bytes() == b"first"
+    with staged_file(path) as draft:
+        draft.write_bytes(b"second")
+    assert path.read_bytes() == b"second"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    assert [p.name for p in path.parent.iterdir()] == ["film"]
+
+
+def test_a_staged_file_goes_into_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    heard = []
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    reader.start()
+    with staged_file(pipe) as draft:
+        draft.write_bytes(b"whole")
+    reader.join()
+    assert heard == [b"whole"]
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_staged_file_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(IsADirectoryError) as info, staged_file(tmp_path):
+        pass
+    assert info.value.filename == str(tmp_path)
+    missing = tmp_path / "new" / "film"
+    with pytest.raises(FileNotFoundError) as info, staged_file(missing):
+        pass  # no draft
+    assert info.value.filename == str(missing)
+    assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ from sim.physics.scenes import G, Z, at, box_inertia, floor, lone, moving, place
 from hrp_model.geometry import Box
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.running.contact_sampler import ContactSampler
+from hrp_sim.summary import RunRecorder
 
 SIZE = np.array([0.4, 0.3, 0.2])
 
@@ -79,3 +80,21 @@ def test_a_simulation_tells_its_contacts_to_who_asked_before_the_step(simulation
     simulation.step()
     assert len(simulation.contacts()) == 4
     assert simulation.contacts().time_ns == simulation.state.time_ns
+
+
+def test_samplers_and_the_summary_of_a_run_do_not_switch_each_other_off(simulation):
+    recorder = RunRecorder(simulation)
+    slow, fast = [], []
+    samplers = [
+        ContactSampler(10.0, lambda: len(slow) < 2, lambda points, _: slow.append(points.time_ns)),
+        ContactSampler(100.0, lambda: True, lambda points, _: fast.append(points.time_ns)),
+    ]
+    for _ in range(300):
+        recorder.step(simulation, simulation.state.time_ns, simulation.step())
+        for sampler in samplers:
+            sampler.after_step(simulation)
+        assert simulation.engine.record_contacts
+    assert slow == [100_000_000, 200_000_000]
+    assert fast == [k * 10_000_000 for k in range(1, 31)]
+    assert recorder.peak_force is not None
+    assert recorder.peak_force.time_ns > 0

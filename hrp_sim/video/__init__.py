@@ -1,0 +1,50 @@
+"""Films and pictures of simulations and recorded runs, by this project's renderer."""
+
+from .extents import Extents
+from .filming import film_frames
+from .sources import FilmSource, Frame, RecordedPoses, RecordingSource, SimulationSource, poses_of
+from .studio_renderer import StudioRenderer
+from .views import (
+    FixedView,
+    FollowingView,
+    SensorView,
+    View,
+    Viewpoint,
+    find_camera,
+    find_link,
+)
+from .writers import (
+    MAX_SIDE,
+    MIN_SIDE,
+    FilmError,
+    FilmWriter,
+    Format,
+    ffmpeg,
+    writing_film,
+)
+
+__all__ = [
+    "MAX_SIDE",
+    "MIN_SIDE",
+    "Extents",
+    "FilmError",
+    "FilmSource",
+    "FilmWriter",
+    "FixedView",
+    "FollowingView",
+    "Format",
+    "Frame",
+    "RecordedPoses",
+    "RecordingSource",
+    "SensorView",
+    "SimulationSource",
+    "StudioRenderer",
+    "View",
+    "Viewpoint",
+    "ffmpeg",
+    "film_frames",
+    "find_camera",
+    "find_link",
+    "poses_of",
+    "writing_film",
+]

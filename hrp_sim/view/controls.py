@@ -1,0 +1,129 @@
+"""Controls of a run in the panel: play, pause, step, reset, speed; and its clock."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from hrp_model.printable import printable
+from hrp_model.view.viewer import Viewer, set_value
+
+from ..physics.engine import PhysicsError
+from ..physics.schedule import NS_PER_S
+from ..running.runner import NotRunningError, Runner, RunStateError
+from .snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from viser import GuiButtonHandle, GuiDropdownHandle, GuiEvent
+
+MAX_STEPS = 100_000
+_FASTEST = "as fast as possible"
+_FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Controls:
+    """Controls of a run, in the panel's present container.
+
+    Args:
+        viewer: The page.
+        runner: The run.
+        hint: Shown with a failure of the physics.
+    """
+
+    def __init__(self, viewer: Viewer, runner: Runner, hint: str) -> None:
+        from viser import Icon
+
+        gui = viewer.server.gui
+        self._runner, self._hint = runner, hint
+        self._status = gui.add_html("")
+        self._text = ""
+        self._play = gui.add_button("Pause", icon=Icon.PLAYER_PAUSE)
+        self._steps = gui.add_number("Steps", 1, min=1, max=MAX_STEPS, step=1)
+        self._step = gui.add_button("Step", icon=Icon.PLAYER_SKIP_FORWARD)
+        self._reset = gui.add_button("Reset", icon=Icon.ROTATE, color="gray")
+        factors = {_factor_text(f): f for f in sorted({*_FACTORS, runner.real_time_factor} - {0.0})}
+        self._factors = {**factors, _FASTEST: 0.0}
+        self._speed: GuiDropdownHandle[str] = gui.add_dropdown(
+            "Speed", tuple(self._factors), initial_value=_factor_text(runner.real_time_factor)
+        )
+        self._icons = Icon.PLAYER_PAUSE, Icon.PLAYER_PLAY
+        self._is_halted = False
+        self._play.on_click(lambda event: self._try(event, self._toggle))
+        self._step.on_click(lambda event: self._try(event, self._take_steps))
+        self._reset.on_click(lambda event: self._try(event, runner.reset))
+        self._speed.on_update(lambda event: self._set_speed(event.client_id is not None))
+        self._set_halted(False)
+
+    def draw(self, snapshot: Snapshot) -> None:
+        """Show the state of the run."""
+        self._set_halted(snapshot.paused or snapshot.error is not None)
+        with suppress(KeyError):
+            speed = _factor_text(snapshot.target_factor)
+            if self._factors[speed] == snapshot.target_factor and self._speed.value != speed:
+                set_value(self._speed, speed)  # it was changed elsewhere
+        self._show(_status(snapshot, self._hint))
+
+    def end(self, message: str) -> None:
+        """Show that the run has ended."""
+        self._show(f"<b>{html.escape(message)}</b>")
+        for handle in (self._play, self._step, self._reset, self._steps, self._speed):
+            handle.disabled = True
+
+    def _show(self, text: str) -> None:
+        if text != self._text:
+            self._text = self._status.content = text
+
+    def _set_halted(self, is_halted: bool) -> None:
+        if is_halted != self._is_halted or self._step.disabled == is_halted:
+            self._is_halted = is_halted
+            self._play.label = "Play" if is_halted else "Pause"
+            self._play.icon = self._icons[is_halted]
+            self._step.disabled = not is_halted
+
+    def _toggle(self) -> None:
+        (self._runner.resume if self._is_halted else self._runner.pause)()
+
+    def _take_steps(self) -> None:
+        self._runner.step(max(1, int(self._steps.value)))
+
+    def _set_speed(self, by_user: bool) -> None:
+        if by_user:
+            self._runner.real_time_factor = self._factors[self._speed.value]
+
+    def _try(self, event: GuiEvent[GuiButtonHandle], action: Callable[[], object]) -> None:
+        """Execute an action of the user; show why it is not possible."""
+        try:
+            action()
+        except (NotRunningError, PhysicsError, RunStateError) as error:
+            if event.client is not None:
+                event.client.add_notification(
+                    "Not possible", printable(str(error)), auto_close_seconds=8.0, color="orange"
+                )
+
+
+def _factor_text(factor: float) -> str:
+    return _FASTEST if factor == 0.0 else f"{factor:g} x real time"
+
+
+def _status(snapshot: Snapshot, hint: str) -> str:
+    """Return time, real-time factor and state of a run as HTML."""
+    if snapshot.error is not None:
+        state = "failed"
+    elif snapshot.paused:
+        state = "paused"
+    else:
+        state = f"{snapshot.factor:.2f} x real time" if snapshot.factor > 0.0 else "running"
+    text = (
+        f'<div style="padding: 0 0.75em"><code style="font-size: 1.25em" data-clock>'
+        f"{snapshot.time_ns / NS_PER_S:.3f} s</code> &ensp; {state}</div>"
+    )
+    if snapshot.error is None:
+        return text
+    reason = html.escape(printable(str(snapshot.error)))
+    advice = f"<br>hint: {html.escape(printable(hint))}" if hint else ""
+    return (
+        f'{text}<div style="padding: 0.5em 0.75em; color: #c92a2a">The physics failed: {reason}'
+        f"{advice}<br>Reset starts again.</div>"
+    )

@@ -1,0 +1,136 @@
+"""Live curves of joints and sensors: chosen in the panel, sampled in simulation time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from math import inf
+from typing import TYPE_CHECKING
+
+from hrp_model.view.curves import PERIOD_NS, CurvePlots
+from hrp_model.view.viewer import Viewer
+
+from ..physics.schedule import NS_PER_S
+from ..sensors import ImageReading, Reading, RenderRequest
+from ..simulation import Simulation
+from .quantities import Quantity, quantities_by_source
+
+if TYPE_CHECKING:
+    from viser import GuiDropdownHandle
+
+MAX_CURVES = 16
+_DRAW_PERIOD = 0.1  # [s] of wall time between two updates of the plots
+_MAX_WAITING = 1000  # samples that are not drawn yet
+_NONE = "-"  # no source
+
+
+class Curves:
+    """The curves of a run, in the panel's present container.
+
+    ``wants``, ``take`` and ``restart`` are called in the stepping thread, ``take_image`` in the
+    render thread, ``follow`` and ``draw`` in the viewer's thread.
+
+    Args:
+        viewer: The page.
+    """
+
+    def __init__(self, viewer: Viewer) -> None:
+        gui = viewer.server.gui
+        self._sources: Mapping[str, Mapping[str, Quantity]] = {_NONE: {}}
+        self._source: GuiDropdownHandle[str] = gui.add_dropdown("Joint or sensor", (_NONE,))
+        self._quantity: GuiDropdownHandle[str] = gui.add_dropdown("Quantity", (_NONE,))
+        self._source.on_update(lambda _: self._offer_quantities())
+        gui.add_button("Add curve").on_click(lambda _: self._add())
+        gui.add_button("Remove all", color="gray").on_click(lambda _: self._choose(()))
+        with gui.add_folder("Last 10 s") as folder:
+            self._plots = CurvePlots(viewer, folder)
+        self._chosen: tuple[Quantity, ...] = ()
+        self._plotted: tuple[Quantity, ...] = ()
+        self._sensors: frozenset[str] = frozenset()
+        self._last: dict[str, Reading] = {}  # readings of the sensors
+        self._due_ns: float = -inf
+        self._waiting: deque[tuple[int, dict[tuple[str, str], float]] | None] = deque(
+            maxlen=_MAX_WAITING
+        )
+        self._known: tuple[object, object] = (None, None)  # the bodies and sensors offered
+        self._drawn = -inf
+
+    def wants(self, sensor: str) -> bool:
+        """Return whether a sensor should be read."""
+        return sensor in self._sensors
+
+    def take(self, simulation: Simulation, time_ns: int, readings: Mapping[str, Reading]) -> None:
+        """Sample the curves after a step, if it is time."""
+        chosen = self._chosen
+        if not chosen:
+            return
+        for sensor in self._sensors:
+            reading = readings.get(sensor)
+            if reading is not None and not isinstance(reading, RenderRequest):
+                self._last[sensor] = reading
+        if time_ns < self._due_ns:
+            return
+        self._due_ns = time_ns + PERIOD_NS
+        values = {}
+        for quantity in chosen:
+            last = None if quantity.sensor is None else self._last.get(quantity.sensor)
+            value = quantity.value(simulation, last)
+            if value is not None:
+                values[quantity.name, quantity.unit] = value
+        self._waiting.append((time_ns, values))
+
+    def take_image(self, camera: str, image: ImageReading) -> None:
+        """Keep an image for quantities that are computed from it."""
+        if camera in self._sensors:
+            self._last[camera] = image
+
+    def restart(self) -> None:
+        """Start again, as after a reset of time."""
+        self._last.clear()
+        self._due_ns = -inf
+        self._waiting.append(None)
+
+    def follow(self, simulation: Simulation) -> None:
+        """Offer the joints and sensors of a simulation."""
+        bodies, sensors = simulation.bodies, simulation.sensors
+        if bodies is self._known[0] and sensors is self._known[1]:
+            return
+        self._known = bodies, sensors
+        self._sources = quantities_by_source(simulation) or {_NONE: {}}
+        self._source.options = tuple(self._sources)
+        self._offer_quantities()
+        by_name = {q.name: q for source in self._sources.values() for q in source.values()}
+        self._choose(tuple(by_name[q.name] for q in self._chosen if q.name in by_name))
+
+    def draw(self, now: float) -> None:
+        """Draw the samples taken so far, if it is time.
+
+        Args:
+            now: Of the steady clock, in [s].
+        """
+        chosen = self._chosen
+        if chosen is not self._plotted:
+            self._plotted = chosen
+            self._plots.set([(q.name, q.unit) for q in chosen])
+        if not self._waiting or now < self._drawn + _DRAW_PERIOD:
+            return
+        self._drawn = now
+        while self._waiting:
+            sample = self._waiting.popleft()
+            if sample is None:
+                self._plots.restart()
+            else:
+                self._plots.sample(sample[0] / NS_PER_S, sample[1])
+        self._plots.draw()
+
+    def _offer_quantities(self) -> None:
+        self._quantity.options = tuple(self._sources.get(self._source.value, ())) or (_NONE,)
+
+    def _add(self) -> None:
+        quantity = self._sources.get(self._source.value, {}).get(self._quantity.value)
+        if quantity is not None and len(self._chosen) < MAX_CURVES:
+            self._choose((*dict.fromkeys((*self._chosen, quantity)),))
+
+    def _choose(self, chosen: tuple[Quantity, ...]) -> None:
+        self._chosen = chosen
+        self._sensors = frozenset(q.sensor for q in chosen if q.sensor is not None)

@@ -1,0 +1,352 @@
+"""What the sensors of a run read: in the scene, with a switch for each in the panel."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import ceil, inf, pi, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hrp_model import Pose
+from hrp_model.frames import X_S_OPTICAL, X_S_SCAN
+from hrp_model.rigid import Array
+from hrp_model.view.robot import label_text, scene_name
+from hrp_model.view.sensor_views import (
+    MAX_POINTS,
+    ArrowsView,
+    Lens,
+    PictureView,
+    PointsView,
+    depth_picture,
+)
+from hrp_model.view.viewer import Viewer
+
+from ..render import NO_PARTS, LinkPoses, Parts
+from ..sensors import (
+    CameraSensor,
+    ForceSensor,
+    ImageReading,
+    ImuReading,
+    ImuSensor,
+    RangeImageReading,
+    RangeSensor,
+    RangeSensor3D,
+    Reading,
+    RenderRequest,
+    ScanReading,
+    Sensor,
+    WrenchReading,
+)
+from ..simulation import Simulation
+from .scale import Scale
+
+if TYPE_CHECKING:
+    from viser import GuiCheckboxHandle
+
+IMAGE_PERIOD = 0.1  # [s] of wall time between two pictures of a camera
+_MAX_CAPTURES = 8  # of one camera, that are being rendered
+_CAMERAS_AT_FIRST = 2  # of which pictures are shown at first
+_FORCE, _TORQUE, _ACCELERATION = (220, 40, 40), (60, 90, 220), (20, 150, 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A reading to draw.
+
+    Attributes:
+        reading: The reading.
+        X_WS: Pose of the sensor frame in W when it was taken.
+    """
+
+    reading: Reading
+    X_WS: Pose
+
+
+Draw = Callable[[Sample], None]
+Shown = ArrowsView | PictureView | PointsView
+_Mounted = CameraSensor | ForceSensor | ImuSensor | RangeSensor | RangeSensor3D
+
+
+@dataclass
+class _Display:
+    """The display of one sensor.
+
+    Attributes:
+        sensor: The sensor.
+        views: What is drawn.
+        draw: Draws a sample.
+        period: Minimum wall time between two samples, in [s].
+        parts: Of an image that are needed.
+        switch: In the panel.
+        points: Switch of a cloud of the points that a camera sees; None for other sensors.
+        due: Wall time of the next sample, in [s].
+    """
+
+    sensor: _Mounted
+    views: list[Shown]
+    draw: Draw
+    period: float = 0.0
+    parts: Parts = NO_PARTS
+    switch: GuiCheckboxHandle | None = None
+    points: GuiCheckboxHandle | None = None
+    due: float = -inf
+    captures: dict[int, Pose] = field(default_factory=dict)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the sensor is to be shown."""
+        return self.switch is None or self.switch.value
+
+    def remove(self) -> None:
+        """Remove it from the page."""
+        for view in self.views:
+            view.remove()
+        for switch in (self.switch, self.points):
+            if switch is not None:
+                switch.remove()
+
+
+class SensorDisplays:
+    """The displays of all sensors that can be drawn, in the panel's present container.
+
+    ``wants``, ``wanted_parts`` and ``take`` are called in the stepping thread, ``take_image`` in
+    the render thread, the others in the viewer's thread. A sensor is wanted from ``request`` until
+    its next reading.
+
+    Args:
+        viewer: The page.
+        scale: Sizes of what is drawn.
+    """
+
+    def __init__(self, viewer: Viewer, scale: Scale) -> None:
+        self._viewer, self._scale = viewer, scale
+        self._folder = viewer.server.gui.add_folder(None)
+        self._displays: Mapping[str, _Display] = {}  # replaced, never changed
+        self._due: set[str] = set()
+        self._samples: deque[tuple[_Display, Sample]] = deque()
+        self._known: Mapping[str, Sensor] | None = None
+        self._count = 0  # of displays made, for unique names in the scene
+
+    def wants(self, sensor: str) -> bool:
+        """Return whether a reading of a sensor is to be drawn."""
+        return sensor in self._due
+
+    def wanted_parts(self, camera: str) -> Parts:
+        """Return the parts of an image that are to be drawn."""
+        display = self._displays.get(camera) if camera in self._due else None
+        return NO_PARTS if display is None else display.parts
+
+    def take(self, simulation: Simulation, readings: Mapping[str, Reading]) -> None:
+        """Keep the readings of a step that are to be drawn, with the poses of their sensors."""
+        if self._due.isdisjoint(readings):
+            return
+        for name in self._due.intersection(readings):
+            reading, display = readings[name], self._displays.get(name)
+            if display is None:
+                continue
+            sensor = display.sensor
+            if isinstance(reading, RenderRequest):
+                poses = reading.poses[sensor.body]
+                if len(display.captures) >= _MAX_CAPTURES:  # replaced before they were rendered
+                    del display.captures[min(display.captures)]
+                display.captures[reading.time_ns] = _mounted_pose(sensor, poses)
+                continue
+            motion = simulation.bodies[sensor.body].motion
+            X_WS = _mounted_pose(sensor, LinkPoses(motion.p, motion.R))
+            self._samples.append((display, Sample(reading, X_WS)))
+            self._due.discard(name)
+
+    def take_image(self, camera: str, image: ImageReading) -> None:
+        """Keep an image that is to be drawn."""
+        display = self._displays.get(camera)
+        X_WS = None if display is None else display.captures.pop(image.time_ns, None)
+        if display is not None and X_WS is not None and camera in self._due:
+            self._samples.append((display, Sample(image, X_WS)))
+            self._due.discard(camera)
+
+    def request(self, now: float) -> None:
+        """Request the next readings of the sensors that are shown.
+
+        Args:
+            now: Of the steady clock, in [s].
+        """
+        for name, display in self._displays.items():
+            if display.is_on and now >= display.due:
+                display.due = now + display.period
+                self._due.add(name)
+
+    def stop(self) -> None:
+        """Request no readings any more."""
+        self._due.clear()
+        self._samples.clear()
+
+    def follow(self, simulation: Simulation) -> None:
+        """Show the sensors of a simulation, and no others."""
+        if simulation.sensors is self._known:
+            return
+        self._known = simulation.sensors
+        kept = {
+            name: display
+            for name, display in self._displays.items()
+            if self._known.get(name) is display.sensor
+        }
+        for name, display in self._displays.items():
+            if name not in kept:
+                display.remove()
+        displays = {}
+        for name, sensor in self._known.items():
+            display_or_none = kept.get(name) or self._made(name, sensor)
+            if display_or_none is not None:
+                displays[name] = display_or_none
+        self._displays = displays
+        self._folder.visible = bool(displays)
+
+    def draw(self) -> None:
+        """Draw the readings that have arrived."""
+        newest: dict[int, tuple[_Display, Sample]] = {}
+        while self._samples:
+            display, sample = self._samples.popleft()
+            newest[id(display)] = display, sample
+        shown = self._displays.values()
+        for display, sample in newest.values():
+            if display.is_on and display in shown:
+                display.draw(sample)
+
+    def clear(self) -> None:
+        """Hide all readings, as after a reset."""
+        self._samples.clear()
+        for display in self._displays.values():
+            for view in display.views:
+                view.hide()
+
+    def _made(self, name: str, sensor: Sensor) -> _Display | None:
+        with self._folder:
+            display = self._of_sensor(name, sensor)
+            if display is None:
+                return None
+            is_camera = isinstance(sensor, CameraSensor)
+            cameras = sum(isinstance(d.sensor, CameraSensor) for d in self._displays.values())
+            switch = self._viewer.server.gui.add_checkbox(
+                label_text(name), not is_camera or cameras < _CAMERAS_AT_FIRST, order=self._count
+            )
+
+        def follow_switch() -> None:
+            if not switch.value:
+                for view in display.views:
+                    view.hide()
+
+        switch.on_update(lambda _: follow_switch())
+        display.switch = switch
+        return display
+
+    def _of_sensor(self, name: str, sensor: Sensor) -> _Display | None:
+        self._count += 1
+        path = f"/sensors/{self._count}_{scene_name(name)}"
+        if isinstance(sensor, RangeSensor | RangeSensor3D):
+            points = PointsView(self._viewer, path, 0.012 * self._scale.length)
+            return _Display(sensor, [points], lambda sample: _draw_scan(points, sample))
+        if isinstance(sensor, ForceSensor):
+            return self._of_force(path, sensor)
+        if isinstance(sensor, ImuSensor):
+            arrow = ArrowsView(self._viewer, path, _ACCELERATION, self._scale.width)
+            scale = self._scale.per_acceleration
+            return _Display(sensor, [arrow], lambda sample: _draw_imu(arrow, scale, sample))
+        if isinstance(sensor, CameraSensor):
+            return self._of_camera(name, path, sensor)
+        return None
+
+    def _of_force(self, path: str, sensor: ForceSensor) -> _Display:
+        viewer, scale = self._viewer, self._scale
+        force = ArrowsView(viewer, f"{path}/force", _FORCE, scale.width)
+        torque = ArrowsView(viewer, f"{path}/torque", _TORQUE, scale.width)
+
+        def draw(sample: Sample) -> None:
+            reading, X_WS = sample.reading, sample.X_WS
+            if isinstance(reading, WrenchReading):
+                _draw_vector(force, X_WS, reading.force * scale.per_force)
+                _draw_vector(torque, X_WS, reading.torque * scale.per_torque)
+
+        return _Display(sensor, [force, torque], draw)
+
+    def _of_camera(self, name: str, path: str, sensor: CameraSensor) -> _Display:
+        kind, lens = sensor.image_type, sensor.lens
+        angle = 2.0 * np.arctan(lens.height / 2.0 / lens.focal_length)
+        shown = Lens(min(float(angle), 0.9 * pi), lens.width / lens.height, 0.2)
+        has_color = kind.has_color or kind.has_mono
+        views: list[Shown] = []
+        color = depth = points = switch = None
+        place = self._count + 0.3
+        if has_color:
+            color = PictureView(self._viewer, f"{path}/lens", name, shown, place)
+            views.append(color)
+        if kind.has_depth:
+            label, own = f"{name} (depth)", None if has_color else shown
+            depth = PictureView(self._viewer, f"{path}/depth", label, own, place + 0.3)
+            points = PointsView(self._viewer, f"{path}/points", 0.012 * self._scale.length)
+            views += [depth, points]
+            switch = self._viewer.server.gui.add_checkbox(
+                label_text(f"{name} points"), False, order=self._count + 0.1
+            )
+
+        def draw(sample: Sample) -> None:
+            image = sample.reading
+            if not isinstance(image, ImageReading):
+                return
+            X_WO = sample.X_WS @ X_S_OPTICAL
+            picture = image.color
+            if picture is None and image.mono is not None:
+                picture = np.repeat(image.mono[:, :, np.newaxis], 3, axis=2)
+            if color is not None and picture is not None:
+                color.move(X_WO)
+                color.show(picture)
+            if depth is not None and image.depth is not None:
+                depth.move(X_WO)
+                depth.show(depth_picture(image.depth))
+            if points is None or switch is None or image.depth is None:
+                return
+            if not switch.value:
+                points.hide()
+            else:
+                every = ceil(sqrt(image.depth.size / MAX_POINTS))
+                at_O = image.points()[::every, ::every].reshape(-1, 3)
+                points.show(at_O @ X_WO.R.T + X_WO.p, X_WO.p)
+
+        parts = Parts(has_color, kind.has_depth)
+        return _Display(sensor, views, draw, IMAGE_PERIOD, parts, points=switch)
+
+
+def _mounted_pose(sensor: _Mounted, poses: LinkPoses) -> Pose:
+    """Return the pose of a sensor in W."""
+    R_WL = poses.R[sensor.link]
+    return Pose(R_WL @ sensor.X_LS.R, poses.p[sensor.link] + R_WL @ sensor.X_LS.p)
+
+
+def scan_points(reading: ScanReading | RangeImageReading) -> Array:
+    """Return the end points of the rays in the scan frame, in [m], shape (n, 3).
+
+    NaN where no range is finite.
+    """
+    if isinstance(reading, RangeImageReading):
+        return reading.points.reshape(-1, 3)
+    angles = reading.angle_min + reading.angle_increment * np.arange(len(reading.ranges))
+    ranges = np.where(np.isfinite(reading.ranges), reading.ranges, np.nan)
+    return np.stack([ranges * np.cos(angles), ranges * np.sin(angles), 0.0 * ranges], axis=1)
+
+
+def _draw_scan(view: PointsView, sample: Sample) -> None:
+    if isinstance(sample.reading, ScanReading | RangeImageReading):
+        X_WC = sample.X_WS @ X_S_SCAN
+        view.show(scan_points(sample.reading) @ X_WC.R.T + X_WC.p, X_WC.p)
+
+
+def _draw_imu(view: ArrowsView, scale: float, sample: Sample) -> None:
+    reading = sample.reading
+    if isinstance(reading, ImuReading) and reading.linear_acceleration is not None:
+        _draw_vector(view, sample.X_WS, reading.linear_acceleration * scale)
+
+
+def _draw_vector(view: ArrowsView, X_WS: Pose, vector_S: Array) -> None:
+    view.show(X_WS.p[np.newaxis], (X_WS.R @ vector_S)[np.newaxis])

@@ -1,0 +1,200 @@
+"""hrp-model view: its address, its port, its end, and a model that changes."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from view_models import TWO_CUBES
+
+pytest.importorskip("viser")
+
+from hrp_model.cli.main import main
+from hrp_model.diagnostics import MissingLibraryError
+from hrp_model.program.command import UsageError
+from hrp_model.view.viewer import DEFAULT_PORT, Viewer
+
+
+@pytest.fixture
+def model(tmp_path):
+    file = tmp_path / "cubes.body"
+    file.write_text(TWO_CUBES.format(name="cubes", more=""))
+    return file
+
+
+@contextmanager
+def shown(*arguments):
+    """Run the command, and yield its process and its address."""
+    command = [sys.executable, "-m", "hrp_model.cli.main", "view", *map(str, arguments)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
+    try:
+        line = process.stdout.readline()
+        yield process, re.search(r"http://\S+", line)[0]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@contextmanager
+def used_port(port=0):
+    """A port that somebody else listens on."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+            listener.listen()
+        except OSError:
+            pass  # by somebody else indeed
+        yield port or listener.getsockname()[1]
+
+
+def test_it_prints_its_address_alone_and_ends_after_the_duration(model, capfd):
+    assert main(["view", str(model), "--duration", "0.1"]) == 0
+    out, err = capfd.readouterr()
+    assert re.fullmatch(r"view: http://localhost:\d+( .*)?\n", out)
+    assert err == ""
+
+
+def test_a_default_port_in_use_gives_the_next_one_and_says_so(model, capsys):
+    with used_port(DEFAULT_PORT):
+        assert main(["view", str(model), "--duration", "0.1"]) == 0
+    out = capsys.readouterr().out
+    assert int(re.search(r"localhost:(\d+)", out)[1]) > DEFAULT_PORT
+    assert f"port {DEFAULT_PORT} is in use" in out
+
+
+@pytest.mark.parametrize("wanted", [0, 65535])  # behind the latter there is no next one
+def test_a_given_port_in_use_is_an_error(model, capsys, wanted):
+    with used_port(wanted) as port:
+        assert main(["view", str(model), "--port", str(port)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"--port {port}" in err
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no such host"])
+def test_a_host_of_another_machine_is_an_error(model, capsys, host):
+    assert main(["view", str(model), "--host", host]) == 2
+    assert f"--host {host}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "x"])
+def test_a_number_that_is_no_port_is_an_error(model, capsys, port):
+    assert main(["view", str(model), "--port", port]) == 2
+    assert "port" in capsys.readouterr().err
+
+
+def test_a_model_with_errors_ends_with_its_problems(tmp_path, capsys):
+    broken = tmp_path / "broken.body"
+    broken.write_text("format: [")
+    assert main(["view", str(broken), "--duration", "60"]) == 1
+    assert "[yaml-syntax]" in capsys.readouterr().err
+
+
+def test_without_viser_the_message_says_how_to_install_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "hrp_model.view.viewer")
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(MissingLibraryError, match=r"pip install 'hrp_ros\[view\]'"):
+        __import__("hrp_model.view.viewer")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_without_an_error(model, number):
+    with shown(model) as (process, _):
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out, err) in [(0, "", ""), (130, "", "")]
+
+
+def test_a_server_that_ends_says_so_in_the_page_and_one_that_dies_is_missed(pages, model):
+    with shown(model) as (process, address):
+        page = pages.open(address)
+        page.wait_for_text("arm 0°")
+        process.terminate()
+        page.wait_for_text("This page is no longer updated")
+        assert process.wait(timeout=30) == 0
+    with shown(model, "--port", address.rpartition(":")[2]) as (process, again):
+        assert again == address
+        page.wait_for_text("Connected")
+        page.wait_until(lambda: page.tab.get_by_text("no longer updated").count() == 0)
+        process.kill()
+        page.wait_for_text("Connecting...")
+
+
+def test_a_browser_that_goes_away_is_harmless(pages, model):
+    with shown(model) as (process, address):
+        page = pages.open(address)
+        page.field("arm").fill("0.3")
+        page.close()
+        other = pages.open(address)
+        other.wait_for_text("arm")
+        process.terminate()
+        _, err = process.communicate(timeout=30)
+        assert (process.returncode, err) == (0, "")
+
+
+def test_a_changed_file_is_read_again_and_joints_keep_their_positions(pages, model):
+    model.write_text("format: [")
+    with shown(model, "--watch") as (_, address):
+        page = pages.open(address)
+        page.wait_for_text("yaml-syntax")  # it waits for the repair
+        model.write_text(TWO_CUBES.format(name="cubes", more=""))
+        page.wait_for_text("no problems")
+        page.field("arm").fill("0.7")
+        page.wait_for_text("arm 40°")
+        model.write_text(TWO_CUBES.format(name="renamed", more=""))
+        page.wait_for_text("renamed")
+        page.wait_for_text("arm 40°")
+        model.write_text("format: [")
+        page.wait_for_text("The last model without errors is shown.")
+        page.wait_for_text("arm 40°")
+
+
+def test_closing_twice_is_harmless_and_a_viewer_in_use_is_refused():
+    viewer = Viewer(0)
+    with pytest.raises(UsageError):
+        Viewer(viewer.port)
+    viewer.close()
+    viewer.close()
+    with Viewer(viewer.port) as again:
+        assert again.port == viewer.port
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "is_let_in"),
+    [
+        ("http://localhost:{}", "localhost:{}", True),
+        ("http://127.0.0.1:{}", "127.0.0.1:{}", True),
+        (None, "localhost:{}", True),  # a program
+        ("http://example.com", "localhost:{}", False),
+        ("http://localhost:1", "localhost:{}", False),
+        ("http://example.com:{}", "example.com:{}", False),  # a name that leads here
+        ("null", "localhost:{}", False),
+    ],
+)
+def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
+    websockets = pytest.importorskip("websockets.sync.client")
+    viser = pytest.importorskip("viser")
+    with Viewer(0) as viewer:
+        headers = {"Host": host.format(viewer.port)}
+        if origin is not None:
+            headers["Origin"] = origin.format(viewer.port)
+        raw = socket.create_connection(("127.0.0.1", viewer.port))
+        with websockets.connect(
+            f"ws://{headers.pop('Host')}/",
+            sock=raw,
+            subprotocols=[f"viser-v{viser.__version__}"],
+            additional_headers=headers,
+            proxy=None,
+        ) as connection:
+            if is_let_in:
+                assert connection.recv(timeout=30)
+            else:
+                with pytest.raises(Exception, match="1008"):
+                    connection.recv(timeout=30)

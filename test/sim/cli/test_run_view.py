@@ -1,0 +1,71 @@
+"""``hrp-sim run --view``: its address first, its port, its options; no display, no browser."""
+
+import json
+import socket
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("viser")
+
+from hrp_sim.cli.main import main
+
+
+@pytest.fixture
+def taken_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_the_address_is_printed_first_and_the_run_ends_after_its_duration(capsys):
+    assert main(["run", "arm", "--view", "--duration", "0.05"]) == 0
+    out, _ = capsys.readouterr()
+    assert out.startswith("view: http://localhost:")
+    assert "simulated 0.050 s" in out
+
+
+def test_with_json_the_address_is_a_message(capsys):
+    assert main(["run", "arm", "--view", "--json", "--duration", "0.01"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)
+    assert err.startswith("view: http://localhost:")
+
+
+def test_the_run_is_in_real_time_by_default(capsys):
+    assert main(["run", "arm", "--view", "--duration", "0.3"]) == 0
+    *_, line = (x for x in capsys.readouterr().out.splitlines() if x.startswith("simulated"))
+    elapsed = float(line.split(" in ")[1].split(" s")[0])
+    assert elapsed >= 0.29
+
+
+def test_a_given_port_that_is_in_use_is_an_error(capsys, taken_port):
+    command = ["run", "arm", "--view", "--port", str(taken_port), "--duration", "0.01"]
+    assert main(command) == 2
+    assert f"--port {taken_port}: the port is in use" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--port", "8081"], "--port needs --view"),
+        (["--watch"], "--watch needs --view"),
+        (["--view", "--ros", "--watch"], "--watch cannot be combined with --ros"),
+        (["--view", "--port", "0"], "must be a port from 1 to 65535, not '0'"),
+        (["--paused"], "--paused needs --ros or --view"),
+    ],
+)
+def test_options_that_make_no_sense_are_usage_errors(capsys, options, message):
+    assert main(["run", "arm", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_viser_the_error_names_the_command_that_installs_it():
+    hide = "import sys; sys.modules['viser'] = None; from hrp_sim.cli.main import main; "
+    run = "sys.exit(main(['run', 'arm', '--view', '--duration', '0.01']))"
+    done = subprocess.run([sys.executable, "-c", hide + run], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install 'hrp_ros[view]'" in done.stderr
+    assert "Traceback" not in done.stderr
