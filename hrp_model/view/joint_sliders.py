@@ -59,11 +59,8 @@ class JointSliders:
         free = [link for link in body.moving_links if link.name not in followers]
         self.left_out = max(0, len(free) - MAX_SLIDERS)
         self._initial = {link.name: link.joint.initial for link in free}
-        started = {
-            **self._initial,
-            **{k: v for k, v in (positions or {}).items() if k in self._initial},
-        }
-        self._values = started
+        before = positions or {}
+        self._values = {name: before.get(name, q) for name, q in self._initial.items()}
         self.positions: dict[str, float] = {}
         self.problem = ""
         self._sliders = {

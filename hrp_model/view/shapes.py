@@ -19,6 +19,8 @@ from ..urdf.meshes.texture_images import EncodedImage, encoded_image
 
 MAX_TRIANGLES = 1_000_000  # of one robot; browsers without a GPU become slow at less
 MAX_IMAGE_BYTES = 1 << 26  # of all textures of one robot
+_MAX_NOTES = 100
+_NOTHING = Mesh(np.empty((0, 3)), np.empty((0, 3), dtype=np.int32))
 
 
 class ShapeMeshes:
@@ -65,10 +67,13 @@ class ShapeMeshes:
     def _mesh(self, link: Link, shape: Shape, solid: bool) -> Mesh:
         mesh = shape.geometry
         if isinstance(mesh, Mesh) and not _has_valid_indices(mesh):
-            self.notes.append(f"link '{link.name}': a mesh with invalid indices is not drawn")
-            return Mesh(np.empty((0, 3)), np.empty((0, 3), dtype=np.int32))
+            self._note(f"link '{link.name}': a mesh with invalid indices is not drawn")
+            return _NOTHING
+        if self._left[solid] <= 0:
+            self._note(f"shapes beyond {self._max_triangles} triangles are not drawn")
+            return _NOTHING
         if isinstance(mesh, Mesh) and len(mesh.triangles) > self._left[solid]:
-            self.notes.append(
+            self._note(
                 f"link '{link.name}': a mesh of {len(mesh.triangles)} triangles is drawn as a "
                 f"box, as a page shows at most {self._max_triangles}"
             )
@@ -78,26 +83,24 @@ class ShapeMeshes:
         return made
 
     def _image(self, link: Link, texture: Texture) -> EncodedImage | None:
+        where = f"link '{link.name}': texture '{texture.name}' is left out"
         if texture not in self._images:
             self._images[texture] = None
             try:
-                image = encoded_image(texture)
+                self._images[texture] = encoded_image(texture)
             except OSError as error:
-                self.notes.append(
-                    f"link '{link.name}': texture '{texture.name}' is left out: {error}"
-                )
-                return None
-            if len(image.data) > self._image_bytes_left:
-                self.notes.append(
-                    f"link '{link.name}': texture '{texture.name}' is left out, as the images of "
-                    f"a page have at most {MAX_IMAGE_BYTES >> 20} MiB"
-                )
-                return None
-            self._images[texture] = image
-        found = self._images[texture]
+                self._note(f"{where}: {error}")
+        image = self._images[texture]
         # An image that several shapes use is sent with each of them.
-        self._image_bytes_left -= 0 if found is None else len(found.data)
-        return found
+        if image is not None and len(image.data) > self._image_bytes_left:
+            self._note(f"{where}, as a page has at most {MAX_IMAGE_BYTES >> 20} MiB of images")
+            return None
+        self._image_bytes_left -= 0 if image is None else len(image.data)
+        return image
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes and len(self.notes) < _MAX_NOTES:
+            self.notes.append(note)
 
 
 def outline(link: Link) -> tuple[Array, IntArray] | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import threading
 import time
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
 
 import numpy as np
 import rich
@@ -27,10 +30,13 @@ except ImportError:
 
 if TYPE_CHECKING:
     from viser import GuiInputHandle
+    from viser.infra import WebsockClientConnection
 
 _Value = TypeVar("_Value")
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8080
+_LOCAL_NAMES = ("localhost", LOOPBACK)
+_POLICY_VIOLATION = 1008  # RFC 6455, 7.4.1
 _EVERYWHERE = ("0.0.0.0", "::", "")  # hosts that mean all addresses of the machine
 _FIELD_OF_VIEW = np.radians(45.0)  # vertical
 _VIEW_DIRECTION = np.array([1.0, -0.85, 0.5])  # from the robot to the camera: it faces +x
@@ -38,19 +44,51 @@ _FAREWELL = 0.2  # [s] in which the last message reaches the browsers
 
 
 class _Server(viser.ViserServer):
-    """A server that nobody can make contact another host."""
+    """A server that contacts nobody, and that pages of other servers cannot use."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(host=host, port=port, verbose=False)
+        connections = self._websock_server._live_connections
+
+        @self._websock_server.on_client_connect
+        async def _(client: WebsockClientConnection) -> None:
+            """Close the connection of a foreign page before anything is sent."""
+            connection = connections.get(client.client_id)
+            if connection is None or connection.request is None:
+                return
+            headers = connection.request.headers
+            if not _is_own_page(headers.get("Origin"), headers.get("Host", ""), host):
+                await connection.close(_POLICY_VIOLATION, "This page belongs to another server.")
 
     def request_share_url(self, verbose: bool = True) -> str | None:  # noqa: ARG002
         """Refuse: a browser may ask for an address on a public server."""
         return None
 
 
+def _is_own_page(origin: str | None, host: str, listening: str) -> bool:
+    """Return whether a page that connects was served by this server.
+
+    Browsers let every page connect to every server (RFC 6455, 10.2), and a foreign name may lead
+    to this machine.
+
+    Args:
+        origin: The server of the page; None if no page connects, but a program.
+        host: Name and port by which the server was reached.
+        listening: Address that the server listens on.
+    """
+    if origin is None:
+        return True
+    is_name_known = listening != LOOPBACK or urlsplit(f"//{host}").hostname in _LOCAL_NAMES
+    return is_name_known and urlsplit(origin).netloc == host
+
+
 class Viewer:
     """Shows a scene to every browser that opens its address; all of them share one state.
 
     Everybody who reaches the port sees the page and can use its controls; by default that is
-    this machine alone. The page loads nothing from anywhere else. rich's global console, to which
-    viser prints, is silenced for good.
+    this machine alone. Pages of other servers, which run in the same browsers, are refused. The
+    page loads nothing from anywhere else. rich's global console, to which viser prints, is
+    silenced for good.
 
     Attributes:
         server: The server; parts of the page are added to its ``scene`` and ``gui``.
@@ -68,16 +106,16 @@ class Viewer:
     def __init__(self, port: int | None = None, host: str = LOOPBACK) -> None:
         rich.get_console().quiet = True
         wanted = DEFAULT_PORT if port is None else port
-        _check_host(host)
+        _check_address(host, port or 0)
         self._host = host
-        self.server = _Server(host=host, port=wanted, verbose=False)
+        self.server = _Server(host, wanted)
         self.port = self.server.get_port()
         self._is_other = self.port != wanted and wanted != 0
         self._closing = threading.Lock()
         self._is_open = True
         if self._is_other and port is not None:
             self.close("")
-            raise UsageError(f"--port {port}: the port is in use, or may not be used")
+            raise UsageError(f"--port {port}: {os.strerror(errno.EADDRINUSE)}")
         self.server.gui.configure_theme(
             control_width="large", show_logo=False, show_share_button=False
         )
@@ -167,14 +205,17 @@ def quaternion_wxyz(xyzw: tuple[float, float, float, float]) -> Array:
     return np.array([w, x, y, z])
 
 
-def _check_host(host: str) -> None:
-    """Raise an error for a host that the server could not listen on, as it would try forever."""
+def _check_address(host: str, port: int) -> None:
+    """Raise an error for an address that the server could not listen on: it would not return."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
-            host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
             probe.bind(address)
     except (OSError, UnicodeError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise UsageError(f"--port {port}: {error.strerror}") from None
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--host {host}: cannot listen on this address: {reason}") from None

@@ -57,11 +57,28 @@ def test_a_texture_that_cannot_be_read_is_left_out_with_a_note(tmp_path):
 def test_a_mesh_beyond_the_limit_is_drawn_as_its_box_with_a_note():
     many = triangle(triangles=[(0, 1, 2)] * 100)
     meshes = ShapeMeshes(max_triangles=50)
-    assert meshes.visual(link_of(Shape(many))) is None or meshes.notes
     vertices, triangles = meshes.collision(link_of(Shape(many), Shape(Box(np.ones(3)))))
     np.testing.assert_array_equal(vertices.min(axis=0), [-0.5, -0.5, -0.5])
     assert len(triangles) <= 24
     assert "100 triangles" in meshes.notes[0]
+
+
+def test_shapes_beyond_the_limit_are_left_out_with_one_note():
+    meshes = ShapeMeshes(max_triangles=20)
+    _, triangles = meshes.collision(link_of(*[Shape(Box(np.ones(3)))] * 10))
+    assert len(triangles) == 24  # two boxes; the second one begins within the limit
+    assert len(meshes.notes) == 1
+
+
+def test_images_beyond_the_limit_are_left_out_with_a_note(monkeypatch):
+    monkeypatch.setattr("hrp_model.view.shapes.MAX_IMAGE_BYTES", 1000)
+    noise = np.random.default_rng(0).integers(0, 256, (15, 15, 3), dtype=np.uint8)
+    shape = Shape(Box(np.ones(3)), material=Material(texture=Texture(image=noise)))
+    meshes = ShapeMeshes()
+    found = glb_json(meshes.visual(link_of(shape, shape, shape)))
+    assert len(found["images"]) == 1  # each of about 700 bytes
+    (note,) = meshes.notes
+    assert "left out" in note
 
 
 @pytest.mark.parametrize(

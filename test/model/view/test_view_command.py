@@ -69,8 +69,9 @@ def test_a_default_port_in_use_gives_the_next_one_and_says_so(model, capsys):
     assert f"port {DEFAULT_PORT} is in use" in out
 
 
-def test_a_given_port_in_use_is_an_error(model, capsys):
-    with used_port() as port:
+@pytest.mark.parametrize("wanted", [0, 65535])  # behind the latter there is no next one
+def test_a_given_port_in_use_is_an_error(model, capsys, wanted):
+    with used_port(wanted) as port:
         assert main(["view", str(model), "--port", str(port)]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -163,3 +164,37 @@ def test_closing_twice_is_harmless_and_a_viewer_in_use_is_refused():
     viewer.close()
     with Viewer(viewer.port) as again:
         assert again.port == viewer.port
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "is_let_in"),
+    [
+        ("http://localhost:{}", "localhost:{}", True),
+        ("http://127.0.0.1:{}", "127.0.0.1:{}", True),
+        (None, "localhost:{}", True),  # a program
+        ("http://example.com", "localhost:{}", False),
+        ("http://localhost:1", "localhost:{}", False),
+        ("http://example.com:{}", "example.com:{}", False),  # a name that leads here
+        ("null", "localhost:{}", False),
+    ],
+)
+def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
+    websockets = pytest.importorskip("websockets.sync.client")
+    viser = pytest.importorskip("viser")
+    with Viewer(0) as viewer:
+        headers = {"Host": host.format(viewer.port)}
+        if origin is not None:
+            headers["Origin"] = origin.format(viewer.port)
+        raw = socket.create_connection(("127.0.0.1", viewer.port))
+        with websockets.connect(
+            f"ws://{headers.pop('Host')}/",
+            sock=raw,
+            subprotocols=[f"viser-v{viser.__version__}"],
+            additional_headers=headers,
+            proxy=None,
+        ) as connection:
+            if is_let_in:
+                assert connection.recv(timeout=30)
+            else:
+                with pytest.raises(Exception, match="1008"):
+                    connection.recv(timeout=30)
