@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.live import Live
 
-from hrp_model import Diagnostic, ModelError
+from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.files.file_watch import without_recording
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import (
@@ -56,7 +56,7 @@ from ..summary import (
     values,
 )
 from ..world.load import load_world
-from ..world.reporting import printed_warnings
+from ..world.reporting import print_severity, printed_warnings
 from ..world.sensor_options import with_options
 from .listener import Listener
 from .live_table import LiveTable, Row
@@ -156,10 +156,14 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals, page: RunPage 
         try:
             made = _prepare(options)
         except (ModelError, PhysicsError) as error:
-            found = error.diagnostics if isinstance(error, ModelError) else []
             kept = "the run goes on with the last world without errors"
-            page.show_problems(found, kept if found else f"{error}; {kept}")
-            print_message(f"error: {error}; {kept}")
+            if isinstance(error, ModelError):
+                print_severity(options.world, error.diagnostics, Severity.ERROR)
+                page.show_problems(error.diagnostics, kept)
+            else:
+                print_message(f"error: {error}")
+                page.show_problems((), f"{error}; {kept}")
+            print_note(kept)
             return None
         page.show_problems(made.problems)
         print_note("the world was loaded again")
