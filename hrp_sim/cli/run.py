@@ -309,20 +309,9 @@ def _step(
         _restore(simulation, options.restore)
     with ExitStack() as stack:
         recorder = RunRecorder(simulation)
-        on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
-        if options.trace:
-            trace = stack.enter_context(TraceWriter(options.trace, options.every))
-            trace.write(simulation.state)
-            on_step = _also_trace(on_step, trace, lambda: runner.simulation)
         # With somebody to reset it, a run without an end goes on after a failure.
         on_failure = None if page is None or options.duration else partial(page.report, hint)
-        runner = Runner(
-            simulation,
-            on_step,
-            real_time_factor=factor,
-            duration=options.duration,
-            on_failure=on_failure,
-        )
+        runner = _make_runner(options, recorder, distribution, factor, on_failure, stack)
         if session is None:
             distribution.serve(runner)
             runner.paused = options.paused
@@ -363,6 +352,30 @@ def _step(
     for failure in failures:
         print_message(f"error: {failure}")
     return PROBLEMS if failures else GOOD
+
+
+def _make_runner(
+    options: argparse.Namespace,
+    recorder: RunRecorder,
+    distribution: Distribution,
+    factor: float,
+    on_failure: Callable[[PhysicsError], None] | None,
+    stack: ExitStack,
+) -> Runner:
+    """Return the runner of a simulation, whose steps are recorded, traced and published."""
+    on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
+    if options.trace:
+        trace = stack.enter_context(TraceWriter(options.trace, options.every))
+        trace.write(recorder.simulation.state)
+        on_step = _also_trace(on_step, trace, lambda: runner.simulation)
+    runner = Runner(
+        recorder.simulation,
+        on_step,
+        real_time_factor=factor,
+        duration=options.duration,
+        on_failure=on_failure,
+    )
+    return runner
 
 
 def _also_record(
