@@ -296,10 +296,6 @@ def _step(
     ``missed`` returns further problems, not called for a run stopped before its end. ``hint`` is
     printed if the physics fails, which ends the run.
     """
-    step = simulation.engine.settings.time_step
-    if options.duration is not None and options.duration < step:
-        print_message(f"warning: --duration is less than one step of {step:g} s")
-    factor = default_factor if options.rtf is None else options.rtf
     console = output_console()
     is_live = console.is_terminal and not options.json
     measurable = quantities(simulation) if options.expect else {}
@@ -311,7 +307,7 @@ def _step(
         recorder = RunRecorder(simulation)
         # With somebody to reset it, a run without an end goes on after a failure.
         on_failure = None if page is None or options.duration else partial(page.report, hint)
-        runner = _make_runner(options, recorder, distribution, factor, on_failure, stack)
+        runner = _make_runner(options, recorder, distribution, default_factor, on_failure, stack)
         if session is None:
             distribution.serve(runner)
             runner.paused = options.paused
@@ -358,11 +354,14 @@ def _make_runner(
     options: argparse.Namespace,
     recorder: RunRecorder,
     distribution: Distribution,
-    factor: float,
+    default_factor: float,
     on_failure: Callable[[PhysicsError], None] | None,
     stack: ExitStack,
 ) -> Runner:
     """Return the runner of a simulation, whose steps are recorded, traced and published."""
+    step = recorder.simulation.engine.settings.time_step
+    if options.duration is not None and options.duration < step:
+        print_message(f"warning: --duration is less than one step of {step:g} s")
     on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
     if options.trace:
         trace = stack.enter_context(TraceWriter(options.trace, options.every))
@@ -371,7 +370,7 @@ def _make_runner(
     runner = Runner(
         recorder.simulation,
         on_step,
-        real_time_factor=factor,
+        real_time_factor=default_factor if options.rtf is None else options.rtf,
         duration=options.duration,
         on_failure=on_failure,
     )
