@@ -314,10 +314,8 @@ def _step(
         else:
             session.serve(runner)
         if page is not None:
-            page.serve(runner, distribution, problems, hint)
+            page.serve(runner, distribution, problems, hint, reloader)
             stack.callback(page.end, runner)
-        if reloader is not None:
-            reloader.start(runner)
         signals.stop(runner.stop)
         table = LiveTable(options.world, runner, lambda: rows(recorder), listening=options.listen)
         live = Live(table, console=console, refresh_per_second=REFRESH_HZ, transient=True)
