@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from .convert.converter import Message
@@ -20,16 +21,23 @@ def serialize(message: Message) -> bytes:
     if not HAS_ROS:
         return bytes(typestore().serialize_cdr(message, name))
     data: bytes = serialize_message(message)
-    if _may_be_too_long(name):
+    if (may_be_empty := _long_sequences(name)) is None or not all(
+        len(getattr(message, field)) for field in may_be_empty
+    ):
         size = typestore().get_msgdef(name).getsize_cdr(0, message, typestore())
         data = data[: _HEAD_SIZE + size]
     return data
 
 
 @cache
-def _may_be_too_long(name: str) -> bool:
-    """Return whether bytes without meaning may follow a message that rclpy serialises.
+def _long_sequences(name: str) -> tuple[str, ...] | None:
+    """Return the sequences of long numbers of a message; None if messages in it have some, too.
 
-    rmw_fastrtps does so if sequences of long numbers are empty, and strict readers then fail.
+    If one of them is empty, bytes without meaning may follow a message that rclpy serialises with
+    rmw_fastrtps, and strict readers then fail.
     """
-    return any(f"{kind}[]" in definition(name) for kind in ("float64", "int64"))
+    own, *inner = definition(name).split("=" * 80)
+    pattern = re.compile(r"^(?:float64|u?int64)\[\] (\w+)", re.MULTILINE)
+    if any(pattern.search(part) for part in inner):
+        return None
+    return tuple(pattern.findall(own))

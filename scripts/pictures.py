@@ -61,6 +61,26 @@ def viewer(path: Path) -> None:
             page.screenshot(path, COLORS)
 
 
+def run(path: Path) -> None:
+    """The page of hrp-sim run --view: a robot, its scan, camera pictures and contacts."""
+    from run_page_tools import RunPage, gui, node
+
+    from hrp_model.view.viewer import set_value
+
+    with RunPage("humanoid_in_room") as running:
+        set_value(gui(running.viewer, "contact points"), True)
+        set_value(gui(running.viewer, "contact forces"), True)
+        camera = running.viewer.server.initial_camera
+        camera.position, camera.look_at = (-2.1, 1.4, 1.9), (0.5, -0.1, 0.6)
+        with opened(running.viewer.address) as page:
+            page.tab.get_by_role("tab", name="Sensors").click()
+            for name in ("scanner", "head_camera/lens", "/contacts/forces"):
+                page.wait_until(lambda name=name: node(running.viewer, name))
+            running.runner.pause()
+            page.wait_until_still()
+            page.screenshot(path, 256)
+
+
 def page_file(path: Path) -> None:
     """The page of hrp-sim page: a robot in the middle of its run."""
     from browser_tools import TIMEOUT
@@ -84,8 +104,9 @@ def page_file(path: Path) -> None:
 
 PICTURES: dict[str, Callable[[Path], None]] = {
     "humanoid.webp": humanoid,
-    "page.png": page_file,
     "viewer.png": viewer,
+    "run.png": run,
+    "page.png": page_file,
 }
 
 

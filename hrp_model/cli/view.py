@@ -20,6 +20,7 @@ from .common import CHECK_ALL, GOOD, MODEL
 if TYPE_CHECKING:
     from ..view.model_viewer import ModelViewer
 
+DEFAULT_HOST = "127.0.0.1"
 _POLL = 0.2  # [s] between looks at the clock and at the signals
 _WATCH = 0.5  # [s] between looks at the files; a file that changes in between is being written
 
@@ -55,7 +56,7 @@ def add_viewer_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--host",
-        default="127.0.0.1",
+        default=DEFAULT_HOST,
         metavar="ADDRESS",
         help="network interface of the page, such as 0.0.0.0 for all: then everybody in the "
         "network who reaches the port sees the page and can use its controls (default: "

@@ -25,7 +25,7 @@ class Scale:
     @property
     def width(self) -> float:
         """Diameter of the shafts of arrows, in [m]."""
-        return 0.008 * self.length
+        return 0.012 * self.length
 
     @property
     def per_force(self) -> float:

@@ -14,13 +14,14 @@ from .viewer import Viewer, quaternion_wxyz
 
 if TYPE_CHECKING:
     from viser import (
-        ArrowsHandle,
         CameraFrustumHandle,
         GuiImageHandle,
+        MeshHandle,
         PointCloudHandle,
     )
 
 Colors = NDArray[np.uint8]
+Distances = NDArray[np.floating]
 Color = tuple[int, int, int]
 
 MAX_POINTS = 20_000  # of one cloud, so that a page draws it at every frame
@@ -28,9 +29,12 @@ _MAX_SIDE = 480  # of a picture in the panel, in pixels
 _JPEG_QUALITY = 75
 # Colours from near to far: yellow, green, blue, violet (as of the map "viridis").
 _RAMP = np.array([[253, 231, 37], [94, 201, 98], [33, 145, 140], [59, 82, 139], [68, 1, 84]])
+_PALETTE = np.stack(
+    [np.interp(np.linspace(0.0, 4.0, 256), np.arange(5), channel) for channel in _RAMP.T], axis=1
+).astype(np.uint8)
 
 
-def distance_colors(distances: Array, nearest: float, farthest: float) -> Colors:
+def distance_colors(distances: Distances, nearest: float, farthest: float) -> Colors:
     """Return colours from yellow (near) to violet (far); black where a distance is not finite.
 
     Args:
@@ -41,15 +45,14 @@ def distance_colors(distances: Array, nearest: float, farthest: float) -> Colors
     Returns:
         RGB, of the shape of ``distances`` and (3,).
     """
-    is_finite = np.isfinite(distances)
-    share = (np.where(is_finite, distances, 0.0) - nearest) / (farthest - nearest)
-    at = np.clip(share, 0.0, 1.0)
-    steps = np.linspace(0.0, 1.0, len(_RAMP))
-    colors = np.stack([np.interp(at, steps, channel) for channel in _RAMP.T], axis=-1)
-    return np.where(is_finite[..., np.newaxis], colors, 0.0).astype(np.uint8)
+    with np.errstate(invalid="ignore"):
+        steps = (distances - nearest) * (255.0 / (farthest - nearest))
+        colors: Colors = _PALETTE[np.clip(np.nan_to_num(steps), 0.0, 255.0).astype(np.uint8)]
+    colors[~np.isfinite(distances)] = 0
+    return colors
 
 
-def depth_picture(depth: NDArray[np.float32] | Array) -> Colors:
+def depth_picture(depth: Distances) -> Colors:
     """Return a depth image as a picture; its colours span the finite depths.
 
     Args:
@@ -62,20 +65,22 @@ def depth_picture(depth: NDArray[np.float32] | Array) -> Colors:
     if not finite.size:
         return np.zeros((*depth.shape, 3), np.uint8)
     nearest, farthest = float(finite.min()), float(finite.max())
-    return distance_colors(depth.astype(np.float64), nearest, max(farthest, nearest + 1e-3))
+    return distance_colors(depth, nearest, max(farthest, nearest + 1e-3))
 
 
 class PointsView:
-    """A point cloud in the world, coloured by distance.
+    """A point cloud in the world.
 
     Args:
         viewer: The page.
         name: Its path in the scene.
         size: Diameter of a point, in [m].
+        color: RGB; None colours the points by their distance from the sensor.
     """
 
-    def __init__(self, viewer: Viewer, name: str, size: float) -> None:
+    def __init__(self, viewer: Viewer, name: str, size: float, color: Color | None = None) -> None:
         self._server, self._name, self._size = viewer.server, name, size
+        self._color = color
         self._node: PointCloudHandle | None = None
 
     def show(self, points: Array, origin: Array) -> None:
@@ -90,9 +95,7 @@ class PointsView:
         if not len(shown):
             self.hide()
             return
-        distances = np.linalg.norm(shown - origin, axis=1)
-        nearest = float(distances.min())
-        colors = distance_colors(distances, nearest, max(float(distances.max()), nearest + 1e-3))
+        colors = self._colors(np.linalg.norm(shown - origin, axis=1))
         with self._server.atomic():
             if self._node is None:
                 self._node = self._server.scene.add_point_cloud(
@@ -102,6 +105,12 @@ class PointsView:
             else:
                 self._node.points, self._node.colors = shown.astype(np.float32), colors
                 self._node.visible = True
+
+    def _colors(self, distances: Array) -> Colors:
+        if self._color is not None:
+            return np.full((len(distances), 3), self._color, np.uint8)
+        nearest = float(distances.min())
+        return distance_colors(distances, nearest, max(float(distances.max()), nearest + 1e-3))
 
     def hide(self) -> None:
         """Hide the points until the next ones."""
@@ -116,7 +125,7 @@ class PointsView:
 
 
 class ArrowsView:
-    """Arrows in the world, such as forces.
+    """Arrows in the world, such as forces, as one mesh.
 
     Args:
         viewer: The page.
@@ -127,7 +136,8 @@ class ArrowsView:
 
     def __init__(self, viewer: Viewer, name: str, color: Color, width: float) -> None:
         self._server, self._name, self._color, self._width = viewer.server, name, color, width
-        self._node: ArrowsHandle | None = None
+        self._node: MeshHandle | None = None
+        self._count = 0  # of the arrows in the mesh; those not needed have no size
 
     def show(self, starts: Array, vectors: Array) -> None:
         """Show arrows; those that are not finite or shorter than their width are left out.
@@ -136,21 +146,27 @@ class ArrowsView:
             starts: In W, in [m], shape (n, 3).
             vectors: From start to tip, in W, in [m], shape (n, 3).
         """
-        ends = starts + vectors
-        with np.errstate(invalid="ignore"):
-            is_visible = np.linalg.norm(vectors, axis=1) > self._width
-        points = np.stack([starts, ends], axis=1)[is_visible & np.isfinite(ends).all(axis=1)]
-        if not len(points):
+        with np.errstate(invalid="ignore", over="ignore"):
+            is_shown = np.linalg.norm(vectors, axis=1) > self._width
+        is_shown &= np.isfinite(starts + vectors).all(axis=1)
+        if not is_shown.any():
             self.hide()
             return
+        vertices = arrow_vertices(starts[is_shown], vectors[is_shown], self._width)
+        count = len(vertices)
+        if self._node is None or count > self._count:
+            self._count = max(count, 2 * self._count)
+        unused = np.broadcast_to(vertices[:1, :1], (self._count - count, *vertices.shape[1:]))
+        vertices = np.concatenate([vertices, unused]).reshape(-1, 3)
+        triangles = _ARROW_TRIANGLES + len(_ARROW) * np.arange(self._count)[:, None, None]
         with self._server.atomic():
-            if self._node is None:
-                self._node = self._server.scene.add_arrows(
-                    self._name, points, self._color, shaft_radius=self._width / 2.0,
-                    head_radius=1.25 * self._width, head_length=3.0 * self._width,
+            if self._node is None or len(self._node.vertices) != len(vertices):
+                self._node = self._server.scene.add_mesh_simple(
+                    self._name, vertices, triangles.reshape(-1, 3), color=self._color,
+                    flat_shading=True, side="double", cast_shadow=False, receive_shadow=False,
                 )  # fmt: skip
             else:
-                self._node.points = points.astype(np.float32)
+                self._node.vertices = vertices.astype(np.float32)
                 self._node.visible = True
 
     def hide(self) -> None:
@@ -163,6 +179,56 @@ class ArrowsView:
         if self._node is not None:
             self._node.remove()
             self._node = None
+
+
+_SIDES = 12  # of an arrow
+_HEAD = np.array([1.5, 3.0])  # radius and length of a head, in widths
+
+
+def _arrow() -> tuple[Array, NDArray[np.int32]]:
+    """Return the vertices of an arrow, for ``arrow_vertices``, and its triangles.
+
+    A vertex is a point on a circle (cosine, sine), its radius in widths, and whether it is at the
+    end of the shaft and at the tip: rings at the start, at the end of the shaft and at the base of
+    the head, and the tip.
+    """
+    angles = np.linspace(0.0, 2.0 * np.pi, _SIDES, endpoint=False)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rings = [(0.5, 0.0, 0.0), (0.5, 1.0, 0.0), (_HEAD[0], 1.0, 0.0)]
+    rows = [np.concatenate([circle, np.tile(ring, (_SIDES, 1))], axis=1) for ring in rings]
+    i, j = np.arange(_SIDES), np.roll(np.arange(_SIDES), -1)
+    sides = [np.stack([at + i, at + j, at + _SIDES + j], axis=1) for at in (0, _SIDES)] + [
+        np.stack([at + i, at + _SIDES + j, at + _SIDES + i], axis=1) for at in (0, _SIDES)
+    ]
+    tip = np.stack([2 * _SIDES + i, 2 * _SIDES + j, np.full(_SIDES, 3 * _SIDES)], axis=1)
+    vertices = np.concatenate([*rows, [[0.0, 0.0, 0.0, 0.0, 1.0]]])
+    return vertices, np.concatenate([*sides, tip]).astype(np.int32)
+
+
+_ARROW, _ARROW_TRIANGLES = _arrow()
+
+
+def arrow_vertices(starts: Array, vectors: Array, width: float) -> Array:
+    """Return the vertices of arrows, the last of each being its tip, in [m], shape (n, m, 3).
+
+    Args:
+        starts: In [m], shape (n, 3).
+        vectors: From start to tip, in [m], shape (n, 3), not zero.
+        width: Diameter of the shafts, in [m].
+    """
+    lengths = np.linalg.norm(vectors, axis=1)[:, None]
+    ahead = vectors / lengths
+    other = np.eye(3)[np.argmin(np.abs(ahead), axis=1)]  # not parallel
+    right = np.cross(ahead, other)
+    right /= np.linalg.norm(right, axis=1)[:, None]
+    up = np.cross(ahead, right)
+    head = np.minimum(_HEAD[1] * width, lengths)
+    cosine, sine, radius, at_shaft, at_tip = _ARROW.T
+    along = at_shaft * (lengths - head) + at_tip * lengths
+    radial = np.einsum("k,nx->nkx", cosine * radius, right)
+    radial += np.einsum("k,nx->nkx", sine * radius, up)
+    vertices: Array = starts[:, None] + width * radial + along[..., None] * ahead[:, None]
+    return vertices
 
 
 @dataclass(frozen=True)

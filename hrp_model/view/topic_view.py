@@ -35,6 +35,13 @@ class _Text(Protocol):
     data: str
 
 
+def is_shown(topic: str, type_name: str) -> bool:
+    """Return whether a ``TopicView`` uses the messages of a topic."""
+    if type_name == STRING_TYPE:
+        return namespace(topic) is not None
+    return type_name in (TF_TYPE, INFO_TYPE) or can_show(type_name)
+
+
 class TopicView:
     """Shows robots, their motion and their sensors from the messages of topics.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hrp_model import ModelError, Severity
-from hrp_model.program.argument_types import port
+from hrp_model.cli.view import DEFAULT_HOST, add_viewer_arguments
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.completion import model_files
 from hrp_model.program.libraries import needs_extra
@@ -141,12 +141,7 @@ def _add_replay(replay: argparse.ArgumentParser) -> None:
     replay.add_argument(
         "--view", action="store_true", help="show it in the browser (the default without --ros)"
     )
-    replay.add_argument(
-        "--port",
-        type=port,
-        metavar="P",
-        help="port of the page (default: 8080, or the next one that is free)",
-    )
+    add_viewer_arguments(replay)
     replay.add_argument(
         "--ros",
         action="store_true",
@@ -235,7 +230,7 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         "--rtf",
         type=argument_types.not_negative,
         metavar="F",
-        help="real-time factor; 0 = as fast as possible (default: 1 with --ros, else 0)",
+        help="real-time factor; 0 = as fast as possible (default: 1 with --ros or --view, else 0)",
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument(
@@ -275,8 +270,9 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--paused",
         action="store_true",
-        help="with --ros: start paused",
+        help="with --ros or --view: start paused",
     )
+    _add_run_page(run)
     _add_run_result(run)
     run.add_argument(
         "--list-codes",
@@ -284,6 +280,21 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         text=_code_list,
         help="explain all diagnostic codes of worlds, and exit; 'hrp-model check --list-codes' "
         "explains those of models",
+    )
+
+
+def _add_run_page(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--view",
+        action="store_true",
+        help="show and control the run in a browser; its address is printed first",
+    )
+    add_viewer_arguments(run)
+    run.add_argument(
+        "--watch",
+        action="store_true",
+        help="with --view: load the world again when its files change; bodies with the same joints "
+        "keep their state",
     )
 
 
@@ -430,12 +441,25 @@ def _main(argv: Sequence[str] | None) -> int:
     if options.command == "run":
         if options.world is None:
             options.world = DEFAULT_WORLD
-            if options.duration is None and not (options.ros or sys.stdout.isatty()):
+            if options.duration is None and not (
+                options.ros or options.view or sys.stdout.isatty()
+            ):
                 options.duration = DEFAULT_DURATION
         if options.listen and not options.ros:
             parser.error("--listen needs --ros")
-        if options.paused and not options.ros:
-            parser.error("--paused needs --ros, by which the run is resumed")
+        if options.paused and not (options.ros or options.view):
+            parser.error("--paused needs --ros or --view, by which the run is resumed")
+        of_page = {
+            "--watch": options.watch,
+            "--port": options.port is not None,
+            "--host": options.host != DEFAULT_HOST,
+        }
+        if not options.view and any(of_page.values()):
+            parser.error(
+                f"{next(name for name, is_given in of_page.items() if is_given)} needs --view"
+            )
+        if options.watch and options.ros:
+            parser.error("--watch cannot be combined with --ros, whose services load worlds")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
     if options.command == "replay" and options.ros and not options.view and options.port:

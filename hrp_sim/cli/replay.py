@@ -83,7 +83,7 @@ def _in_browser(
 
     with working(f"reading {options.file}"):
         run = recorded_run(recording, diagnostics)
-    viewer = stack.enter_context(Viewer(options.port))
+    viewer = stack.enter_context(Viewer(options.port, options.host))
     view = ReplayView(
         viewer,
         recording,

@@ -9,14 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.live import Live
 
-from hrp_model import ModelError
+from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.files.file_watch import without_recording
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
-from hrp_model.program.console import output_console, print_data, print_message, print_text
+from hrp_model.program.console import (
+    output_console,
+    print_data,
+    print_message,
+    print_note,
+    print_text,
+)
 from hrp_model.program.outputs import (
     Kind,
     Output,
@@ -35,6 +41,7 @@ from ..publishing.run_recording import RunRecording
 from ..ros.rviz_config import RvizOptions, world_rviz
 from ..running.build import build_simulation
 from ..running.distribution import Distribution
+from ..running.reload import Reloader
 from ..running.runner import OnStep, Runner
 from ..sensors import Reading, instruments
 from ..sensors.settings import OptionValue
@@ -51,7 +58,7 @@ from ..summary import (
     values,
 )
 from ..world.load import load_world
-from ..world.reporting import printed_warnings
+from ..world.reporting import print_severity, printed_warnings
 from ..world.sensor_options import with_options
 from .listener import Listener
 from .live_table import LiveTable, Row
@@ -61,6 +68,7 @@ from .trace import TraceWriter
 
 if TYPE_CHECKING:
     from ..ros.sim_node import RosSession
+    from .page import RunPage
 
 REFRESH_HZ = 4
 
@@ -75,8 +83,16 @@ def run(options: argparse.Namespace) -> int:
         KeyboardInterrupt: A signal came before the first step.
     """
     _check_outputs(options)
-    with StopSignals() as signals:
-        return _run_with_ros(options, signals) if options.ros else _run_alone(options, signals)
+    with StopSignals() as signals, ExitStack() as stack:
+        page = None
+        if options.view:
+            from .page import RunPage  # needs viser
+
+            page = RunPage(options.port, options.host, on_output=not options.json)
+            stack.callback(page.close)
+        if options.ros:
+            return _run_with_ros(options, signals, page)
+        return _run_alone(options, signals, page)
 
 
 def list_sensors(options: argparse.Namespace) -> int:
@@ -136,22 +152,63 @@ def print_rviz(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
-    simulation, hint = _prepare(options)
-    with closing(simulation), closing(Distribution(simulation, read_all=True)) as distribution:
+def _run_alone(options: argparse.Namespace, signals: StopSignals, page: RunPage | None) -> int:
+    def load_again() -> Simulation | None:
+        """Load the world after its files have changed; show and print its problems."""
+        assert page is not None
+        try:
+            made = _prepare(options)
+        except (ModelError, PhysicsError) as error:
+            kept = "the run goes on with the last world without errors"
+            if isinstance(error, ModelError):
+                print_severity(options.world, error.diagnostics, Severity.ERROR)
+                page.show_problems(error.diagnostics, kept)
+            else:
+                print_message(f"error: {error}")
+                page.show_problems((), f"{error}; {kept}")
+            print_note(kept)
+            return None
+        page.show_problems(made.problems)
+        print_note("the world was loaded again")
+        return made.simulation
+
+    with ExitStack() as stack:
+        reloader = Reloader(load_again) if options.watch else None
+        with nullcontext() if reloader is None else reloader.watch.recording():
+            made = _prepare(options)
+        simulation = stack.enter_context(closing(made.simulation))
+        if reloader is not None:
+            stack.callback(reloader.close)
+        distribution = stack.enter_context(closing(Distribution(simulation, read_all=True)))
 
         def rows(recorder: RunRecorder) -> list[Row]:
-            counts = recorder.counts
-            return [Row(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
+            counts, sensors = recorder.counts, recorder.simulation.sensors
+            return [Row(k, type(s).__name__, counts[k]) for k, s in sensors.items()]
 
-        return _step(options, simulation, distribution, rows, signals, hint, default_factor=0.0)
+        return _step(
+            options,
+            simulation,
+            distribution,
+            rows,
+            signals,
+            made.hint,
+            default_factor=1.0 if options.view else 0.0,
+            page=page,
+            problems=made.problems,
+            reloader=reloader,
+        )
 
 
-def _prepare(options: argparse.Namespace) -> tuple[Simulation, str]:
-    """Make the simulation; return it, and a hint to print if its physics fails.
+class _Prepared(NamedTuple):
+    """A simulation, a hint to print if its physics fails, and the problems of its world."""
 
-    Warnings are printed; with --strict they are errors.
-    """
+    simulation: Simulation
+    hint: str
+    problems: Sequence[Diagnostic]
+
+
+def _prepare(options: argparse.Namespace) -> _Prepared:
+    """Make the simulation; warnings are printed, with --strict they are errors."""
     warnings = printed_warnings(options.world, strict=options.strict)
     with warnings as diagnostics, working(f"reading {options.world}"):
         world = load_world(options.world, diagnostics)
@@ -164,17 +221,17 @@ def _prepare(options: argparse.Namespace) -> tuple[Simulation, str]:
         diagnostics.raise_errors()
         simulation, hint = build_simulation(config, options.engine, diagnostics)
         diagnostics.raise_errors()
-    return simulation, hint
+    return _Prepared(simulation, hint, diagnostics.found)
 
 
-def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
+def _run_with_ros(options: argparse.Namespace, signals: StopSignals, page: RunPage | None) -> int:
     try:
         from ..ros.sim_node import RosSession
     except ImportError as error:
         remedy = "source a ROS 2 installation, or install ROS 2 with scripts/bootstrap.sh"
         raise UsageError(f"ROS 2 cannot be imported ({error}): {remedy}") from None
     if options.strict:
-        _prepare(options)[0].close()
+        _prepare(options).simulation.close()
     parameters: dict[str, OptionValue] = {
         "world": options.world,
         "engine": options.engine,
@@ -218,6 +275,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
             default_factor=1.0,
             missed=missed,
             session=session,
+            page=page,
+            problems=session.node.problems,
         )
 
 
@@ -232,16 +291,15 @@ def _step(
     default_factor: float,
     missed: Callable[[], list[str]] = list,
     session: RosSession | None = None,
+    page: RunPage | None = None,
+    problems: Sequence[Diagnostic] = (),
+    reloader: Reloader | None = None,
 ) -> int:
     """Run to the end with a live table, and print the result; return the exit status.
 
     ``missed`` returns further problems, not called for a run stopped before its end. ``hint`` is
     printed if the physics fails, which ends the run.
     """
-    step = simulation.engine.settings.time_step
-    if options.duration is not None and options.duration < step:
-        print_message(f"warning: --duration is less than one step of {step:g} s")
-    factor = default_factor if options.rtf is None else options.rtf
     console = output_console()
     is_live = console.is_terminal and not options.json
     measurable = quantities(simulation) if options.expect else {}
@@ -251,19 +309,20 @@ def _step(
         _restore(simulation, options.restore)
     with ExitStack() as stack:
         recorder = RunRecorder(simulation)
-        on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
-        if options.trace:
-            trace = stack.enter_context(TraceWriter(options.trace, options.every))
-            trace.write(simulation.state)
-            on_step = _also_trace(on_step, trace, lambda: runner.simulation)
-        runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
+        # With somebody to reset it, a run without an end goes on after a failure.
+        on_failure = None if page is None or options.duration else partial(page.report, hint)
+        runner = _make_runner(options, recorder, distribution, default_factor, on_failure, stack)
         if session is None:
             distribution.serve(runner)
+            runner.paused = options.paused
         else:
             session.serve(runner)
         recording = _recording(options, runner, distribution, session)
         if recording is not None:
             stack.callback(recording.close)
+        if page is not None:
+            page.serve(runner, distribution, problems, hint, reloader)
+            stack.callback(page.end, runner)
         signals.stop(runner.stop)
         table = LiveTable(options.world, runner, lambda: rows(recorder), listening=options.listen)
         live = Live(table, console=console, refresh_per_second=REFRESH_HZ, transient=True)
@@ -278,15 +337,15 @@ def _step(
     if options.save:
         with writing():
             runner.simulation.save().to_file(options.save)
-    problems = [] if runner.stopped else missed()
+    failures = [] if runner.stopped else missed()
     error = "" if runner.error is None else str(runner.error)
     result = result_of(recorder, options.world, elapsed, error)
     failed = _print_result(options, result, expectations, table, recording)
-    problems += [*([f"{error}\nhint: {hint}"] if error else []), *failed]
-    for problem in problems:
-        print_message(f"error: {problem}")
+    failures += [*([f"{error}\nhint: {hint}"] if error else []), *failed]
+    for failure in failures:
+        print_message(f"error: {failure}")
     has_failed = recording is not None and recording.error != ""  # printed when it happened
-    return PROBLEMS if problems or has_failed else GOOD
+    return PROBLEMS if failures or has_failed else GOOD
 
 
 def _print_result(
@@ -326,6 +385,33 @@ def _recording(
     recording = open_recording(options.record)
     record_world(recording, options.world, runner, distribution)
     return recording
+
+
+def _make_runner(
+    options: argparse.Namespace,
+    recorder: RunRecorder,
+    distribution: Distribution,
+    default_factor: float,
+    on_failure: Callable[[PhysicsError], None] | None,
+    stack: ExitStack,
+) -> Runner:
+    """Return the runner of a simulation, whose steps are recorded, traced and published."""
+    step = recorder.simulation.engine.settings.time_step
+    if options.duration is not None and options.duration < step:
+        print_message(f"warning: --duration is less than one step of {step:g} s")
+    on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
+    if options.trace:
+        trace = stack.enter_context(TraceWriter(options.trace, options.every))
+        trace.write(recorder.simulation.state)
+        on_step = _also_trace(on_step, trace, lambda: runner.simulation)
+    runner = Runner(
+        recorder.simulation,
+        on_step,
+        real_time_factor=default_factor if options.rtf is None else options.rtf,
+        duration=options.duration,
+        on_failure=on_failure,
+    )
+    return runner
 
 
 def _also_record(

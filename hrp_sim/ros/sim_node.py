@@ -117,6 +117,11 @@ class SimNode(Node):
         """Hint for users if the physics fails."""
         return self._loader.failure_hint
 
+    @property
+    def problems(self) -> Sequence[Diagnostic]:
+        """Warnings about the world and its models, which were logged when it was loaded."""
+        return self._loader.problems
+
     def load(self) -> Simulation:
         """Create the simulation of the parameters; ``close`` frees it.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from hrp_model import Diagnostics
+from hrp_model import Diagnostic, Diagnostics
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.node.parameters import (
     Settings,
@@ -37,6 +37,7 @@ class WorldLoader:
         settings: Values of the parameters ``SIM_NODE`` by name.
         world: The world of the newest simulation, with the parameters applied.
         failure_hint: Hint for users if the physics of the newest world fails.
+        problems: Warnings about the first world and its models, which were logged.
 
     Raises:
         WrongUseError: A parameter is invalid.
@@ -49,6 +50,7 @@ class WorldLoader:
         self.settings: Settings = declare(node, SIM_NODE)
         self.world = WorldConfig()
         self.failure_hint = ""
+        self.problems: list[Diagnostic] = []
 
     def load(self) -> Simulation:
         """Create the simulation of the world of the parameter ``world``.
@@ -62,8 +64,11 @@ class WorldLoader:
         if not self.settings["world"]:
             usage = "--ros-args -p world:=FILE, or --help"
             raise WrongUseError(f"parameter 'world' is empty; start with: {usage}")
-        config = load_world(self.settings["world"], logged_diagnostics(self._node))
-        return self.make(config)
+        diagnostics = logged_diagnostics(self._node)
+        config = self.configure(load_world(self.settings["world"], diagnostics))
+        simulation = self._build(config, diagnostics)
+        self.problems = diagnostics.found
+        return simulation
 
     def make(self, config: WorldConfig) -> Simulation:
         """Create a simulation of a world with the parameters applied.
@@ -108,7 +113,9 @@ class WorldLoader:
         Raises:
             PhysicsError: The physics cannot simulate a body.
         """
-        diagnostics = logged_diagnostics(self._node)
+        return self._build(config, logged_diagnostics(self._node))
+
+    def _build(self, config: WorldConfig, diagnostics: Diagnostics) -> Simulation:
         engine = self.settings["engine"]
         simulation, self.failure_hint = build_simulation(config, engine, diagnostics)
         return simulation

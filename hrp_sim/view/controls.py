@@ -8,7 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hrp_model.printable import printable
-from hrp_model.view.viewer import Viewer
+from hrp_model.view.html import padded
+from hrp_model.view.viewer import Viewer, set_value
 
 from ..physics.engine import PhysicsError
 from ..physics.schedule import NS_PER_S
@@ -16,9 +17,10 @@ from ..running.runner import NotRunningError, Runner, RunStateError
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from viser import GuiEvent
+    from viser import GuiButtonHandle, GuiDropdownHandle, GuiEvent
 
 MAX_STEPS = 100_000
+_HELP = "Ctrl + drag pulls a link; a click selects it."
 _FASTEST = "as fast as possible"
 _FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -33,19 +35,23 @@ class Controls:
     """
 
     def __init__(self, viewer: Viewer, runner: Runner, hint: str) -> None:
+        from viser import Icon
+
         gui = viewer.server.gui
-        self._viewer, self._runner, self._hint = viewer, runner, hint
+        self._runner, self._hint = runner, hint
         self._status = gui.add_html("")
         self._text = ""
-        self._play = gui.add_button("Pause", icon="player-pause")
+        self._play = gui.add_button("Pause", icon=Icon.PLAYER_PAUSE)
         self._steps = gui.add_number("Steps", 1, min=1, max=MAX_STEPS, step=1)
-        self._step = gui.add_button("Step", icon="player-skip-forward")
-        self._reset = gui.add_button("Reset", icon="rotate", color="gray")
+        self._step = gui.add_button("Step", icon=Icon.PLAYER_SKIP_FORWARD)
+        self._reset = gui.add_button("Reset", icon=Icon.ROTATE, color="gray")
         factors = {_factor_text(f): f for f in sorted({*_FACTORS, runner.real_time_factor} - {0.0})}
         self._factors = {**factors, _FASTEST: 0.0}
-        self._speed = gui.add_dropdown(
-            "Speed", tuple(self._factors), _factor_text(runner.real_time_factor)
+        self._speed: GuiDropdownHandle[str] = gui.add_dropdown(
+            "Speed", tuple(self._factors), initial_value=_factor_text(runner.real_time_factor)
         )
+        gui.add_html(padded(_HELP))
+        self._icons = Icon.PLAYER_PAUSE, Icon.PLAYER_PLAY
         self._is_halted = False
         self._play.on_click(lambda event: self._try(event, self._toggle))
         self._step.on_click(lambda event: self._try(event, self._take_steps))
@@ -59,7 +65,7 @@ class Controls:
         with suppress(KeyError):
             speed = _factor_text(snapshot.target_factor)
             if self._factors[speed] == snapshot.target_factor and self._speed.value != speed:
-                self._speed.value = speed  # it was changed elsewhere
+                set_value(self._speed, speed)  # it was changed elsewhere
         self._show(_status(snapshot, self._hint))
 
     def end(self, message: str) -> None:
@@ -76,7 +82,7 @@ class Controls:
         if is_halted != self._is_halted or self._step.disabled == is_halted:
             self._is_halted = is_halted
             self._play.label = "Play" if is_halted else "Pause"
-            self._play.icon = "player-play" if is_halted else "player-pause"
+            self._play.icon = self._icons[is_halted]
             self._step.disabled = not is_halted
 
     def _toggle(self) -> None:
@@ -89,7 +95,7 @@ class Controls:
         if by_user:
             self._runner.real_time_factor = self._factors[self._speed.value]
 
-    def _try(self, event: GuiEvent[object], action: Callable[[], object]) -> None:
+    def _try(self, event: GuiEvent[GuiButtonHandle], action: Callable[[], object]) -> None:
         """Execute an action of the user; show why it is not possible."""
         try:
             action()

@@ -124,8 +124,7 @@ class Curves:
         self._plots.draw()
 
     def _offer_quantities(self) -> None:
-        offered = self._sources.get(self._source.value) or {_NONE: None}
-        self._quantity.options = tuple(offered)
+        self._quantity.options = tuple(self._sources.get(self._source.value, ())) or (_NONE,)
 
     def _add(self) -> None:
         quantity = self._sources.get(self._source.value, {}).get(self._quantity.value)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from math import inf, isfinite, pi
+from math import degrees, inf
 from typing import TYPE_CHECKING
 
-from hrp_model import Link
+from hrp_model import JointType, Link
+from hrp_model.view.joint_sliders import slider_range
 from hrp_model.view.robot import label_text
-from hrp_model.view.viewer import Viewer
+from hrp_model.view.viewer import Viewer, set_value
 
 from ..physics.state import SimulatedBody
 from ..simulation import Simulation
@@ -27,6 +28,8 @@ _NONE = "-"
 class JointTargets:
     """Sliders of one body at a time, in the panel's present container.
 
+    A slider that the user has not moved follows the target of its joint, which others command.
+
     All but the callbacks of the sliders is called in the viewer's thread.
 
     Args:
@@ -36,11 +39,12 @@ class JointTargets:
     def __init__(self, viewer: Viewer) -> None:
         self._gui = viewer.server.gui
         self._body: GuiDropdownHandle[str] = self._gui.add_dropdown("Robot", (_NONE,))
-        self._folder = self._gui.add_folder("Targets")
+        self._folder = self._gui.add_folder(None)
         self._simulation: Simulation | None = None
         self._bodies: Mapping[str, SimulatedBody] = {}
         self._shown: SimulatedBody | None = None
         self._sliders: list[tuple[int, Link, GuiSliderHandle[float]]] = []
+        self._moved: set[str] = set()  # joints whose sliders the user has moved
         self._drawn = -inf
 
     def follow(self, simulation: Simulation) -> None:
@@ -56,7 +60,7 @@ class JointTargets:
             self._make_sliders()
 
     def draw(self, snapshot: Snapshot, now: float) -> None:
-        """Show the present positions, if it is time.
+        """Show the present positions and targets, if it is time.
 
         Args:
             snapshot: The state of the run.
@@ -70,17 +74,20 @@ class JointTargets:
             label = _label(link, float(poses.q[index]))
             if slider.label != label:
                 slider.label = label
+            target = min(max(float(self._shown.drive.q[index]), slider.min), slider.max)
+            if link.joint.name not in self._moved and abs(target - slider.value) > slider.step:
+                set_value(slider, target)
 
     def restart(self) -> None:
-        """Set the sliders to the targets of the joints, as after a reset."""
-        if self._shown is not None:
-            for index, _, slider in self._sliders:
-                slider.value = _inside(slider, float(self._shown.drive.q[index]))
+        """Let all sliders follow the targets of their joints, as after a reset."""
+        self._moved.clear()
+        self._drawn = -inf
 
     def _make_sliders(self) -> None:
         for _, _, slider in self._sliders:
             slider.remove()
         self._sliders = []
+        self._moved.clear()
         if self._shown is None:
             return
         with self._folder:
@@ -90,22 +97,19 @@ class JointTargets:
                 self._sliders.append((index, link, slider))
 
     def _slider(self, link: Link, value: float) -> GuiSliderHandle[float]:
-        lower, upper = link.joint.position_limits
-        usual = pi if link.joint.type.units.position == "rad" else 1.0
-        lower = lower if isfinite(lower) else min(-usual, value)
-        upper = upper if isfinite(upper) else max(usual, value)
-        if not upper > lower:
-            upper = lower + 1e-6  # locked
+        lower, upper, step = slider_range(link, value)
+        unit = link.joint.type.units.position
         return self._gui.add_slider(
-            _label(link, value), lower, upper, step=(upper - lower) / 1000.0,
-            initial_value=min(max(value, lower), upper),
-            hint=f"{lower:.4g} .. {upper:.4g} {link.joint.type.units.position}",
+            _label(link, value), lower, upper, step, value,
+            marks=((lower, f"{lower:.4g} {unit}"), (upper, f"{upper:.4g} {unit}")),
+            hint=f"target of {link.joint.name} in [{unit}]; its present position is on the left",
         )  # fmt: skip
 
     def _command(self, body: str, joint: str, event: GuiEvent[GuiSliderHandle[float]]) -> None:
         simulation = self._simulation
         if event.client_id is None or simulation is None:
             return  # not by the user
+        self._moved.add(joint)
         try:
             simulation.command(body, {joint: float(event.target.value)}, source=SOURCE)
         except (KeyError, ValueError) as error:  # the body was removed, for instance
@@ -114,8 +118,7 @@ class JointTargets:
 
 
 def _label(link: Link, position: float) -> str:
-    return f"{label_text(link.joint.name)}  {position:.3f} {link.joint.type.units.position}"
-
-
-def _inside(slider: GuiSliderHandle[float], value: float) -> float:
-    return min(max(value, slider.min), slider.max)
+    """Return the name of a joint and its present position."""
+    is_angle = link.joint.type is JointType.REVOLUTE
+    number = round(degrees(position), 1) if is_angle else round(position, 4)
+    return f"{label_text(link.joint.name)} {number + 0.0:g}{'°' if is_angle else ' m'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import inf, pi
+from math import ceil, inf, pi, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,15 @@ from hrp_model import Pose
 from hrp_model.frames import X_S_OPTICAL, X_S_SCAN
 from hrp_model.rigid import Array
 from hrp_model.view.robot import label_text, scene_name
-from hrp_model.view.sensor_views import ArrowsView, Lens, PictureView, PointsView, depth_picture
+from hrp_model.view.scale import Scale
+from hrp_model.view.sensor_views import (
+    MAX_POINTS,
+    ArrowsView,
+    Lens,
+    PictureView,
+    PointsView,
+    depth_picture,
+)
 from hrp_model.view.viewer import Viewer
 
 from ..render import NO_PARTS, LinkPoses, Parts
@@ -34,7 +42,6 @@ from ..sensors import (
     WrenchReading,
 )
 from ..simulation import Simulation
-from .scale import Scale
 
 if TYPE_CHECKING:
     from viser import GuiCheckboxHandle
@@ -74,6 +81,7 @@ class _Display:
         period: Minimum wall time between two samples, in [s].
         parts: Of an image that are needed.
         switch: In the panel.
+        points: Switch of a cloud of the points that a camera sees; None for other sensors.
         due: Wall time of the next sample, in [s].
     """
 
@@ -83,6 +91,7 @@ class _Display:
     period: float = 0.0
     parts: Parts = NO_PARTS
     switch: GuiCheckboxHandle | None = None
+    points: GuiCheckboxHandle | None = None
     due: float = -inf
     captures: dict[int, Pose] = field(default_factory=dict)
 
@@ -95,8 +104,9 @@ class _Display:
         """Remove it from the page."""
         for view in self.views:
             view.remove()
-        if self.switch is not None:
-            self.switch.remove()
+        for switch in (self.switch, self.points):
+            if switch is not None:
+                switch.remove()
 
 
 class SensorDisplays:
@@ -113,7 +123,7 @@ class SensorDisplays:
 
     def __init__(self, viewer: Viewer, scale: Scale) -> None:
         self._viewer, self._scale = viewer, scale
-        self._folder = viewer.server.gui.add_folder("Sensors")
+        self._folder = viewer.server.gui.add_folder(None)
         self._displays: Mapping[str, _Display] = {}  # replaced, never changed
         self._due: set[str] = set()
         self._samples: deque[tuple[_Display, Sample]] = deque()
@@ -131,9 +141,11 @@ class SensorDisplays:
 
     def take(self, simulation: Simulation, readings: Mapping[str, Reading]) -> None:
         """Keep the readings of a step that are to be drawn, with the poses of their sensors."""
-        for name in tuple(self._due):
-            reading, display = readings.get(name), self._displays.get(name)
-            if reading is None or display is None:
+        if self._due.isdisjoint(readings):
+            return
+        for name in self._due.intersection(readings):
+            reading, display = readings[name], self._displays.get(name)
+            if display is None:
                 continue
             sensor = display.sensor
             if isinstance(reading, RenderRequest):
@@ -265,7 +277,7 @@ class SensorDisplays:
         shown = Lens(min(float(angle), 0.9 * pi), lens.width / lens.height, 0.2)
         has_color = kind.has_color or kind.has_mono
         views: list[Shown] = []
-        color = depth = points = None
+        color = depth = points = switch = None
         place = self._count + 0.3
         if has_color:
             color = PictureView(self._viewer, f"{path}/lens", name, shown, place)
@@ -275,6 +287,9 @@ class SensorDisplays:
             depth = PictureView(self._viewer, f"{path}/depth", label, own, place + 0.3)
             points = PointsView(self._viewer, f"{path}/points", 0.012 * self._scale.length)
             views += [depth, points]
+            switch = self._viewer.server.gui.add_checkbox(
+                label_text(f"{name} points"), False, order=self._count + 0.1
+            )
 
         def draw(sample: Sample) -> None:
             image = sample.reading
@@ -287,13 +302,20 @@ class SensorDisplays:
             if color is not None and picture is not None:
                 color.move(X_WO)
                 color.show(picture)
-            if depth is not None and points is not None and image.depth is not None:
+            if depth is not None and image.depth is not None:
                 depth.move(X_WO)
                 depth.show(depth_picture(image.depth))
-                at_O = image.points().reshape(-1, 3).astype(np.float64)
+            if points is None or switch is None or image.depth is None:
+                return
+            if not switch.value:
+                points.hide()
+            else:
+                every = ceil(sqrt(image.depth.size / MAX_POINTS))
+                at_O = image.points()[::every, ::every].reshape(-1, 3)
                 points.show(at_O @ X_WO.R.T + X_WO.p, X_WO.p)
 
-        return _Display(sensor, views, draw, IMAGE_PERIOD, Parts(has_color, kind.has_depth))
+        parts = Parts(has_color, kind.has_depth)
+        return _Display(sensor, views, draw, IMAGE_PERIOD, parts, points=switch)
 
 
 def _mounted_pose(sensor: _Mounted, poses: LinkPoses) -> Pose:

@@ -14,12 +14,14 @@ from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from recorded_runs import channels, contents, decoded, log_times
+from recorded_runs import channels, contents, decoded, log_times, small_files
 from ros_peer import ENVIRONMENT, PATIENCE
 from ros_session import ended, session
 
 from hrp_model import load_body
 from hrp_sim import BodyEntry, Placement
+from hrp_sim.publishing.run_recording import RunRecording
+from hrp_sim.running.runner import Runner
 
 pytestmark = pytest.mark.ros
 
@@ -207,3 +209,25 @@ def test_a_file_that_cannot_be_written_is_reported_before_the_run(monkeypatch, c
     status, told = ended(arguments, monkeypatch, capfd)
     assert status == 2
     assert "error: record: cannot write '/proc/run.mcap'" in told
+
+
+def test_a_full_disk_ends_the_recording_but_not_the_run(tmp_path, capfd):
+    path = tmp_path / "run.mcap"
+    with session({"world": HUMANOID, "record": str(path)}) as running:
+        recording, runner = running.ros.node.recording, running.runner
+        with small_files(path.stat().st_size + 100_000):
+            wait_until("the end of the recording", lambda: recording.error)
+        before = runner.simulation.state.time_ns
+        wait_until("more steps", lambda: runner.simulation.state.time_ns > before + 10_000_000)
+    assert "".join(capfd.readouterr()).count("File too large") == 1
+
+
+def test_the_exit_status_tells_of_an_incomplete_recording(tmp_path, monkeypatch, capfd):
+    def fail(recording):
+        recording.error = "the disk is full"
+
+    monkeypatch.setattr(Runner, "run", lambda _: None)
+    monkeypatch.setattr(RunRecording, "close", fail)
+    path = tmp_path / "run.mcap"
+    arguments = ["--ros-args", "-p", f"world:={ARM}", "-p", f"record:={path}"]
+    assert ended(arguments, monkeypatch, capfd)[0] == 1

@@ -1,6 +1,8 @@
 """Recordings of runs, read by rosbags and mcap, independently of our own reader."""
 
+import resource
 from collections import defaultdict
+from contextlib import contextmanager
 
 from mcap.reader import make_reader
 from rosbags.typesys import Stores, get_typestore
@@ -51,3 +53,14 @@ def attachments(path):
     """Return the attachments by name."""
     with path.open("rb") as file:
         return {found.name: found.data for found in make_reader(file).iter_attachments()}
+
+
+@contextmanager
+def small_files(size):
+    """Let files of this process have so many bytes at most, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

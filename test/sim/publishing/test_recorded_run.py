@@ -3,16 +3,14 @@
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
-from contextlib import contextmanager
 from itertools import count
 from xml.etree import ElementTree
 
 import pytest
 from paths import MODELS, ROOT
-from recorded_runs import attachments, contents, decoded, log_times
+from recorded_runs import attachments, contents, decoded, log_times, small_files
 
 from hrp_model import Diagnostics, load_body
 from hrp_sim import BodyEntry, Placement, Simulation
@@ -143,17 +141,6 @@ def test_the_result_has_the_size_and_the_number_of_messages(tmp_path, capsys):
     size = path.stat().st_size
     expected = {"path": str(path), "messages": count, "bytes": size, "error": None}
     assert json.loads(out)["recording"] == expected
-
-
-@contextmanager
-def small_files(size):
-    """Let files of this process have so many bytes at most, as if the disk were full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_full_disk_ends_the_recording_but_not_the_run(tmp_path, capsys):

@@ -84,6 +84,24 @@ def test_only_the_newest_exposure_of_each_camera_waits(render_thread, images):
     assert [take(images) for _ in range(3)] == [("busy", 1), ("busy", 4), ("other", 5)]
 
 
+def test_no_image_is_skipped_of_requests_that_wait_for_the_others(render_thread, images):
+    camera = Camera(permits=9)
+    room = render_thread()
+    for exposure in range(5):
+        room.submit("eye", partial(camera.develop, exposure), after_others=True)
+    room.finish()
+    assert [images.get_nowait() for _ in range(5)] == [("eye", k) for k in range(5)]
+
+
+def test_nobody_waits_for_images_where_none_can_be_rendered(render_thread, images):
+    camera = Camera(permits=9, error=RendererUnavailable("no OpenGL"))
+    room = render_thread()
+    for exposure in range(5):
+        room.submit("eye", partial(camera.develop, exposure), after_others=True)
+    room.finish()
+    assert images.empty()
+
+
 def test_after_clearing_nothing_comes_of_what_was_handed_over_before(render_thread, images):
     camera, other = Camera(), Camera(permits=9)
     room = render_thread()

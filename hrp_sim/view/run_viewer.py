@@ -1,0 +1,223 @@
+"""The page of a running simulation."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from hrp_model import Diagnostic
+from hrp_model.shapes.measure import union
+from hrp_model.view.robot import RobotView
+from hrp_model.view.scale import scale_of
+from hrp_model.view.viewer import Viewer
+
+from ..physics.state import SimulatedBody
+from ..render import ALL_PARTS, NO_PARTS, Parts
+from ..running.runner import Change, Runner
+from ..sensors import ImageReading, Reading
+from ..simulation import Simulation
+from .controls import Controls
+from .curves import Curves
+from .joint_targets import JointTargets
+from .layers import Bodies, Contacts
+from .model_panel import ModelPanel
+from .pulling import Pulling
+from .sensor_displays import SensorDisplays
+from .snapshot import Snapshot, take_snapshot
+
+_log = logging.getLogger("hrp_sim")
+
+_PERIOD = 1.0 / 30.0  # [s] of wall time between two frames
+_TIMEOUT = 0.5  # [s] to wait for the stepping thread, which may take long steps
+
+
+class RunViewer:
+    """Shows a run in a page, with its sensors and controls. It is a ``Consumer`` of the run.
+
+    A thread of its own draws; the stepping thread only copies poses and keeps readings, when they
+    are to be drawn. While no browser shows the page, nothing is copied, read or drawn.
+
+    Args:
+        viewer: The page, to which this adds the parts of a run.
+        runner: The run, before it begins.
+        problems: Warnings about the world and its models.
+        hint: Shown with a failure of the physics.
+    """
+
+    def __init__(
+        self,
+        viewer: Viewer,
+        runner: Runner,
+        problems: Sequence[Diagnostic] = (),
+        hint: str = "",
+    ) -> None:
+        self._viewer, self._runner = viewer, runner
+        self._is_watched = False
+        self._was_watched = False  # at the last step
+        self._is_closing = False
+        self._wake = threading.Event()  # a browser came, or the viewer is to be closed
+        self._arrived = threading.Event()  # a snapshot
+        self._snapshot: Snapshot | None = None
+        self._is_requested = False  # a snapshot that has not arrived
+        self._has_restarted = False  # the state was replaced since the last frame
+        self._has_failed = False  # drawing, which was logged
+        self._build(problems, hint)
+        runner.on_change.append(self._follow_change)
+        viewer.server.on_client_connect(lambda _: self._wake.set())
+        self._thread = threading.Thread(target=self._work, name="viewer", daemon=True)
+        self._thread.start()
+
+    def close(self, message: str) -> None:
+        """End the thread, show a message in open pages, and close the page."""
+        self._is_closing = True
+        self._is_watched = False
+        self._wake.set()
+        self._arrived.set()
+        self._thread.join()
+        self._runner.on_change.remove(self._follow_change)
+        self._controls.end(message)
+        self._viewer.close(message)
+
+    def show_problems(self, problems: Sequence[Diagnostic], notes: Sequence[str] = ()) -> None:
+        """Replace the problems of the world, with further sentences."""
+        self._models.show_problems(problems, notes)
+
+    def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
+        """Return whether a sensor should be read."""
+        return self._is_watched and (self._sensors.wants(sensor) or self._curves.wants(sensor))
+
+    def wanted_parts(self, camera: str) -> Parts:
+        """Return the parts of an image to be rendered."""
+        if not self._is_watched:
+            return NO_PARTS
+        return ALL_PARTS if self._curves.wants(camera) else self._sensors.wanted_parts(camera)
+
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
+        """Keep what is to be drawn of a step; called after every step."""
+        if not (self._is_watched or self._was_watched):
+            return
+        self._was_watched = self._is_watched
+        simulation = self._runner.simulation
+        self._sensors.take(simulation, readings)
+        self._curves.take(simulation, time_ns, readings)
+        self._contacts.take(simulation)
+        self._pulling.apply(simulation)
+
+    def take_image(self, camera: str, image: ImageReading) -> None:
+        """Keep an image that is to be drawn; called in the render thread."""
+        self._sensors.take_image(camera, image)
+        self._curves.take_image(camera, image)
+
+    def _build(self, problems: Sequence[Diagnostic], hint: str) -> None:
+        """Add the parts of the page, and show the present state."""
+        viewer, gui = self._viewer, self._viewer.server.gui
+        self._models = ModelPanel(viewer, problems)
+        gui.main_panel.dock_right()
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Run"):
+            self._controls = Controls(viewer, self._runner, hint)
+            folder = gui.add_folder("Show")
+        with folder:
+            self._bodies = Bodies(viewer, self._models.select)
+        added = self._bodies.follow(self._runner.simulation.bodies)
+        scale = scale_of(
+            (simulated.body, view.size) for simulated, view in self._bodies.views.values()
+        )
+        with folder:
+            self._contacts = Contacts(viewer, scale)
+        with tabs.add_tab("Joints"):
+            self._targets = JointTargets(viewer)
+        with tabs.add_tab("Sensors"):
+            self._sensors = SensorDisplays(viewer, scale)
+        with tabs.add_tab("Curves"):
+            self._curves = Curves(viewer)
+        self._pulling = Pulling(viewer, scale)
+        self._follow_bodies(added or ())
+        self._draw(take_snapshot(self._runner), time.monotonic())
+        box = union(
+            found
+            for body, view in self._bodies.views.values()
+            if not body.body.is_static and (found := view.bounds()) is not None
+        )
+        if box is not None:
+            viewer.look_at(box)
+
+    def _work(self) -> None:
+        """Draw frames while a browser shows the page; the thread of the viewer."""
+        while not self._is_closing:
+            start = time.monotonic()
+            self._is_watched = self._viewer.is_watched
+            if not self._is_watched:
+                self._stop()
+                self._wake.wait()
+                self._wake.clear()
+                continue
+            try:
+                self._frame(start)
+            except Exception as error:
+                if not self._has_failed:  # later ones are likely the same
+                    self._has_failed = True
+                    _log.error("drawing the page of the run failed", exc_info=error)
+            time.sleep(max(0.0, start + _PERIOD - time.monotonic()))
+
+    def _frame(self, now: float) -> None:
+        """Request what is to be drawn, and draw what has arrived."""
+        self._sensors.request(now)
+        self._contacts.request()
+        if not self._is_requested:
+            self._is_requested = True
+            self._runner.call_soon(self._copy)
+        if self._arrived.wait(_TIMEOUT):
+            self._arrived.clear()
+            if (snapshot := self._snapshot) is not None and not self._is_closing:
+                self._draw(snapshot, now)
+
+    def _stop(self) -> None:
+        """Request nothing any more, since nobody is looking."""
+        self._sensors.stop()
+        self._contacts.stop()
+        self._pulling.stop()
+
+    def _copy(self) -> None:
+        """Copy the state of the run; called in the stepping thread."""
+        self._snapshot = take_snapshot(self._runner)
+        self._is_requested = False
+        self._arrived.set()
+
+    def _draw(self, snapshot: Snapshot, now: float) -> None:
+        simulation = snapshot.simulation
+        with self._viewer.server.atomic():
+            bodies = {name: poses.simulated for name, poses in snapshot.bodies.items()}
+            if (added := self._bodies.follow(bodies)) is not None:
+                self._follow_bodies(added)
+            self._sensors.follow(simulation)
+            self._curves.follow(simulation)
+            self._targets.follow(simulation)
+            if self._has_restarted:
+                self._has_restarted = False
+                self._sensors.clear()
+                self._contacts.clear()
+                self._targets.restart()
+            self._controls.draw(snapshot)
+            self._bodies.draw(snapshot)
+            self._sensors.draw()
+            self._contacts.draw()
+            self._targets.draw(snapshot, now)
+            self._curves.draw(now)
+            self._pulling.draw(snapshot)
+
+    def _follow_bodies(self, added: Sequence[tuple[SimulatedBody, RobotView]]) -> None:
+        """Let new bodies be pulled, and list the present ones."""
+        for body, view in added:
+            self._pulling.offer(body, view)
+        self._models.follow(self._bodies.views)
+
+    def _follow_change(self, change: Change) -> None:
+        """Follow resets and replacements; called in the stepping thread."""
+        if change in (Change.RESET, Change.REPLACE, Change.WORLD):
+            self._has_restarted = True
+            self._contacts.restart(self._runner.simulation.state.time_ns)
+            if change is not Change.WORLD:
+                self._curves.restart()

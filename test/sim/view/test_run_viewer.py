@@ -1,0 +1,147 @@
+"""The viewer of a run without a browser: what it costs, what it follows, what its controls do."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser")
+
+from run_page_tools import RunPage, gui, node, wait_until
+from sim.physics.scenes import at, moving, one_joint
+
+from hrp_model import JointType
+from hrp_model.view.viewer import Viewer, set_value
+from hrp_sim import BodyEntry
+from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.view import run_viewer
+
+
+class WatchedViewer(Viewer):
+    """A page as if somebody looked at it."""
+
+    is_watched = True
+
+
+@pytest.fixture
+def copies(monkeypatch):
+    """The simulation times at which the state of a run was copied."""
+    times = []
+    copy = run_viewer.take_snapshot
+
+    def recorded(runner):
+        times.append(runner.simulation.state.time_ns)
+        return copy(runner)
+
+    monkeypatch.setattr(run_viewer, "take_snapshot", recorded)
+    return times
+
+
+def test_with_nobody_looking_nothing_is_copied_read_or_rendered(copies, monkeypatch):
+    with RunPage("rover", real_time_factor=0.0) as run:
+        calls = []
+        for part in (run.run_viewer._sensors, run.run_viewer._curves, run.run_viewer._contacts):
+            monkeypatch.setattr(part, "take", lambda *_, part=part: calls.append(part))
+        wait_until(lambda: len(run.times) > 500)
+        assert copies == [0]  # to show the first state, before the run
+        assert calls == []
+        assert not any(run.run_viewer.wants(run.simulation, k) for k in run.simulation.sensors)
+        assert not run.simulation.engine.record_contacts
+
+
+def test_with_somebody_looking_sensors_are_read_at_the_rate_of_drawing(copies):
+    with RunPage("rover", viewer=WatchedViewer(0)) as run:
+        set_value(gui(run.viewer, "contact forces"), True)
+        wait_until(lambda: len(copies) > 10)
+        wait_until(lambda: node(run.viewer, "scanner") is not None)
+        wait_until(lambda: node(run.viewer, "/contacts/forces") is not None)
+        vertices = node(run.viewer, "/contacts/forces").vertices
+        assert np.isfinite(vertices).all()
+        set_value(gui(run.viewer, "contact forces"), False)
+        set_value(gui(run.viewer, "contact points"), False)
+        wait_until(lambda: not node(run.viewer, "/contacts/forces").visible)
+        wait_until(lambda: not run.simulation.engine.record_contacts)
+
+
+def test_bodies_that_are_added_and_removed_are_followed():
+    with RunPage("rover", viewer=WatchedViewer(0)) as run:
+        views = run.run_viewer._bodies.views
+        assert list(views) == list(run.simulation.bodies)
+        placement = moving(one_joint(JointType.REVOLUTE, free=True), at(z=3.0), name="new")
+        run.runner.change(lambda: run.simulation.spawn(BodyEntry(placement=placement)))
+        wait_until(lambda: "new" in views)
+        assert "new" in gui(run.viewer, "Body").options
+        path = views["new"][1].node_of("ARM")
+        assert run.viewer.server.scene.get_handle_by_name(path) is not None
+        run.runner.change(lambda: run.simulation.remove("new"))
+        wait_until(lambda: "new" not in views)
+        assert run.viewer.server.scene.get_handle_by_name(path) is None
+        assert "new" not in gui(run.viewer, "Body").options
+
+
+def test_the_links_are_drawn_where_they_are():
+    with RunPage("arm", viewer=WatchedViewer(0)) as run:
+        run.simulation.command("arm", {"J1": 0.7}, source="test")
+        wait_until(lambda: run.simulation.bodies["arm"].motion.q[0] > 0.5)
+        run.runner.pause()
+        wait_until(lambda: run.runner.measured_factor == 0.0)
+        motion = run.simulation.bodies["arm"].motion
+        handle = run.viewer.server.scene.get_handle_by_name(
+            run.run_viewer._bodies.views["arm"][1].node_of("TOOL")
+        )
+        wait_until(lambda: np.allclose(handle.position, motion.p[-1], atol=1e-9))
+
+
+def test_the_controls_act_on_the_run():
+    with RunPage("arm", viewer=WatchedViewer(0), paused=True) as run:
+        wait_until(lambda: gui(run.viewer, "Play"))
+        set_value(gui(run.viewer, "Steps"), 7)
+        set_value(gui(run.viewer, "Step"), True)
+        wait_until(lambda: len(run.times) == 7)
+        set_value(gui(run.viewer, "Play"), True)
+        wait_until(lambda: len(run.times) > 20)
+        wait_until(lambda: [h for h in labels(run) if h == "Pause"])
+        set_value(gui(run.viewer, "Pause"), True)
+        wait_until(lambda: run.runner.paused)
+        set_value(gui(run.viewer, "Reset"), True)
+        assert run.runner.simulation.state.time_ns == 0
+        run.runner.real_time_factor = 5.0
+        wait_until(lambda: gui(run.viewer, "Speed").value == "5 x real time")
+        run.runner.real_time_factor = 0.0
+        wait_until(lambda: gui(run.viewer, "Speed").value == "as fast as possible")
+
+
+def labels(run):
+    handles = run.viewer.server.gui._gui_input_handle_from_uuid.values()
+    return [getattr(handle, "label", None) for handle in handles]
+
+
+def test_a_failure_of_the_physics_is_shown_with_its_hint_until_a_reset():
+    page = WatchedViewer(0)
+    hint = "use <smaller> steps"
+    with RunPage("arm", viewer=page, hint=hint, on_failure=lambda _: None) as run:
+
+        def fail():
+            def step(count=1):
+                raise PhysicsError("link 'J3' is nowhere")
+
+            run.simulation.engine.step = step
+
+        run.runner.call(fail)
+        status = run.run_viewer._controls._status
+        wait_until(lambda: "link &#x27;J3&#x27; is nowhere" in status.content)
+        assert "use &lt;smaller&gt; steps" in status.content
+        run.runner.call(lambda: delattr(run.simulation.engine, "step"))
+        set_value(gui(run.viewer, "Reset"), True)
+        wait_until(lambda: "failed" not in status.content)
+
+
+def test_sliders_follow_the_targets_that_others_command():
+    with RunPage("arm", viewer=WatchedViewer(0)) as run:
+        slider = next(s for _, link, s in run.run_viewer._targets._sliders if link.name == "J2")
+        assert slider.value == pytest.approx(0.5, abs=1e-3)  # of the world file
+        run.simulation.command("arm", {"J2": 0.1}, source="test")
+        q = run.simulation.bodies["arm"].motion.q
+        wait_until(lambda: abs(q[1] - 0.1) < 0.02)
+        wait_until(lambda: slider.label == "J2 5.7°" or slider.label.startswith("J2 5."))
+        assert slider.value == pytest.approx(0.1, abs=2e-3)
+        set_value(gui(run.viewer, "Reset"), True)
+        wait_until(lambda: slider.value == pytest.approx(0.5, abs=1e-3))
