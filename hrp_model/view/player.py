@@ -69,9 +69,9 @@ class Player:
             label = "Play" if stands else "Pause"
             if self._play.label != label:
                 self._play.label = label
-            seconds = (clock.now_ns - clock.start_ns) / _NS_PER_S
-            if not stands or clock.has_ended:
-                self._time.value = min(seconds, self._time.max)  # type: ignore[misc]  # settable
+            seconds = min((clock.now_ns - clock.start_ns) / _NS_PER_S, self._time.max)
+            if (not stands or clock.has_ended) and self._time.value != seconds:
+                self._time.value = seconds  # type: ignore[misc]  # it has a setter
 
     def _on_time(self, by_person: bool) -> None:
         if by_person:

@@ -104,7 +104,7 @@ class Plot:
             [str(n) for n in range(len(lines))],  # a name may begin with "_", which hides it
             loc="upper left",
             bbox_to_anchor=(1.0, 1.0),
-            fontsize="x-small",
+            fontsize=7,
             ncols=-(-len(lines) // _ROWS_OF_LEGEND),
         )
         for entry, name in zip(legend.get_texts(), names, strict=True):
