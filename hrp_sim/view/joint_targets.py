@@ -102,7 +102,7 @@ class JointTargets:
         return self._gui.add_slider(
             _label(link, value), lower, upper, step, value,
             marks=((lower, f"{lower:.4g}"), (upper, f"{upper:.4g}")),
-            hint=f"target of {label_text(link.joint.name)} in [{unit}]; its position is on the left",
+            hint=f"target in [{unit}]; the present position is on the left",
         )  # fmt: skip
 
     def _command(self, body: str, joint: str, event: GuiEvent[GuiSliderHandle[float]]) -> None:

@@ -1,25 +1,19 @@
 """A link that is pulled: the force of the spring, and what it does."""
 
-import asyncio
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 pytest.importorskip("viser")
 
-from sim.physics.scenes import at, box_inertia, child, placed, root
+from sim.physics.scenes import at, box_inertia, child, root
 
 from hrp_model import JointType
 from hrp_model.body import Body
-from hrp_model.geometry import Box
-from hrp_model.view.robot import RobotView
 from hrp_model.view.viewer import Viewer
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.view.pulling import Pull, Pulling, spring_force
 from hrp_sim.view.scale import Scale
-from hrp_sim.view.snapshot import BodyPoses, Snapshot
 
 W = 6.0  # [rad/s], of the spring
 STEP = 0.001
@@ -30,11 +24,6 @@ def free_body(mass=3.0, own_mass=1.0):
     base = root("BASE", free=True, mass=mass - own_mass, inertia=box_inertia(mass, SIZE))
     hand = child("HAND", "BASE", JointType.FIXED, X_PL=at(x=0.5), mass=own_mass)
     return Body(name="thing", links=(base, hand))
-
-
-def shown_body():
-    shape = placed(Box(SIZE))
-    return Body(name="thing", links=(root("BASE", free=True, visual=(shape,)),))
 
 
 def space(body):
@@ -94,35 +83,6 @@ def test_a_link_follows_the_mouse_until_it_is_let_go():
         simulation.step()  # without a force nothing accelerates on the whole
         momentum = 2.0 * (motion.v[0] - v[0]) + 1.0 * (motion.v[1] - v[1])
         np.testing.assert_allclose(momentum, 0.0, atol=1e-3)
-
-
-@pytest.mark.parametrize("far", [np.nan, np.inf, 1e300])
-def test_impossible_positions_of_a_mouse_are_ignored(far):
-    with Viewer(0) as viewer, space(shown_body()) as simulation:
-        pulling = Pulling(viewer, Scale())
-        simulated = simulation.bodies["thing"]
-        view = RobotView(viewer, "thing", simulated.body)
-        pulling.offer(simulated, view)
-        motion = simulated.motion
-        poses = BodyPoses(simulated, motion.p.copy(), motion.R.copy(), motion.q.copy())
-        pulling.draw(Snapshot(simulation, 0, {"thing": poses}, False, None, 1.0, 1.0))
-        handle = viewer.server.scene.get_handle_by_name(f"{view.node_of('BASE')}/visual")
-        (entry,) = handle._impl.drag_cb
-        assert (entry.button, entry.modifier) == ("left", "cmd/ctrl")
-
-        def drag(phase, end):
-            event = SimpleNamespace(phase=phase, start_position=(0, 0, 1), end_position=end)
-            asyncio.run(entry.callback(event))
-
-        drag("start", (0, 0, far))
-        assert pulling.present is None
-        drag("start", (0.0, 0.0, 1.5))
-        drag("update", (0.0, 0.0, far))
-        np.testing.assert_array_equal(pulling.present.target, [0.0, 0.0, 1.5])
-        pulling.apply(simulation)
-        simulation.step()
-        drag("end", (0.0, 0.0, 1.5))
-        assert pulling.present is None
 
 
 def test_a_body_that_is_removed_is_not_pulled_any_more():
