@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Show a moving world with many joints in a page; report the frames per second and the cost.
 
-python scripts/view_load.py [--seconds 4] [--rounds 6] [--off NAME ...]
+python scripts/view_load.py [--seconds 3] [--rounds 12] [--off NAME ...]
 
 The world has a humanoid with a scanner and a camera in its room and two arms, 33 joints that all
 move. A separate process receives what a browser would, over loopback, but draws nothing. Rounds
@@ -187,8 +187,8 @@ def _report(results: list[tuple[dict[str, float], dict[str, float], dict[str, fl
 def main() -> int:
     """Run the script; return its exit status."""
     parser = argparse.ArgumentParser(description="Measure the page of a running simulation.")
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each run")
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each run")
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--off", nargs="*", default=[], help="displays to switch off")
     parser.add_argument("--receive", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()

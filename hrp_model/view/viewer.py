@@ -20,6 +20,7 @@ from ..program.command import UsageError
 from ..program.console import print_text
 from ..rigid import Array
 from ..shapes.measure import BoundingBox
+from .html import escaped, padded
 
 try:
     import viser
@@ -187,7 +188,7 @@ class Viewer:
             self._is_open = False
             if message and self.is_watched:
                 with self.server.gui.add_modal("This page is no longer updated"):
-                    self.server.gui.add_markdown(message)
+                    self.server.gui.add_html(padded(escaped(message)))
                 self.server.flush()
                 time.sleep(_FAREWELL)
             with suppress(RuntimeError):  # its loop may have ended with the interpreter

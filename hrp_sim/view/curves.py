@@ -61,9 +61,11 @@ class Curves:
 
     def take(self, simulation: Simulation, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Sample the curves after a step, if it is time."""
-        chosen = self._chosen
+        chosen, known = self._chosen, self._known
         if not chosen:
             return
+        if simulation.bodies is not known[0] or simulation.sensors is not known[1]:
+            return  # those of another world, which are offered from the next frame on
         for sensor in self._sensors:
             reading = readings.get(sensor)
             if reading is not None and not isinstance(reading, RenderRequest):

@@ -101,8 +101,8 @@ class JointTargets:
         unit = link.joint.type.units.position
         return self._gui.add_slider(
             _label(link, value), lower, upper, step, value,
-            marks=((lower, f"{lower:.4g} {unit}"), (upper, f"{upper:.4g} {unit}")),
-            hint=f"target of {link.joint.name} in [{unit}]; its present position is on the left",
+            marks=((lower, f"{lower:.4g}"), (upper, f"{upper:.4g}")),
+            hint=f"target in [{unit}]; the present position is on the left",
         )  # fmt: skip
 
     def _command(self, body: str, joint: str, event: GuiEvent[GuiSliderHandle[float]]) -> None:

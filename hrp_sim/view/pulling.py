@@ -29,6 +29,7 @@ _COLOR = (255, 140, 0)
 _RATE, _DAMPING_RATIO = 6.0, 0.5
 # The force is at most that of this acceleration of the body, in [m/s^2].
 _MAX_ACCELERATION = 40.0
+_MAX_POSITION = 1e6  # [m] of a mouse; farther ones are ignored
 # Damping must not stop a light link in less than this number of steps.
 _MIN_STEPS = 10.0
 
@@ -137,15 +138,18 @@ class Pulling:
     def _listen(self, node: SceneNodeHandle, simulated: SimulatedBody, index: int) -> None:
         # In the server's event loop, where the phases of a drag arrive in their order.
         async def drag(event: SceneNodeDragEvent[Any]) -> None:
+            start, end = np.array(event.start_position), np.array(event.end_position)
+            if not (np.abs([start, end]) < _MAX_POSITION).all():
+                return
             if event.phase == "start":
-                self._grab(simulated, index, np.array(event.start_position))
+                self._grab(simulated, index, start)
             pull = self._pull
             if pull is None or pull.simulated is not simulated or pull.link != index:
                 return
             if event.phase == "end":
                 self._pull = None
             else:
-                self._pull = replace(pull, target=np.array(event.end_position))
+                self._pull = replace(pull, target=end)
 
         node.on_drag("left", modifier=MODIFIER)(drag)  # type: ignore[attr-defined]
 

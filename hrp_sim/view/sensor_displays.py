@@ -145,8 +145,8 @@ class SensorDisplays:
             return
         for name in self._due.intersection(readings):
             reading, display = readings[name], self._displays.get(name)
-            if display is None:
-                continue
+            if display is None or simulation.sensors.get(name) is not display.sensor:
+                continue  # that of another world, which is shown from the next frame on
             sensor = display.sensor
             if isinstance(reading, RenderRequest):
                 poses = reading.poses[sensor.body]

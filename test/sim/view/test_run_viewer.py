@@ -6,11 +6,12 @@ import pytest
 pytest.importorskip("viser")
 
 from run_page_tools import RunPage, gui, node, wait_until
-from sim.physics.scenes import at, moving, one_joint
+from sim.physics.scenes import at, moving, one_joint, root
 
-from hrp_model import JointType
+from hrp_model import JointType, devices
+from hrp_model.body import Body
 from hrp_model.view.viewer import Viewer, set_value
-from hrp_sim import BodyEntry
+from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.view import run_viewer
 
@@ -75,6 +76,28 @@ def test_bodies_that_are_added_and_removed_are_followed():
         wait_until(lambda: "new" not in views)
         assert run.viewer.server.scene.get_handle_by_name(path) is None
         assert "new" not in gui(run.viewer, "Body").options
+
+
+def test_another_world_with_sensors_of_the_same_names_is_followed():
+    def named(device):
+        body = Body(name="box", links=(root("BOX", free=True),), devices=(device,))
+        return WorldConfig(bodies=(BodyEntry(placement=moving(body, at(z=9.0))),))
+
+    imu = devices.AccelerationSensor(name="sensor", link="BOX")
+    scanner = devices.RangeSensor(name="sensor", link="BOX", scan_rate=200.0)
+    with RunPage(named(imu), viewer=WatchedViewer(0)) as run:
+        curves = run.run_viewer._curves
+        set_value(gui(run.viewer, "Joint or sensor"), "sensor")
+        set_value(gui(run.viewer, "Quantity"), "linear_acceleration.z")
+        set_value(gui(run.viewer, "Add curve"), True)
+        wait_until(lambda: curves._plotted and not curves._waiting)
+        run.runner.replace(Simulation(named(scanner), defer_images=True)).close()
+        count = len(run.times)
+        set_value(gui(run.viewer, "Joint or sensor"), "sensor")
+        wait_until(lambda: "nearest" in gui(run.viewer, "Quantity").options)
+        wait_until(lambda: len(run.times) > count + 50)
+        assert curves._chosen == ()
+        assert not run.run_viewer._has_failed
 
 
 def test_the_links_are_drawn_where_they_are():
