@@ -49,7 +49,6 @@ from ..simulation import Simulation
 from ..summary import (
     Expectation,
     RunRecorder,
-    RunResult,
     quantities,
     result_lines,
     result_object,
@@ -323,14 +322,7 @@ def _step(
             duration=options.duration,
             on_failure=on_failure,
         )
-        if session is None:
-            distribution.serve(runner)
-            runner.paused = options.paused
-        else:
-            session.serve(runner)
-        recording = _recording(options, runner, distribution, session)
-        if recording is not None:
-            stack.callback(recording.close)
+        recording = _serve(options, runner, distribution, session, stack)
         if page is not None:
             page.serve(runner, distribution, problems, hint)
             stack.callback(page.end, runner)
@@ -346,29 +338,31 @@ def _step(
             runner.run()
         distribution.finish_images()
         elapsed = time.monotonic() - start
-    recorder.follow(runner.simulation)  # a service may have loaded another world
-    if options.save:
-        with writing():
-            runner.simulation.save().to_file(options.save)
     failures = [] if runner.stopped else missed()
-    error = "" if runner.error is None else str(runner.error)
-    result = result_of(recorder, options.world, elapsed, error)
-    failed = _print_result(options, result, expectations, table, recording)
-    failures += [*([f"{error}\nhint: {hint}"] if error else []), *failed]
+    recorder.follow(runner.simulation)  # a service may have loaded another world
+    failures += _finish(options, runner, recorder, elapsed, expectations, table, recording, hint)
     for failure in failures:
         print_message(f"error: {failure}")
     has_failed = recording is not None and recording.error != ""  # printed when it happened
     return PROBLEMS if failures or has_failed else GOOD
 
 
-def _print_result(
+def _finish(
     options: argparse.Namespace,
-    result: RunResult,
+    runner: Runner,
+    recorder: RunRecorder,
+    elapsed: float,
     expectations: Sequence[Expectation],
     table: LiveTable,
     recording: RunRecording | None,
+    hint: str,
 ) -> list[str]:
-    """Print the result and the written files; return expectations that do not hold."""
+    """Save the state, and print the result of a run; return what has failed in it."""
+    if options.save:
+        with writing():
+            runner.simulation.save().to_file(options.save)
+    error = "" if runner.error is None else str(runner.error)
+    result = result_of(recorder, options.world, elapsed, error)
     recorded = None if recording is None else recording.summary
     measured = values(result) if expectations else {}
     outcomes = [expectation.evaluate(measured) for expectation in expectations]
@@ -381,22 +375,29 @@ def _print_result(
         for line in (*result_lines(result, recorded), *speed_lines(result)):
             console.print(line, soft_wrap=True)
     report_written(path for path in (options.save, options.trace, options.record) if path)
-    return [str(outcome) for outcome in outcomes if not outcome.holds]
+    failed = [str(outcome) for outcome in outcomes if not outcome.holds]
+    return [f"{error}\nhint: {hint}", *failed] if error else failed
 
 
-def _recording(
+def _serve(
     options: argparse.Namespace,
     runner: Runner,
     distribution: Distribution,
     session: RosSession | None,
+    stack: ExitStack,
 ) -> RunRecording | None:
-    """Return the recording of a run, or None without one."""
+    """Connect a run to its consumers; return its recording, which the stack closes, or None."""
     if session is not None:
-        return session.node.recording
-    if not options.record:
-        return None
-    recording = open_recording(options.record)
-    record_world(recording, options.world, runner, distribution)
+        session.serve(runner)
+        recording = session.node.recording
+    else:
+        distribution.serve(runner)
+        runner.paused = options.paused
+        recording = open_recording(options.record) if options.record else None
+    if recording is not None:
+        stack.callback(recording.close)
+        if session is None:
+            record_world(recording, options.world, runner, distribution)
     return recording
 
 
