@@ -174,6 +174,7 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals, page: RunPage 
         simulation = stack.enter_context(closing(made.simulation))
         if reloader is not None:
             stack.callback(reloader.close)
+        _restore(options, simulation)
         distribution = stack.enter_context(closing(Distribution(simulation, read_all=True)))
 
         def rows(recorder: RunRecorder) -> list[Row]:
@@ -240,7 +241,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals, page: RunPa
         if (value := getattr(options, name)) is not None:
             parameters[name] = value
     make_recording = partial(open_recording, options.record) if options.record else None
-    session = RosSession(parameters, make_recording=make_recording)
+    prepare = partial(_restore, options)
+    session = RosSession(parameters, make_recording=make_recording, prepare=prepare)
     with ExitStack() as stack:
         stack.callback(session.close)
         listener = None
@@ -304,8 +306,6 @@ def _step(
     measurable = quantities(simulation) if options.expect else {}
     expectations = [Expectation.parse(text, measurable) for text in options.expect]
     _check_outputs(options)  # again, since now all input files are known
-    if options.restore:
-        _restore(simulation, options.restore)
     with ExitStack() as stack:
         recorder = RunRecorder(simulation)
         on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
@@ -425,8 +425,11 @@ def _check_outputs(options: argparse.Namespace) -> None:
         check_outputs([trace, record], inputs=[options.restore], force=options.force)
 
 
-def _restore(simulation: Simulation, path: Path) -> None:
-    """Restore a saved state; errors name the file."""
+def _restore(options: argparse.Namespace, simulation: Simulation) -> None:
+    """Restore a saved state, if one is given; errors name the file."""
+    path: Path | None = options.restore
+    if path is None:
+        return
     with without_recording():  # --save may replace it
         snapshot = Snapshot.from_file(path)
     try:

@@ -66,6 +66,7 @@ class RecordedWorld:
 
     def _replace(self, simulation: Simulation) -> None:
         self._simulation = simulation
+        self._recording.topics.time_ns = simulation.state.time_ns
         self.publisher.replace(simulation)
         namings = self.publisher.namings(simulation)
         self.publisher.set_bodies({k: self._make_body(k, v) for k, v in namings.items()})

@@ -151,10 +151,10 @@ def test_a_recording_equals_what_a_listener_heard_message_by_message(tmp_path):
     print(f"{sum(map(len, recorded.values()))} messages; lost by the listener: {lost}")
 
 
-def recorded(path, *options):
+def recorded(path, *options, seconds="1"):
     command = [sys.executable, "-m", "hrp_sim.cli.main", "run", "humanoid_in_room"]
     subprocess.run(
-        [*command, "--duration", "1", "--record", str(path), *options],
+        [*command, "--duration", seconds, "--record", str(path), *options],
         env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)},
         check=True,
         timeout=PATIENCE,
@@ -164,8 +164,11 @@ def recorded(path, *options):
 
 def test_with_ros_and_without_the_recordings_are_equal(tmp_path):
     """Except for diagnostics, which are of wall time, and images that were skipped."""
-    alone, times_alone = recorded(tmp_path / "alone.mcap")
-    ros, times = recorded(tmp_path / "ros.mcap", "--ros", "--rtf", "0")
+    saved = str(tmp_path / "state.npz")
+    recorded(tmp_path / "first.mcap", "--save", saved, seconds="0.5")
+    restore = "--restore", saved
+    alone, times_alone = recorded(tmp_path / "alone.mcap", *restore)
+    ros, times = recorded(tmp_path / "ros.mcap", "--ros", "--rtf", "0", *restore)
     ros.pop(("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"), None)
     assert ros.keys() == alone.keys()
     for (topic, kind), messages in ros.items():
@@ -175,6 +178,7 @@ def test_with_ros_and_without_the_recordings_are_equal(tmp_path):
         else:
             assert messages == alone[topic, kind]
             assert times[topic] == times_alone[topic]
+    assert times["/robot_description"] == [500_000_000]
 
 
 def test_bodies_that_come_later_are_added_to_the_recording(tmp_path):
