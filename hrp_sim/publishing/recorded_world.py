@@ -9,7 +9,6 @@ from hrp_model.description.description import DescriptionOptions, describe
 from hrp_model.description.publisher import DescriptionPublisher
 from hrp_model.files.cache import mesh_folder
 from hrp_model.frames import FrameOptions
-from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.recorded import RecordedTopics
 from hrp_msgs.topics.robot import RobotTopics
 
@@ -97,7 +96,7 @@ class RecordedWorld:
                 self._replace(simulation)
             elif change is Change.WORLD:
                 self._sync()
-        except (NameCollisionError, OSError) as error:
+        except (OSError, ValueError) as error:
             self._warn(f"some topics of this world cannot be recorded: {error}")
 
     def _sync(self) -> None:
