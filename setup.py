@@ -151,6 +151,7 @@ setup(
             "hrp-sim = hrp_ros.programs:hrp_sim",
             "model_node = hrp_ros.programs:model_node",
             "sim_node = hrp_ros.programs:sim_node",
+            "view_node = hrp_ros.programs:view_node",
         ],
         # What "hrp-model check" does with a YAML file that has this key and is no model.
         "hrp_model.checkers": ["bodies = hrp_sim.cli.check:check_world"],

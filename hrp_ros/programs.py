@@ -47,6 +47,11 @@ def sim_node() -> int:
     return _run("hrp_model.program.node_entry", "run_node", "hrp_sim.ros.sim_node", "sim_node")
 
 
+def view_node() -> int:
+    """Run ``view_node``."""
+    return _run("hrp_model.program.node_entry", "run_node", "hrp_model.ros.view_node", "view_node")
+
+
 def _run(module: str, function: str, *arguments: str) -> int:
     """Return the exit status of a program, and ignore Ctrl-C from then on."""
     __import__(module)

@@ -14,9 +14,11 @@ from hrp_msgs.node.launching import (
     COMMON,
     FLAG_DOC,
     RVIZ,
+    VIEW,
     Argument,
     Arguments,
     LaunchFiles,
+    browser,
     flag,
     node,
     rviz,
@@ -29,7 +31,7 @@ GUI = Argument(
     "gui", "true", f"Whether to open the joint sliders, if {SLIDERS} is installed. {FLAG_DOC}"
 )
 ARGUMENTS = Arguments(
-    (*COMMON, GUI),
+    (*COMMON, GUI, VIEW),
     MODEL_NODE,
     defaults={
         "model": str(share() / "models" / "humanoid" / "humanoid.wrl"),
@@ -51,7 +53,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         parameters=ARGUMENTS.parameters(values, {name: values[name] for name in used_here}),
         on_exit=Shutdown(),
     )
-    entities: list[LaunchDescriptionEntity] = [model_node]
+    entities: list[LaunchDescriptionEntity] = [model_node, *browser(values)]
     files = LaunchFiles()
     try:
         body, frames = read(values)

@@ -11,8 +11,10 @@ from hrp_msgs.node.launching import (
     CLOCK,
     COMMON,
     RVIZ,
+    VIEW,
     Arguments,
     LaunchFiles,
+    browser,
     flag,
     node,
     rviz,
@@ -24,7 +26,7 @@ from hrp_sim.ros.rviz_config import RvizOptions, world_rviz
 from hrp_sim.ros.sim_node import PARAMETERS
 
 ARGUMENTS = Arguments(
-    (*COMMON, CLOCK),
+    (*COMMON, CLOCK, VIEW),
     [p for p in PARAMETERS if "<" not in p.name],  # without those of single sensors
     defaults={"world": str(share() / "models" / "worlds" / "humanoid_in_room.yaml")},
     left_out=["describe"],
@@ -44,7 +46,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         parameters=ARGUMENTS.parameters(values, {"describe": True, **used_here}),
         on_exit=Shutdown(),
     )
-    return [sim_node, *(viewer(values) if flag("rviz", values["rviz"]) else [])]
+    shown = browser(values)
+    return [sim_node, *shown, *(viewer(values) if flag("rviz", values["rviz"]) else [])]
 
 
 def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:

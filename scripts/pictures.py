@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "test" / "support")]
@@ -80,10 +81,32 @@ def run(path: Path) -> None:
             page.screenshot(path, 256)
 
 
+def page_file(path: Path) -> None:
+    """The page of hrp-sim page: a robot in the middle of its run."""
+    from browser_tools import TIMEOUT
+
+    from hrp_sim.cli.main import main as simulate
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "humanoid_in_room.html")
+        simulate(["page", "humanoid_in_room", str(file), "--duration", "2"])
+        with opened(file.as_uri()) as page:
+            scene = page.tab.frame_locator("iframe")
+            slider = scene.locator(".mantine-Slider-root").first
+            slider.wait_for(timeout=1e3 * TIMEOUT)
+            box = slider.bounding_box()
+            page.tab.mouse.click(box["x"] + box["width"] / 2.0, box["y"] + box["height"] / 2.0)
+            # It warns of this machine, which has no GPU.
+            scene.locator(".mantine-Notification-closeButton").first.click()
+            page.wait_until_still()
+            page.screenshot(path, COLORS)
+
+
 PICTURES: dict[str, Callable[[Path], None]] = {
     "humanoid.webp": humanoid,
     "viewer.png": viewer,
     "run.png": run,
+    "page.png": page_file,
 }
 
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from page_section import table, write_section
 
-from hrp_model.ros.parameters import MODEL_NODE
+from hrp_model.ros.parameters import MODEL_NODE, VIEW_NODE
 from hrp_msgs.node.parameters import Param
 from hrp_sim.ros.sim_node import PARAMETERS
 from hrp_sim.world.sensor_options import COMMON_OPTIONS
@@ -28,7 +28,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "ros2.md"
 SENSORS = {option.name for option in COMMON_OPTIONS}
 # docs/sensors.md lists the options of sensors.
 SIM_NODE = [p for p in PARAMETERS if p.name not in SENSORS and p.name != "<sensor>.<option>"]
-TABLES = {"sim_node": SIM_NODE, "model_node": MODEL_NODE}
+TABLES = {"sim_node": SIM_NODE, "model_node": MODEL_NODE, "view_node": VIEW_NODE}
 
 
 def marks(node: str) -> tuple[str, str]:

@@ -58,7 +58,7 @@ def test_the_installed_code_runs_with_its_extensions(workspace):
 def test_executables_are_where_ros2_run_looks_and_find_models_by_their_package(workspace):
     programs = workspace / "install" / "hrp_ros" / "lib" / "hrp_ros"
     names = {path.name for path in programs.iterdir()}
-    assert names == {"hrp-model", "hrp-sim", "model_node", "sim_node"}
+    assert names == {"hrp-model", "hrp-sim", "model_node", "sim_node", "view_node"}
     assert all(os.access(programs / name, os.X_OK) for name in names)
     model = "package://hrp_ros/models/rover/rover.body"
     assert sourced(workspace, programs / "hrp-model", "check", model) == f"{model}: no problems"

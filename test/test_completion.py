@@ -47,7 +47,7 @@ def complete(tmp_path, monkeypatch):
     ("line", "candidates"),
     [
         ("hrp-model d", ["dump"]),
-        ("hrp-sim r", ["run", "rviz"]),
+        ("hrp-sim r", ["replay", "run", "rviz"]),
         ("hrp-sim run rover --solver ", ["quick", "world"]),
         ("hrp-sim run --nam", []),
         ("hrp-sim sensors rover --nam", ["--naming"]),

@@ -36,7 +36,7 @@ COMMANDS = {
     "hrp_sim": ["run", str(WORLD), "--duration", "0.01"],
 }
 if find_spec("rclpy"):
-    COMMANDS.update(model_node=["--help"], sim_node=["--help"])
+    COMMANDS.update(model_node=["--help"], sim_node=["--help"], view_node=["--help"])
 
 
 @pytest.fixture(autouse=True)

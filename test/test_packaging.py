@@ -217,7 +217,7 @@ def test_nothing_else_is_in_the_wheel(wheel):
 
 def test_every_script_has_its_function(wheel):
     scripts = dict(wheel.scripts["console_scripts"])
-    assert scripts.keys() == {"hrp-model", "hrp-sim", "model_node", "sim_node"}
+    assert scripts.keys() == {"hrp-model", "hrp-sim", "model_node", "sim_node", "view_node"}
     for target in scripts.values():
         module, function = target.split(":")
         source = (ROOT / module.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")

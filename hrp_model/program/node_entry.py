@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 
+from ..diagnostics import MissingLibraryError
 from ..printable import printable
 from .command import GOOD, WRONG_USE, allow_interrupts, run_program
 from .console import configure_streams, print_message, print_text
@@ -40,6 +41,9 @@ def run_node(module: str, program: str) -> int:
         if (error.name or "").partition(".")[0] == module.partition(".")[0]:
             raise  # a defect of this package, not a missing ROS
         print_message(f"error: ROS 2 cannot be imported ({error}): {_NO_ROS}")
+        return WRONG_USE
+    except MissingLibraryError as error:
+        print_message(f"error: {error}")
         return WRONG_USE
     if {"-h", "--help"}.intersection(sys.argv[1:]):
         return run_program(program, lambda: _print_help(params.usage(program, node.PARAMETERS)))

@@ -42,6 +42,7 @@ class Kind(Enum):
     RVIZ = "RViz configuration", (".rviz",), b"Visualization Manager"
     STATE = "state of a simulation", (".npz",), b"format.npy"
     TRACE = "trace", (), b""
+    PAGE = "page", (), b""
     FILM = "film or picture", (), b""
     PLOT = "plot", (), b""
     RECORDING = "recording", (), b""

@@ -1,4 +1,4 @@
-"""Parameters of ``model_node``."""
+"""Parameters of ``model_node`` and ``view_node``."""
 
 from __future__ import annotations
 
@@ -94,5 +94,20 @@ MODEL_NODE = (
         "Parameter file of the controllers for ros2_control 'gz'; 'hrp-model urdf' writes one "
         "with --controllers.",
         read_only=False,
+    ),
+)
+VIEW_NODE = (
+    Param(
+        "port",
+        0,
+        "TCP port of the page; 0: 8080, or the next one that is free.",
+        0,
+        65535,
+    ),
+    Param(
+        "host",
+        "127.0.0.1",
+        "Address of the network interface; '0.0.0.0' shows the page to all machines that reach "
+        "this one.",
     ),
 )

@@ -112,6 +112,10 @@ COMMON = (
     Argument("rviz", "true", f"Start RViz, if rviz2 is installed. {FLAG_DOC}"),
     Argument("rviz_config", "", "RViz configuration file; empty = generate one."),
 )
+# Of the launch files that show robots.
+VIEW = Argument(
+    "view", "false", f"Start view_node, which shows robots and sensors in a browser. {FLAG_DOC}"
+)
 CLOCK = Argument(
     "clock_topic", _CLOCK, "Topic of the clock, if another simulator publishes /clock."
 )
@@ -297,6 +301,13 @@ def rviz(values: Mapping[str, str], config: str, *, use_sim_time: bool) -> Node:
         arguments=["-d", values["rviz_config"] or config],
         parameters=[{"use_sim_time": use_sim_time}],
     )
+
+
+def browser(values: Mapping[str, str]) -> list[Node]:
+    """Return view_node if the arguments ask for it."""
+    if not flag("view", values["view"]):
+        return []
+    return [node(values, package="hrp_ros", executable="view_node", namespace="")]
 
 
 def resolved_frame_prefix(values: Mapping[str, str]) -> str:

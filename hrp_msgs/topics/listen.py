@@ -8,7 +8,6 @@ Ends when standard input closes.
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 import threading
@@ -19,12 +18,10 @@ from contextlib import suppress
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-from ..convert.converter import Message
 from ..node.start import destroy
+from .discovery import matching_qos, message_class
 
 PERIOD = 1.0  # [s]
 # Depth of the subscriptions, in case this process lags; less for big messages.
@@ -48,7 +45,7 @@ class Listener(Node):
             publishers = self.get_publishers_info_by_topic(topic)
             if not publishers:
                 continue
-            message_type = _message_type(types[0])
+            message_type = message_class(types[0])
             if message_type is None:
                 continue
             self.counts[topic] = 0
@@ -56,7 +53,7 @@ class Listener(Node):
                 message_type,
                 topic,
                 self._counter(topic),
-                _matching_qos(publishers, BIG_QUEUE if types[0] in _BIG else QUEUE),
+                matching_qos(publishers, BIG_QUEUE if types[0] in _BIG else QUEUE),
                 raw=True,
             )
 
@@ -65,27 +62,6 @@ class Listener(Node):
             self.counts[topic] += 1
 
         return count
-
-
-def _message_type(name: str) -> type[Message] | None:
-    """Return the class of "package/msg/Type", or None if its package is missing."""
-    package, kind, type_name = name.split("/")
-    try:
-        found: type[Message] = getattr(importlib.import_module(f"{package}.{kind}"), type_name)
-    except (ImportError, AttributeError):
-        return None
-    return found
-
-
-def _matching_qos(publishers: list[TopicEndpointInfo], depth: int) -> QoSProfile:
-    """Return the strictest profile that every publisher of a topic satisfies."""
-    reliable = all(p.qos_profile.reliability is ReliabilityPolicy.RELIABLE for p in publishers)
-    latched = all(p.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL for p in publishers)
-    return QoSProfile(
-        depth=depth,
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
-    )
 
 
 def _report(listener: Listener, stopping: threading.Event) -> None:

@@ -53,6 +53,8 @@ def _parser() -> CommandParser:
     _add_naming(sensors)
     _add_video(commands.add_parser("video", help="film a run, or take a picture of its end"))
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
+    _add_page(commands.add_parser("page", help="write a run as one HTML file"))
+    _add_replay(commands.add_parser("replay", help="replay a recording in the browser or on ROS"))
     _add_plot(commands.add_parser("plot", help="draw curves of a recording"))
     _add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
     return parser
@@ -106,6 +108,57 @@ def _add_rviz(parser: argparse.ArgumentParser) -> None:
         "--contacts",
         action="store_true",
         help="show contacts/markers, too (published if the parameter contact_rate is set)",
+    )
+
+
+_FILE = "recording (.mcap)"
+
+
+def _add_page(page: argparse.ArgumentParser) -> None:
+    page.description = (
+        "Write one HTML file with the models, their problems, and a run on a time slider. It opens "
+        "from disk in any browser and loads nothing from anywhere."
+    )
+    page.add_argument(
+        "file", metavar="FILE", help=f"{_FILE}, or a world or model, which is simulated: {_WORLD}"
+    )
+    page.add_argument("output", type=Path, metavar="OUT.html", help="file to write")
+    page.add_argument(
+        "--duration",
+        type=argument_types.positive,
+        metavar="S",
+        help="show S seconds from the start (default: the whole recording, or 5 s of simulation)",
+    )
+    add_force(page)
+
+
+def _add_replay(replay: argparse.ArgumentParser) -> None:
+    replay.description = (
+        "Replay a recording: in the browser with play, pause, speed and a time slider, on its ROS "
+        "topics, or both."
+    )
+    replay.add_argument("file", metavar="FILE", help=_FILE)
+    replay.add_argument(
+        "--view", action="store_true", help="show it in the browser (the default without --ros)"
+    )
+    add_viewer_arguments(replay)
+    replay.add_argument(
+        "--ros",
+        action="store_true",
+        help="publish the recorded messages again, on the same topics with the same stamps",
+    )
+    replay.add_argument(
+        "--rtf",
+        type=argument_types.positive,
+        default=1.0,
+        metavar="F",
+        help="replayed time per wall time (default: %(default)g)",
+    )
+    replay.add_argument(
+        "--duration",
+        type=argument_types.positive,
+        metavar="S",
+        help="replay only the first S seconds",
     )
 
 
@@ -409,6 +462,8 @@ def _main(argv: Sequence[str] | None) -> int:
             parser.error("--watch cannot be combined with --ros, whose services load worlds")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
+    if options.command == "replay" and options.ros and not options.view and options.port:
+        parser.error("--port needs --view")
     return _reporting(lambda: _run_command(options))
 
 
@@ -421,6 +476,14 @@ def _run_command(options: argparse.Namespace) -> int:
         from .check import check
 
         return check(options)
+    if options.command == "replay":
+        from .replay import replay
+
+        return replay(options)
+    if options.command == "page":
+        from .html_page import page
+
+        return page(options)
     if options.command == "video":
         from .video import video
 

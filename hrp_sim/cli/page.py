@@ -11,6 +11,7 @@ from hrp_model.view.viewer import Viewer
 from ..physics.engine import PhysicsError
 from ..physics.schedule import NS_PER_S
 from ..running.distribution import Distribution
+from ..running.reload import Reloader
 from ..running.runner import Runner
 from ..view.run_viewer import RunViewer
 
@@ -42,10 +43,13 @@ class RunPage:
         distribution: Distribution,
         problems: Sequence[Diagnostic],
         hint: str,
+        reloader: Reloader | None,
     ) -> None:
-        """Show a run, before it begins."""
+        """Show a run, before it begins, and load its world again after changes."""
         self._run = RunViewer(self._viewer, runner, problems, hint)
         distribution.add(self._run)
+        if reloader is not None:
+            reloader.start(runner)
 
     def show_problems(self, problems: Sequence[Diagnostic], note: str = "") -> None:
         """Replace the problems of the world, with a further sentence."""

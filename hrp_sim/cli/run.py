@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.live import Live
 
-from hrp_model import Diagnostic, ModelError
+from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.files.file_watch import without_recording
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import (
@@ -57,7 +57,7 @@ from ..summary import (
     values,
 )
 from ..world.load import load_world
-from ..world.reporting import printed_warnings
+from ..world.reporting import print_severity, printed_warnings
 from ..world.sensor_options import with_options
 from .listener import Listener
 from .live_table import LiveTable, Row
@@ -158,10 +158,14 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals, page: RunPage 
         try:
             made = _prepare(options)
         except (ModelError, PhysicsError) as error:
-            found = error.diagnostics if isinstance(error, ModelError) else []
             kept = "the run goes on with the last world without errors"
-            page.show_problems(found, kept if found else f"{error}; {kept}")
-            print_message(f"error: {error}; {kept}")
+            if isinstance(error, ModelError):
+                print_severity(options.world, error.diagnostics, Severity.ERROR)
+                page.show_problems(error.diagnostics, kept)
+            else:
+                print_message(f"error: {error}")
+                page.show_problems((), f"{error}; {kept}")
+            print_note(kept)
             return None
         page.show_problems(made.problems)
         print_note("the world was loaded again")
@@ -297,10 +301,6 @@ def _step(
     ``missed`` returns further problems, not called for a run stopped before its end. ``hint`` is
     printed if the physics fails, which ends the run.
     """
-    step = simulation.engine.settings.time_step
-    if options.duration is not None and options.duration < step:
-        print_message(f"warning: --duration is less than one step of {step:g} s")
-    factor = default_factor if options.rtf is None else options.rtf
     console = output_console()
     is_live = console.is_terminal and not options.json
     measurable = quantities(simulation) if options.expect else {}
@@ -308,26 +308,13 @@ def _step(
     _check_outputs(options)  # again, since now all input files are known
     with ExitStack() as stack:
         recorder = RunRecorder(simulation)
-        on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
-        if options.trace:
-            trace = stack.enter_context(TraceWriter(options.trace, options.every))
-            trace.write(simulation.state)
-            on_step = _also_trace(on_step, trace, lambda: runner.simulation)
         # With somebody to reset it, a run without an end goes on after a failure.
         on_failure = None if page is None or options.duration else partial(page.report, hint)
-        runner = Runner(
-            simulation,
-            on_step,
-            real_time_factor=factor,
-            duration=options.duration,
-            on_failure=on_failure,
-        )
+        runner = _make_runner(options, recorder, distribution, default_factor, on_failure, stack)
         recording = _serve(options, runner, distribution, session, stack)
         if page is not None:
-            page.serve(runner, distribution, problems, hint)
+            page.serve(runner, distribution, problems, hint, reloader)
             stack.callback(page.end, runner)
-        if reloader is not None:
-            reloader.start(runner)
         signals.stop(runner.stop)
         table = LiveTable(options.world, runner, lambda: rows(recorder), listening=options.listen)
         live = Live(table, console=console, refresh_per_second=REFRESH_HZ, transient=True)
@@ -399,6 +386,33 @@ def _serve(
         if session is None:
             record_world(recording, options.world, runner, distribution)
     return recording
+
+
+def _make_runner(
+    options: argparse.Namespace,
+    recorder: RunRecorder,
+    distribution: Distribution,
+    default_factor: float,
+    on_failure: Callable[[PhysicsError], None] | None,
+    stack: ExitStack,
+) -> Runner:
+    """Return the runner of a simulation, whose steps are recorded, traced and published."""
+    step = recorder.simulation.engine.settings.time_step
+    if options.duration is not None and options.duration < step:
+        print_message(f"warning: --duration is less than one step of {step:g} s")
+    on_step = _also_record(distribution.publish, recorder, lambda: runner.simulation)
+    if options.trace:
+        trace = stack.enter_context(TraceWriter(options.trace, options.every))
+        trace.write(recorder.simulation.state)
+        on_step = _also_trace(on_step, trace, lambda: runner.simulation)
+    runner = Runner(
+        recorder.simulation,
+        on_step,
+        real_time_factor=default_factor if options.rtf is None else options.rtf,
+        duration=options.duration,
+        on_failure=on_failure,
+    )
+    return runner
 
 
 def _also_record(

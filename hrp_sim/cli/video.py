@@ -33,6 +33,7 @@ from ..video import (
     FollowingView,
     Format,
     Frame,
+    RecordingSource,
     SensorView,
     SimulationSource,
     StudioRenderer,
@@ -46,8 +47,8 @@ from ..video import (
 )
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
+from .recordings import is_recording, open_recording, recorded_run
 
-_RECORDING = ".mcap"
 _SIZE = 1280, 720
 _DURATION = 5.0  # of a simulation, in [s]
 
@@ -125,8 +126,9 @@ def _film(options: argparse.Namespace, signals: StopSignals) -> int:
 
 def _source(options: argparse.Namespace, diagnostics: Diagnostics, stack: ExitStack) -> FilmSource:
     """Return the run to film, which is closed with the stack."""
-    if options.world.lower().endswith(_RECORDING):
-        raise UsageError("recordings cannot be filmed yet; give a world or a model")
+    if is_recording(options.world):
+        recording = open_recording(options.world, diagnostics)
+        return RecordingSource(recorded_run(recording, diagnostics))
     config = load_world(options.world, diagnostics).with_physics(
         solver=Solver(options.solver) if options.solver else None,
         seed=options.seed,

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hrp_model.printable import printable
+from hrp_model.view.html import padded
 from hrp_model.view.viewer import Viewer, set_value
 
 from ..physics.engine import PhysicsError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from viser import GuiButtonHandle, GuiDropdownHandle, GuiEvent
 
 MAX_STEPS = 100_000
+_HELP = "Ctrl + drag pulls a link; a click selects it."
 _FASTEST = "as fast as possible"
 _FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -48,6 +50,7 @@ class Controls:
         self._speed: GuiDropdownHandle[str] = gui.add_dropdown(
             "Speed", tuple(self._factors), initial_value=_factor_text(runner.real_time_factor)
         )
+        gui.add_html(padded(_HELP))
         self._icons = Icon.PLAYER_PAUSE, Icon.PLAYER_PLAY
         self._is_halted = False
         self._play.on_click(lambda event: self._try(event, self._toggle))

@@ -28,6 +28,8 @@ _NONE = "-"
 class JointTargets:
     """Sliders of one body at a time, in the panel's present container.
 
+    A slider that the user has not moved follows the target of its joint, which others command.
+
     All but the callbacks of the sliders is called in the viewer's thread.
 
     Args:
@@ -42,6 +44,7 @@ class JointTargets:
         self._bodies: Mapping[str, SimulatedBody] = {}
         self._shown: SimulatedBody | None = None
         self._sliders: list[tuple[int, Link, GuiSliderHandle[float]]] = []
+        self._moved: set[str] = set()  # joints whose sliders the user has moved
         self._drawn = -inf
 
     def follow(self, simulation: Simulation) -> None:
@@ -57,7 +60,7 @@ class JointTargets:
             self._make_sliders()
 
     def draw(self, snapshot: Snapshot, now: float) -> None:
-        """Show the present positions, if it is time.
+        """Show the present positions and targets, if it is time.
 
         Args:
             snapshot: The state of the run.
@@ -71,18 +74,20 @@ class JointTargets:
             label = _label(link, float(poses.q[index]))
             if slider.label != label:
                 slider.label = label
+            target = min(max(float(self._shown.drive.q[index]), slider.min), slider.max)
+            if link.joint.name not in self._moved and abs(target - slider.value) > slider.step:
+                set_value(slider, target)
 
     def restart(self) -> None:
-        """Set the sliders to the targets of the joints, as after a reset."""
-        if self._shown is not None:
-            for index, _, slider in self._sliders:
-                target = float(self._shown.drive.q[index])
-                set_value(slider, min(max(target, slider.min), slider.max))
+        """Let all sliders follow the targets of their joints, as after a reset."""
+        self._moved.clear()
+        self._drawn = -inf
 
     def _make_sliders(self) -> None:
         for _, _, slider in self._sliders:
             slider.remove()
         self._sliders = []
+        self._moved.clear()
         if self._shown is None:
             return
         with self._folder:
@@ -104,6 +109,7 @@ class JointTargets:
         simulation = self._simulation
         if event.client_id is None or simulation is None:
             return  # not by the user
+        self._moved.add(joint)
         try:
             simulation.command(body, {joint: float(event.target.value)}, source=SOURCE)
         except (KeyError, ValueError) as error:  # the body was removed, for instance

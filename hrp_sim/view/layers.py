@@ -9,6 +9,7 @@ import numpy as np
 
 from hrp_model.rigid import Array
 from hrp_model.view.robot import Layer, RobotView
+from hrp_model.view.scale import Scale
 from hrp_model.view.sensor_views import ArrowsView, PointsView
 from hrp_model.view.viewer import Viewer
 
@@ -16,7 +17,6 @@ from ..physics.contact_points import ContactPoints
 from ..physics.state import SimulatedBody
 from ..running.contact_sampler import ContactSampler
 from ..simulation import Simulation
-from .scale import Scale
 from .snapshot import Snapshot
 
 _POINT_COLOR, _FORCE_COLOR = (250, 190, 0), (230, 40, 150)

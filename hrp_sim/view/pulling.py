@@ -10,13 +10,13 @@ import numpy as np
 
 from hrp_model.rigid import Array
 from hrp_model.view.robot import RobotView
+from hrp_model.view.scale import Scale
 from hrp_model.view.sensor_views import ArrowsView
 from hrp_model.view.viewer import Viewer
 
 from ..physics.schedule import NS_PER_S
 from ..physics.state import BodyMotion, SimulatedBody
 from ..simulation import Simulation
-from .scale import Scale
 from .snapshot import BodyPoses, Snapshot
 
 if TYPE_CHECKING:

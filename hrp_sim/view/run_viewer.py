@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from hrp_model import Diagnostic
 from hrp_model.shapes.measure import union
 from hrp_model.view.robot import RobotView
+from hrp_model.view.scale import scale_of
 from hrp_model.view.viewer import Viewer
 
 from ..physics.state import SimulatedBody
@@ -23,7 +24,6 @@ from .joint_targets import JointTargets
 from .layers import Bodies, Contacts
 from .model_panel import ModelPanel
 from .pulling import Pulling
-from .scale import scale_of
 from .sensor_displays import SensorDisplays
 from .snapshot import Snapshot, take_snapshot
 
@@ -122,7 +122,9 @@ class RunViewer:
         with folder:
             self._bodies = Bodies(viewer, self._models.select)
         added = self._bodies.follow(self._runner.simulation.bodies)
-        scale = scale_of((body, view.size) for body, view in self._bodies.views.values())
+        scale = scale_of(
+            (simulated.body, view.size) for simulated, view in self._bodies.views.values()
+        )
         with folder:
             self._contacts = Contacts(viewer, scale)
         with tabs.add_tab("Joints"):

@@ -14,6 +14,7 @@ from hrp_model import Pose
 from hrp_model.frames import X_S_OPTICAL, X_S_SCAN
 from hrp_model.rigid import Array
 from hrp_model.view.robot import label_text, scene_name
+from hrp_model.view.scale import Scale
 from hrp_model.view.sensor_views import (
     MAX_POINTS,
     ArrowsView,
@@ -41,7 +42,6 @@ from ..sensors import (
     WrenchReading,
 )
 from ..simulation import Simulation
-from .scale import Scale
 
 if TYPE_CHECKING:
     from viser import GuiCheckboxHandle

@@ -39,9 +39,17 @@ _WORLDS = {
         "add a list 'bodies', or give the model file itself",
     ),
     "out-of-range": ("a number is out of range", "use a value within the range in the message"),
+    "unusable-recording": (
+        "a recording cannot be read, or lacks what the command needs",
+        "give an MCAP file of ROS 2 messages with robot_description, tf and tf_static",
+    ),
     "unusable-physics": (
         "the physics engine cannot simulate a body or use a setting",
         "correct the item named in the message",
+    ),
+    "truncated-recording": (
+        "a recording has no proper end",
+        "no action needed, if its program was killed or is still writing",
     ),
     "two-rotations": ("a rotation is given twice", "remove 'rpy' or 'rotation'"),
 }

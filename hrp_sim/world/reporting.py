@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.program.codes import CODES as MODEL_CODES
-from hrp_model.program.report import print_diagnostics
+from hrp_model.program.report import by_place, print_diagnostics, text_reports
 
 from .codes import CODES
 
@@ -55,3 +56,15 @@ def print_all(world: str, found: Iterable[Diagnostic], *, every: bool) -> None:
     print_diagnostics(
         world, found, with_notes=True, every=every, advice=_CHECK_ALL, codes=_ALL_CODES
     )
+
+
+def paragraphs(
+    found: Iterable[Diagnostic], folder: Path | None
+) -> list[tuple[Severity | None, str]]:
+    """Return the report of all diagnostics of a world as paragraphs; see ``text_reports``.
+
+    Args:
+        found: All diagnostics, in order.
+        folder: Paths of files in this folder are shown relative to it.
+    """
+    return text_reports(by_place(found), every=True, folder=folder, codes=_ALL_CODES)

@@ -14,8 +14,16 @@ sys.exit({program}())
 """
 
 
-@pytest.mark.parametrize("missing", ["rclpy", "tf2_msgs"])
-@pytest.mark.parametrize("program", ["model_node", "sim_node"])
+@pytest.mark.parametrize(
+    ("program", "missing"),
+    [
+        ("model_node", "rclpy"),
+        ("model_node", "tf2_msgs"),
+        ("sim_node", "rclpy"),
+        ("sim_node", "tf2_msgs"),
+        ("view_node", "rclpy"),
+    ],
+)
 def test_one_sentence_tells_what_to_install(program, missing):
     start = _START.format(missing=missing, program=program)
     done = subprocess.run(

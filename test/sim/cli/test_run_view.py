@@ -1,15 +1,20 @@
 """``hrp-sim run --view``: its address first, its port, its options; no display, no browser."""
 
 import json
+import signal
 import socket
 import subprocess
 import sys
+import threading
 
 import pytest
+from paths import MODELS
 
 pytest.importorskip("viser")
 
 from hrp_sim.cli.main import main
+
+PATIENCE = 60.0  # [s] after which a test that would hang fails instead
 
 
 @pytest.fixture
@@ -44,7 +49,7 @@ def test_the_run_is_in_real_time_by_default(capsys):
 def test_a_given_port_that_is_in_use_is_an_error(capsys, taken_port):
     command = ["run", "arm", "--view", "--port", str(taken_port), "--duration", "0.01"]
     assert main(command) == 2
-    assert f"--port {taken_port}: the port is in use" in capsys.readouterr().err
+    assert f"--port {taken_port}: Address already in use" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -60,6 +65,41 @@ def test_a_given_port_that_is_in_use_is_an_error(capsys, taken_port):
 def test_options_that_make_no_sense_are_usage_errors(capsys, options, message):
     assert main(["run", "arm", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_world_is_loaded_again_when_its_file_changes(tmp_path):
+    world = tmp_path / "world.yaml"
+    model = MODELS / "arm" / "arm.body"
+    world.write_text(f"bodies: [ {{ name: arm, model: {model}, colour: red }} ]")
+    command = ["run", str(world), "--view", "--watch", "--duration", "1000"]
+    call = "import sys; from hrp_sim.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    with subprocess.Popen(
+        [sys.executable, "-c", call, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    ) as process:  # fmt: skip
+        timer = threading.Timer(PATIENCE, process.kill)
+        timer.start()
+        assert process.stdout.readline().startswith("view: ")
+        until(process.stderr, "'colour' is unknown")  # it is loaded after the address is printed
+        world.write_text(f"bodies: [ {{ name: robot, model: {model} }} ]")
+        until(process.stderr, "the world was loaded again")
+        world.write_text("bodies: [ { name: robot, model: missing.body } ]")
+        until(process.stderr, "the run goes on with the last world without errors")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        timer.cancel()
+    assert process.returncode == 0, err
+    assert "simulated" in out
+
+
+def until(stream, text):
+    """Read lines until one contains a text."""
+    lines = []
+    for line in stream:
+        lines.append(line)
+        if text in line:
+            return
+    pytest.fail("".join(lines))
 
 
 def test_without_viser_the_error_names_the_command_that_installs_it():

@@ -9,11 +9,11 @@ from sim.physics.scenes import at, box_inertia, child, root
 
 from hrp_model import JointType
 from hrp_model.body import Body
+from hrp_model.view.scale import Scale
 from hrp_model.view.viewer import Viewer
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.view.pulling import Pull, Pulling, spring_force
-from hrp_sim.view.scale import Scale
 
 W = 6.0  # [rad/s], of the spring
 STEP = 0.001

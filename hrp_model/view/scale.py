@@ -1,11 +1,11 @@
-"""Sizes of arrows and points that fit a world."""
+"""Sizes of arrows that fit the robots of a scene."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..physics.state import SimulatedBody
+from ..body import Body
 
 _GRAVITY = 9.81  # [m/s^2], of the weights that define the scale
 
@@ -43,13 +43,13 @@ class Scale:
         return 0.25 * self.length / _GRAVITY
 
 
-def scale_of(bodies: Iterable[tuple[SimulatedBody, float]]) -> Scale:
-    """Return the scale of a world.
+def scale_of(bodies: Iterable[tuple[Body, float]]) -> Scale:
+    """Return the scale of a scene.
 
     Args:
         bodies: Its bodies with their sizes, in [m].
     """
-    movable = [(s.body.total_mass, size) for s, size in bodies if not s.body.is_static]
+    movable = [(body.total_mass, size) for body, size in bodies if not body.is_static]
     weight = _GRAVITY * max((mass for mass, _ in movable), default=0.0)
     length = max((size for _, size in movable), default=0.0)
     return Scale(length or 1.0, weight or 100.0)

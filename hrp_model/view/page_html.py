@@ -1,0 +1,95 @@
+"""A page in one file: a scene with text beside it, which loads nothing from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from ..diagnostics import Severity
+from ..printable import printable, printable_lines
+
+# What the page may load: nothing but what it contains. 'unsafe-eval' is for the decoder of the
+# scene, which is compiled in the browser.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' data: blob:; worker-src data: "
+    "blob:; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:"
+)
+_STYLE = """
+* { box-sizing: border-box }
+body { margin: 0; display: flex; height: 100vh; font: 14px/1.45 system-ui, sans-serif;
+  color: #1c1e21; background: #fff }
+iframe { flex: 1; min-width: 0; border: 0 }
+aside { width: 27em; overflow: auto; padding: 1em; border-left: 1px solid #dde1e6 }
+h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere }
+summary { font-weight: 600; cursor: pointer; padding: .35em 0 }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em .9em; margin: 0 0 .7em }
+dt { color: #5b6570 } dd { margin: 0; overflow-wrap: anywhere }
+pre { margin: 0 0 .5em; padding: .5em .7em; background: #f4f6f8; border-left: 4px solid #c3cad2;
+  font: 12px/1.5 ui-monospace, monospace }
+pre.text { white-space: pre-wrap; overflow-wrap: anywhere }
+pre.tree { overflow-x: auto }
+pre.warning { border-color: #e0a100 } pre.error { border-color: #d03030 }
+@media (max-width: 800px) {
+  body { flex-direction: column }
+  aside { order: 2; width: 100%; height: 40vh; border: 0; border-top: 1px solid #dde1e6 }
+}
+"""
+
+
+class Section(NamedTuple):
+    """A part of the text that can be folded.
+
+    Attributes:
+        title: Its heading.
+        paragraphs: Texts, each with the severity of the problem that it describes.
+        is_tree: Whether the texts are drawings, whose lines are not folded.
+    """
+
+    title: str
+    paragraphs: Sequence[tuple[Severity | None, str]]
+    is_tree: bool = False
+
+
+def page_html(
+    title: str, facts: Sequence[tuple[str, str]], sections: Sequence[Section], scene: str
+) -> str:
+    """Return a page: a scene, and beside it facts and sections of text.
+
+    All texts are shown as they are; they may come from untrusted files.
+
+    Args:
+        title: Title of the page.
+        facts: Names and values.
+        sections: Below the facts.
+        scene: The HTML document of the scene.
+    """
+    rows = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style></head>\n"
+        f'<body><iframe title="scene" srcdoc="{escape(scene)}"></iframe>\n'
+        f"<aside><h1>{_text(title)}</h1>\n<dl>{rows}</dl>\n"
+        f"{''.join(map(_section, sections))}</aside></body></html>\n"
+    )
+
+
+def _section(section: Section) -> str:
+    kind = "tree" if section.is_tree else "text"
+    paragraphs = "".join(
+        f'<pre class="{kind} {"" if severity is None else severity.value}">'
+        f"{escape(_encodable(printable_lines(text)))}</pre>\n"
+        for severity, text in section.paragraphs
+    )
+    return f"<details open><summary>{_text(section.title)}</summary>\n{paragraphs}</details>\n"
+
+
+def _text(text: str) -> str:
+    return escape(_encodable(printable(text)))
+
+
+def _encodable(text: str) -> str:
+    """Return text with undecodable bytes of file names as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,175 @@
+"""Robots, frames and sensors in the scene of a viewer, from the messages of ROS topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol, cast
+
+from ..body import Body
+from ..description.attached_files import read_with_files
+from ..description.published_robot import (
+    body_names,
+    frame_prefixes,
+    has_frame_of,
+    link_poses,
+    namespace,
+)
+from ..description.sensor_messages import UnreadableMessageError
+from ..description.transforms import TransformsMessage, poses_in_world, transforms_of
+from ..diagnostics import Diagnostics, ModelError
+from ..frames import Frame
+from ..rigid import Pose
+from ..shapes.measure import union
+from .message_views import MessageView, Stage, can_show, frame_of, message_view
+from .robot import RobotView
+from .scale import Scale, scale_of
+from .viewer import Viewer
+
+TF_TYPE = "tf2_msgs/msg/TFMessage"
+STRING_TYPE = "std_msgs/msg/String"
+INFO_TYPE = "sensor_msgs/msg/CameraInfo"
+_STATIC = "tf_static"
+
+
+class _Text(Protocol):
+    data: str
+
+
+def is_shown(topic: str, type_name: str) -> bool:
+    """Return whether a ``TopicView`` uses the messages of a topic."""
+    if type_name == STRING_TYPE:
+        return namespace(topic) is not None
+    return type_name in (TF_TYPE, INFO_TYPE) or can_show(type_name)
+
+
+class TopicView:
+    """Shows robots, their motion and their sensors from the messages of topics.
+
+    ``take`` only stores a message, except for the description of a robot, which it reads;
+    ``refresh`` draws the newest message of each topic. Both are called in the same thread.
+
+    Args:
+        viewer: The page.
+        on_problem: Called with a sentence about each robot or topic that cannot be shown, once.
+
+    Attributes:
+        robots: The views of the robots by their namespaces.
+    """
+
+    def __init__(self, viewer: Viewer, on_problem: Callable[[str], None]) -> None:
+        self.robots: dict[str, RobotView] = {}
+        self._viewer, self._on_problem = viewer, on_problem
+        self._urdfs: dict[str, str] = {}
+        self._frames: dict[str, Frame] = {}
+        self._moving: set[str] = set()  # names of frames that are not static
+        self._have_moved = False
+        self._seen = (0, 0)  # numbers of frames and of moving frames when the robots were arranged
+        self._prefixes: Mapping[str, str] = {}
+        self._scale = Scale()
+        self._infos: dict[str, object] = {}
+        self._views: dict[str, MessageView] = {}
+        self._new: dict[str, tuple[str, object]] = {}  # type and message by topic
+        self._unreadable: set[str] = set()
+
+    def take(self, topic: str, type_name: str, message: object) -> None:
+        """Use a message; those of unknown types are ignored.
+
+        Args:
+            topic: Full name of its topic.
+            type_name: Its type, such as "sensor_msgs/msg/LaserScan".
+            message: An object with the fields of that type.
+        """
+        if type_name == TF_TYPE:
+            transforms = transforms_of(cast(TransformsMessage, message))
+            frames = (transform.to_frame() for transform in transforms)
+            self.place(frames, is_static=topic.rpartition("/")[2] == _STATIC)
+        elif type_name == STRING_TYPE and (space := namespace(topic)) is not None:
+            self._describe(space, topic, cast(_Text, message).data)
+        elif type_name == INFO_TYPE:
+            self._infos[topic] = message
+        elif can_show(type_name):
+            self._new[topic] = type_name, message
+
+    def place(self, frames: Iterable[Frame], *, is_static: bool = False) -> None:
+        """Set frames relative to their parents.
+
+        Args:
+            frames: The frames.
+            is_static: Whether they belong to things that do not move.
+        """
+        for frame in frames:
+            self._frames[frame.name] = frame
+            self._have_moved = True
+            if not is_static:
+                self._moving.add(frame.name)
+
+    def add_robot(self, space: str, body: Body) -> None:
+        """Show a robot instead of the one with the same namespace, if there is one.
+
+        Args:
+            space: Namespace of its topics; may be empty.
+            body: The robot.
+        """
+        if space in self.robots:
+            self.robots.pop(space).remove()
+        bodies = {key: view.body for key, view in self.robots.items()} | {space: body}
+        self.robots[space] = RobotView(self._viewer, body_names(bodies)[space], body)
+        self._scale = scale_of((view.body, view.size) for view in self.robots.values())
+        self._arrange()
+
+    def refresh(self) -> None:
+        """Draw what has changed since the last call."""
+        if not (self._have_moved or self._new):
+            return
+        poses = poses_in_world(self._frames.values())
+        with self._viewer.server.atomic():
+            if self._have_moved:
+                if self._seen != (len(self._frames), len(self._moving)):
+                    self._arrange()
+                self._move_robots(poses)
+            for topic, (type_name, message) in self._new.items():
+                self._show(topic, type_name, message, poses)
+        self._new.clear()
+        self._have_moved = False
+
+    def _arrange(self) -> None:
+        """Find the frames of the robots, and let new pages show those that move."""
+        self._seen = len(self._frames), len(self._moving)
+        bodies = {space: view.body for space, view in self.robots.items()}
+        self._prefixes = frame_prefixes(bodies, self._frames)
+        self._move_robots(poses_in_world(self._frames.values()))
+        moving = [
+            view
+            for space, view in self.robots.items()
+            if has_frame_of(view.body, self._prefixes.get(space), self._moving)
+        ]
+        robots = moving or list(self.robots.values())
+        box = union(box for view in robots if (box := view.bounds()) is not None)
+        if box is not None:
+            self._viewer.look_at(box)
+
+    def _move_robots(self, poses: Mapping[str, Pose]) -> None:
+        for space, view in self.robots.items():
+            view.move(*link_poses(view.body, poses, self._prefixes.get(space)))
+
+    def _show(self, topic: str, type_name: str, message: object, poses: Mapping[str, Pose]) -> None:
+        if topic not in self._views:
+            stage = Stage(self._viewer, self._scale, self._infos)
+            self._views[topic] = message_view(stage, topic, type_name)
+        try:
+            self._views[topic].show(message, poses.get(frame_of(message), Pose()))
+        except UnreadableMessageError as error:
+            if topic not in self._unreadable:
+                self._unreadable.add(topic)
+                self._on_problem(f"topic '{topic}': {error}")
+
+    def _describe(self, space: str, topic: str, urdf: str) -> None:
+        if self._urdfs.get(space) == urdf:
+            return
+        self._urdfs[space] = urdf
+        try:
+            body = read_with_files(urdf, topic, {}, Diagnostics(listener=lambda _: None))
+        except ModelError as error:
+            self._on_problem(f"the robot of topic '{topic}' cannot be shown: {error}")
+            return
+        self.add_robot(space, body)

@@ -1,0 +1,100 @@
+"""Motion of bodies as a sequence of postures, from a recording or simulated now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from math import ceil
+from typing import TYPE_CHECKING
+
+from hrp_model import Body, BodyState, Diagnostics
+
+from ..advice import advise
+from ..physics.engine import PhysicsError, Placement
+from ..render.view import BodyPoses, LinkPoses
+from ..simulation import Simulation
+from ..video import FilmSource, RecordingSource, SimulationSource
+from ..world.load import load_world
+
+if TYPE_CHECKING:  # so that worlds need no library for recordings
+    from .recorded_run import RecordedRun
+
+MAX_RATE = 25.0  # in [Hz]
+# Poses of moving links, as many as 60 s of 80 links at the highest rate: about 7 MB of a page.
+MAX_POSES = 120_000
+
+
+@dataclass(frozen=True)
+class Motion:
+    """The postures of bodies over time.
+
+    Attributes:
+        bodies: By name.
+        rate: Postures per second, in [Hz].
+        postures: Poses of all links by body, the first at the start.
+        problem: Why the physics ended the run early; empty otherwise.
+    """
+
+    bodies: Mapping[str, Body]
+    rate: float
+    postures: list[BodyPoses]
+    problem: str
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last posture, in [s]."""
+        return max(len(self.postures) - 1, 0) / self.rate
+
+
+def recorded_motion(run: RecordedRun, duration: float | None = None) -> Motion:
+    """Return the motion of a recorded run.
+
+    Args:
+        run: The run.
+        duration: Of the part from its start, in [s]; by default all of it.
+    """
+    source = RecordingSource(run)
+    length = source.duration if duration is None else min(source.duration, duration)
+    return _motion(source, length)
+
+
+def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> Motion:
+    """Simulate a world, and return the motion.
+
+    Args:
+        world: As for ``load_world``.
+        duration: In [s] of simulation time; shorter if the physics fails.
+        diagnostics: Receives the problems of the world and its models, as ``hrp-sim check``
+            reports them.
+
+    Raises:
+        ModelError: The world cannot be used.
+    """
+    config = load_world(world, diagnostics)
+    try:
+        with Simulation(config, defer_images=True, diagnostics=diagnostics) as simulation:
+            for advice in advise(config):
+                diagnostics.add(advice)
+            return _motion(SimulationSource(simulation), duration)
+    except PhysicsError as error:
+        placed = [entry.placement for entry in config.bodies]
+        bodies = {placement.name: placement.body for placement in placed}
+        return Motion(bodies, MAX_RATE, [{x.name: _placed(x) for x in placed}], str(error))
+
+
+def _placed(placement: Placement) -> LinkPoses:
+    """Return the poses of the links of a body in its initial state."""
+    state = BodyState(placement.body)
+    state.p[0], state.R[0] = placement.X_WL.p, placement.X_WL.R
+    state.q = placement.initial_q
+    state.calc_forward_kinematics()
+    return LinkPoses(state.p, state.R)
+
+
+def _motion(source: FilmSource, duration: float) -> Motion:
+    """Return the motion of a run at a rate at which there are at most ``MAX_POSES``."""
+    links = sum(len(body.links) for body in source.bodies.values() if not body.is_static)
+    rate = min(MAX_RATE, MAX_POSES / max(duration * links, 1.0))
+    frames = islice(source.frames(rate), ceil(duration * rate - 1e-9) + 1)
+    return Motion(source.bodies, rate, [frame.poses for frame in frames], source.problem)

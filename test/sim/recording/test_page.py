@@ -1,0 +1,236 @@
+"""Pages in one file, opened from disk in a browser without any network."""
+
+import numpy as np
+import pytest
+from browser_tools import has_color
+from mcap.reader import make_reader
+from motion_recordings import fail, record
+
+from hrp_model.diagnostics import Severity
+from hrp_model.view.page_html import Section, page_html
+from hrp_msgs.convert.tf import tf_message, transform
+from hrp_msgs.messages import String, TFMessage
+from hrp_msgs.recording import Recorder
+from hrp_msgs.serialization import serialize
+from hrp_sim.cli.main import main
+
+RED = (220, 20, 20)
+SIZE = (900, 500)  # small pages are drawn fast
+SECOND = 1_000_000_000
+BOX = """<robot name="box"><link name="base_link"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry><box size="0.4 0.4 0.4"/></geometry>
+<material name="red"><color rgba="0.9 0.05 0.05 1"/></material></visual></link></robot>"""
+HOSTILE = "</pre></script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
+
+
+def slide(path, urdf=BOX):
+    """Record a robot that moves by 2 m along y, which is to the right on the page, in 2 s."""
+    recorder = Recorder(path, on_error=fail)
+    description = recorder.channel("/robot_description", String, latched=True)
+    description.write(0, serialize(String(data=urdf)))
+    tf = recorder.channel("/tf", TFMessage, latched=False)
+    for i in range(21):
+        pose = [0.0, i / 10.0 - 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]
+        message = tf_message([transform(i * SECOND // 10, "world", "base_link", *pose)])
+        tf.write(i * SECOND // 10, serialize(message))
+    recorder.close()
+    return path
+
+
+def make(source, output, *options):
+    assert main(["page", str(source), str(output), *options]) == 0
+    return f"file://{output}"
+
+
+def slide_to(page, time):
+    """Click on the time slider of a run of 2 s, until it is at a time in [s].
+
+    While the scene is drawn for the first time, the player's own timer may still change it.
+    """
+    scene = page.tab.frame_locator("iframe")
+    slider, shown = scene.locator(".mantine-Slider-root").first, scene.locator("input").first
+    slider.wait_for(timeout=30_000)
+
+    def is_there():
+        box = slider.bounding_box()
+        x, y = box["x"] + time / 2.0 * box["width"], box["y"] + box["height"] / 2.0
+        page.tab.mouse.click(x, y)
+        page.tab.wait_for_timeout(100)  # the timer
+        return shown.input_value() == f"{time:.1f}"
+
+    page.wait_until(is_there, f"a slider at {time} s")
+
+
+def red_at(page):
+    """Return the column of the middle of what is red, or None."""
+    columns = np.nonzero(has_color(page.pixels(), RED))[1]
+    return float(columns.mean()) if len(columns) > 100 else None
+
+
+def test_the_slider_moves_the_robot_to_where_it_was(pages, tmp_path, capsys):
+    page = pages.open(make(slide(tmp_path / "run.mcap"), tmp_path / "run.html"), SIZE)
+    middle = page.tab.locator("iframe").bounding_box()["width"] / 2.0
+    for time, low, high in (
+        (0.1, 0.0, middle - 50.0),
+        (1.9, middle + 50.0, 2.0 * middle),
+        (1.0, middle - 30.0, middle + 30.0),  # backwards
+        (0.1, 0.0, middle - 50.0),
+    ):
+        slide_to(page, time)
+
+        def is_there(low=low, high=high):
+            column = red_at(page)
+            return column is not None and low < column < high
+
+        page.wait_until(is_there, f"the robot where it was at {time} s")
+    assert "2 s" in capsys.readouterr().err
+
+
+def test_our_robot_is_visible(pages, tmp_path):
+    page = pages.open(make("arm", tmp_path / "page.html", "--duration", "0.5"), SIZE)
+    page.wait_for_text("Problems: none")
+
+    def is_drawn():
+        box = page.tab.locator("iframe").bounding_box()
+        middle = page.pixels()[100:350, 100 : int(box["width"]) - 100]
+        return len(np.unique(middle.reshape(-1, 3) // 16, axis=0)) > 20
+
+    page.wait_until(is_drawn, "a robot")
+
+
+def test_names_and_problems_are_text(pages, tmp_path):
+    section = Section("Problems: 1", [(Severity.ERROR, f"error: link '{HOSTILE}'")])
+    content = page_html(HOSTILE, [("file", HOSTILE)], [section], "<!DOCTYPE html><p>scene</p>")
+    (tmp_path / "page.html").write_text(content)
+    page = pages.open(f"file://{tmp_path}/page.html")
+    page.wait_for_text("error: link")
+    assert page.tab.title() == HOSTILE
+    assert page.tab.locator("aside img").count() == 0
+    assert page.tab.locator("h1").text_content() == HOSTILE
+
+
+def test_hostile_names_of_a_model_are_text(pages, tmp_path):
+    name = HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    urdf = BOX.replace('name="box"', f'name="{name}"').replace(
+        "<link", f'<link name="{name}"/><link'
+    )
+    joint = f'<joint name="j" type="fixed"><parent link="base_link"/><child link="{name}"/></joint>'
+    urdf = urdf.replace("</robot>", f"{joint}</robot>")
+    page = pages.open(make(slide(tmp_path / "run.mcap", urdf), tmp_path / "run.html"), SIZE)
+    page.wait_for_text("onerror=alert")
+    assert page.tab.title() == "run"
+    assert page.tab.locator("aside img").count() == 0
+
+
+def test_a_page_refuses_what_it_does_not_contain(pages, tmp_path):
+    scene = (
+        "<!DOCTYPE html><body><script>fetch('https://example.com').catch("
+        "() => document.body.append('refused'))</script>"
+    )
+    (tmp_path / "page.html").write_text(page_html("t", [], [], scene))
+    page = pages.open(f"file://{tmp_path}/page.html")
+    page.tab.frame_locator("iframe").get_by_text("refused").wait_for(timeout=30_000)
+    assert page.foreign == []
+    page.errors.clear()  # the browser reports the refusal
+
+
+def test_the_problems_of_check_are_shown_with_their_hints(tmp_path, capsys):
+    model = tmp_path / "light.urdf"
+    model.write_text(BOX.replace('<mass value="1"/>', '<mass value="0"/>'))
+    make(model, tmp_path / "page.html")  # a posture, as the physics needs a mass
+    content = (tmp_path / "page.html").read_text()
+    assert "0 s, simulated" in content
+    assert 'class="text warning"' in content
+    assert "[massless-link]" in content
+    assert "hint: " in content
+    assert "listed in the page" in capsys.readouterr().err
+
+
+def test_a_model_that_cannot_be_used_gives_no_page(tmp_path, capsys):
+    model = tmp_path / "broken.urdf"
+    model.write_text("<robot")
+    assert main(["page", str(model), str(tmp_path / "page.html")]) == 1
+    assert not (tmp_path / "page.html").exists()
+    assert "broken.urdf:1:" in capsys.readouterr().err
+
+
+def test_a_truncated_recording_is_shown_up_to_its_end(tmp_path, capsys):
+    path = slide(tmp_path / "run.mcap")
+    with path.open("rb") as file:
+        last = make_reader(file).get_summary().chunk_indexes[-1]
+    path.write_bytes(path.read_bytes()[: last.chunk_start_offset + last.chunk_length])
+    make(path, tmp_path / "run.html")
+    assert "has no proper end" in (tmp_path / "run.html").read_text()
+    assert "listed in the page" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "message"),
+    [
+        (b"not MCAP", 1, "is not an MCAP file"),
+        (b"", 1, "is empty"),
+        (None, 2, "No such file"),
+    ],
+)
+@pytest.mark.parametrize("command", ["page", "replay"])
+def test_what_is_no_recording_is_an_error(tmp_path, capsys, content, status, message, command):
+    path = tmp_path / "run.mcap"
+    if content is not None:
+        path.write_bytes(content)
+    output = [str(tmp_path / "page.html")] if command == "page" else []
+    assert main([command, str(path), *output]) == status
+    error = capsys.readouterr().err
+    assert message in error
+    assert str(path) in error
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("command", ["page", "replay"])
+def test_a_recording_without_a_robot_is_an_error_that_says_what_is_missing(
+    tmp_path, capsys, command
+):
+    recorder = Recorder(tmp_path / "run.mcap", on_error=fail)
+    recorder.channel("/chatter", String, latched=False).write(0, serialize(String(data="hi")))
+    recorder.close()
+    output = [str(tmp_path / "page.html")] if command == "page" else []
+    assert main([command, str(tmp_path / "run.mcap"), *output]) == 1
+    assert "it needs a topic 'robot_description'" in capsys.readouterr().err
+
+
+def test_an_output_that_cannot_be_written_is_a_usage_error(tmp_path, capsys):
+    path = slide(tmp_path / "run.mcap")
+    before = path.read_bytes()
+    assert main(["page", str(path), str(tmp_path)]) == 2
+    assert main(["page", str(path), str(path)]) == 2
+    assert "cannot write" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    model = tmp_path / "box.urdf"
+    model.write_text(BOX)
+    assert main(["page", str(path), str(model)]) == 2
+    assert model.read_text() == BOX
+
+
+def test_a_page_of_unbounded_size_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("hrp_sim.cli.html_page.MAX_SIZE", 500_000)
+    path = slide(tmp_path / "run.mcap")
+    assert main(["page", str(path), str(tmp_path / "page.html")]) == 1
+    assert "simplify the meshes" in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_long_runs_have_fewer_postures(tmp_path, monkeypatch):
+    monkeypatch.setattr("hrp_sim.recording.motion.MAX_POSES", 20)
+    make(slide(tmp_path / "run.mcap"), tmp_path / "run.html")
+    assert "10 per second" in (tmp_path / "run.html").read_text()
+
+
+def test_recordings_of_runs_become_pages(tmp_path, capsys):
+    record(tmp_path / "run.mcap", "rover", tmp_path / "meshes", duration=0.2).close()
+    make(tmp_path / "run.mcap", tmp_path / "run.html")
+    content = (tmp_path / "run.html").read_text()
+    assert len(content) < 1_000_000
+    assert "0.2 s, recorded" in content
+    assert "CHASSIS" in content
+    assert "Problems: none" in content
+    assert "wrote" in capsys.readouterr().err
