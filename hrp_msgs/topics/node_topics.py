@@ -10,7 +10,7 @@ from rclpy.node import Node
 
 from ..convert.converter import Message
 from ..node.qos import changeable, profile, undeclare_qos_overrides
-from ..node.start import creating
+from ..node.start import WrongUseError, creating
 from ..qos import Qos
 from .topic import type_name
 
@@ -31,7 +31,8 @@ class NodeTopic:
         recording: Records its messages, which are then published as the recorded bytes.
 
     Raises:
-        WrongUseError: Its name or its quality of service is invalid.
+        WrongUseError: Its name or its quality of service is invalid, or it is recorded with
+            another type.
 
     Attributes:
         name, type_name, count: See ``Topic``.
@@ -54,7 +55,11 @@ class NodeTopic:
         self.count = 0
         self._closed = False
         if recording is not None:
-            self._channel = recording.channel(message_type, self.name, qos)
+            try:
+                self._channel = recording.channel(message_type, self.name, qos)
+            except ValueError as error:  # as in a previous world, but of another type
+                self.close()
+                raise WrongUseError(f"{name} cannot be recorded: {error}") from None
 
     def publish(self, message: Message) -> None:
         """Publish a message, unless the topic is closed or the ROS context is shut down."""

@@ -243,7 +243,7 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         "--record",
         type=Path,
         metavar="OUT.mcap",
-        help="record the topics that are published with --ros, with or without it",
+        help="record in an MCAP file the topics that --ros publishes; --ros is not needed",
     )
     run.add_argument(
         "--save",

@@ -49,7 +49,6 @@ from ..simulation import Simulation
 from ..summary import (
     Expectation,
     RunRecorder,
-    RunResult,
     quantities,
     result_lines,
     result_object,
@@ -179,6 +178,7 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals, page: RunPage 
         simulation = stack.enter_context(closing(made.simulation))
         if reloader is not None:
             stack.callback(reloader.close)
+        _restore(options, simulation)
         distribution = stack.enter_context(closing(Distribution(simulation, read_all=True)))
 
         def rows(recorder: RunRecorder) -> list[Row]:
@@ -245,7 +245,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals, page: RunPa
         if (value := getattr(options, name)) is not None:
             parameters[name] = value
     make_recording = partial(open_recording, options.record) if options.record else None
-    session = RosSession(parameters, make_recording=make_recording)
+    prepare = partial(_restore, options)
+    session = RosSession(parameters, make_recording=make_recording, prepare=prepare)
     with ExitStack() as stack:
         stack.callback(session.close)
         listener = None
@@ -305,21 +306,12 @@ def _step(
     measurable = quantities(simulation) if options.expect else {}
     expectations = [Expectation.parse(text, measurable) for text in options.expect]
     _check_outputs(options)  # again, since now all input files are known
-    if options.restore:
-        _restore(simulation, options.restore)
     with ExitStack() as stack:
         recorder = RunRecorder(simulation)
         # With somebody to reset it, a run without an end goes on after a failure.
         on_failure = None if page is None or options.duration else partial(page.report, hint)
         runner = _make_runner(options, recorder, distribution, default_factor, on_failure, stack)
-        if session is None:
-            distribution.serve(runner)
-            runner.paused = options.paused
-        else:
-            session.serve(runner)
-        recording = _recording(options, runner, distribution, session)
-        if recording is not None:
-            stack.callback(recording.close)
+        recording = _serve(options, runner, distribution, session, stack)
         if page is not None:
             page.serve(runner, distribution, problems, hint, reloader)
             stack.callback(page.end, runner)
@@ -333,29 +325,31 @@ def _step(
             runner.run()
         distribution.finish_images()
         elapsed = time.monotonic() - start
-    recorder.follow(runner.simulation)  # a service may have loaded another world
-    if options.save:
-        with writing():
-            runner.simulation.save().to_file(options.save)
     failures = [] if runner.stopped else missed()
-    error = "" if runner.error is None else str(runner.error)
-    result = result_of(recorder, options.world, elapsed, error)
-    failed = _print_result(options, result, expectations, table, recording)
-    failures += [*([f"{error}\nhint: {hint}"] if error else []), *failed]
+    recorder.follow(runner.simulation)  # a service may have loaded another world
+    failures += _finish(options, runner, recorder, elapsed, expectations, table, recording, hint)
     for failure in failures:
         print_message(f"error: {failure}")
     has_failed = recording is not None and recording.error != ""  # printed when it happened
     return PROBLEMS if failures or has_failed else GOOD
 
 
-def _print_result(
+def _finish(
     options: argparse.Namespace,
-    result: RunResult,
+    runner: Runner,
+    recorder: RunRecorder,
+    elapsed: float,
     expectations: Sequence[Expectation],
     table: LiveTable,
     recording: RunRecording | None,
+    hint: str,
 ) -> list[str]:
-    """Print the result and the written files; return expectations that do not hold."""
+    """Save the state, and print the result of a run; return what has failed in it."""
+    if options.save:
+        with writing():
+            runner.simulation.save().to_file(options.save)
+    error = "" if runner.error is None else str(runner.error)
+    result = result_of(recorder, options.world, elapsed, error)
     recorded = None if recording is None else recording.summary
     measured = values(result) if expectations else {}
     outcomes = [expectation.evaluate(measured) for expectation in expectations]
@@ -368,22 +362,29 @@ def _print_result(
         for line in (*result_lines(result, recorded), *speed_lines(result)):
             console.print(line, soft_wrap=True)
     report_written(path for path in (options.save, options.trace, options.record) if path)
-    return [str(outcome) for outcome in outcomes if not outcome.holds]
+    failed = [str(outcome) for outcome in outcomes if not outcome.holds]
+    return [f"{error}\nhint: {hint}", *failed] if error else failed
 
 
-def _recording(
+def _serve(
     options: argparse.Namespace,
     runner: Runner,
     distribution: Distribution,
     session: RosSession | None,
+    stack: ExitStack,
 ) -> RunRecording | None:
-    """Return the recording of a run, or None without one."""
+    """Connect a run to its consumers; return its recording, which the stack closes, or None."""
     if session is not None:
-        return session.node.recording
-    if not options.record:
-        return None
-    recording = open_recording(options.record)
-    record_world(recording, options.world, runner, distribution)
+        session.serve(runner)
+        recording = session.node.recording
+    else:
+        distribution.serve(runner)
+        runner.paused = options.paused
+        recording = open_recording(options.record) if options.record else None
+    if recording is not None:
+        stack.callback(recording.close)
+        if session is None:
+            record_world(recording, options.world, runner, distribution)
     return recording
 
 
@@ -438,8 +439,11 @@ def _check_outputs(options: argparse.Namespace) -> None:
         check_outputs([trace, record], inputs=[options.restore], force=options.force)
 
 
-def _restore(simulation: Simulation, path: Path) -> None:
-    """Restore a saved state; errors name the file."""
+def _restore(options: argparse.Namespace, simulation: Simulation) -> None:
+    """Restore a saved state, if one is given; errors name the file."""
+    path: Path | None = options.restore
+    if path is None:
+        return
     with without_recording():  # --save may replace it
         snapshot = Snapshot.from_file(path)
     try:

@@ -9,7 +9,6 @@ from hrp_model.description.description import DescriptionOptions, describe
 from hrp_model.description.publisher import DescriptionPublisher
 from hrp_model.files.cache import mesh_folder
 from hrp_model.frames import FrameOptions
-from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.recorded import RecordedTopics
 from hrp_msgs.topics.robot import RobotTopics
 
@@ -66,6 +65,7 @@ class RecordedWorld:
 
     def _replace(self, simulation: Simulation) -> None:
         self._simulation = simulation
+        self._recording.topics.time_ns = simulation.state.time_ns
         self.publisher.replace(simulation)
         namings = self.publisher.namings(simulation)
         self.publisher.set_bodies({k: self._make_body(k, v) for k, v in namings.items()})
@@ -96,7 +96,7 @@ class RecordedWorld:
                 self._replace(simulation)
             elif change is Change.WORLD:
                 self._sync()
-        except (NameCollisionError, OSError) as error:
+        except (OSError, ValueError) as error:
             self._warn(f"some topics of this world cannot be recorded: {error}")
 
     def _sync(self) -> None:

@@ -92,8 +92,6 @@ class WorldPublisher:
         """Replace the published simulation; its bodies are set afterwards."""
         self.set_bodies({})
         self._simulation = simulation
-        if self._recording is not None:
-            self._recording.time_ns = simulation.state.time_ns
         simulation.switched = self._publish_switches
 
     def make_body(self, name: str, naming: BodyNaming) -> BodyPublisher:

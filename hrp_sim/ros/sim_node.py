@@ -177,6 +177,7 @@ class SimNode(Node):
         elif self.settings["record"]:
             self.recording = self._open_recording(Path(self.settings["record"]))
         if self.recording is not None:
+            self.recording.topics.time_ns = simulation.state.time_ns
             self._topics = NodeTopics(self, self.recording.topics)
         self._interface = WorldInterface(
             self, self._topics, self.settings, self._shared, self.recording
@@ -325,6 +326,7 @@ class RosSession:
         arguments: Command line; None for that of the process.
         domain: ROS domain; None for that of the environment.
         make_recording: See ``SimNode``.
+        prepare: Called with the simulation before anything of it is published.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
@@ -338,6 +340,7 @@ class RosSession:
         arguments: Sequence[str] | None = None,
         domain: int | None = None,
         make_recording: Callable[[], RunRecording] | None = None,
+        prepare: Callable[[Simulation], object] = lambda _: None,
     ) -> None:
         os.environ.update(fastdds_environment(share_folder() / "config"))
         self._context = Context()
@@ -359,6 +362,7 @@ class RosSession:
                 )
             undo.callback(self.node.close)
             self.simulation = self.node.load()
+            prepare(self.simulation)
             self.node.start(self.simulation)
             executor = SingleThreadedExecutor(context=self._context)
             for node in (self.node, *self.node.interface.models):

@@ -7,10 +7,13 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 import rclpy
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
-from std_msgs.msg import Bool, String
+from std_msgs.msg import Bool, Header, String
 
 from hrp_msgs import qos
-from hrp_msgs.topics.node_topics import NodeTopic
+from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.recording import Recorder, Recording
+from hrp_msgs.topics.node_topics import NodeTopic, NodeTopics
+from hrp_msgs.topics.recorded import TopicRecording
 
 
 @pytest.fixture
@@ -44,3 +47,31 @@ def test_defects_are_not_taken_for_an_end(node):
     node.destroy_publisher(topic._publisher)  # behind its back
     with pytest.raises(InvalidHandle):
         topic.publish(String())
+
+
+def test_what_is_recorded_is_published_until_the_recording_ends(node, tmp_path):
+    path = tmp_path / "topics.mcap"
+    recorder = Recorder(path, on_error=pytest.fail)
+    recording = TopicRecording(recorder)
+    topic = NodeTopics(node, recording).create(String, "text", qos.IMAGE)
+    recording.time_ns = 7
+    topic.publish(String(data="one"))
+    assert topic.has_subscribers()
+    recording.is_open = False
+    topic.publish(String(data="two"))
+    assert not topic.has_subscribers()
+    assert topic.count == 2
+    recorder.close()
+    found = [(m.topic, m.time_ns, m.message.data) for m in Recording(path).messages()]
+    assert found == [("/text", 7, "one")]
+
+
+def test_a_topic_that_is_recorded_with_another_type_is_refused(node, tmp_path):
+    recorder = Recorder(tmp_path / "topics.mcap", on_error=pytest.fail)
+    topics = NodeTopics(node, TopicRecording(recorder))
+    topics.create(String, "text", qos.IMAGE).close()
+    before = len(list(node.publishers))
+    with pytest.raises(WrongUseError, match=r"text cannot be recorded: .* not std_msgs/msg/Header"):
+        topics.create(Header, "text", qos.IMAGE)
+    assert len(list(node.publishers)) == before
+    recorder.close()
