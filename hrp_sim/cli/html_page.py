@@ -24,8 +24,8 @@ from hrp_model.view.scene_recording import SceneRecording
 from ..recording.motion import Motion, recorded_motion, simulated_motion
 from ..world.reporting import paragraphs
 from .recordings import is_recording, open_recording, recorded_run
+from .run_options import DEFAULT_DURATION
 
-DEFAULT_DURATION = 5.0  # of a simulated run, in [s]
 MAX_SIZE = 50_000_000  # of a page, in [B]; browsers open larger ones slowly or not at all
 _MAX_TREE = 2000  # links
 

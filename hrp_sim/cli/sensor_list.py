@@ -1,22 +1,56 @@
-"""Tables of ``hrp-sim sensors``: sensors and lights of a world, and their options."""
+"""``hrp-sim sensors``: the sensors and lights of a world, and their options."""
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 from collections.abc import Collection
+from contextlib import ExitStack
 
 from rich.table import Table
 
 from hrp_model.printable import printable
-from hrp_msgs.names import STANDARD
+from hrp_model.program.command import GOOD
+from hrp_model.program.console import output_console, print_text
+from hrp_model.program.working import working
+from hrp_msgs.names import STANDARD, NameCollisionError
 
 from ..publishing.device_topics import device_topics
 from ..sensors import instruments
 from ..sensors.settings import OptionValue, applies_to
 from ..simulation import Simulation
 from ..world.config import WorldConfig
+from ..world.load import load_world
 from ..world.naming import name_bodies
+from ..world.reporting import printed_warnings
 from ..world.sensor_options import OPTIONS
+
+
+def list_sensors(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim sensors``; return the exit status.
+
+    Raises:
+        ModelError, PhysicsError: The world cannot be used.
+    """
+    with ExitStack() as stack:
+        diagnostics = stack.enter_context(printed_warnings(options.world))
+        with working(f"reading {options.world}"):
+            config = load_world(options.world, diagnostics)
+            simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
+        stack.callback(simulation.close)
+        if not simulation.sensors and not simulation.lights:
+            print_text("this world has no sensors")
+            return GOOD
+        try:
+            devices = device_table(config, simulation, options.naming)
+        except NameCollisionError as error:
+            diagnostics.error("name-collision", str(error))
+            diagnostics.raise_errors()
+    kinds = {i.kind: None for e in config.bodies for i in instruments(e.placement.body).values()}
+    output_console().print(devices)
+    print_text(f"\n{option_text(config, kinds)}")
+    print_text("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
+    return GOOD
 
 
 def device_table(config: WorldConfig, simulation: Simulation, preset: str = STANDARD) -> Table:

@@ -48,9 +48,9 @@ from ..video import (
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
 from .recordings import is_recording, open_recording, recorded_run
+from .run_options import DEFAULT_DURATION
 
 _SIZE = 1280, 720
-_DURATION = 5.0  # of a simulation, in [s]
 
 
 def video(options: argparse.Namespace) -> int:
@@ -145,7 +145,7 @@ def _duration(options: argparse.Namespace, source: FilmSource) -> float:
     """Return the simulation time to film, in [s]."""
     wanted: float | None = options.duration
     if wanted is None:
-        return _DURATION if source.duration == inf else source.duration
+        return DEFAULT_DURATION if source.duration == inf else source.duration
     return min(wanted, source.duration)
 
 

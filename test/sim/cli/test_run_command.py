@@ -36,7 +36,7 @@ def world(tmp_path):
 
 
 def test_without_a_world_the_humanoid_runs_and_ends_by_itself(capsys, monkeypatch):
-    monkeypatch.setattr("hrp_sim.cli.main.DEFAULT_DURATION", 0.1)
+    monkeypatch.setattr("hrp_sim.cli.run_options.DEFAULT_DURATION", 0.1)
     status, out, err = run(capsys, "run")
     assert (status, err) == (0, "")
     assert out.startswith("humanoid_in_room")

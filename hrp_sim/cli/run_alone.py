@@ -1,0 +1,134 @@
+"""Set up a run of ``hrp-sim run`` without ROS."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from hrp_model import Diagnostic, ModelError, Severity
+from hrp_model.files.file_watch import without_recording
+from hrp_model.program.console import print_message, print_note
+from hrp_model.program.working import working
+
+from ..physics.engine import PhysicsError, Solver
+from ..physics.snapshot import Snapshot
+from ..publishing.run_recording import RunRecording
+from ..running.build import build_simulation
+from ..running.distribution import Distribution
+from ..running.reload import Reloader
+from ..running.runner import Runner
+from ..simulation import Simulation
+from ..summary import RunRecorder
+from ..world.load import load_world
+from ..world.reporting import print_severity, printed_warnings
+from ..world.sensor_options import with_options
+from .live_table import Row
+from .record import open_recording, record_world
+from .run_course import RunSetup
+
+if TYPE_CHECKING:
+    from .page import RunPage
+
+
+@contextmanager
+def set_up_alone(options: argparse.Namespace, page: RunPage | None) -> Iterator[RunSetup]:
+    """Set up a run without ROS, and free it at the end.
+
+    Raises:
+        ModelError, PhysicsError: The world, or the state to restore, cannot be used.
+        OSError: A file cannot be read.
+    """
+
+    def load_again() -> Simulation | None:
+        """Load the world after its files have changed; show and print its problems."""
+        assert page is not None
+        try:
+            made = prepare(options)
+        except (ModelError, PhysicsError) as error:
+            kept = "the run goes on with the last world without errors"
+            if isinstance(error, ModelError):
+                print_severity(options.world, error.diagnostics, Severity.ERROR)
+                page.show_problems(error.diagnostics, kept)
+            else:
+                print_message(f"error: {error}")
+                page.show_problems((), f"{error}; {kept}")
+            print_note(kept)
+            return None
+        page.show_problems(made.problems)
+        print_note("the world was loaded again")
+        return made.simulation
+
+    with ExitStack() as stack:
+        reloader = Reloader(load_again) if options.watch else None
+        with nullcontext() if reloader is None else reloader.watch.recording():
+            made = prepare(options)
+        simulation = stack.enter_context(closing(made.simulation))
+        if reloader is not None:
+            stack.callback(reloader.close)
+        restore(options, simulation)
+        distribution = stack.enter_context(closing(Distribution(simulation, read_all=True)))
+
+        def rows(recorder: RunRecorder) -> list[Row]:
+            counts, sensors = recorder.counts, recorder.simulation.sensors
+            return [Row(k, type(s).__name__, counts[k]) for k, s in sensors.items()]
+
+        def serve(runner: Runner) -> RunRecording | None:
+            distribution.serve(runner)
+            runner.paused = options.paused
+            if not options.record:
+                return None
+            recording = stack.enter_context(closing(open_recording(options.record)))
+            record_world(recording, options.world, runner, distribution)
+            return recording
+
+        yield RunSetup(
+            simulation,
+            distribution,
+            made.hint,
+            made.problems,
+            real_time_factor=1.0 if options.view else 0.0,
+            rows=rows,
+            serve=serve,
+            reloader=reloader,
+        )
+
+
+class Prepared(NamedTuple):
+    """A simulation, a hint to print if its physics fails, and the problems of its world."""
+
+    simulation: Simulation
+    hint: str
+    problems: Sequence[Diagnostic]
+
+
+def prepare(options: argparse.Namespace) -> Prepared:
+    """Make the simulation; warnings are printed, with --strict they are errors."""
+    warnings = printed_warnings(options.world, strict=options.strict)
+    with warnings as diagnostics, working(f"reading {options.world}"):
+        world = load_world(options.world, diagnostics)
+        config = with_options(world, dict(options.sensor), diagnostics).with_physics(
+            solver=Solver(options.solver) if options.solver else None,
+            seed=options.seed,
+            time_step=options.time_step,
+            joint_limits=options.joint_limits,
+        )
+        diagnostics.raise_errors()
+        simulation, hint = build_simulation(config, options.engine, diagnostics)
+        diagnostics.raise_errors()
+    return Prepared(simulation, hint, diagnostics.found)
+
+
+def restore(options: argparse.Namespace, simulation: Simulation) -> None:
+    """Restore a saved state, if one is given; errors name the file."""
+    path: Path | None = options.restore
+    if path is None:
+        return
+    with without_recording():  # --save may replace it
+        snapshot = Snapshot.from_file(path)
+    try:
+        simulation.restore(snapshot)
+    except PhysicsError as error:
+        raise PhysicsError(f"'{path}': {error}") from None

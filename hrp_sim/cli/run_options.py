@@ -1,0 +1,217 @@
+"""Options of ``hrp-sim run``, and those that other commands share with it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from hrp_model.cli.view import DEFAULT_HOST, add_viewer_arguments
+from hrp_model.program.outputs import add_force
+from hrp_model.program.parsing import CommandParser, PrintText
+
+from ..engines import ENGINES
+from ..physics.engine import Solver
+from ..world.world_names import DEFAULT_WORLD
+from . import argument_types
+
+# Of a run of the default world without a terminal, of films and of pages, in [s].
+DEFAULT_DURATION = 5.0
+WORLD = (
+    "world file (.yaml) or model (.wrl, .body, .yaml, .urdf), given by path or URI, or the name "
+    "of a bundled world, such as rover"
+)
+
+
+def add_world(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for a world."""
+    parser.add_argument("world", metavar="WORLD", help=WORLD)
+
+
+def add_run(run: argparse.ArgumentParser) -> None:
+    """Add the options of the simulation, of the course of the run, and of its results."""
+    run.add_argument(
+        "world",
+        nargs="?",
+        metavar="WORLD",
+        help=f"{WORLD}; default: {DEFAULT_WORLD}, for {DEFAULT_DURATION:g} s if standard output "
+        "is not a terminal",
+    )
+    run.add_argument(
+        "--duration",
+        type=argument_types.positive,
+        metavar="S",
+        help="end after S seconds of simulation time (default: run until Ctrl-C)",
+    )
+    add_physics(run)
+    run.add_argument(
+        "--sensor",
+        type=argument_types.sensor_option,
+        action="append",
+        default=[],
+        metavar="[SENSOR.]OPTION=VALUE",
+        help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
+        "be repeated; 'hrp-sim sensors' lists the options",
+    )
+    _add_run_course(run)
+
+
+def add_physics(run: argparse.ArgumentParser) -> None:
+    """Add the options of the physics."""
+    run.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default=ENGINES[0],
+        help="physics engine: ode supports everything; pyode needs python3-pyode, supports "
+        "primitives and common joints only, and is slower (default: %(default)s)",
+    )
+    run.add_argument(
+        "--time-step",
+        type=argument_types.time_step,
+        metavar="S",
+        help="physics time step (default: from the world)",
+    )
+    run.add_argument(
+        "--no-joint-limits",
+        dest="joint_limits",
+        action="store_const",
+        const=False,
+        help="ignore the position limits of all joints",
+    )
+    run.add_argument(
+        "--solver",
+        choices=[s.value for s in Solver],
+        help="constraint solver; world: exact; quick: iterative, for many loose bodies (default: "
+        "from the world)",
+    )
+    run.add_argument(
+        "--seed",
+        type=argument_types.seed,
+        metavar="N",
+        help="seed of the order in which constraints are solved (default: from the world)",
+    )
+
+
+def _add_run_course(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--rtf",
+        type=argument_types.not_negative,
+        metavar="F",
+        help="real-time factor; 0 = as fast as possible (default: 1 with --ros or --view, else 0)",
+    )
+    run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
+    run.add_argument(
+        "--every",
+        type=argument_types.positive,
+        metavar="S",
+        help="simulation time between lines of --trace, in [s] (default: every step)",
+    )
+    run.add_argument(
+        "--record",
+        type=Path,
+        metavar="OUT.mcap",
+        help="record in an MCAP file the topics that --ros publishes; --ros is not needed",
+    )
+    run.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE",
+        help="save the final state, also after Ctrl-C or a failure of the physics",
+    )
+    add_force(run)
+    run.add_argument(
+        "--restore",
+        type=Path,
+        metavar="FILE",
+        help="start from a state saved by --save; --duration counts from there",
+    )
+    run.add_argument(
+        "--ros", action=argparse.BooleanOptionalAction, default=False, help="connect to ROS 2"
+    )
+    run.add_argument(
+        "--listen",
+        action="store_true",
+        help="with --ros: subscribe to all topics in a second process, show the share of messages "
+        "it received, and fail if some are missing",
+    )
+    run.add_argument(
+        "--paused",
+        action="store_true",
+        help="with --ros or --view: start paused",
+    )
+    _add_run_page(run)
+    _add_run_result(run)
+    run.add_argument(
+        "--list-codes",
+        action=PrintText,
+        text=_code_list,
+        help="explain all diagnostic codes of worlds, and exit; 'hrp-model check --list-codes' "
+        "explains those of models",
+    )
+
+
+def _add_run_page(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--view",
+        action="store_true",
+        help="show and control the run in a browser; its address is printed first",
+    )
+    add_viewer_arguments(run)
+    run.add_argument(
+        "--watch",
+        action="store_true",
+        help="with --view: load the world again when its files change; bodies with the same joints "
+        "keep their state",
+    )
+
+
+def _add_run_result(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--json",
+        action="store_true",
+        help="print the result as JSON (docs/run-schema.json) instead of tables",
+    )
+    run.add_argument(
+        "--strict",
+        action="store_true",
+        help="treat warnings about the world and its models as errors, which prevent the run",
+    )
+    run.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="'QUANTITY > NUMBER'",
+        help="exit with status 1 unless this holds at the end, such as 'humanoid.z > 0.6'; may "
+        "be repeated; docs/simulation.md lists the quantities",
+    )
+
+
+def check_run(parser: CommandParser, options: argparse.Namespace) -> None:
+    """Complete the options of a run; exit with a usage error if they conflict."""
+    if options.world is None:
+        options.world = DEFAULT_WORLD
+        if options.duration is None and not (options.ros or options.view or sys.stdout.isatty()):
+            options.duration = DEFAULT_DURATION
+    if options.listen and not options.ros:
+        parser.error("--listen needs --ros")
+    if options.paused and not (options.ros or options.view):
+        parser.error("--paused needs --ros or --view, by which the run is resumed")
+    of_page = {
+        "--watch": options.watch,
+        "--port": options.port is not None,
+        "--host": options.host != DEFAULT_HOST,
+    }
+    if not options.view and any(of_page.values()):
+        parser.error(f"{next(name for name, is_given in of_page.items() if is_given)} needs --view")
+    if options.watch and options.ros:
+        parser.error("--watch cannot be combined with --ros, whose services load worlds")
+    if options.every and not options.trace:
+        parser.error("--every needs --trace")
+
+
+def _code_list() -> str:
+    from hrp_model.program.report import code_list
+
+    from ..world.codes import CODES
+
+    return code_list(CODES)
