@@ -198,3 +198,23 @@ def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
             else:
                 with pytest.raises(Exception, match="1008"):
                     connection.recv(timeout=30)
+
+
+def test_it_opens_the_default_browser_where_there_is_a_display(model, tmp_path, monkeypatch):
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part\nmv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    monkeypatch.setenv("DISPLAY", ":99")
+    with shown(model, "--port", "0", "--browser") as (process, address):
+        while not opened.exists():
+            assert process.poll() is None
+        assert opened.read_text() == f"{address}\n"
+
+
+def test_without_a_display_it_says_so(model, monkeypatch, capsys):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert main(["view", str(model), "--browser", "--duration", "0.1"]) == 0
+    assert "there is no display" in capsys.readouterr().err
