@@ -207,7 +207,7 @@ def test_it_opens_the_default_browser_where_there_is_a_display(model, tmp_path, 
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER", f"{browser} %s")
     monkeypatch.setenv("DISPLAY", ":99")
-    with shown(model, "--port", "0", "--browser") as (process, address):
+    with shown(model, "--browser") as (process, address):
         while not opened.exists():
             assert process.poll() is None
         assert opened.read_text() == f"{address}\n"
