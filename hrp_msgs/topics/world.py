@@ -33,12 +33,12 @@ class WorldTopics:
         self._static = topics.create(TFMessage, names.TF_STATIC, qos.TF_STATIC)
         self.all = [self._clock, self.tf, self._static]
         self._static_frames: list[FramePose] | None = None
-        self._publishing = threading.Lock()
+        self._publishing, self._filling_clock = threading.Lock(), threading.Lock()
 
     def publish_clock(self, time_ns: int) -> None:
         """Publish a simulation time in [ns]; zero as 1 ns, since 0 means that there is no time."""
         if self._clock.has_subscribers():
-            with self._publishing:
+            with self._filling_clock:
                 message = self._clock_template.data(max(time_ns, _MIN_CLOCK_NS))
             self._clock.publish(message)
 
