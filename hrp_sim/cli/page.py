@@ -53,8 +53,9 @@ class RunPage:
 
     def show_problems(self, problems: Sequence[Diagnostic], note: str = "") -> None:
         """Replace the problems of the world, with a further sentence."""
-        if self._run is not None:
-            self._run.show_problems(problems, [note] if note else [])
+        run = self._run  # the end of the run removes it, in another thread
+        if run is not None:
+            run.show_problems(problems, [note] if note else [])
 
     def end(self, runner: Runner) -> None:
         """Say in the page that the run has ended."""

@@ -14,6 +14,7 @@ from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import output_console, print_message
+from hrp_model.program.libraries import needs_extra
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 from hrp_model.program.working import working
 from hrp_msgs.recording import Recording, RecordingError
@@ -91,7 +92,8 @@ def _content(recording: Recording, curves: Sequence[Curve], output: Path) -> byt
     suffix = output.suffix.lower()
     if suffix == ".csv":
         return table(curves, rows(recording, curves))
-    from ..recording.plot import Plot  # imports matplotlib
+    with needs_extra("record"):
+        from ..recording.plot import Plot  # imports matplotlib
 
     fill(recording, curves, *([_PAGE_POINTS] if suffix == ".html" else []))
     picture = Plot(curves, recording.path.name)

@@ -83,6 +83,8 @@ class _Display:
         switch: In the panel.
         points: Switch of a cloud of the points that a camera sees; None for other sensors.
         due: Wall time of the next sample, in [s].
+        captures: Poses of a camera in W by the times of its images that are being rendered,
+            in [ns]; the stepping thread adds, the render thread removes them.
     """
 
     sensor: _Mounted
@@ -151,7 +153,8 @@ class SensorDisplays:
             if isinstance(reading, RenderRequest):
                 poses = reading.poses[sensor.body]
                 if len(display.captures) >= _MAX_CAPTURES:  # replaced before they were rendered
-                    del display.captures[min(display.captures)]
+                    # The render thread may take it, or all of them, at the same time.
+                    display.captures.pop(min(display.captures, default=0), None)
                 display.captures[reading.time_ns] = _mounted_pose(sensor, poses)
                 continue
             motion = simulation.bodies[sensor.body].motion
