@@ -45,9 +45,6 @@ class MessageView(Protocol):
             UnreadableMessageError: The message cannot be shown.
         """
 
-    def remove(self) -> None:
-        """Remove what is shown."""
-
 
 class _Stamped(Protocol):
     header: Header
@@ -78,9 +75,6 @@ class _Points:
     def show(self, message: object, X_WF: Pose) -> None:
         self._view.show(self._points(message) @ X_WF.R.T + X_WF.p, X_WF.p)
 
-    def remove(self) -> None:
-        self._view.remove()
-
 
 class _Arrows:
     """Vectors at the origin of their frame: a function of the message for each colour."""
@@ -97,10 +91,6 @@ class _Arrows:
     def show(self, message: object, X_WF: Pose) -> None:
         for view, vector in self._views:
             view.show(X_WF.p[np.newaxis], (X_WF.R @ vector(message))[np.newaxis])
-
-    def remove(self) -> None:
-        for view, _ in self._views:
-            view.remove()
 
 
 class _Image:
@@ -123,10 +113,6 @@ class _Image:
             self._view = PictureView(viewer, _path(topic), topic, lens, _PICTURES)
         self._view.show(picture)
         self._view.move(X_WF)
-
-    def remove(self) -> None:
-        if self._view is not None:
-            self._view.remove()
 
 
 def _path(topic: str) -> str:

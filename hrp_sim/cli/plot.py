@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.table import Table
@@ -80,8 +81,9 @@ def _curves(
             present = {number.name for number in number_fields(recording, topic.name)}
             for name in _OVERVIEW.get(topic.type_name, ()):
                 if any(f"{p}.".startswith(f"{name}.") for p in present):
-                    curves = select(recording, [f"{topic.name}.{name}"])
-                    found += curves if len(found) + len(curves) <= _MAX_OVERVIEW else ()
+                    with suppress(SelectionError):  # there are very many
+                        curves = select(recording, [f"{topic.name}.{name}"])
+                        found += curves if len(found) + len(curves) <= _MAX_OVERVIEW else ()
     if not found:
         raise SelectionError("there is no joint or sensor to draw by default: select a TOPIC.FIELD")
     return found

@@ -225,6 +225,17 @@ def test_long_runs_have_fewer_postures(tmp_path, monkeypatch):
     assert "10 per second" in (tmp_path / "run.html").read_text()
 
 
+def test_a_long_recording_in_which_nothing_moves_takes_little_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("hrp_sim.recording.motion.MAX_POSES", 1000)
+    recorder = Recorder(tmp_path / "run.mcap", on_error=fail)
+    description = recorder.channel("/robot_description", String, latched=True)
+    description.write(0, serialize(String(data=BOX)))
+    description.write(24 * 3600 * SECOND, serialize(String(data=BOX)))
+    recorder.close()
+    make(tmp_path / "run.mcap", tmp_path / "run.html")
+    assert "86400 s, recorded" in (tmp_path / "run.html").read_text()
+
+
 def test_recordings_of_runs_become_pages(tmp_path, capsys):
     record(tmp_path / "run.mcap", "rover", tmp_path / "meshes", duration=0.2).close()
     make(tmp_path / "run.mcap", tmp_path / "run.html")
