@@ -6,9 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from hrp_model.cli.view import DEFAULT_HOST, add_viewer_arguments
+from hrp_model.cli.view import add_viewer_arguments
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser, PrintText
+from hrp_model.view.address import LOOPBACK
 
 from ..engines import ENGINES
 from ..physics.engine import Solver
@@ -199,7 +200,7 @@ def check_run(parser: CommandParser, options: argparse.Namespace) -> None:
     of_page = {
         "--watch": options.watch,
         "--port": options.port is not None,
-        "--host": options.host != DEFAULT_HOST,
+        "--host": options.host != LOOPBACK,
     }
     if not options.view and any(of_page.values()):
         parser.error(f"{next(name for name, is_given in of_page.items() if is_given)} needs --view")

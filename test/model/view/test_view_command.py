@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from view_models import TWO_CUBES
@@ -16,7 +17,9 @@ pytest.importorskip("viser")
 from hrp_model.cli.main import main
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.program.command import UsageError
-from hrp_model.view.viewer import DEFAULT_PORT, Viewer
+from hrp_model.view.address import DEFAULT_PORT, is_own_page
+from hrp_model.view.server import websocket_server
+from hrp_model.view.viewer import Viewer
 
 
 @pytest.fixture
@@ -99,6 +102,7 @@ def test_a_model_with_errors_ends_with_its_problems(tmp_path, capsys):
 
 def test_without_viser_the_message_says_how_to_install_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "hrp_model.view.viewer")
+    monkeypatch.delitem(sys.modules, "hrp_model.view.server")
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'hrp_ros\[view\]'"):
         __import__("hrp_model.view.viewer")
@@ -198,3 +202,30 @@ def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
             else:
                 with pytest.raises(Exception, match="1008"):
                     connection.recv(timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "listening", "is_own"),
+    [
+        ("http://[::1]:80", "[::1]:80", "::1", True),
+        ("http://localhost:80", "localhost:80", "::1", True),
+        ("http://example.com:80", "example.com:80", "::1", False),
+        ("http://example.com:80", "example.com:80", "localhost", False),
+        ("http://example.com:80", "example.com:80", "127.0.0.2", False),
+        ("http://robot:80", "robot:80", "0.0.0.0", True),  # who listens to all knows no names
+        ("http://robot:80", "robot:81", "0.0.0.0", False),
+        ("http://[", "localhost:80", "127.0.0.1", False),
+        ("http://localhost:80", "[", "127.0.0.1", False),
+    ],
+)
+def test_foreign_pages_are_recognised_on_every_interface(origin, host, listening, is_own):
+    assert is_own_page(origin, host, listening) == is_own
+
+
+def test_another_version_of_viser_is_an_error_that_names_it():
+    changed = SimpleNamespace(_websock_server=SimpleNamespace())
+    viser = pytest.importorskip("viser")
+    with pytest.raises(MissingLibraryError, match=rf"cannot use viser {viser.__version__} .*_live"):
+        websocket_server(changed)
+    with Viewer(0) as viewer:
+        assert websocket_server(viewer.server)._live_connections == {}
