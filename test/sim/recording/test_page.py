@@ -212,7 +212,7 @@ def test_an_output_that_cannot_be_written_is_a_usage_error(tmp_path, capsys):
 
 
 def test_a_page_of_unbounded_size_is_refused(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("hrp_sim.cli.html_page.MAX_SIZE", 500_000)
+    monkeypatch.setattr("hrp_sim.cli.page.MAX_SIZE", 500_000)
     path = slide(tmp_path / "run.mcap")
     assert main(["page", str(path), str(tmp_path / "page.html")]) == 1
     assert "simplify the meshes" in capsys.readouterr().err
