@@ -21,6 +21,8 @@ from hrp_model.view.address import DEFAULT_PORT, is_own_page
 from hrp_model.view.server import websocket_server
 from hrp_model.view.viewer import Viewer
 
+SMALL = (1000, 300)  # of a page in which nobody looks at the scene
+
 
 @pytest.fixture
 def model(tmp_path):
@@ -116,13 +118,17 @@ def test_a_signal_ends_it_without_an_error(model, number):
         assert (process.returncode, out, err) in [(0, "", ""), (130, "", "")]
 
 
-def test_a_server_that_ends_says_so_in_the_page_and_one_that_dies_is_missed(pages, model):
+def test_browsers_go_and_come_servers_that_end_say_so_and_those_that_die_are_missed(pages, model):
     with shown(model) as (process, address):
-        page = pages.open(address)
-        page.wait_for_text("arm 0°")
+        gone = pages.open(address, SMALL)
+        gone.field("arm").fill("0.3")
+        gone.close()
+        page = pages.open(address, SMALL)
+        page.wait_for_text("arm")
         process.terminate()
         page.wait_for_text("This page is no longer updated")
-        assert process.wait(timeout=30) == 0
+        _, err = process.communicate(timeout=30)
+        assert (process.returncode, err) == (0, "")
     with shown(model, "--port", address.rpartition(":")[2]) as (process, again):
         assert again == address
         page.wait_for_text("Connected")
@@ -131,22 +137,10 @@ def test_a_server_that_ends_says_so_in_the_page_and_one_that_dies_is_missed(page
         page.wait_for_text("Connecting...")
 
 
-def test_a_browser_that_goes_away_is_harmless(pages, model):
-    with shown(model) as (process, address):
-        page = pages.open(address)
-        page.field("arm").fill("0.3")
-        page.close()
-        other = pages.open(address)
-        other.wait_for_text("arm")
-        process.terminate()
-        _, err = process.communicate(timeout=30)
-        assert (process.returncode, err) == (0, "")
-
-
 def test_a_changed_file_is_read_again_and_joints_keep_their_positions(pages, model):
     model.write_text("format: [")
     with shown(model, "--watch") as (_, address):
-        page = pages.open(address)
+        page = pages.open(address, SMALL)
         page.wait_for_text("yaml-syntax")  # it waits for the repair
         model.write_text(TWO_CUBES.format(name="cubes", more=""))
         page.wait_for_text("no problems")

@@ -15,7 +15,7 @@ from hrp_msgs.serialization import serialize
 from hrp_sim.cli.main import main
 
 RED = (220, 20, 20)
-SIZE = (900, 500)  # small pages are drawn fast
+SIZE = (900, 400)  # small pages are drawn fast
 SECOND = 1_000_000_000
 BOX = """<robot name="box"><link name="base_link"><inertial><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
@@ -93,7 +93,7 @@ def test_our_robot_is_visible(pages, tmp_path):
 
     def is_drawn():
         box = page.tab.locator("iframe").bounding_box()
-        middle = page.pixels()[100:350, 100 : int(box["width"]) - 100]
+        middle = page.pixels()[80:320, 100 : int(box["width"]) - 100]
         return len(np.unique(middle.reshape(-1, 3) // 16, axis=0)) > 20
 
     page.wait_until(is_drawn, "a robot")
