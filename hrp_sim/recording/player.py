@@ -56,7 +56,8 @@ class Player:
             self._clock.pause()
 
     def _on_speed(self, _: object) -> None:
-        self._clock.factor = float(self._speed.value)
+        if self._speed.value in self._speed.options:  # a page may send anything
+            self._clock.factor = float(self._speed.value)
 
 
 def _step(duration: float) -> float:

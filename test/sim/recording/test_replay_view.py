@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from browser_tools import has_color
 from motion_recordings import fail
+from run_page_tools import gui
 
-from hrp_model.view.viewer import Viewer
+from hrp_model.view.viewer import Viewer, set_value
 from hrp_msgs.convert.tf import tf_message, transform
 from hrp_msgs.messages import Image, LaserScan, String, TFMessage
 from hrp_msgs.recording import Recorder, Recording
@@ -135,6 +136,16 @@ def test_sensors_show_their_messages_also_after_a_jump(tmp_path, stack):
     assert session.problems == [
         "topic '/eye/image_raw': images with encoding 'secret' are not shown"
     ]
+
+
+def test_speeds_that_are_not_offered_are_ignored(tmp_path, stack):
+    session = Session(tmp_path / "a.mcap", stack)
+    speed = gui(session.viewer, "Speed")
+    for value in ("0", "-1", "nan", "fast"):
+        set_value(speed, value)
+        assert session.clock.factor == 0.02
+    set_value(speed, "2")
+    assert session.clock.factor == 2.0
 
 
 def nodes(scene):
