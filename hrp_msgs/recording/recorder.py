@@ -49,13 +49,13 @@ class Recorder:
     Args:
         path: The file, which is created or overwritten.
         on_error: Called at most once, in the background thread, with the error that ended the
-            recording.
+            recording, most likely an OSError.
 
     Raises:
         OSError: The file cannot be written.
     """
 
-    def __init__(self, path: Path, *, on_error: Callable[[OSError], None]) -> None:
+    def __init__(self, path: Path, *, on_error: Callable[[Exception], None]) -> None:
         self._file = path.open("wb")
         self._on_error = on_error
         try:
@@ -150,7 +150,9 @@ class Recorder:
             with self._file:
                 self._write_batches()
                 self._writer.finish()
-        except OSError as error:
+        except (
+            Exception
+        ) as error:  # a full disk, or what cannot be written, such as a 65536th topic
             self._end()
             self._on_error(error)
         finally:

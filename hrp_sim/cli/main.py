@@ -32,7 +32,7 @@ _COMMANDS = {
     "sensors": "sensor_list:list_sensors",
     "video": "video:video",
     "rviz": "rviz:print_rviz",
-    "page": "html_page:page",
+    "page": "page:page",
     "replay": "replay:replay",
     "plot": "plot:plot",
     "bench": "bench:bench",

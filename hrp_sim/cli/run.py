@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     with StopSignals() as signals, ExitStack() as stack:
         page = None
         if options.view:
-            from .page import RunPage  # needs viser
+            from .run_page import RunPage  # needs viser
 
             page = RunPage(
                 options.port,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
@@ -14,6 +15,9 @@ from ..engines import ENGINES
 from ..physics.engine import Solver
 from ..world.world_names import DEFAULT_WORLD
 from . import argument_types
+
+if TYPE_CHECKING:
+    from ..world.config import WorldConfig
 
 # Of a run of the default world without a terminal, of films and of pages, in [s].
 DEFAULT_DURATION = 5.0
@@ -89,6 +93,16 @@ def add_physics(run: argparse.ArgumentParser) -> None:
         type=argument_types.seed,
         metavar="N",
         help="seed of the order in which constraints are solved (default: from the world)",
+    )
+
+
+def with_physics_options(world: WorldConfig, options: argparse.Namespace) -> WorldConfig:
+    """Return a world with the options of ``add_physics`` applied, except for the engine."""
+    return world.with_physics(
+        solver=Solver(options.solver) if options.solver else None,
+        seed=options.seed,
+        time_step=options.time_step,
+        joint_limits=options.joint_limits,
     )
 
 
