@@ -8,7 +8,7 @@ from math import degrees, inf
 from typing import TYPE_CHECKING
 
 from hrp_model import JointType, Link
-from hrp_model.view.joint_sliders import slider_range
+from hrp_model.view.joint_sliders import slider_marks, slider_range
 from hrp_model.view.robot import label_text
 from hrp_model.view.viewer import Viewer, set_value
 
@@ -101,7 +101,7 @@ class JointTargets:
         unit = link.joint.type.units.position
         return self._gui.add_slider(
             _label(link, value), lower, upper, step, value,
-            marks=((lower, f"{lower:.4g}"), (upper, f"{upper:.4g}")),
+            marks=slider_marks(link, lower, upper),
             hint=f"target in [{unit}]; the present position is on the left",
         )  # fmt: skip
 
