@@ -63,14 +63,17 @@ class ModelPanel:
         self._show_problems()
 
     def follow(self, views: Views) -> None:
-        """Offer the bodies of the world; at first the one with most links is shown."""
+        """Offer the bodies of the world; at first the movable one with most links is shown."""
         with self._lock:
             self._views = dict(views)
             self._names = {label_text(name): name for name in views}
             known = self._body.value
             self._body.options = tuple(self._names) or (_NONE,)
             if known not in self._names and views:
-                largest = max(views, key=lambda name: len(views[name][0].body.links))
+                bodies = {name: simulated.body for name, (simulated, _) in views.items()}
+                largest = max(
+                    bodies, key=lambda name: (not bodies[name].is_static, len(bodies[name].links))
+                )
                 set_value(self._body, label_text(largest))
             self._show_body()
 
