@@ -144,7 +144,10 @@ class ModelPanel:
         """
         views = sorted(
             self._views.items(),
-            key=lambda item: (not is_within(problem, item[1][1].body), item[1][1] is not self._shown),
+            key=lambda item: (
+                not is_within(problem, item[1][1].body),
+                item[1][1] is not self._shown,
+            ),
         )
         for name, (_, view) in views:
             link = link_of(problem, view.body)
