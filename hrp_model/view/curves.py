@@ -13,13 +13,15 @@ from .robot import label_text
 from .viewer import Viewer
 
 if TYPE_CHECKING:
-    from viser import GuiFolderHandle, GuiUplotHandle
+    from viser import GuiFolderHandle, GuiUplotHandle, uplot
 
 WINDOW = 10.0  # [s] of the curves that is shown
 PERIOD_NS = 20_000_000  # between samples, in [ns]
 _SIZE = round(WINDOW * 1e9 / PERIOD_NS)
 _STROKES = ("#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#17becf", "#8c564b", "#7f7f7f")
 _AXIS_WIDTH = 62  # [px], enough for "-1234.5"
+# The page writes three decimals, by which the ends of an axis must differ.
+_MIN_SPAN = 0.01
 
 
 @dataclass
@@ -29,6 +31,7 @@ class _Plot:
     names: list[str] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)  # each of shape (_SIZE,)
     handle: GuiUplotHandle | None = None
+    limits: tuple[float, float] | None = None  # of the vertical axis; None: those of the values
 
 
 class CurvePlots:
@@ -90,8 +93,12 @@ class CurvePlots:
             return
         for unit, plot in self._plots.items():
             data = (times, *(values[known] for values in plot.values))
+            limits = _limits(data[1:])
             if plot.handle is None:
                 plot.handle = self._made(unit, plot, data)
+            if limits != plot.limits:
+                plot.limits = limits
+                plot.handle.scales = _scales(limits)
             plot.handle.data = data
 
     def _made(self, unit: str, plot: _Plot, data: tuple[Array, ...]) -> GuiUplotHandle:
@@ -106,7 +113,7 @@ class CurvePlots:
                 data,
                 (uplot.Series(label="t [s]"), *series),
                 title=f"[{unit}]" if unit else "",
-                scales={"x": uplot.Scale(time=False)},
+                scales=_scales(None),
                 axes=(uplot.Axis(size=36), uplot.Axis(size=_AXIS_WIDTH)),
                 legend=uplot.Legend(show=True),
                 height=190,
@@ -117,3 +124,21 @@ class CurvePlots:
             if plot.handle is not None:
                 plot.handle.remove()
         self._plots = {}
+
+
+def _limits(curves: Sequence[Array]) -> tuple[float, float] | None:
+    """Return the ends of an axis for almost constant values; None for others."""
+    values = np.concatenate(curves)
+    values = values[np.isfinite(values)]
+    if not len(values) or np.ptp(values) >= _MIN_SPAN:
+        return None
+    middle = round(float(values.max() + values.min()) / 2.0 / _MIN_SPAN) * _MIN_SPAN
+    return middle - 1.2 * _MIN_SPAN, middle + 1.2 * _MIN_SPAN
+
+
+def _scales(limits: tuple[float, float] | None) -> dict[str, uplot.Scale]:
+    """Return the axes of a plot: time, and values between limits."""
+    from viser import uplot
+
+    x = uplot.Scale(time=False)
+    return {"x": x} if limits is None else {"x": x, "y": uplot.Scale(range=limits)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import atan, pi, tan
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ class DeviceViews:
                     return
                 devices = [d for d in self._robot.body.devices if not isinstance(d, Light)]
                 self._nodes = [self._add(i, d) for i, d in enumerate(devices[:_MAX_DEVICES])]
+                self._add_labels(devices[:_MAX_DEVICES])
             for node in self._nodes:
                 node.visible = on
 
@@ -57,9 +59,6 @@ class DeviceViews:
             position=np.nan_to_num(device.X_LS.p),
             wxyz=quaternion_wxyz(matrix_quaternion(device.X_LS.R)),
         )
-        scene.add_label(
-            f"{path}/label", label_text(device.name), font_screen_scale=0.7, anchor="top-left"
-        )
         if isinstance(device, Camera) and device.lens_type is LensType.NORMAL:
             self._add_frustum(f"{path}/frustum", device)
         elif isinstance(device, RangeSensor):
@@ -69,6 +68,19 @@ class DeviceViews:
                 flat_shading=True, cast_shadow=False, receive_shadow=False,
             )  # fmt: skip
         return axes
+
+    def _add_labels(self, devices: Sequence[Device]) -> None:
+        """Name the devices; those at the same place share a label, as it would cover others."""
+        places: dict[tuple[str, tuple[float, ...]], list[int]] = {}
+        for i, device in enumerate(devices):
+            place = np.round(np.nan_to_num(device.X_LS.p) / (0.01 * self._robot.size))
+            places.setdefault((device.link, tuple(place + 0.0)), []).append(i)
+        for indices in places.values():
+            node = f"{self._robot.node_of(devices[indices[0]].link)}/device_{indices[0]}"
+            names = "\n".join(label_text(devices[i].name) for i in indices)
+            self._server.scene.add_label(
+                f"{node}/label", names, font_screen_scale=0.7, anchor="top-left"
+            )
 
     def _add_frustum(self, path: str, camera: Camera) -> None:
         vertical, aspect = vertical_field_of_view(camera)

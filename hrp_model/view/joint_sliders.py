@@ -96,11 +96,9 @@ class JointSliders:
 
     def _slider(self, gui: GuiApi, link: Link, value: float) -> GuiSliderHandle[float]:
         lower, upper, step = slider_range(link, value)
-        unit = link.joint.type.units.position
-        marks = ((lower, f"{lower:.3g}"), ((lower + upper) / 2.0, unit), (upper, f"{upper:.3g}"))
         slider: GuiSliderHandle[float] = gui.add_slider(
             _label(link, value), lower, upper, step, value, hint=printable(joint_words(link)),
-            marks=marks,
+            marks=slider_marks(link, lower, upper),
         )  # fmt: skip
         slider.on_update(lambda _: self._on_slider(link, slider))
         return slider
@@ -157,6 +155,14 @@ def slider_range(link: Link, value: float) -> tuple[float, float, float]:
     if inner[0] <= inner[1]:
         lower, upper = inner
     return min(lower, value), max(upper, value), 1.0 / scale
+
+
+def slider_marks(link: Link, lower: float, upper: float) -> tuple[tuple[float, str], ...]:
+    """Return the marks of a joint's slider: its ends, and the unit between them."""
+    unit = link.joint.type.units.position
+    if lower == upper:
+        return ((lower, f"{lower:.4g} {unit}"),)
+    return (lower, f"{lower:.4g}"), ((lower + upper) / 2.0, unit), (upper, f"{upper:.4g}")
 
 
 def _followers(body: Body) -> set[str]:

@@ -15,7 +15,7 @@ from .device_views import DeviceViews
 from .html import SELECTION_LABEL, escaped, padded, style
 from .joint_sliders import MAX_SLIDERS, JointSliders
 from .link_list import heading, link_details, link_list
-from .problem_list import problem_count, problem_list
+from .problem_list import link_of, problem_count, problem_list
 from .robot import Layer, RobotView
 from .viewer import Viewer, set_value
 
@@ -40,6 +40,7 @@ _HINTS = {
 }
 _INITIAL, _ZERO = "initial posture", "zero"
 _SELECTION_HINT = "click a link in the scene or in the list, or type its name"
+_NOTHING_SELECTED = padded("Click a link in the scene or in the list.")
 
 
 @dataclass(frozen=True)
@@ -148,16 +149,22 @@ class ModelViewer:
         with self._joints:
             folder = self._gui.add_folder(None)
         with folder:
-            buttons = self._gui.add_button_group("set to", (_INITIAL, _ZERO))
+            if body.moving_links:
+                buttons = self._gui.add_button_group("set to", (_INITIAL, _ZERO))
+            else:
+                buttons = None
+                self._gui.add_html(padded("no moving joints"))
             loop_problem = self._gui.add_html("")
             sliders = JointSliders(self._gui, body, self._on_move, positions)
 
-        @buttons.on_click
-        def _(event: GuiEvent[GuiButtonGroupHandle]) -> None:
+        def set_all(event: GuiEvent[GuiButtonGroupHandle]) -> None:
             if event.target.value == _ZERO:
                 sliders.set_zero()
             else:
                 sliders.reset()
+
+        if buttons is not None:
+            buttons.on_click(set_all)
 
         robot = RobotView(self._viewer, "robot", body, on_select=self.select)
         devices = DeviceViews(self._viewer, robot)
@@ -209,14 +216,17 @@ class ModelViewer:
         self.selected = link
         self._shown.robot.select(link)
         self._style.content = style(link)
-        self._details.content = "" if link is None else link_details(body, body.link(link))
+        self._details.content = (
+            _NOTHING_SELECTED if link is None else link_details(body, body.link(link))
+        )
         set_value(self._selection, "" if link is None else printable(link))
 
     def _show_problems(
         self, body: Body | None, found: Sequence[Diagnostic], notes: Sequence[str]
     ) -> None:
         count = f"<b>{escaped(problem_count(found))}</b>"
-        self._problems.content = padded(count) + problem_list(found, body, notes)
+        links = problem_list(found, lambda problem: link_of(problem, body), notes)
+        self._problems.content = padded(count) + links
 
 
 def _notes(shown: _Shown) -> list[str]:

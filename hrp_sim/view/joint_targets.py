@@ -8,7 +8,8 @@ from math import degrees, inf
 from typing import TYPE_CHECKING
 
 from hrp_model import JointType, Link
-from hrp_model.view.joint_sliders import slider_range
+from hrp_model.view.html import padded
+from hrp_model.view.joint_sliders import slider_marks, slider_range
 from hrp_model.view.robot import label_text
 from hrp_model.view.viewer import Viewer, set_value
 
@@ -39,6 +40,7 @@ class JointTargets:
     def __init__(self, viewer: Viewer) -> None:
         self._gui = viewer.server.gui
         self._body: GuiDropdownHandle[str] = self._gui.add_dropdown("Robot", (_NONE,))
+        self._none = self._gui.add_html(padded("No body has moving joints."), visible=False)
         self._folder = self._gui.add_folder(None)
         self._simulation: Simulation | None = None
         self._bodies: Mapping[str, SimulatedBody] = {}
@@ -54,6 +56,7 @@ class JointTargets:
             movable = [k for k, s in self._bodies.items() if s.body.moving_links]
             self._body.options = tuple(movable) or (_NONE,)
             self._body.visible = len(movable) > 1
+            self._none.visible = not movable
         shown = self._bodies.get(self._body.value)
         if shown is not self._shown:
             self._shown = shown
@@ -101,7 +104,7 @@ class JointTargets:
         unit = link.joint.type.units.position
         return self._gui.add_slider(
             _label(link, value), lower, upper, step, value,
-            marks=((lower, f"{lower:.4g}"), (upper, f"{upper:.4g}")),
+            marks=slider_marks(link, lower, upper),
             hint=f"target in [{unit}]; the present position is on the left",
         )  # fmt: skip
 

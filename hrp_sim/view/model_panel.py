@@ -10,7 +10,7 @@ from hrp_model import Diagnostic
 from hrp_model.printable import printable
 from hrp_model.view.html import SELECTION_LABEL, escaped, padded, style
 from hrp_model.view.link_list import heading, link_details, link_list
-from hrp_model.view.problem_list import problem_count, problem_list
+from hrp_model.view.problem_list import is_within, link_of, problem_count, problem_list
 from hrp_model.view.robot import RobotView, label_text
 from hrp_model.view.viewer import Viewer, set_value
 
@@ -63,14 +63,17 @@ class ModelPanel:
         self._show_problems()
 
     def follow(self, views: Views) -> None:
-        """Offer the bodies of the world; at first the one with most links is shown."""
+        """Offer the bodies of the world; at first the movable one with most links is shown."""
         with self._lock:
             self._views = dict(views)
             self._names = {label_text(name): name for name in views}
             known = self._body.value
             self._body.options = tuple(self._names) or (_NONE,)
             if known not in self._names and views:
-                largest = max(views, key=lambda name: len(views[name][0].body.links))
+                bodies = {name: simulated.body for name, (simulated, _) in views.items()}
+                largest = max(
+                    bodies, key=lambda name: (not bodies[name].is_static, len(bodies[name].links))
+                )
                 set_value(self._body, label_text(largest))
             self._show_body()
 
@@ -111,6 +114,12 @@ class ModelPanel:
             named = {printable(link.name): link.name for link in reversed(self._shown.body.links)}
             if name in named or not name:
                 self._select(named.get(name))
+                return
+            for body, (simulated, _) in self._views.items():
+                for link in simulated.body.links:
+                    if printable(_path(body, link.name)) == name:
+                        self.select(body, link.name)
+                        return
 
     def _select(self, link: str | None) -> None:
         view = self._shown
@@ -124,7 +133,28 @@ class ModelPanel:
         set_value(self._selection, "" if link is None else printable(link))
 
     def _show_problems(self) -> None:
-        body = None if self._shown is None else self._shown.body
         self._count.content = padded(f"<b>{escaped(problem_count(self._problems))}</b>")
         notes = [note for _, view in self._views.values() for note in view.meshes.notes]
-        self._list.content = problem_list(self._problems, body, [*self._notes, *notes])
+        self._list.content = problem_list(self._problems, self._link_of, [*self._notes, *notes])
+
+    def _link_of(self, problem: Diagnostic) -> str | None:
+        """Return the link that a problem is about: of the shown body, or as BODY/LINK of another.
+
+        Bodies of the file in which the problem is come first, then the shown one.
+        """
+        views = sorted(
+            self._views.items(),
+            key=lambda item: (
+                not is_within(problem, item[1][1].body),
+                item[1][1] is not self._shown,
+            ),
+        )
+        for name, (_, view) in views:
+            link = link_of(problem, view.body)
+            if link is not None:
+                return link if view is self._shown else _path(name, link)
+        return None
+
+
+def _path(body: str, link: str) -> str:
+    return f"{body}/{link}"

@@ -13,6 +13,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.frames import X_S_OPTICAL, X_S_SCAN
 from hrp_model.rigid import Array
+from hrp_model.view.html import padded
 from hrp_model.view.robot import label_text, scene_name
 from hrp_model.view.scale import Scale
 from hrp_model.view.sensor_views import (
@@ -128,7 +129,9 @@ class SensorDisplays:
 
     def __init__(self, viewer: Viewer, scale: Scale) -> None:
         self._viewer, self._scale = viewer, scale
-        self._folder = viewer.server.gui.add_folder(None)
+        gui = viewer.server.gui
+        self._none = gui.add_html(padded("No sensor has readings to draw."), visible=False)
+        self._folder = gui.add_folder(None)
         self._displays: Mapping[str, _Display] = {}  # replaced, never changed
         self._due: set[str] = set()
         self._samples: deque[tuple[_Display, Sample]] = deque()
@@ -208,6 +211,7 @@ class SensorDisplays:
             if display_or_none is not None:
                 displays[name] = display_or_none
         self._displays = displays
+        self._none.visible = not displays
         self._folder.visible = bool(displays)
 
     def draw(self) -> None:

@@ -57,3 +57,16 @@ def test_a_restart_discards_all_samples(plots):
     plots.sample(0.5, {("a", "m"): 2.0})
     plots.draw()
     assert [values.tolist() for values in drawn(plots)["m"].data] == [[0.5], [2.0]]
+
+
+def test_the_axis_of_almost_constant_values_has_distinct_numbers(plots):
+    plots.set([("a", "m"), ("b", "N")])
+    for i in range(10):
+        plots.sample(float(i), {("a", "m"): 0.5 + 1e-5 * (i % 2), ("b", "N"): float(i)})
+    plots.draw()
+    found = drawn(plots)
+    assert found["m"].scales["y"]["range"] == pytest.approx((0.488, 0.512))
+    assert "y" not in found["N"].scales
+    plots.sample(10.0, {("a", "m"): 0.7, ("b", "N"): 0.0})
+    plots.draw()
+    assert "y" not in found["m"].scales

@@ -1,12 +1,35 @@
 """Sensors in the scene: their shapes agree with what the sensors measure."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("viser")
 
-from hrp_model.devices import Camera, RangeSensor
-from hrp_model.view.device_views import fan, vertical_field_of_view
+from view_models import two_cubes
+
+from hrp_model.devices import Camera, Imu, RangeSensor
+from hrp_model.rigid import Pose
+from hrp_model.view.device_views import DeviceViews, fan, vertical_field_of_view
+from hrp_model.view.robot import RobotView
+from hrp_model.view.viewer import Viewer
+
+
+def test_devices_at_one_place_share_a_label():
+    away = Pose(p=np.array([0.0, 0.0, 0.5]))
+    devices = (
+        Imu(name="gyro", link="arm"),
+        Imu(name="accelerometer", link="arm"),
+        Imu(name="away", link="arm", X_LS=away),
+        Imu(name="other", link="base"),
+    )
+    with Viewer(0) as viewer:
+        robot = RobotView(viewer, "robot", replace(two_cubes(), devices=devices))
+        DeviceViews(viewer, robot).show(True)
+        nodes = viewer.server.scene._handle_from_node_name.items()
+        texts = {node.text for name, node in nodes if "device" in name and name.endswith("label")}
+    assert texts == {"gyro\naccelerometer", "away", "other"}
 
 
 def test_the_angle_of_a_camera_is_across_its_shorter_side():

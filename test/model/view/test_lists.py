@@ -62,7 +62,7 @@ def test_escaped_has_neither_markup_nor_control_characters():
 def test_problems_have_severity_code_place_and_hint():
     source = Source("robot.body", "line one\nline two\n")
     problem = Diagnostic(Severity.WARNING, "unknown-key", HOSTILE, Span(source, 9, 13))
-    html = problem_list([problem], None, ["a note"])
+    html = problem_list([problem], lambda _: None, ["a note"])
     text = texts(html)
     for expected in ("warning", "[unknown-key]", "robot.body:2:1", "hint:", "a note"):
         assert expected in text

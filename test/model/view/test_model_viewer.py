@@ -6,6 +6,7 @@ from view_models import GREEN, TWO_CUBES, two_cubes
 
 pytest.importorskip("viser")
 
+from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostics, Source, Span
 from hrp_model.kinematics.state import BodyState
 from hrp_model.load import load_body
@@ -52,6 +53,17 @@ def test_a_number_in_the_field_of_a_slider_moves_the_link(shown):
     page.wait_for_text("arm 0°")
 
 
+def test_the_marks_of_a_slider_stay_beside_its_number(shown):
+    _, page, _ = shown
+    slider = page.tab.locator(".mantine-Slider-root").first.bounding_box()
+    labels = page.tab.locator(".mantine-Slider-markLabel").all()[:3]
+    assert [label.inner_text() for label in labels] == ["-1.5", "rad", "1.5"]
+    for label in labels:
+        box = label.bounding_box()
+        assert slider["x"] - 3 < box["x"]
+        assert box["x"] + box["width"] < slider["x"] + slider["width"] + 3
+
+
 def test_a_number_beyond_the_limits_moves_to_the_limit(shown):
     model, page, _ = shown
     page.field("arm").fill("3.0")
@@ -86,7 +98,7 @@ def test_a_link_is_selected_in_the_list_the_scene_and_by_name(shown):
 def test_a_new_state_of_the_model_keeps_positions_and_selection(shown):
     model, page, camera = shown
     page.field("arm").fill("-0.5")
-    page.wait_until(lambda: model.positions == {"arm": -0.5})
+    page.wait_for_text("arm −29°")
     model.select("arm")
     model.show(two_cubes(), [])
     assert model.positions == {"arm": -0.5}
@@ -136,3 +148,12 @@ def test_a_model_that_no_longer_loads_keeps_the_last_good_one(shown):
     page.wait_for_text("The last model without errors is shown.")
     assert model.positions == before
     assert page.tab.get_by_text("base").count() > 0
+
+
+def test_a_model_without_joints_or_selection_says_so(shown):
+    model, page, _ = shown
+    base = two_cubes().root
+    model.show(Body(name="alone", links=(base,)), [])
+    page.wait_for_text("no moving joints")
+    assert page.tab.get_by_text("initial posture").count() == 0
+    page.wait_for_text("Click a link in the scene or in the list.")

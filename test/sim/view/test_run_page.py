@@ -12,6 +12,7 @@ from run_page_tools import RunPage, gui, node
 from sim.physics.scenes import Z, at, box_inertia, root
 
 from hrp_model.body import Body
+from hrp_model.diagnostics import Diagnostic, Severity
 from hrp_model.geometry import Box, Material, Shape
 from hrp_sim import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings, Placement
@@ -141,6 +142,22 @@ def test_a_click_on_a_link_selects_it(pages):
         page = run.open(pages)
         page.tab.get_by_text("J3", exact=False).first.click()
         page.wait_until(lambda: gui(run.viewer, "Selected link").value == "J3", "selected")
+        page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
+
+
+def test_a_click_on_a_problem_selects_its_link_of_any_body(pages):
+    with RunPage("arm", paused=True) as run:
+        bodies = {name: simulated.body for name, simulated in run.simulation.bodies.items()}
+        other = next(name for name in bodies if name != "arm")
+        link = bodies[other].links[0]
+        problem = Diagnostic(Severity.WARNING, "massless-link", "something is odd", link.at)
+        run.run_viewer.show_problems([problem])
+        page = run.open(pages)
+        page.wait_until(lambda: gui(run.viewer, "Body").value == "arm")
+        page.tab.get_by_text("something is odd").click()
+        page.wait_until(lambda: gui(run.viewer, "Body").value == other, "the other body")
+        page.wait_until(lambda: gui(run.viewer, "Selected link").value == link.name, "selected")
+        page.tab.get_by_text("something is odd").click()  # now of the body that is shown
         page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
 
 

@@ -144,6 +144,16 @@ def test_the_steps_that_a_page_may_request_are_limited(monkeypatch):
         assert requested == [MAX_STEPS, 1]
 
 
+def test_a_world_without_joints_and_sensors_says_so_and_shows_a_movable_body_first():
+    with RunPage("stack", viewer=WatchedViewer(0), paused=True) as run:
+        assert gui(run.viewer, "Body").value == "block0"
+        wait_until(lambda: run.run_viewer._targets._none.visible)
+        wait_until(lambda: run.run_viewer._sensors._none.visible)
+    with RunPage("arm", viewer=WatchedViewer(0), paused=True) as run:
+        assert gui(run.viewer, "Body").value == "arm"
+        assert not run.run_viewer._targets._none.visible
+
+
 def labels(run):
     handles = run.viewer.server.gui._gui_input_handle_from_uuid.values()
     return [getattr(handle, "label", None) for handle in handles]
