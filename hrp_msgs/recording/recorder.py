@@ -123,8 +123,9 @@ class Recorder:
         if self._has_ended or self._is_closing:
             return
         self._queue.append(item)
-        self._queued_bytes += size + _MESSAGE_OVERHEAD
-        if self._queued_bytes > _BATCH_BYTES:
+        before = self._queued_bytes
+        self._queued_bytes = after = before + size + _MESSAGE_OVERHEAD
+        if before <= _BATCH_BYTES < after:
             self._changed.notify_all()
 
     def _write(self, channel: Channel, time_ns: int, data: bytes) -> None:
