@@ -116,7 +116,7 @@ class Viewer:
         self._is_open = True
         if self._is_other and port is not None:
             self.close("")
-            raise UsageError(f"--port {port}: {os.strerror(errno.EADDRINUSE)}")
+            raise _refused(port, os.strerror(errno.EADDRINUSE))
         self.server.gui.configure_theme(
             control_width="large", show_logo=False, show_share_button=False
         )
@@ -206,6 +206,12 @@ def quaternion_wxyz(xyzw: tuple[float, float, float, float]) -> Array:
     return np.array([w, x, y, z])
 
 
+def _refused(port: int, reason: str) -> UsageError:
+    return UsageError(
+        f"--port {port}: {reason}; choose another port, or leave the option out to take a free one"
+    )
+
+
 def _check_address(host: str, port: int) -> None:
     """Raise an error for an address that the server could not listen on: it would not return."""
     try:
@@ -217,6 +223,6 @@ def _check_address(host: str, port: int) -> None:
             probe.bind(address)
     except (OSError, UnicodeError) as error:
         if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
-            raise UsageError(f"--port {port}: {error.strerror}") from None
+            raise _refused(port, error.strerror) from None
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--host {host}: cannot listen on this address: {reason}") from None

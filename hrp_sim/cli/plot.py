@@ -20,6 +20,7 @@ from hrp_msgs.recording import Recording, RecordingError
 
 from ..recording.series import Curve, NumberField, SelectionError, fill, number_fields, rows, select
 from ..recording.table import table
+from .recordings import NO_END
 
 _SUFFIXES = (".png", ".svg", ".html", ".csv")
 _PAGE_POINTS = 2000  # of a curve, which keeps pages small
@@ -57,8 +58,11 @@ def plot(options: argparse.Namespace) -> int:
     except SelectionError as error:
         raise UsageError(str(error)) from None
     if recording.truncated:
-        print_message(f"warning: {printable(options.file)} is truncated: it is read to its end")
+        print_message(f"warning: {printable(options.file)} {NO_END}")
     if output is None:
+        if not recording.topics:
+            print_message(f"{printable(options.file)} has no topics")
+            return GOOD
         _print_fields(recording)
         return GOOD
     with writing():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..recording.recorded_run import RecordedRun
 
 TRUNCATED = "truncated-recording"
+NO_END = "has no proper end; it is used as far as it goes"
 _MAGIC = b"\x89MCAP"
 
 
@@ -44,7 +45,9 @@ def recording_errors(diagnostics: Diagnostics) -> Iterator[None]:
     try:
         yield
     except RecordingError as error:
-        diagnostics.error("unusable-recording", str(error))
+        has_end = all(problem.code != TRUNCATED for problem in diagnostics.found)
+        reason = str(error) if has_end else f"{error}; the file has no proper end"
+        diagnostics.error("unusable-recording", reason)
         diagnostics.raise_errors()
 
 
@@ -61,8 +64,7 @@ def open_recording(name: str, diagnostics: Diagnostics) -> Recording:
 
         recording = Recording(path_from_uri(name))
     if recording.truncated:
-        message = f"{name} has no proper end; it is used as far as it goes"
-        diagnostics.warn(TRUNCATED, message)
+        diagnostics.warn(TRUNCATED, f"{name} {NO_END}")
     return recording
 
 

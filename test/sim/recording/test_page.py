@@ -198,6 +198,19 @@ def test_a_recording_without_a_robot_is_an_error_that_says_what_is_missing(
     assert "it needs a topic 'robot_description'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["page", "replay", "plot"])
+def test_a_recording_that_ends_before_its_first_chunk_says_so(tmp_path, capsys, command):
+    path = slide(tmp_path / "run.mcap")
+    with path.open("rb") as file:
+        first = make_reader(file).get_summary().chunk_indexes[0]
+    path.write_bytes(path.read_bytes()[: first.chunk_start_offset + first.chunk_length // 2])
+    output = [str(tmp_path / "page.html")] if command == "page" else []
+    assert main([command, str(path), *output]) == (0 if command == "plot" else 1)
+    error = capsys.readouterr().err
+    assert "has no proper end" in error
+    assert "no topics" in error
+
+
 def test_an_output_that_cannot_be_written_is_a_usage_error(tmp_path, capsys):
     path = slide(tmp_path / "run.mcap")
     before = path.read_bytes()
