@@ -15,12 +15,12 @@ from ..program.console import print_note
 from ..program.report import print_diagnostics, summary
 from ..program.stop_signals import StopSignals
 from ..program.working import working
+from ..view.address import DEFAULT_PORT, LOOPBACK
 from .common import CHECK_ALL, GOOD, MODEL
 
 if TYPE_CHECKING:
     from ..view.model_viewer import ModelViewer
 
-DEFAULT_HOST = "127.0.0.1"
 _POLL = 0.2  # [s] between looks at the clock and at the signals
 _WATCH = 0.5  # [s] between looks at the files; a file that changes in between is being written
 
@@ -47,21 +47,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_viewer_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a program that shows a page: port and host."""
+    """Add the options of a program that shows a page: port, host and browser."""
     parser.add_argument(
         "--port",
         type=port,
         metavar="P",
-        help="port of the page (default: 8080, or the next one that is free)",
+        help=f"port of the page (default: {DEFAULT_PORT}, or the next one that is free)",
     )
     parser.add_argument(
         "--host",
-        default=DEFAULT_HOST,
+        default=LOOPBACK,
         metavar="ADDRESS",
         help="network interface of the page, such as 0.0.0.0 for all: then everybody in the "
         "network who reaches the port sees the page and can use its controls (default: "
         "%(default)s, this machine only)",
     )
+    parser.add_argument(
+        "--browser",
+        action="store_true",
+        help="open the page in the default browser, if there is a display",
+    )
+
+
+def given_viewer_options(options: argparse.Namespace) -> list[str]:
+    """Return those of ``add_viewer_arguments`` that the user has given."""
+    given = {
+        "--port": options.port is not None,
+        "--host": options.host != LOOPBACK,
+        "--browser": options.browser,
+    }
+    return [name for name, is_given in given.items() if is_given]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
     stopped: list[bool] = []
     with StopSignals() as signals, Viewer(options.port, options.host) as viewer:
         viewer.print_address()
+        if options.browser:
+            viewer.open_browser()
         page = ModelViewer(viewer, options.file)
         model = _Model(options.file, page)
         model.read(keep_going=options.watch)

@@ -42,7 +42,7 @@ def copy_files(contents: Mapping[str, bytes], folder: Path) -> dict[str, Path]:
     """Write files into a folder, so that references between them still work.
 
     The path of a URI is repeated inside the folder, never left by "..". Files that cannot be
-    written are left out, and so are those beyond ``MAX_SIZE``.
+    written are left out, and so are all from the first one beyond ``MAX_SIZE``.
 
     Args:
         contents: Contents by URI; other names are left out.
@@ -53,15 +53,18 @@ def copy_files(contents: Mapping[str, bytes], folder: Path) -> dict[str, Path]:
     """
     copies: dict[str, Path] = {}
     size = 0
-    for uri, data in contents.items():
+    for uri in contents:
         scheme, separator, rest = uri.partition("://")
-        if not separator or not scheme.isalnum() or size + len(data) > MAX_SIZE:
+        if not separator or not scheme.isalnum():
             continue
+        data = contents[uri]
+        size += len(data)
+        if size > MAX_SIZE:
+            break
         inside = posixpath.normpath(f"/{unquote(rest)}").lstrip("/")
         path = folder / scheme / inside
         with suppress(OSError, ValueError):  # a name that is too long, is a folder, or has a NUL
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
             copies[uri] = path
-            size += len(data)
     return copies

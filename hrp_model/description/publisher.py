@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from hrp_msgs import names
-from hrp_msgs.topics.robot import FramePose, RobotTopics
+from hrp_msgs.convert.tf import FramePose
+from hrp_msgs.topics.robot import RobotTopics
 
 from ..frames import Frame
 from ..rigid import matrix_quaternion

@@ -23,6 +23,7 @@ from sensor_msgs.msg import JointState
 from hrp_msgs import names
 from hrp_msgs.convert.basic import NS_PER_S
 from hrp_msgs.convert.diagnostics import PERIOD
+from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.node import qos
 from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.parameters import (
@@ -35,7 +36,7 @@ from hrp_msgs.node.parameters import (
 from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros
 from hrp_msgs.topics.health import HealthTopic
 from hrp_msgs.topics.node_topics import NodeTopics
-from hrp_msgs.topics.robot import FramePose, RobotTopics
+from hrp_msgs.topics.robot import RobotTopics
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..body import Body

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hrp_msgs.node.parameters import Param
 
 from ..description.publisher import MAX_FREQUENCY
+from ..view.address import DEFAULT_PORT, LOOPBACK
 
 MODEL_NODE = (
     Param(
@@ -100,13 +101,13 @@ VIEW_NODE = (
     Param(
         "port",
         0,
-        "TCP port of the page; 0: 8080, or the next one that is free.",
+        f"TCP port of the page; 0: {DEFAULT_PORT}, or the next one that is free.",
         0,
         65535,
     ),
     Param(
         "host",
-        "127.0.0.1",
+        LOOPBACK,
         "Address of the network interface; '0.0.0.0' shows the page to all machines that reach "
         "this one.",
     ),

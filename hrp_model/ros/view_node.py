@@ -40,6 +40,7 @@ _DISCOVERY_PERIOD = 0.5  # [s]
 _DRAWING_PERIOD = 1.0 / 30.0  # [s]
 # Only the newest message of a sensor is drawn, but every transform counts.
 _DEPTH, _TF_DEPTH = 2, 100
+_MAX_SUBSCRIPTIONS = 500
 
 
 class ViewNode(Node):
@@ -77,6 +78,8 @@ class ViewNode(Node):
             self._unsubscribe()
             return
         for topic, types in self.get_topic_names_and_types():
+            if len(self._shown) >= _MAX_SUBSCRIPTIONS:
+                break
             if topic in self._shown or len(types) != 1 or not is_shown(topic, types[0]):
                 continue
             publishers = self.get_publishers_info_by_topic(topic)

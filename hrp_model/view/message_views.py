@@ -12,12 +12,20 @@ from ..description.transforms import Header
 from ..rigid import Array, Pose
 from .robot import scene_name
 from .scale import Scale
-from .sensor_views import ArrowsView, Color, Lens, PictureView, PointsView, depth_picture
+from .sensor_views import (
+    ACCELERATION_COLOR,
+    FORCE_COLOR,
+    FRUSTUM_LENGTH,
+    TORQUE_COLOR,
+    ArrowsView,
+    Color,
+    Lens,
+    PictureView,
+    PointsView,
+    depth_picture,
+)
 from .viewer import Viewer
 
-_POINT = 0.012  # diameter of a point, relative to the length of a robot
-_FRUSTUM = 0.2  # length of the frustum of a camera, in [m]
-_FORCE, _TORQUE, _ACCELERATION = (220, 40, 40), (60, 90, 220), (20, 150, 60)
 _PICTURES = 1000.0  # place of pictures in the panel: below everything else
 
 
@@ -45,9 +53,6 @@ class MessageView(Protocol):
             UnreadableMessageError: The message cannot be shown.
         """
 
-    def remove(self) -> None:
-        """Remove what is shown."""
-
 
 class _Stamped(Protocol):
     header: Header
@@ -72,14 +77,11 @@ class _Points:
     """A scan or a point cloud."""
 
     def __init__(self, stage: Stage, topic: str, points: Callable[[object], Array]) -> None:
-        self._view = PointsView(stage.viewer, _path(topic), _POINT * stage.scale.length)
+        self._view = PointsView(stage.viewer, _path(topic), stage.scale.point)
         self._points = points
 
     def show(self, message: object, X_WF: Pose) -> None:
         self._view.show(self._points(message) @ X_WF.R.T + X_WF.p, X_WF.p)
-
-    def remove(self) -> None:
-        self._view.remove()
 
 
 class _Arrows:
@@ -97,10 +99,6 @@ class _Arrows:
     def show(self, message: object, X_WF: Pose) -> None:
         for view, vector in self._views:
             view.show(X_WF.p[np.newaxis], (X_WF.R @ vector(message))[np.newaxis])
-
-    def remove(self) -> None:
-        for view, _ in self._views:
-            view.remove()
 
 
 class _Image:
@@ -124,10 +122,6 @@ class _Image:
         self._view.show(picture)
         self._view.move(X_WF)
 
-    def remove(self) -> None:
-        if self._view is not None:
-            self._view.remove()
-
 
 def _path(topic: str) -> str:
     return f"/topics/{scene_name(topic)}"
@@ -140,7 +134,7 @@ def _lens(topic: str, infos: Mapping[str, object]) -> Lens | None:
         info = cast("messages.CameraInfoMessage | None", infos.get(f"{place}/camera_info"))
         if info is not None and info.height > 0 and info.width > 0 and info.k[4] > 0.0:
             angle = 2.0 * float(np.arctan2(info.height / 2.0, info.k[4]))
-            return Lens(angle, info.width / info.height, _FRUSTUM)
+            return Lens(angle, info.width / info.height, FRUSTUM_LENGTH)
     return None
 
 
@@ -161,7 +155,7 @@ def _wrench(stage: Stage, topic: str) -> MessageView:
         wrench = cast(messages.WrenchStampedMessage, message).wrench
         return messages.vector(wrench.torque) * stage.scale.per_torque
 
-    return _Arrows(stage, topic, {_FORCE: force, _TORQUE: torque})
+    return _Arrows(stage, topic, {FORCE_COLOR: force, TORQUE_COLOR: torque})
 
 
 def _imu(stage: Stage, topic: str) -> MessageView:
@@ -169,7 +163,7 @@ def _imu(stage: Stage, topic: str) -> MessageView:
         imu = cast(messages.ImuMessage, message)
         return messages.vector(imu.linear_acceleration) * stage.scale.per_acceleration
 
-    return _Arrows(stage, topic, {_ACCELERATION: acceleration})
+    return _Arrows(stage, topic, {ACCELERATION_COLOR: acceleration})
 
 
 _VIEWS: Mapping[str, Callable[[Stage, str], MessageView]] = {

@@ -28,6 +28,11 @@ class Scale:
         return 0.012 * self.length
 
     @property
+    def point(self) -> float:
+        """Diameter of the points of scans and clouds, in [m]."""
+        return 0.012 * self.length
+
+    @property
     def per_force(self) -> float:
         """Length of arrows, in [m/N]: the weight is half as long as the body."""
         return 0.5 * self.length / self.weight

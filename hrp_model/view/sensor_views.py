@@ -24,6 +24,8 @@ Colors = NDArray[np.uint8]
 Distances = NDArray[np.floating]
 Color = tuple[int, int, int]
 
+FORCE_COLOR, TORQUE_COLOR, ACCELERATION_COLOR = (220, 40, 40), (60, 90, 220), (20, 150, 60)
+FRUSTUM_LENGTH = 0.2  # of a camera that takes pictures, in [m]
 MAX_POINTS = 20_000  # of one cloud, so that a page draws it at every frame
 _MAX_SIDE = 480  # of a picture in the panel, in pixels
 _JPEG_QUALITY = 75

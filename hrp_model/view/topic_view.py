@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol, cast
 
 from ..body import Body
@@ -29,6 +29,7 @@ TF_TYPE = "tf2_msgs/msg/TFMessage"
 STRING_TYPE = "std_msgs/msg/String"
 INFO_TYPE = "sensor_msgs/msg/CameraInfo"
 _STATIC = "tf_static"
+MAX_FRAMES, MAX_ROBOTS, MAX_TOPICS = 20_000, 100, 200  # of sensors
 
 
 class _Text(Protocol):
@@ -67,9 +68,10 @@ class TopicView:
         self._prefixes: Mapping[str, str] = {}
         self._scale = Scale()
         self._infos: dict[str, object] = {}
-        self._views: dict[str, MessageView] = {}
+        self._views: dict[tuple[str, str], MessageView] = {}  # by topic and type
         self._new: dict[str, tuple[str, object]] = {}  # type and message by topic
         self._unreadable: set[str] = set()
+        self._full: set[str] = set()  # of what there is too much
 
     def take(self, topic: str, type_name: str, message: object) -> None:
         """Use a message; those of unknown types are ignored.
@@ -98,6 +100,8 @@ class TopicView:
             is_static: Whether they belong to things that do not move.
         """
         for frame in frames:
+            if not self._has_room(frame.name, self._frames, MAX_FRAMES, "frames"):
+                continue
             self._frames[frame.name] = frame
             self._have_moved = True
             if not is_static:
@@ -153,11 +157,14 @@ class TopicView:
             view.move(*link_poses(view.body, poses, self._prefixes.get(space)))
 
     def _show(self, topic: str, type_name: str, message: object, poses: Mapping[str, Pose]) -> None:
-        if topic not in self._views:
+        key = topic, type_name
+        if not self._has_room(key, self._views, MAX_TOPICS, "topics of sensors"):
+            return
+        if key not in self._views:
             stage = Stage(self._viewer, self._scale, self._infos)
-            self._views[topic] = message_view(stage, topic, type_name)
+            self._views[key] = message_view(stage, topic, type_name)
         try:
-            self._views[topic].show(message, poses.get(frame_of(message), Pose()))
+            self._views[key].show(message, poses.get(frame_of(message), Pose()))
         except UnreadableMessageError as error:
             if topic not in self._unreadable:
                 self._unreadable.add(topic)
@@ -166,6 +173,8 @@ class TopicView:
     def _describe(self, space: str, topic: str, urdf: str) -> None:
         if self._urdfs.get(space) == urdf:
             return
+        if not self._has_room(space, self._urdfs, MAX_ROBOTS, "robots"):
+            return
         self._urdfs[space] = urdf
         try:
             body = read_with_files(urdf, topic, {}, Diagnostics(listener=lambda _: None))
@@ -173,3 +182,12 @@ class TopicView:
             self._on_problem(f"the robot of topic '{topic}' cannot be shown: {error}")
             return
         self.add_robot(space, body)
+
+    def _has_room(self, key: object, shown: Collection[object], most: int, plural: str) -> bool:
+        """Return whether one more can be shown; report it once if not."""
+        if key in shown or len(shown) < most:
+            return True
+        if plural not in self._full:
+            self._full.add(plural)
+            self._on_problem(f"only the first {most} {plural} are shown")
+        return False

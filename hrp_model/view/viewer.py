@@ -4,83 +4,31 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
+import sys
 import threading
 import time
+import webbrowser
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
 
 import numpy as np
 import rich
 
-from ..diagnostics import MissingLibraryError
-from ..program.command import UsageError
-from ..program.console import print_text
+from ..program.console import print_note, print_text
 from ..rigid import Array
 from ..shapes.measure import BoundingBox
+from .address import DEFAULT_PORT, LOOPBACK, check_address, page_url, port_refused
 from .html import escaped, padded
-
-try:
-    import viser
-except ImportError:
-    raise MissingLibraryError(
-        "the viewer needs viser: pip install 'hrp_ros[view]', or pip install viser"
-    ) from None
+from .server import PageServer
 
 if TYPE_CHECKING:
     from viser import GuiInputHandle
-    from viser.infra import WebsockClientConnection
 
 _Value = TypeVar("_Value")
-LOOPBACK = "127.0.0.1"
-DEFAULT_PORT = 8080
-_LOCAL_NAMES = ("localhost", LOOPBACK)
-_POLICY_VIOLATION = 1008  # RFC 6455, 7.4.1
-_EVERYWHERE = ("0.0.0.0", "::", "")  # hosts that mean all addresses of the machine
 _FIELD_OF_VIEW = np.radians(45.0)  # vertical
 _VIEW_DIRECTION = np.array([1.0, -0.85, 0.5])  # from the robot to the camera: it faces +x
 _FAREWELL = 0.2  # [s] in which the last message reaches the browsers
-
-
-class _Server(viser.ViserServer):
-    """A server that contacts nobody, and that pages of other servers cannot use."""
-
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(host=host, port=port, verbose=False)
-        connections = self._websock_server._live_connections
-
-        @self._websock_server.on_client_connect
-        async def _(client: WebsockClientConnection) -> None:
-            """Close the connection of a foreign page before anything is sent."""
-            connection = connections.get(client.client_id)
-            if connection is None or connection.request is None:
-                return
-            headers = connection.request.headers
-            if not _is_own_page(headers.get("Origin"), headers.get("Host", ""), host):
-                await connection.close(_POLICY_VIOLATION, "This page belongs to another server.")
-
-    def request_share_url(self, verbose: bool = True) -> str | None:  # noqa: ARG002
-        """Refuse: a browser may ask for an address on a public server."""
-        return None
-
-
-def _is_own_page(origin: str | None, host: str, listening: str) -> bool:
-    """Return whether a page that connects was served by this server.
-
-    Browsers let every page connect to every server (RFC 6455, 10.2), and a foreign name may lead
-    to this machine.
-
-    Args:
-        origin: The server of the page; None if no page connects, but a program.
-        host: Name and port by which the server was reached.
-        listening: Address that the server listens on.
-    """
-    if origin is None:
-        return True
-    is_name_known = listening != LOOPBACK or urlsplit(f"//{host}").hostname in _LOCAL_NAMES
-    return is_name_known and urlsplit(origin).netloc == host
 
 
 class Viewer:
@@ -107,16 +55,16 @@ class Viewer:
     def __init__(self, port: int | None = None, host: str = LOOPBACK) -> None:
         rich.get_console().quiet = True
         wanted = DEFAULT_PORT if port is None else port
-        _check_address(host, port or 0)
+        check_address(host, port or 0)
         self._host = host
-        self.server = _Server(host, wanted)
+        self.server = PageServer(host, wanted)
         self.port = self.server.get_port()
         self._is_other = self.port != wanted and wanted != 0
         self._closing = threading.Lock()
         self._is_open = True
         if self._is_other and port is not None:
             self.close("")
-            raise _refused(port, os.strerror(errno.EADDRINUSE))
+            raise port_refused(port, os.strerror(errno.EADDRINUSE))
         self.server.gui.configure_theme(
             control_width="large", show_logo=False, show_share_button=False
         )
@@ -139,8 +87,7 @@ class Viewer:
     @property
     def address(self) -> str:
         """The URL of the page."""
-        host = "localhost" if self._host in (LOOPBACK, *_EVERYWHERE) else self._host
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        return page_url(self._host, self.port)
 
     @property
     def is_watched(self) -> bool:
@@ -151,6 +98,14 @@ class Viewer:
         """Print the address on standard output."""
         other = f"  (port {DEFAULT_PORT} is in use)" if self._is_other else ""
         print_text(f"view: {self.address}{other}")
+
+    def open_browser(self) -> None:
+        """Open the page in the default browser, if there is a display."""
+        if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
+            print_note("there is no display: open the address in a browser")
+            return
+        # A browser may take long to start.
+        threading.Thread(target=webbrowser.open, args=[self.address], daemon=True).start()
 
     def look_at(self, box: BoundingBox) -> None:
         """Let pages show a part of the scene when they are opened, with a floor grid of its size.
@@ -204,25 +159,3 @@ def quaternion_wxyz(xyzw: tuple[float, float, float, float]) -> Array:
     """Return a quaternion (x, y, z, w) in the order of the scene, (w, x, y, z), shape (4,)."""
     x, y, z, w = xyzw
     return np.array([w, x, y, z])
-
-
-def _refused(port: int, reason: str) -> UsageError:
-    return UsageError(
-        f"--port {port}: {reason}; choose another port, or leave the option out to take a free one"
-    )
-
-
-def _check_address(host: str, port: int) -> None:
-    """Raise an error for an address that the server could not listen on: it would not return."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
-            probe.bind(address)
-    except (OSError, UnicodeError) as error:
-        if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
-            raise _refused(port, error.strerror) from None
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"--host {host}: cannot listen on this address: {reason}") from None

@@ -49,11 +49,6 @@ def doubles(values: Array) -> array[float]:
 # Filling an existing message takes a tenth of the time of creating one.
 
 
-def set_stamp(msg: Time, time_ns: int) -> None:
-    """Fill a time stamp with simulation time in [ns]."""
-    msg.sec, msg.nanosec = divmod(time_ns, NS_PER_S)
-
-
 def set_header(msg: Header, time_ns: int, frame_id: str) -> None:
     """Fill a header: simulation time in [ns] and the frame the numbers are expressed in."""
     msg.stamp.sec, msg.stamp.nanosec = divmod(time_ns, NS_PER_S)

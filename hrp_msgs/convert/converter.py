@@ -38,24 +38,27 @@ class Frames(NamedTuple):
 
 
 R_contra = TypeVar("R_contra", bound=Reading, contravariant=True)
-M_co = TypeVar("M_co", bound=Message, covariant=True)
 
 
-class Converter(Protocol[R_contra, M_co]):
-    """Converts readings of one sensor to messages of one topic; constructed with ``Frames``."""
+class Converter(Protocol[R_contra]):
+    """Converts readings of one sensor to messages of one topic; constructed with ``Frames``.
+
+    It must be used by one thread at a time.
+    """
 
     @property
-    def message_type(self) -> type[M_co]:
+    def message_type(self) -> type[Message]:
         """Class of the messages."""
 
-    def convert(self, reading: R_contra, /) -> M_co | None:
-        """Return the message of a reading, or None if the reading has no data for this topic.
+    def convert(self, reading: R_contra, /) -> bytes | None:
+        """Return the message of a reading as the bytes that ROS 2 sends.
 
-        The message is reused: it is valid until the next call.
+        Returns:
+            None if the reading has no data for this topic.
         """
 
 
-def make_converter(name: str, frames: Frames) -> Converter[Reading, Message]:
+def make_converter(name: str, frames: Frames) -> Converter[Reading]:
     """Return a new converter.
 
     Args:
@@ -63,5 +66,5 @@ def make_converter(name: str, frames: Frames) -> Converter[Reading, Message]:
             must be given readings of its own type only.
         frames: Frames of the sensor.
     """
-    make: Callable[[Frames], Converter[Reading, Message]] = resolve_name(name)
+    make: Callable[[Frames], Converter[Reading]] = resolve_name(name)
     return make(frames)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from array import array
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..messages import CameraInfo, Image
-from .basic import header, set_header, set_stamp
+from ..messages import CameraInfo, Header, Image
+from .cdr import Template
 from .converter import Frames, Reading
 
 AnyPixels = NDArray[np.generic]
@@ -65,20 +64,19 @@ class ImageReading(Reading, Protocol):
 class ImageBuffer:
     """Image message of one camera, filled in place.
 
-    Assigning a numpy array to ``data`` checks every byte, which is a thousand times slower than
-    filling the existing buffer.
+    Args:
+        frame_id: Name of the optical frame: x right, y down, z forward.
     """
 
-    def __init__(self) -> None:
-        self._msg = Image(is_bigendian=sys.byteorder == "big")
+    def __init__(self, frame_id: str) -> None:
+        self._header = Header(frame_id=frame_id)
         self._pixels: AnyPixels = np.empty(0)
 
-    def image(self, time_ns: int, frame_id: str, pixels: AnyPixels) -> Image:
-        """Return an Image; it is valid until the next call.
+    def image(self, time_ns: int, pixels: AnyPixels) -> bytes:
+        """Return an Image.
 
         Args:
             time_ns: Simulation time of the exposure, in [ns].
-            frame_id: Name of the optical frame: x right, y down, z forward.
             pixels: Row 0 on top. RGB as uint8, shape (height, width, 3), gives "rgb8"; grey
                 values as uint8, shape (height, width), give "mono8"; depths in [m] as float32,
                 shape (height, width), give "32FC1".
@@ -86,26 +84,26 @@ class ImageBuffer:
         if (pixels.shape, pixels.dtype) != (self._pixels.shape, self._pixels.dtype):
             self._resize(pixels)
         self._pixels[:] = pixels
-        set_header(self._msg.header, time_ns, frame_id)
-        return self._msg
+        return self._template.data(time_ns)
 
     def _resize(self, like: AnyPixels) -> None:
-        msg = self._msg
-        msg.encoding = _ENCODINGS[like.dtype, like.ndim]
-        msg.height, msg.width = like.shape[:2]
-        msg.step = like[:1].nbytes
-        msg.data = array("B", bytes(like.nbytes))
-        # Assigning may copy, so use the buffer that the message holds now.
-        self._pixels = np.frombuffer(msg.data, like.dtype).reshape(like.shape)
+        message = Image(
+            header=self._header,
+            height=like.shape[0],
+            width=like.shape[1],
+            encoding=_ENCODINGS[like.dtype, like.ndim],
+            is_bigendian=sys.byteorder == "big",
+            step=like[:1].nbytes,
+            data=bytes(like.nbytes),
+        )
+        self._template = Template(message)
+        self._pixels = self._template.view("data").view(like.dtype).reshape(like.shape)
 
 
-def camera_info(
-    time_ns: int, frame_id: str, width: int, height: int, focal_length: float
-) -> CameraInfo:
-    """Return the CameraInfo of a lens without distortion.
+def camera_info(frame_id: str, width: int, height: int, focal_length: float) -> CameraInfo:
+    """Return the CameraInfo of a lens without distortion, without a stamp.
 
     Args:
-        time_ns: Simulation time of the exposure, in [ns].
         frame_id: Name of the optical frame: x right, y down, z forward.
         width: Of the image, in pixels.
         height: Of the image, in pixels.
@@ -114,7 +112,7 @@ def camera_info(
     # The centre of pixel (0, 0) is at (0, 0).
     f, cx, cy = focal_length, (width - 1) / 2.0, (height - 1) / 2.0
     return CameraInfo(
-        header=header(time_ns, frame_id),
+        header=Header(frame_id=frame_id),
         height=height,
         width=width,
         distortion_model="plumb_bob",
@@ -131,13 +129,12 @@ class ImageConverter:
     message_type = Image
 
     def __init__(self, frames: Frames) -> None:
-        self._frame = frames.data
-        self._buffer = ImageBuffer()
+        self._buffer = ImageBuffer(frames.data)
 
-    def convert(self, reading: ImageReading) -> Image | None:
-        """Return the message of an image, or None without colours; valid until the next call."""
+    def convert(self, reading: ImageReading) -> bytes | None:
+        """Return the message of an image, or None without colours."""
         pixels = reading.mono if reading.color is None else reading.color
-        return None if pixels is None else self._buffer.image(reading.time_ns, self._frame, pixels)
+        return None if pixels is None else self._buffer.image(reading.time_ns, pixels)
 
 
 class DepthImageConverter:
@@ -146,13 +143,12 @@ class DepthImageConverter:
     message_type = Image
 
     def __init__(self, frames: Frames) -> None:
-        self._frame = frames.data
-        self._buffer = ImageBuffer()
+        self._buffer = ImageBuffer(frames.data)
 
-    def convert(self, reading: ImageReading) -> Image | None:
-        """Return the message of an image, or None without depths; valid until the next call."""
+    def convert(self, reading: ImageReading) -> bytes | None:
+        """Return the message of an image, or None without depths."""
         depth = reading.depth
-        return None if depth is None else self._buffer.image(reading.time_ns, self._frame, depth)
+        return None if depth is None else self._buffer.image(reading.time_ns, depth)
 
 
 class CameraInfoConverter:
@@ -163,12 +159,11 @@ class CameraInfoConverter:
     def __init__(self, frames: Frames) -> None:
         self._frame = frames.data
         self._lens: Lens | None = None
-        self._msg = CameraInfo()
 
-    def convert(self, reading: ImageReading) -> CameraInfo:
-        """Return the CameraInfo of an image; valid until the next call."""
+    def convert(self, reading: ImageReading) -> bytes:
+        """Return the CameraInfo of an image."""
         if reading.lens is not self._lens:
             self._lens = lens = reading.lens
-            self._msg = camera_info(0, self._frame, lens.width, lens.height, lens.focal_length)
-        set_stamp(self._msg.header.stamp, reading.time_ns)
-        return self._msg
+            message = camera_info(self._frame, lens.width, lens.height, lens.focal_length)
+            self._template = Template(message)
+        return self._template.data(reading.time_ns)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..messages import Imu
-from .basic import Array, set_quaternion, set_stamp, set_xyz
+from ..messages import Header, Imu
+from .basic import Array
+from .cdr import Template
 from .converter import Frames, Reading
 
-_ZERO = 0.0, 0.0, 0.0
+_QUANTITIES = "orientation", "angular_velocity", "linear_acceleration"
 _IDENTITY = 0.0, 0.0, 0.0, 1.0
 _NOT_MEASURED = -1.0
 
@@ -51,18 +52,20 @@ class ImuConverter:
     message_type = Imu
 
     def __init__(self, frames: Frames) -> None:
-        self._msg = Imu()
-        self._msg.header.frame_id = frames.data
+        self._template = template = Template(Imu(header=Header(frame_id=frames.data)))
+        self._set_orientation = template.setter("orientation")
+        self._angular_velocity = template.view("angular_velocity")
+        self._linear_acceleration = template.view("linear_acceleration")
+        self._covariances = [template.view(f"{x}_covariance") for x in _QUANTITIES]
         self._variances = 0.0, 0.0, 0.0
 
-    def convert(self, reading: ImuReading) -> Imu:
-        """Return the message of a reading; valid until the next call."""
-        msg, r = self._msg, reading
-        set_stamp(msg.header.stamp, r.time_ns)
+    def convert(self, reading: ImuReading) -> bytes:
+        """Return the message of a reading."""
+        r = reading
         q, w, f = r.orientation, r.angular_velocity, r.linear_acceleration
-        set_quaternion(msg.orientation, _IDENTITY if q is None else q)
-        set_xyz(msg.angular_velocity, _ZERO if w is None else w)
-        set_xyz(msg.linear_acceleration, _ZERO if f is None else f)
+        self._set_orientation(*(_IDENTITY if q is None else q))
+        self._angular_velocity[:] = 0.0 if w is None else w
+        self._linear_acceleration[:] = 0.0 if f is None else f
         variances = (
             _NOT_MEASURED if q is None else r.orientation_stdev**2,
             _NOT_MEASURED if w is None else r.angular_velocity_stdev**2,
@@ -70,13 +73,8 @@ class ImuConverter:
         )
         if variances != self._variances:  # which is rare
             self._variances = variances
-            _set_covariance(msg.orientation_covariance, variances[0])
-            _set_covariance(msg.angular_velocity_covariance, variances[1])
-            _set_covariance(msg.linear_acceleration_covariance, variances[2])
-        return msg
-
-
-def _set_covariance(covariance: Array, variance: float) -> None:
-    """Fill the diagonal of a (3, 3) matrix, given as (9,), whose other elements are zero."""
-    covariance[0] = variance
-    covariance[4] = covariance[8] = max(variance, 0.0)
+            for covariance, variance in zip(self._covariances, variances, strict=True):
+                # The diagonal of a (3, 3) matrix, whose other elements are zero.
+                covariance[::4] = max(variance, 0.0)
+                covariance[0] = variance
+        return self._template.data(r.time_ns)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-
 from ..messages import JointState
-from .basic import Array, set_stamp
+from .basic import Array
+from .cdr import Template
 from .converter import Frames, Reading
 
 
@@ -40,26 +38,22 @@ class JointStateConverter:
 
     def __init__(self, frames: Frames) -> None:
         del frames
-        self._msg = JointState()
         self._set_names(())
 
-    def convert(self, reading: JointReading) -> JointState:
-        """Return the message of a reading; valid until the next call."""
+    def convert(self, reading: JointReading) -> bytes:
+        """Return the message of a reading."""
         if reading.names is not self._names:
             self._set_names(reading.names)
-        set_stamp(self._msg.header.stamp, reading.time_ns)
         self._position[:] = reading.position
         self._velocity[:] = reading.velocity
         self._effort[:] = reading.effort
-        return self._msg
+        return self._template.data(reading.time_ns)
 
     def _set_names(self, names: Sequence[str]) -> None:
-        """Allocate arrays for these joints, to be filled in place without checks by the message."""
         self._names = names
-        msg = self._msg
-        msg.name = list(names)
-        msg.position, msg.velocity, msg.effort = (
-            array("d", bytes(8 * len(names))) for _ in range(3)
-        )
-        rows = msg.position, msg.velocity, msg.effort
-        self._position, self._velocity, self._effort = map(np.frombuffer, rows)
+        zeros = [0.0] * len(names)
+        message = JointState(name=list(names), position=zeros, velocity=zeros, effort=zeros)
+        self._template = template = Template(message)
+        self._position = template.view("position")
+        self._velocity = template.view("velocity")
+        self._effort = template.view("effort")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Protocol
 
-import numpy as np
-
-from ..messages import LaserScan
-from .basic import Array, set_stamp
+from ..messages import Header, LaserScan
+from .basic import Array
+from .cdr import Template
 from .converter import Frames, Reading
 
 
@@ -53,19 +51,30 @@ class LaserScanConverter:
     message_type = LaserScan
 
     def __init__(self, frames: Frames) -> None:
-        self._msg = LaserScan()
-        self._msg.header.frame_id = frames.data
+        self._header = Header(frame_id=frames.data)
+        self._geometry: tuple[float, ...] = ()
 
-    def convert(self, reading: ScanReading) -> LaserScan:
-        """Return the message of a scan; valid until the next call."""
-        msg, r = self._msg, reading
-        set_stamp(msg.header.stamp, r.time_ns)
-        msg.angle_min, msg.angle_increment = r.angle_min, r.angle_increment
-        msg.angle_max = r.angle_min + (len(r.ranges) - 1) * r.angle_increment
-        msg.time_increment, msg.scan_time = r.time_increment, r.scan_time
-        msg.range_min, msg.range_max = r.range_min, r.range_max
-        if len(msg.ranges) != len(r.ranges):
-            msg.ranges = array("f", bytes(4 * len(r.ranges)))
-        # Assigning a numpy array checks every number; filling the buffer does not.
-        np.frombuffer(msg.ranges, np.float32)[:] = r.ranges
-        return msg
+    def convert(self, reading: ScanReading) -> bytes:
+        """Return the message of a scan."""
+        r = reading
+        angles = len(r.ranges), r.angle_min, r.angle_increment
+        geometry = *angles, r.time_increment, r.scan_time, r.range_min, r.range_max
+        if geometry != self._geometry:  # which is rare
+            self._geometry = geometry
+            self._template = Template(self._message(reading))
+            self._ranges = self._template.view("ranges")
+        self._ranges[:] = r.ranges
+        return self._template.data(r.time_ns)
+
+    def _message(self, r: ScanReading) -> LaserScan:
+        return LaserScan(
+            header=self._header,
+            angle_min=r.angle_min,
+            angle_max=r.angle_min + (len(r.ranges) - 1) * r.angle_increment,
+            angle_increment=r.angle_increment,
+            time_increment=r.time_increment,
+            scan_time=r.scan_time,
+            range_min=r.range_min,
+            range_max=r.range_max,
+            ranges=[0.0] * len(r.ranges),
+        )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..messages import Odometry
-from .basic import Array, set_quaternion, set_stamp, set_xyz
+from ..messages import Header, Odometry
+from .basic import Array
+from .cdr import Template
 from .converter import Frames, Reading
 
 
@@ -36,15 +37,17 @@ class OdometryConverter:
     message_type = Odometry
 
     def __init__(self, frames: Frames) -> None:
-        self._msg = Odometry()
-        self._msg.header.frame_id, self._msg.child_frame_id = frames.world, frames.root
+        message = Odometry(header=Header(frame_id=frames.world), child_frame_id=frames.root)
+        self._template = template = Template(message)
+        self._position = template.view("pose.pose.position")
+        self._set_orientation = template.setter("pose.pose.orientation")
+        self._linear_velocity = template.view("twist.twist.linear")
+        self._angular_velocity = template.view("twist.twist.angular")
 
-    def convert(self, reading: OdometryReading) -> Odometry:
-        """Return the message of a reading; valid until the next call."""
-        msg = self._msg
-        set_stamp(msg.header.stamp, reading.time_ns)
-        set_xyz(msg.pose.pose.position, reading.position)
-        set_quaternion(msg.pose.pose.orientation, reading.orientation)
-        set_xyz(msg.twist.twist.linear, reading.linear_velocity)
-        set_xyz(msg.twist.twist.angular, reading.angular_velocity)
-        return msg
+    def convert(self, reading: OdometryReading) -> bytes:
+        """Return the message of a reading."""
+        self._position[:] = reading.position
+        self._set_orientation(*reading.orientation)
+        self._linear_velocity[:] = reading.linear_velocity
+        self._angular_velocity[:] = reading.angular_velocity
+        return self._template.data(reading.time_ns)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..messages import PointCloud2, PointField
-from .basic import Array, set_header
+from ..messages import Header, PointCloud2, PointField
+from .basic import Array
+from .cdr import Template
 from .converter import Frames, Reading
 from .image import ImageReading
 
@@ -33,21 +33,21 @@ class PointCloudBuffer:
     A point has three floats ``x``, ``y`` and ``z`` in [m], and in coloured clouds a fourth,
     ``rgb``, with the bits 0x00RRGGBB as in PCL. The cloud is organised: height and width are
     those of the sensor, and missing points are NaN. ``is_dense`` is true if all points are finite.
+
+    Args:
+        frame_id: Name of the frame in which the points are expressed.
     """
 
-    def __init__(self) -> None:
-        self._msg = PointCloud2(is_bigendian=False)
+    def __init__(self, frame_id: str) -> None:
+        self._header = Header(frame_id=frame_id)
         self._floats: Points = np.empty((0, 0, 0), np.float32)
         self._bytes: Colors = np.empty((0, 0, 0), np.uint8)
 
-    def cloud(
-        self, time_ns: int, frame_id: str, xyz: Points | Array, rgb: Colors | None = None
-    ) -> PointCloud2:
-        """Return an organised cloud; it is valid until the next call.
+    def cloud(self, time_ns: int, xyz: Points | Array, rgb: Colors | None = None) -> bytes:
+        """Return an organised cloud.
 
         Args:
             time_ns: Simulation time of the sample, in [ns].
-            frame_id: Name of the frame in which the points are expressed.
             xyz: In [m], shape (height, width, 3), row 0 first; NaN for missing points.
             rgb: Colours, shape (height, width, 3), or None for a cloud without colours.
         """
@@ -60,21 +60,29 @@ class PointCloudBuffer:
             # By channel, which is twice as fast as three bytes at once.
             for channel, offset in enumerate((14, 13, 12)):
                 self._bytes[..., offset] = rgb[..., channel]
-        self._msg.is_dense = bool(np.isfinite(xyz).all())
-        set_header(self._msg.header, time_ns, frame_id)
-        return self._msg
+        self._set_dense(bool(np.isfinite(xyz).all()))
+        return self._template.data(time_ns)
 
     def _resize(self, height: int, width: int, floats: int) -> None:
-        msg, step = self._msg, floats * _FLOAT
-        msg.height, msg.width, msg.point_step, msg.row_step = height, width, step, width * step
-        msg.fields = [
-            PointField(name=name, offset=i * _FLOAT, datatype=PointField.FLOAT32, count=1)
-            for i, name in enumerate(("x", "y", "z", "rgb")[:floats])
-        ]
-        msg.data = array("B", bytes(height * width * step))
-        # Assigning may copy, so use the buffer that the message holds now.
-        self._floats = np.frombuffer(msg.data, "<f4").reshape(height, width, floats)
-        self._bytes = np.frombuffer(msg.data, np.uint8).reshape(height, width, step)
+        step = floats * _FLOAT
+        message = PointCloud2(
+            header=self._header,
+            height=height,
+            width=width,
+            fields=[
+                PointField(name=name, offset=i * _FLOAT, datatype=PointField.FLOAT32, count=1)
+                for i, name in enumerate(("x", "y", "z", "rgb")[:floats])
+            ],
+            is_bigendian=False,
+            point_step=step,
+            row_step=width * step,
+            data=bytes(height * width * step),
+        )
+        self._template = Template(message)
+        data = self._template.view("data")
+        self._floats = data.view("<f4").reshape(height, width, floats)
+        self._bytes = data.view(np.uint8).reshape(height, width, step)
+        self._set_dense = self._template.setter("is_dense")
 
 
 class PointCloudConverter:
@@ -83,12 +91,11 @@ class PointCloudConverter:
     message_type = PointCloud2
 
     def __init__(self, frames: Frames) -> None:
-        self._frame = frames.data
-        self._buffer = PointCloudBuffer()
+        self._buffer = PointCloudBuffer(frames.data)
 
-    def convert(self, reading: RangeImageReading) -> PointCloud2:
-        """Return the message of a scan; valid until the next call."""
-        return self._buffer.cloud(reading.time_ns, self._frame, reading.points)
+    def convert(self, reading: RangeImageReading) -> bytes:
+        """Return the message of a scan."""
+        return self._buffer.cloud(reading.time_ns, reading.points)
 
 
 class DepthPointsConverter:
@@ -97,21 +104,20 @@ class DepthPointsConverter:
     message_type = PointCloud2
 
     def __init__(self, frames: Frames) -> None:
-        self._frame = frames.data
-        self._buffer = PointCloudBuffer()
+        self._buffer = PointCloudBuffer(frames.data)
 
-    def convert(self, reading: ImageReading) -> PointCloud2 | None:
-        """Return the message of an image, or None without depths; valid until the next call."""
+    def convert(self, reading: ImageReading) -> bytes | None:
+        """Return the message of an image, or None without depths."""
         if reading.depth is None:
             return None
-        return self._buffer.cloud(reading.time_ns, self._frame, reading.points())
+        return self._buffer.cloud(reading.time_ns, reading.points())
 
 
 class ColorPointsConverter(DepthPointsConverter):
     """Converts the depths of one camera, with its colours or grey values."""
 
-    def convert(self, reading: ImageReading) -> PointCloud2 | None:
-        """Return the message of an image, or None unless it has both; valid until the next call.
+    def convert(self, reading: ImageReading) -> bytes | None:
+        """Return the message of an image, or None unless it has both.
 
         An image lacks colours if it was rendered before there were subscribers to the points.
         """
@@ -120,4 +126,4 @@ class ColorPointsConverter(DepthPointsConverter):
             return None
         if pixels.ndim == 2:
             pixels = np.broadcast_to(pixels[..., np.newaxis], (*pixels.shape, 3))
-        return self._buffer.cloud(reading.time_ns, self._frame, reading.points(), pixels)
+        return self._buffer.cloud(reading.time_ns, reading.points(), pixels)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..messages import TFMessage, TransformStamped
-from .basic import Array, set_header, set_quaternion, set_xyz
+from .basic import Array, header, set_quaternion, set_xyz
+from .cdr import Template
 from .converter import Frames
 from .odometry import OdometryReading
 
+# Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
+FramePose = tuple[str, str, Sequence[float] | Array, Sequence[float]]
+
+_MAX_TEMPLATES = 32
+
 
 def transform(
-    time_ns: int,
-    parent: str,
-    child: str,
-    p: Sequence[float] | Array,
-    xyzw: Sequence[float],
-    *,
-    into: TransformStamped | None = None,
+    time_ns: int, parent: str, child: str, p: Sequence[float] | Array, xyzw: Sequence[float]
 ) -> TransformStamped:
     """Return the pose X_PC of a frame C in its parent P.
 
@@ -27,19 +27,42 @@ def transform(
         child: Frame C, with its prefix.
         p: Position p_PC of C's origin, expressed in P, in [m], shape (3,).
         xyzw: Unit quaternion of the rotation R_PC.
-        into: Message to fill and return; by default a new one.
     """
-    msg = TransformStamped() if into is None else into
-    msg.child_frame_id = child
-    set_header(msg.header, time_ns, parent)
-    set_xyz(msg.transform.translation, p)
-    set_quaternion(msg.transform.rotation, xyzw)
-    return msg
+    message = TransformStamped(header=header(time_ns, parent), child_frame_id=child)
+    set_xyz(message.transform.translation, p)
+    set_quaternion(message.transform.rotation, xyzw)
+    return message
 
 
 def tf_message(transforms: Iterable[TransformStamped]) -> TFMessage:
     """Return the message of ``/tf`` or ``/tf_static``."""
     return TFMessage(transforms=list(transforms))
+
+
+class MovingFrames:
+    """Makes messages of ``/tf``; must be used by one thread at a time.
+
+    It keeps a template for each set of frames, as several sources may move different joints.
+    """
+
+    def __init__(self) -> None:
+        self._templates: dict[object, tuple[Template, list[Callable[..., None]]]] = {}
+
+    def message(self, time_ns: int, frames: Iterable[FramePose]) -> bytes:
+        """Return the message with the poses of frames at a time in [ns]."""
+        frames = list(frames)
+        key = tuple([frame[:2] for frame in frames])
+        found = self._templates.get(key)
+        if found is None:
+            if len(self._templates) >= _MAX_TEMPLATES:
+                self._templates.clear()
+            template = Template(tf_message(transform(time_ns, *frame) for frame in frames))
+            poses = [template.setter(f"transforms[{i}].transform") for i in range(len(frames))]
+            found = self._templates[key] = template, poses
+        template, poses = found
+        for set_pose, (_, _, p, xyzw) in zip(poses, frames, strict=True):
+            set_pose(*p, *xyzw)
+        return template.data(time_ns)
 
 
 class RootTransformConverter:
@@ -49,11 +72,9 @@ class RootTransformConverter:
 
     def __init__(self, frames: Frames) -> None:
         self._frames = frames.world, frames.root
-        self._transform = TransformStamped()
-        self._msg = TFMessage(transforms=[self._transform])
+        self._moving = MovingFrames()
 
-    def convert(self, reading: OdometryReading) -> TFMessage:
-        """Return the message of a reading; valid until the next call."""
-        pose = reading.position, reading.orientation
-        transform(reading.time_ns, *self._frames, *pose, into=self._transform)
-        return self._msg
+    def convert(self, reading: OdometryReading) -> bytes:
+        """Return the message of a reading."""
+        pose = *self._frames, reading.position.tolist(), reading.orientation
+        return self._moving.message(reading.time_ns, [pose])

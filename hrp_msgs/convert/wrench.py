@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..messages import WrenchStamped
-from .basic import Array, set_stamp, set_xyz
+from ..messages import Header, WrenchStamped
+from .basic import Array
+from .cdr import Template
 from .converter import Frames, Reading
 
 
@@ -27,13 +28,12 @@ class WrenchConverter:
     message_type = WrenchStamped
 
     def __init__(self, frames: Frames) -> None:
-        self._msg = WrenchStamped()
-        self._msg.header.frame_id = frames.data
+        self._template = template = Template(WrenchStamped(header=Header(frame_id=frames.data)))
+        self._force = template.view("wrench.force")
+        self._torque = template.view("wrench.torque")
 
-    def convert(self, reading: WrenchReading) -> WrenchStamped:
-        """Return the message of a reading; valid until the next call."""
-        msg = self._msg
-        set_stamp(msg.header.stamp, reading.time_ns)
-        set_xyz(msg.wrench.force, reading.force)
-        set_xyz(msg.wrench.torque, reading.torque)
-        return msg
+    def convert(self, reading: WrenchReading) -> bytes:
+        """Return the message of a reading."""
+        self._force[:] = reading.force
+        self._torque[:] = reading.torque
+        return self._template.data(reading.time_ns)

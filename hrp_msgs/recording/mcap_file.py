@@ -121,26 +121,22 @@ class McapFile:
             found = None
         return self._scan() if found is None else found
 
-    def messages(self, block: Block) -> list[Message]:
-        """Return the messages of a block.
+    def messages(self, block: Block) -> Iterator[Message]:
+        """Yield the messages of a block.
 
         Raises:
             RecordingError: The block is damaged or too big.
         """
-        found: list[Message] = []
         try:
             for kind, body in self._records(block.offset, block.end):
                 inner = _uncompressed(body) if kind == Opcode.CHUNK else [(kind, body)]
-                found += (
-                    Message.read(_stream(part), len(part))
-                    for k, part in inner
-                    if k == Opcode.MESSAGE
-                )
+                for k, part in inner:
+                    if k == Opcode.MESSAGE:
+                        yield Message.read(_stream(part), len(part))
         except _DAMAGE as error:
             raise RecordingError(
                 f"{self._path} is damaged at byte {block.offset}: {error}"
             ) from None
-        return found
 
     def attachment(self, offset: int) -> bytes:
         """Return the data of an attachment.
@@ -261,14 +257,20 @@ def _note(found: Contents, kind: int, body: bytes) -> None:
 
 def _note_chunk(found: Contents, body: bytes) -> tuple[int, int] | None:
     """Add a chunk to the contents; return first and last time of its messages, in [ns]."""
-    # Of a damaged chunk nothing is added.
-    parts = list(_uncompressed(body))
-    messages = [Message.read(_stream(part), len(part)) for k, part in parts if k == Opcode.MESSAGE]
-    for kind, part in parts:
-        _note(found, kind, part)
-    found.counts.update(message.channel_id for message in messages)
-    times = [message.log_time for message in messages]
-    return (min(times), max(times)) if times else None
+    inside = Contents()  # nothing of a damaged chunk is added
+    times: tuple[int, int] | None = None
+    for kind, part in _uncompressed(body):
+        if kind == Opcode.MESSAGE:
+            message = Message.read(_stream(part), len(part))
+            inside.counts[message.channel_id] += 1
+            start, end = times or (message.log_time, message.log_time)
+            times = min(start, message.log_time), max(end, message.log_time)
+        else:
+            _note(inside, kind, part)
+    found.schemas |= inside.schemas
+    found.channels |= inside.channels
+    found.counts += inside.counts
+    return times
 
 
 def _note_bare(

@@ -6,7 +6,6 @@ import heapq
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from .recorder import ENCODING, QOS_KEY, SCHEMA_ENCODING
 
 _LATCHED = re.compile(r"\bdurability:\s*(1|transient_local)\b")
 _MAX_UNORDERED_BYTES = 1 << 30  # of messages that are held to be put in order
+_MESSAGE_OVERHEAD = 300  # [bytes] of memory of such a message besides its data
 
 
 @dataclass(frozen=True)
@@ -119,17 +119,14 @@ class Recording:
             )
         self.topics: Mapping[str, RecordedTopic] = topics
 
-    @cached_property
+    @property
     def attachments(self) -> Mapping[str, bytes]:
-        """Data of the attachments, by name.
+        """Data of the attachments by name, each read from the file when it is needed.
 
-        Raises:
-            OSError: The file cannot be read.
-            RecordingError: One is damaged or too big.
+        Reading one raises OSError if the file cannot be read, and RecordingError if the attachment
+        is damaged or too big.
         """
-        with McapFile(self.path) as file:
-            places = self._contents.attachments.items()
-            return {name: file.attachment(offset) for name, offset in places}
+        return _Attachments(self.path, self._contents.attachments)
 
     def messages(
         self,
@@ -182,15 +179,36 @@ class Recording:
             for block in blocks:
                 while waiting and waiting[0][0] < block.start_ns:
                     time_ns, _, number, data = heapq.heappop(waiting)
-                    size -= len(data)
+                    size -= len(data) + _MESSAGE_OVERHEAD
                     yield time_ns, number, data
                 for message in file.messages(block):
                     if message.channel_id in channels:
                         entry = message.log_time, next(order), message.channel_id, message.data
                         heapq.heappush(waiting, entry)
-                        size += len(message.data)
-                if size > _MAX_UNORDERED_BYTES:
-                    raise RecordingError(f"the messages of {self.path} are not in order of time")
+                        size += len(message.data) + _MESSAGE_OVERHEAD
+                    if size > _MAX_UNORDERED_BYTES:
+                        raise RecordingError(
+                            f"the messages of {self.path} are not in order of time, or a chunk "
+                            "has too many of them"
+                        )
         while waiting:
             time_ns, _, number, data = heapq.heappop(waiting)
             yield time_ns, number, data
+
+
+class _Attachments(Mapping[str, bytes]):
+    """The attachments of a recording, which may be too big to hold all of them."""
+
+    def __init__(self, path: Path, places: Mapping[str, int]) -> None:
+        self._path, self._places = path, places
+
+    def __getitem__(self, name: str) -> bytes:
+        place = self._places[name]
+        with McapFile(self._path) as file:
+            return file.attachment(place)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)

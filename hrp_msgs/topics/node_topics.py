@@ -61,13 +61,12 @@ class NodeTopic:
                 self.close()
                 raise WrongUseError(f"{name} cannot be recorded: {error}") from None
 
-    def publish(self, message: Message) -> None:
+    def publish(self, message: Message | bytes) -> None:
         """Publish a message, unless the topic is closed or the ROS context is shut down."""
-        sent: Message | bytes = message
         if (recording := self._recording) is not None and recording.is_open and not self._closed:
-            sent = recording.record(self._channel, message)
+            message = recording.record(self._channel, message)
         try:
-            self._publisher.publish(sent)
+            self._publisher.publish(message)
         except (InvalidHandle, RCLError):
             if not self._is_closed():  # otherwise another thread has just closed it
                 raise

@@ -40,9 +40,9 @@ class TopicRecording:
         """
         return self._recorder.channel(name, message_type, latched=qos.latched)
 
-    def record(self, channel: Channel, message: Message) -> bytes:
+    def record(self, channel: Channel, message: Message | bytes) -> bytes:
         """Record a message; return its bytes, as ROS 2 sends them."""
-        data = serialize(message)
+        data = message if isinstance(message, bytes) else serialize(message)
         channel.write(self.time_ns, data)
         self.count += 1
         return data
@@ -74,7 +74,7 @@ class RecordedTopic:
         self._channel = recording.channel(message_type, name, qos)
         self._is_closed = False
 
-    def publish(self, message: Message) -> None:
+    def publish(self, message: Message | bytes) -> None:
         """Record a message, unless the topic is closed."""
         if not self._is_closed and self._recording.is_open:
             self._recording.record(self._channel, message)

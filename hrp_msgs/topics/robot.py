@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from .. import names, qos
-from ..convert.basic import Array
-from ..convert.tf import tf_message, transform
-from ..messages import String, TFMessage, TransformStamped
+from ..convert.tf import FramePose, MovingFrames, tf_message, transform
+from ..messages import String, TFMessage
 from .topic import TopicMaker
 
-# Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
-FramePose = tuple[str, str, Sequence[float] | Array, Sequence[float]]
 _STATIC_NS = 0  # stamp of static transforms, in [ns]
 
 
@@ -28,9 +25,7 @@ class RobotTopics:
         self._urdf = topics.create(String, names.ROBOT_DESCRIPTION, qos.LATCHED)
         self.all = [self._urdf]
         self._srdf = self._static = self._moving = None
-        # Messages are reused, which is faster; transforms by frame name.
-        self._message = TFMessage()
-        self._transforms: dict[str, TransformStamped] = {}
+        self._moving_frames = MovingFrames()
         if semantics:
             self._srdf = topics.create(String, names.ROBOT_DESCRIPTION_SEMANTIC, qos.LATCHED)
             self.all.append(self._srdf)
@@ -63,12 +58,5 @@ class RobotTopics:
 
     def publish_moving(self, time_ns: int, frames: Iterable[FramePose]) -> None:
         """Publish poses of frames at a time in [ns]; must be called by one thread at a time."""
-        if self._moving is None:
-            return
-        transforms = self._transforms
-        for _, name, _, _ in (frames := list(frames)):
-            if name not in transforms:
-                transforms[name] = TransformStamped()
-        message = self._message
-        message.transforms = [transform(time_ns, *x, into=transforms[x[1]]) for x in frames]
-        self._moving.publish(message)
+        if self._moving is not None:
+            self._moving.publish(self._moving_frames.message(time_ns, frames))

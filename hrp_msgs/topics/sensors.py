@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ..convert.converter import Converter, Message, Reading
+from ..convert.converter import Converter, Reading
 from .topic import Topic
 
 
@@ -36,7 +36,7 @@ class TopicOutput:
     def __init__(
         self,
         topic: Topic,
-        converter: Converter[Reading, Message],
+        converter: Converter[Reading],
         has_subscribers: Callable[[], bool] | None = None,
     ) -> None:
         self.topic = topic

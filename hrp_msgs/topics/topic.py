@@ -23,8 +23,8 @@ class Topic(Protocol):
     def count(self) -> int:
         """Number of messages published so far."""
 
-    def publish(self, message: Message) -> None:
-        """Publish a message, unless the topic is closed."""
+    def publish(self, message: Message | bytes) -> None:
+        """Publish a message, or the bytes that ROS 2 sends for it, unless the topic is closed."""
 
     def has_subscribers(self) -> bool:
         """Return whether a message would be used."""

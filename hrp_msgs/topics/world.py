@@ -6,10 +6,9 @@ import threading
 from collections.abc import Callable
 
 from .. import names, qos
-from ..convert.clock import clock
-from ..convert.tf import tf_message, transform
+from ..convert.cdr import Template
+from ..convert.tf import FramePose, tf_message, transform
 from ..messages import Clock, TFMessage
-from .robot import FramePose
 from .topic import TopicMaker
 
 _STATIC_NS = 0  # stamp of static transforms, in [ns]
@@ -29,16 +28,19 @@ class WorldTopics:
 
     def __init__(self, topics: TopicMaker) -> None:
         self._clock = topics.create(Clock, names.CLOCK, qos.CLOCK)
+        self._clock_template = Template(Clock())
         self.tf = topics.create(TFMessage, names.TF, qos.TF)
         self._static = topics.create(TFMessage, names.TF_STATIC, qos.TF_STATIC)
         self.all = [self._clock, self.tf, self._static]
         self._static_frames: list[FramePose] | None = None
-        self._publishing = threading.Lock()
+        self._publishing, self._filling_clock = threading.Lock(), threading.Lock()
 
     def publish_clock(self, time_ns: int) -> None:
         """Publish a simulation time in [ns]; zero as 1 ns, since 0 means that there is no time."""
         if self._clock.has_subscribers():
-            self._clock.publish(clock(max(time_ns, _MIN_CLOCK_NS)))
+            with self._filling_clock:
+                message = self._clock_template.data(max(time_ns, _MIN_CLOCK_NS))
+            self._clock.publish(message)
 
     def publish_static(self, get_frames: Callable[[], list[FramePose]]) -> None:
         """Publish all static frames in one message, if they have changed.

@@ -1,79 +1,128 @@
-"""The page of ``hrp-sim run --view``."""
+"""``hrp-sim page``: a run with its models and their problems as one HTML file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+import io
+import os
+from pathlib import Path
 
-from hrp_model import Diagnostic
-from hrp_model.program.console import print_message
-from hrp_model.view.viewer import Viewer
+import numpy as np
 
-from ..physics.engine import PhysicsError
-from ..physics.schedule import NS_PER_S
-from ..running.distribution import Distribution
-from ..running.reload import Reloader
-from ..running.runner import Runner
-from ..view.run_viewer import RunViewer
+from hrp_model import Body, Diagnostic, Diagnostics, Severity
+from hrp_model.cli.tree import body_tree
+from hrp_model.diagnostics import counted
+from hrp_model.files.writer import write_atomically
+from hrp_model.printable import printable
+from hrp_model.program.command import GOOD, PROBLEMS
+from hrp_model.program.console import PlainConsole, print_message
+from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.working import working
+from hrp_model.view.page_html import Section, page_html
+from hrp_model.view.scene_recording import SceneRecording
+
+from ..recording.motion import Motion, recorded_motion, simulated_motion
+from ..world.reporting import paragraphs
+from .recordings import is_recording, open_recording, recorded_run
+from .run_options import DEFAULT_DURATION
+
+MAX_SIZE = 50_000_000  # of a page, in [B]; browsers open larger ones slowly or not at all
+_MAX_TREE = 2000  # links
 
 
-class RunPage:
-    """The page of a run; it is opened before the world is loaded.
-
-    Args:
-        port: The port; None for the usual one, or the next that is free.
-        host: Address of the network interface.
-        on_output: Whether standard output may be used for the address.
+def page(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim page``; return the exit status.
 
     Raises:
-        UsageError: The given port is in use, or the host is not an address of this machine.
+        ModelError: The world, or the robot of the recording, cannot be used.
+        UsageError: The output must not or cannot be written.
     """
+    _check_output(options)
+    diagnostics = Diagnostics(listener=lambda _: None)
+    with working(f"reading {options.file}"):
+        motion, facts, notes = _motion(options, diagnostics)
+    _check_output(options)  # again, since now all input files are known
+    with working(f"drawing {options.file}"):
+        scene, undrawn = _scene(motion)
+        notes += undrawn
+        title = Path(options.file).stem
+        sections = [_problems(options.file, diagnostics, notes), *map(_tree, motion.bodies.items())]
+        content = page_html(title, facts, sections, scene).encode()
+    if len(content) > MAX_SIZE:
+        print_message(
+            f"error: the page would have {_megabytes(len(content))}, more than the limit of "
+            f"{_megabytes(MAX_SIZE)}: choose a shorter --duration, or simplify the meshes of the "
+            "model"
+        )
+        return PROBLEMS
+    with writing():
+        write_atomically(options.output, content)
+    for note in notes:
+        print_message(f"warning: {printable(note)}")
+    if count := len(_serious(diagnostics)):
+        print_message(f"warning: {counted(count, 'problem')} of the models, listed in the page")
+    report_written([options.output], [_megabytes(len(content)), f"{motion.duration:g} s"])
+    return GOOD
 
-    def __init__(self, port: int | None, host: str, *, on_output: bool) -> None:
-        self._viewer = Viewer(port, host)
-        self._run: RunViewer | None = None
-        self._message = "The run ended before it began."
-        if on_output:
-            self._viewer.print_address()
-        else:
-            print_message(f"view: {self._viewer.address}")
 
-    def serve(
-        self,
-        runner: Runner,
-        distribution: Distribution,
-        problems: Sequence[Diagnostic],
-        hint: str,
-        reloader: Reloader | None,
-    ) -> None:
-        """Show a run, before it begins, and load its world again after changes."""
-        self._run = RunViewer(self._viewer, runner, problems, hint)
-        distribution.add(self._run)
-        if reloader is not None:
-            reloader.start(runner)
+def _check_output(options: argparse.Namespace) -> None:
+    output = Output("OUT.html", options.output, Kind.PAGE)
+    check_outputs([output], inputs=[options.file], force=options.force)
 
-    def show_problems(self, problems: Sequence[Diagnostic], note: str = "") -> None:
-        """Replace the problems of the world, with a further sentence."""
-        if self._run is not None:
-            self._run.show_problems(problems, [note] if note else [])
 
-    def end(self, runner: Runner) -> None:
-        """Say in the page that the run has ended."""
-        time = f"{runner.simulation.state.time_ns / NS_PER_S:.6g} s"
-        if runner.error is not None:
-            self._message = f"The run has ended at {time}: the physics failed: {runner.error}"
-        else:
-            self._message = f"The run was {'stopped' if runner.stopped else 'completed'} at {time}."
-        self.close()
+def _motion(
+    options: argparse.Namespace, diagnostics: Diagnostics
+) -> tuple[Motion, list[tuple[str, str]], list[str]]:
+    """Return the motion, facts about the run, and problems that are not diagnostics."""
+    if is_recording(options.file):
+        run = recorded_run(open_recording(options.file, diagnostics), diagnostics)
+        motion, kind = recorded_motion(run, options.duration), "recorded"
+    else:
+        duration = options.duration or DEFAULT_DURATION
+        motion, kind = simulated_motion(options.file, duration, diagnostics), "simulated"
+    facts = [
+        ("run", f"{motion.duration:g} s, {kind}"),
+        ("bodies", ", ".join(motion.bodies)),
+        ("postures", f"{motion.rate:.3g} per second"),
+    ]
+    return motion, facts, [motion.problem] if motion.problem else []
 
-    def close(self) -> None:
-        """Close the page (idempotent)."""
-        run, self._run = self._run, None
-        if run is not None:
-            run.close(self._message)
-        else:
-            self._viewer.close(self._message)
 
-    def report(self, hint: str, error: PhysicsError) -> None:
-        """Print why the physics failed; the run is halted, and can be reset in the page."""
-        print_message(f"error: {error}\nhint: {hint}")
-        print_message("the run is halted: reset it in the page, or end it with Ctrl-C", "dim")
+def _scene(motion: Motion) -> tuple[str, list[str]]:
+    """Return the document of the scene, and what it does not draw."""
+    moving = [name for name, body in motion.bodies.items() if not body.is_static]
+    points = [poses[name].p for poses in motion.postures for name in moving]
+    path = np.concatenate(points) if points else np.empty((0, 3))
+    first, *others = motion.postures
+    with SceneRecording(motion.bodies, first, path) as scene:
+        for poses in others:
+            scene.wait(1.0 / motion.rate)
+            scene.move(poses)
+        return scene.html(), scene.notes
+
+
+def _problems(name: str, diagnostics: Diagnostics, notes: list[str]) -> Section:
+    count = len(_serious(diagnostics)) + len(notes)
+    texts = [(Severity.WARNING, f"warning: {note}") for note in notes]
+    # The page is for others, to whom the folders of this machine say nothing.
+    folder = Path(name).parent if os.path.isabs(name) else Path.cwd()
+    found = paragraphs(diagnostics.found, folder)
+    return Section(f"Problems: {count or 'none'}", [*texts, *found])
+
+
+def _serious(diagnostics: Diagnostics) -> list[Diagnostic]:
+    return [x for x in diagnostics.found if x.severity is not Severity.NOTE]
+
+
+def _tree(named: tuple[str, Body]) -> Section:
+    name, body = named
+    title = f"{name}: {counted(len(body.links), 'link')}"
+    if len(body.links) > _MAX_TREE:
+        return Section(title, [(None, f"not listed, as there are more than {_MAX_TREE}")])
+    text = io.StringIO()
+    PlainConsole(file=text).print(body_tree(body))
+    return Section(title, [(None, text.getvalue().rstrip("\n"))], is_tree=True)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.table import Table
 
 from hrp_model.diagnostics import counted
-from hrp_model.files.resources import path_from_uri
 from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
-from hrp_model.program.command import GOOD, PROBLEMS, UsageError
+from hrp_model.program.command import GOOD, UsageError
 from hrp_model.program.console import output_console, print_message
+from hrp_model.program.libraries import needs_extra
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 from hrp_model.program.working import working
-from hrp_msgs.recording import Recording, RecordingError
+from hrp_msgs.recording import Recording
 
 from ..recording.series import Curve, NumberField, SelectionError, fill, number_fields, rows, select
 from ..recording.table import table
-from .recordings import NO_END
+from ..world.reporting import printed_warnings
+from .recordings import open_recording, recording_errors
 
 _SUFFIXES = (".png", ".svg", ".html", ".csv")
 _PAGE_POINTS = 2000  # of a curve, which keeps pages small
@@ -38,6 +40,7 @@ def plot(options: argparse.Namespace) -> int:
     """Execute ``hrp-sim plot``; return the exit status.
 
     Raises:
+        ModelError: The recording cannot be used.
         UsageError: A selected curve does not exist, or the output cannot be written.
     """
     output: Path | None = options.output
@@ -47,18 +50,17 @@ def plot(options: argparse.Namespace) -> int:
         raise UsageError(f"cannot write {output}: the suffix must be one of {', '.join(_SUFFIXES)}")
     check_outputs([Output("-o", output, Kind.PLOT)], inputs=[options.file], force=options.force)
     try:
-        with working(f"reading {options.file}"):
-            recording = Recording(path_from_uri(options.file))
+        with (
+            printed_warnings(options.file) as diagnostics,
+            recording_errors(diagnostics),
+            working(f"reading {options.file}"),
+        ):
+            recording = open_recording(options.file, diagnostics)
             curves = _curves(recording, options.fields, output)
             if output is not None:
                 content = _content(recording, curves, output)
-    except RecordingError as error:
-        print_message(f"error: {printable(str(error))}")
-        return PROBLEMS
     except SelectionError as error:
         raise UsageError(str(error)) from None
-    if recording.truncated:
-        print_message(f"warning: {printable(options.file)} {NO_END}")
     if output is None:
         if not recording.topics:
             print_message(f"{printable(options.file)} has no topics")
@@ -83,8 +85,9 @@ def _curves(
             present = {number.name for number in number_fields(recording, topic.name)}
             for name in _OVERVIEW.get(topic.type_name, ()):
                 if any(f"{p}.".startswith(f"{name}.") for p in present):
-                    curves = select(recording, [f"{topic.name}.{name}"])
-                    found += curves if len(found) + len(curves) <= _MAX_OVERVIEW else ()
+                    with suppress(SelectionError):  # there are very many
+                        curves = select(recording, [f"{topic.name}.{name}"])
+                        found += curves if len(found) + len(curves) <= _MAX_OVERVIEW else ()
     if not found:
         raise SelectionError("there is no joint or sensor to draw by default: select a TOPIC.FIELD")
     return found
@@ -95,7 +98,8 @@ def _content(recording: Recording, curves: Sequence[Curve], output: Path) -> byt
     suffix = output.suffix.lower()
     if suffix == ".csv":
         return table(curves, rows(recording, curves))
-    from ..recording.plot import Plot  # imports matplotlib
+    with needs_extra("record"):
+        from ..recording.plot import Plot  # imports matplotlib
 
     fill(recording, curves, *([_PAGE_POINTS] if suffix == ".html" else []))
     picture = Plot(curves, recording.path.name)

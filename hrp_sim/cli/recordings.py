@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..recording.recorded_run import RecordedRun
 
 TRUNCATED = "truncated-recording"
-NO_END = "has no proper end; it is used as far as it goes"
 _MAGIC = b"\x89MCAP"
 
 
@@ -64,7 +63,8 @@ def open_recording(name: str, diagnostics: Diagnostics) -> Recording:
 
         recording = Recording(path_from_uri(name))
     if recording.truncated:
-        diagnostics.warn(TRUNCATED, f"{name} {NO_END}")
+        message = f"{name} has no proper end; it is used as far as it goes"
+        diagnostics.warn(TRUNCATED, message)
     return recording
 
 

@@ -25,9 +25,14 @@ def run(options: argparse.Namespace) -> int:
     with StopSignals() as signals, ExitStack() as stack:
         page = None
         if options.view:
-            from .page import RunPage  # needs viser
+            from .run_page import RunPage  # needs viser
 
-            page = RunPage(options.port, options.host, on_output=not options.json)
+            page = RunPage(
+                options.port,
+                options.host,
+                on_output=not options.json,
+                browser=options.browser,
+            )
             stack.callback(page.close)
         set_up = set_up_with_ros(options) if options.ros else set_up_alone(options, page)
         setup = stack.enter_context(set_up)

@@ -13,7 +13,7 @@ from hrp_model.files.file_watch import without_recording
 from hrp_model.program.console import print_message, print_note
 from hrp_model.program.working import working
 
-from ..physics.engine import PhysicsError, Solver
+from ..physics.engine import PhysicsError
 from ..physics.snapshot import Snapshot
 from ..publishing.run_recording import RunRecording
 from ..running.build import build_simulation
@@ -28,9 +28,10 @@ from ..world.sensor_options import with_options
 from .live_table import Row
 from .record import open_recording, record_world
 from .run_course import RunSetup
+from .run_options import with_physics_options
 
 if TYPE_CHECKING:
-    from .page import RunPage
+    from .run_page import RunPage
 
 
 @contextmanager
@@ -109,12 +110,8 @@ def prepare(options: argparse.Namespace) -> Prepared:
     warnings = printed_warnings(options.world, strict=options.strict)
     with warnings as diagnostics, working(f"reading {options.world}"):
         world = load_world(options.world, diagnostics)
-        config = with_options(world, dict(options.sensor), diagnostics).with_physics(
-            solver=Solver(options.solver) if options.solver else None,
-            seed=options.seed,
-            time_step=options.time_step,
-            joint_limits=options.joint_limits,
-        )
+        config = with_options(world, dict(options.sensor), diagnostics)
+        config = with_physics_options(config, options)
         diagnostics.raise_errors()
         simulation, hint = build_simulation(config, options.engine, diagnostics)
         diagnostics.raise_errors()

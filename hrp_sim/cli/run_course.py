@@ -39,7 +39,7 @@ from .live_table import LiveTable, Row
 from .trace import TraceWriter
 
 if TYPE_CHECKING:
-    from .page import RunPage
+    from .run_page import RunPage
 
 REFRESH_HZ = 4
 

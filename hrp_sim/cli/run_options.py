@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hrp_model.cli.view import DEFAULT_HOST, add_viewer_arguments
+from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser, PrintText
 
@@ -14,6 +15,9 @@ from ..engines import ENGINES
 from ..physics.engine import Solver
 from ..world.world_names import DEFAULT_WORLD
 from . import argument_types
+
+if TYPE_CHECKING:
+    from ..world.config import WorldConfig
 
 # Of a run of the default world without a terminal, of films and of pages, in [s].
 DEFAULT_DURATION = 5.0
@@ -89,6 +93,16 @@ def add_physics(run: argparse.ArgumentParser) -> None:
         type=argument_types.seed,
         metavar="N",
         help="seed of the order in which constraints are solved (default: from the world)",
+    )
+
+
+def with_physics_options(world: WorldConfig, options: argparse.Namespace) -> WorldConfig:
+    """Return a world with the options of ``add_physics`` applied, except for the engine."""
+    return world.with_physics(
+        solver=Solver(options.solver) if options.solver else None,
+        seed=options.seed,
+        time_step=options.time_step,
+        joint_limits=options.joint_limits,
     )
 
 
@@ -196,13 +210,9 @@ def check_run(parser: CommandParser, options: argparse.Namespace) -> None:
         parser.error("--listen needs --ros")
     if options.paused and not (options.ros or options.view):
         parser.error("--paused needs --ros or --view, by which the run is resumed")
-    of_page = {
-        "--watch": options.watch,
-        "--port": options.port is not None,
-        "--host": options.host != DEFAULT_HOST,
-    }
-    if not options.view and any(of_page.values()):
-        parser.error(f"{next(name for name, is_given in of_page.items() if is_given)} needs --view")
+    of_page = [*(["--watch"] if options.watch else []), *given_viewer_options(options)]
+    if of_page and not options.view:
+        parser.error(f"{of_page[0]} needs --view")
     if options.watch and options.ros:
         parser.error("--watch cannot be combined with --ros, whose services load worlds")
     if options.every and not options.trace:

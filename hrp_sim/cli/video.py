@@ -20,7 +20,6 @@ from hrp_model.program.outputs import Kind, Output, check_outputs, report_writte
 from hrp_model.program.stop_signals import StopSignals
 from hrp_model.program.working import progress, working
 
-from ..physics.engine import Solver
 from ..render import BodyPoses
 from ..render.context import THREADS_VARIABLE, cores
 from ..running.build import build_simulation
@@ -48,7 +47,7 @@ from ..video import (
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
 from .recordings import is_recording, open_recording, recorded_run
-from .run_options import DEFAULT_DURATION
+from .run_options import DEFAULT_DURATION, with_physics_options
 
 _SIZE = 1280, 720
 
@@ -129,12 +128,7 @@ def _source(options: argparse.Namespace, diagnostics: Diagnostics, stack: ExitSt
     if is_recording(options.world):
         recording = open_recording(options.world, diagnostics)
         return RecordingSource(recorded_run(recording, diagnostics))
-    config = load_world(options.world, diagnostics).with_physics(
-        solver=Solver(options.solver) if options.solver else None,
-        seed=options.seed,
-        time_step=options.time_step,
-        joint_limits=options.joint_limits,
-    )
+    config = with_physics_options(load_world(options.world, diagnostics), options)
     diagnostics.raise_errors()
     simulation, hint = build_simulation(config, options.engine, diagnostics)
     stack.callback(simulation.close)

@@ -12,7 +12,7 @@ from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names
 from hrp_msgs.convert.converter import Frames, Reading, make_converter
-from hrp_msgs.topics.robot import FramePose
+from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 

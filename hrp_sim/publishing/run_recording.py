@@ -96,8 +96,9 @@ class RunRecording:
         with suppress(OSError):  # another process has removed it
             self._size = self.path.stat().st_size
 
-    def _fail(self, error: OSError) -> None:
-        self.error = f"the recording {self.path} has ended: {error.strerror or error}"
+    def _fail(self, error: Exception) -> None:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        self.error = f"the recording {self.path} has ended: {reason}"
         self.topics.is_open = False
         self._on_error(self.error)
 

@@ -8,9 +8,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from hrp_model.rigid import Array
+from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.contacts import ContactTopic
-from hrp_msgs.topics.robot import FramePose
 from hrp_msgs.topics.topic import Topic, TopicMaker
 from hrp_msgs.topics.world import WorldTopics
 

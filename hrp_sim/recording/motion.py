@@ -32,7 +32,8 @@ class Motion:
     Attributes:
         bodies: By name.
         rate: Postures per second, in [Hz].
-        postures: Poses of all links by body, the first at the start.
+        postures: Poses of all links by body, the first at the start; later ones without the
+            bodies that cannot move.
         problem: Why the physics ended the run early; empty otherwise.
     """
 
@@ -94,7 +95,11 @@ def _placed(placement: Placement) -> LinkPoses:
 
 def _motion(source: FilmSource, duration: float) -> Motion:
     """Return the motion of a run at a rate at which there are at most ``MAX_POSES``."""
-    links = sum(len(body.links) for body in source.bodies.values() if not body.is_static)
+    moving = {name for name, body in source.bodies.items() if not body.is_static}
+    links = max(sum(len(source.bodies[name].links) for name in moving), 1)
     rate = min(MAX_RATE, MAX_POSES / max(duration * links, 1.0))
-    frames = islice(source.frames(rate), ceil(duration * rate - 1e-9) + 1)
-    return Motion(source.bodies, rate, [frame.poses for frame in frames], source.problem)
+    postures: list[BodyPoses] = []
+    for frame in islice(source.frames(rate), ceil(duration * rate - 1e-9) + 1):
+        poses = {name: x for name, x in frame.poses.items() if not postures or name in moving}
+        postures.append(poses)
+    return Motion(source.bodies, rate, postures, source.problem)

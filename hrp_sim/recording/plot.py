@@ -128,18 +128,7 @@ class Plot:
                 f'<g class="curve" id="{identifier}"><title>{html.escape(printable(name))}</title>'
             )
             svg = svg.replace(f'<g id="{identifier}">', shown)
-        panels = [
-            {
-                **dict(zip(("x0", "x1"), axes.get_position().intervalx.tolist(), strict=True)),
-                **dict(
-                    zip(("y1", "y0"), (1 - axes.get_position().intervaly).tolist(), strict=True)
-                ),
-                **dict(zip(("t0", "t1"), map(float, axes.get_xlim()), strict=True)),
-                **dict(zip(("low", "high"), map(float, axes.get_ylim()), strict=True)),
-                "unit": unit,
-            }
-            for axes, unit in zip(self._panels, self._units, strict=True)
-        ]
+        panels = [_panel(axes, unit) for axes, unit in zip(self._panels, self._units, strict=True)]
         return _PAGE.format(
             title=html.escape(self._title), svg=svg, panels=json.dumps(panels)
         ).encode()

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from hrp_model.view.html import escaped, padded, style
 from hrp_model.view.message_views import can_show
-from hrp_model.view.player import Player
 from hrp_model.view.topic_view import INFO_TYPE, TopicView
 from hrp_model.view.viewer import Viewer
 from hrp_msgs.recording import RecordedMessage, Recording
 
 from ..physics.schedule import NS_PER_S
 from .playback import Playback
+from .player import Player
 from .recorded_run import RecordedRun
 
 # After a jump, sensors show their last message of this time before it, in [ns].

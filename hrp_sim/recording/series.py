@@ -97,12 +97,12 @@ def select(recording: Recording, selections: Iterable[str]) -> list[Curve]:
     curves: dict[str, Curve] = {}
     for selection in selections:
         topic, rest = _split(selection, recording.topics)
-        curves.update((c.label, c) for c in _curves(recording, topic, rest))
-    if len(curves) > MAX_CURVES:
-        raise SelectionError(
-            f"{len(curves)} curves are more than {MAX_CURVES}: select fewer, such as "
-            f"'{next(iter(curves))}'"
-        )
+        for curve in _curves(recording, topic, rest):
+            curves[curve.label] = curve
+            if len(curves) > MAX_CURVES:  # an array may have millions of elements
+                raise SelectionError(
+                    f"more than {MAX_CURVES} curves: select fewer, such as '{next(iter(curves))}'"
+                )
     return list(curves.values())
 
 

@@ -11,7 +11,7 @@ from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.convert.basic import NS_PER_S
 from hrp_msgs.convert.clock import clock
 from hrp_msgs.convert.converter import Message
-from hrp_msgs.topics.robot import FramePose
+from hrp_msgs.convert.tf import FramePose
 
 
 class SimulatedModelNode(ModelNode):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from hrp_model import Pose
 from hrp_model.files.file_watch import FileWatch
@@ -12,6 +14,8 @@ from ..physics.engine import PhysicsError, Placement
 from ..physics.state import SimulatedBody
 from ..simulation import Simulation
 from .runner import NotRunningError, Runner
+
+_log = logging.getLogger("hrp_sim")
 
 _PERIOD = 0.5  # [s] between looks at the files; one that changes in between is being written
 
@@ -52,30 +56,40 @@ class Reloader:
     def _work(self) -> None:
         while not self._closing.wait(_PERIOD):
             if self.watch.has_changed():
-                self._reload()
+                try:
+                    self._reload()
+                except Exception as error:  # the next change may repair it
+                    _log.error("the world cannot be loaded again", exc_info=error)
 
     def _reload(self) -> None:
         assert self._runner is not None
         before, self.watch = self.watch, FileWatch()
-        with self.watch.recording():
-            simulation = self._load()
-        if simulation is None:
-            for path in before.files:  # those not read this time may still be part of the world
-                self.watch.add(path)
-            return
+        simulation = None
         try:
-            previous = self._runner.call(lambda: self._replace(simulation))
-        except NotRunningError:
-            simulation.close()
+            with self.watch.recording():
+                simulation = self._load()
+        finally:
+            if simulation is None:
+                for path in before.files:  # those not read this time may still be part of the world
+                    self.watch.add(path)
+        if simulation is None:
             return
-        self._loaded = simulation
-        previous.close()
+        runner, previous = self._runner, self._runner.simulation
+        try:
+            with suppress(NotRunningError):
+                runner.call(lambda: self._replace(simulation))
+        finally:
+            if runner.simulation is simulation:
+                self._loaded = simulation
+                previous.close()
+            else:
+                simulation.close()
 
-    def _replace(self, simulation: Simulation) -> Simulation:
+    def _replace(self, simulation: Simulation) -> None:
         """Replace the simulation in its present state; called in the stepping thread."""
         assert self._runner is not None
         carry_over(self._runner.simulation, simulation)
-        return self._runner.replace(simulation)
+        self._runner.replace(simulation)
 
 
 def carry_over(before: Simulation, simulation: Simulation) -> None:

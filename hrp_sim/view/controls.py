@@ -89,7 +89,8 @@ class Controls:
         (self._runner.resume if self._is_halted else self._runner.pause)()
 
     def _take_steps(self) -> None:
-        self._runner.step(max(1, int(self._steps.value)))
+        # A page may send any number.
+        self._runner.step(min(max(1, int(self._steps.value)), MAX_STEPS))
 
     def _set_speed(self, by_user: bool) -> None:
         if by_user:

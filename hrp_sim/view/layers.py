@@ -144,9 +144,10 @@ class Contacts:
             self._points.hide()
         if not self._shows_forces.value:
             self._forces.hide()
-        if not self._samples:
+        try:
+            points, force = self._samples.popleft()
+        except IndexError:  # none has arrived, or a reset has just removed it
             return
-        points, force = self._samples.popleft()
         if self._shows_points.value:
             self._points.show(points.position, np.zeros(3))
         if self._shows_forces.value:

@@ -29,6 +29,7 @@ _COLOR = (255, 140, 0)
 _RATE, _DAMPING_RATIO = 6.0, 0.5
 # The force is at most that of this acceleration of the body, in [m/s^2].
 _MAX_ACCELERATION = 40.0
+_MAX_FORCE = 1e11  # [N]; a simulation takes less than 1e12
 _MAX_POSITION = 1e6  # [m] of a mouse; farther ones are ignored
 # Damping must not stop a light link in less than this number of steps.
 _MIN_STEPS = 10.0
@@ -43,19 +44,22 @@ class Pull:
         link: Index of the link L.
         point: The grabbed point in L, in [m], shape (3,).
         target: Position of the mouse in W, in [m], shape (3,).
+        client: Identifier of the browser in which it is pulled.
     """
 
     simulated: SimulatedBody
     link: int
     point: Array
     target: Array
+    client: int = 0
 
 
 def spring_force(pull: Pull, motion: BodyMotion, time_step: float) -> Array:
     """Return the force on the grabbed point, in W, in [N], shape (3,).
 
     ``k (target - x) - d v`` with the position x and velocity v of the point, ``k = m w^2`` and
-    ``d = m w`` for the mass m of the body and w = 6 rad/s; limited to ``m * 40 m/s^2``. The
+    ``d = m w`` for the mass m of the body and w = 6 rad/s; limited to ``m * 40 m/s^2``, and to
+    what a simulation takes. The
     damping of a link with mass n is at most ``n / (10 time_step)``, so that it stays stable.
 
     Args:
@@ -70,7 +74,7 @@ def spring_force(pull: Pull, motion: BodyMotion, time_step: float) -> Array:
     stretch = pull.target - (motion.p[pull.link] + arm)
     damping = min(2.0 * _DAMPING_RATIO * mass * _RATE, own_mass / (_MIN_STEPS * time_step))
     force: Array = mass * _RATE**2 * stretch - damping * velocity
-    magnitude, limit = float(np.linalg.norm(force)), mass * _MAX_ACCELERATION
+    magnitude, limit = float(np.linalg.norm(force)), min(mass * _MAX_ACCELERATION, _MAX_FORCE)
     return force if magnitude <= limit else force * (limit / magnitude)
 
 
@@ -124,6 +128,12 @@ class Pulling:
         """Let go."""
         self._pull = None
 
+    def release(self, client: int) -> None:
+        """Let go of the link that is pulled in a browser, which has gone."""
+        pull = self._pull
+        if pull is not None and pull.client == client:
+            self._pull = None
+
     def draw(self, snapshot: Snapshot) -> None:
         """Draw an arrow from the grabbed point to the mouse."""
         self._poses = snapshot.bodies
@@ -142,10 +152,12 @@ class Pulling:
             if not (np.abs([start, end]) < _MAX_POSITION).all():
                 return
             if event.phase == "start":
-                self._grab(simulated, index, start)
+                self._grab(simulated, index, start, event.client_id)
             pull = self._pull
             if pull is None or pull.simulated is not simulated or pull.link != index:
                 return
+            if pull.client != event.client_id:
+                return  # somebody else has grabbed it meanwhile
             if event.phase == "end":
                 self._pull = None
             else:
@@ -153,9 +165,9 @@ class Pulling:
 
         node.on_drag("left", modifier=MODIFIER)(drag)  # type: ignore[attr-defined]
 
-    def _grab(self, simulated: SimulatedBody, index: int, position: Array) -> None:
+    def _grab(self, simulated: SimulatedBody, index: int, position: Array, client: int) -> None:
         poses = self._poses.get(simulated.name)
         if poses is None or poses.simulated is not simulated:
             return
         point = poses.R[index].T @ (position - poses.p[index])
-        self._pull = Pull(simulated, index, point, position)
+        self._pull = Pull(simulated, index, point, position, client)

@@ -66,6 +66,7 @@ class RunViewer:
         self._build(problems, hint)
         runner.on_change.append(self._follow_change)
         viewer.server.on_client_connect(lambda _: self._wake.set())
+        viewer.server.on_client_disconnect(lambda client: self._pulling.release(client.client_id))
         self._thread = threading.Thread(target=self._work, name="viewer", daemon=True)
         self._thread.start()
 
@@ -182,8 +183,8 @@ class RunViewer:
 
     def _copy(self) -> None:
         """Copy the state of the run; called in the stepping thread."""
+        self._is_requested = False  # first, so that an error does not stop the page for good
         self._snapshot = take_snapshot(self._runner)
-        self._is_requested = False
         self._arrived.set()
 
     def _draw(self, snapshot: Snapshot, now: float) -> None:

@@ -17,7 +17,11 @@ from hrp_model.view.html import padded
 from hrp_model.view.robot import label_text, scene_name
 from hrp_model.view.scale import Scale
 from hrp_model.view.sensor_views import (
+    ACCELERATION_COLOR,
+    FORCE_COLOR,
+    FRUSTUM_LENGTH,
     MAX_POINTS,
+    TORQUE_COLOR,
     ArrowsView,
     Lens,
     PictureView,
@@ -50,7 +54,6 @@ if TYPE_CHECKING:
 IMAGE_PERIOD = 0.1  # [s] of wall time between two pictures of a camera
 _MAX_CAPTURES = 8  # of one camera, that are being rendered
 _CAMERAS_AT_FIRST = 2  # of which pictures are shown at first
-_FORCE, _TORQUE, _ACCELERATION = (220, 40, 40), (60, 90, 220), (20, 150, 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class _Display:
         switch: In the panel.
         points: Switch of a cloud of the points that a camera sees; None for other sensors.
         due: Wall time of the next sample, in [s].
+        captures: Poses of a camera in W by the times of its images that are being rendered,
+            in [ns]; the stepping thread adds, the render thread removes them.
     """
 
     sensor: _Mounted
@@ -154,7 +159,8 @@ class SensorDisplays:
             if isinstance(reading, RenderRequest):
                 poses = reading.poses[sensor.body]
                 if len(display.captures) >= _MAX_CAPTURES:  # replaced before they were rendered
-                    del display.captures[min(display.captures)]
+                    # The render thread may take it, or all of them, at the same time.
+                    display.captures.pop(min(display.captures, default=0), None)
                 display.captures[reading.time_ns] = _mounted_pose(sensor, poses)
                 continue
             motion = simulation.bodies[sensor.body].motion
@@ -250,12 +256,12 @@ class SensorDisplays:
         self._count += 1
         path = f"/sensors/{self._count}_{scene_name(name)}"
         if isinstance(sensor, RangeSensor | RangeSensor3D):
-            points = PointsView(self._viewer, path, 0.012 * self._scale.length)
+            points = PointsView(self._viewer, path, self._scale.point)
             return _Display(sensor, [points], lambda sample: _draw_scan(points, sample))
         if isinstance(sensor, ForceSensor):
             return self._of_force(path, sensor)
         if isinstance(sensor, ImuSensor):
-            arrow = ArrowsView(self._viewer, path, _ACCELERATION, self._scale.width)
+            arrow = ArrowsView(self._viewer, path, ACCELERATION_COLOR, self._scale.width)
             scale = self._scale.per_acceleration
             return _Display(sensor, [arrow], lambda sample: _draw_imu(arrow, scale, sample))
         if isinstance(sensor, CameraSensor):
@@ -264,8 +270,8 @@ class SensorDisplays:
 
     def _of_force(self, path: str, sensor: ForceSensor) -> _Display:
         viewer, scale = self._viewer, self._scale
-        force = ArrowsView(viewer, f"{path}/force", _FORCE, scale.width)
-        torque = ArrowsView(viewer, f"{path}/torque", _TORQUE, scale.width)
+        force = ArrowsView(viewer, f"{path}/force", FORCE_COLOR, scale.width)
+        torque = ArrowsView(viewer, f"{path}/torque", TORQUE_COLOR, scale.width)
 
         def draw(sample: Sample) -> None:
             reading, X_WS = sample.reading, sample.X_WS
@@ -278,7 +284,7 @@ class SensorDisplays:
     def _of_camera(self, name: str, path: str, sensor: CameraSensor) -> _Display:
         kind, lens = sensor.image_type, sensor.lens
         angle = 2.0 * np.arctan(lens.height / 2.0 / lens.focal_length)
-        shown = Lens(min(float(angle), 0.9 * pi), lens.width / lens.height, 0.2)
+        shown = Lens(min(float(angle), 0.9 * pi), lens.width / lens.height, FRUSTUM_LENGTH)
         has_color = kind.has_color or kind.has_mono
         views: list[Shown] = []
         color = depth = points = switch = None
@@ -289,7 +295,7 @@ class SensorDisplays:
         if kind.has_depth:
             label, own = f"{name} (depth)", None if has_color else shown
             depth = PictureView(self._viewer, f"{path}/depth", label, own, place + 0.3)
-            points = PointsView(self._viewer, f"{path}/points", 0.012 * self._scale.length)
+            points = PointsView(self._viewer, f"{path}/points", self._scale.point)
             views += [depth, points]
             switch = self._viewer.server.gui.add_checkbox(
                 label_text(f"{name} points"), False, order=self._count + 0.1

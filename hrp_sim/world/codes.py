@@ -41,7 +41,7 @@ _WORLDS = {
     "out-of-range": ("a number is out of range", "use a value within the range in the message"),
     "unusable-recording": (
         "a recording cannot be read, or lacks what the command needs",
-        "give an MCAP file of ROS 2 messages with robot_description, tf and tf_static",
+        "give an MCAP file of ROS 2 messages, of robots with robot_description, tf and tf_static",
     ),
     "unusable-physics": (
         "the physics engine cannot simulate a body or use a setting",

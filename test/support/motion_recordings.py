@@ -19,7 +19,7 @@ from hrp_sim.world.naming import name_bodies
 _FILE = re.compile(r'filename="(file://[^"]*)"')
 
 
-def fail(error: OSError) -> None:
+def fail(error: Exception) -> None:
     """Fail: writing a recording had an error."""
     raise AssertionError(error)
 

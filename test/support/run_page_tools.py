@@ -57,7 +57,7 @@ class RunPage:
         """Simulation time, in [s]."""
         return self.runner.simulation.state.time_ns / 1e9
 
-    def open(self, pages: Pages, size: tuple[int, int] = (1100, 600)) -> Page:
+    def open(self, pages: Pages, size: tuple[int, int] = (1100, 400)) -> Page:
         """Open the page in a browser; it is closed before the run ends."""
         page = pages.open(self.viewer.address, size)
         self._pages.append(page)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from hrp_model.view import topic_view
 from hrp_model.view.topic_view import TopicView
 from hrp_model.view.viewer import Viewer
 from hrp_msgs.convert.tf import tf_message, transform
@@ -125,3 +126,32 @@ def test_what_cannot_be_shown_is_reported_once_and_other_types_are_ignored(shown
         shown.take("/chatter", STRING, String(data="<robot"))
     (problem,) = shown.problems
     assert problem.startswith("topic '/cloud': a point cloud needs the fields x, y, z")
+
+
+def test_a_topic_that_comes_back_with_another_type_is_shown(shown):
+    scan = LaserScan(angle_increment=0.1, range_max=9.0, ranges=[1.0] * 10)
+    shown.take("/sensor", "sensor_msgs/msg/LaserScan", scan)
+    imu = Imu()
+    imu.linear_acceleration.z = 9.81
+    shown.take("/sensor", "sensor_msgs/msg/Imu", imu)
+    assert shown.nodes("/topics/_sensor/0")
+    assert shown.problems == []
+
+
+def test_what_is_shown_is_bounded(shown, monkeypatch):
+    for name in ("MAX_FRAMES", "MAX_ROBOTS", "MAX_TOPICS"):
+        monkeypatch.setattr(topic_view, name, 2)
+    imu = Imu()
+    imu.linear_acceleration.z = 9.81
+    for name in "abcd":
+        shown.place(name, 1.0)
+        shown.describe(BOX, f"/{name}/robot_description")
+        shown.take(f"/{name}/imu", "sensor_msgs/msg/Imu", imu)
+    shown.place("a", 2.0)  # a known one still moves
+    assert list(shown.view.robots) == ["a", "b"]
+    assert len(shown.nodes("imu/0")) == 2
+    assert sorted(shown.problems) == [
+        "only the first 2 frames are shown",
+        "only the first 2 robots are shown",
+        "only the first 2 topics of sensors are shown",
+    ]

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from view_models import TWO_CUBES
@@ -16,7 +17,11 @@ pytest.importorskip("viser")
 from hrp_model.cli.main import main
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.program.command import UsageError
-from hrp_model.view.viewer import DEFAULT_PORT, Viewer
+from hrp_model.view.address import DEFAULT_PORT, is_own_page
+from hrp_model.view.server import websocket_server
+from hrp_model.view.viewer import Viewer
+
+SMALL = (1000, 300)  # of a page in which nobody looks at the scene
 
 
 @pytest.fixture
@@ -99,6 +104,7 @@ def test_a_model_with_errors_ends_with_its_problems(tmp_path, capsys):
 
 def test_without_viser_the_message_says_how_to_install_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "hrp_model.view.viewer")
+    monkeypatch.delitem(sys.modules, "hrp_model.view.server")
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'hrp_ros\[view\]'"):
         __import__("hrp_model.view.viewer")
@@ -112,13 +118,17 @@ def test_a_signal_ends_it_without_an_error(model, number):
         assert (process.returncode, out, err) in [(0, "", ""), (130, "", "")]
 
 
-def test_a_server_that_ends_says_so_in_the_page_and_one_that_dies_is_missed(pages, model):
+def test_browsers_go_and_come_servers_that_end_say_so_and_those_that_die_are_missed(pages, model):
     with shown(model) as (process, address):
-        page = pages.open(address)
-        page.wait_for_text("arm 0°")
+        gone = pages.open(address, SMALL)
+        gone.field("arm").fill("0.3")
+        gone.close()
+        page = pages.open(address, SMALL)
+        page.wait_for_text("arm")
         process.terminate()
         page.wait_for_text("This page is no longer updated")
-        assert process.wait(timeout=30) == 0
+        _, err = process.communicate(timeout=30)
+        assert (process.returncode, err) == (0, "")
     with shown(model, "--port", address.rpartition(":")[2]) as (process, again):
         assert again == address
         page.wait_for_text("Connected")
@@ -127,22 +137,10 @@ def test_a_server_that_ends_says_so_in_the_page_and_one_that_dies_is_missed(page
         page.wait_for_text("Connecting...")
 
 
-def test_a_browser_that_goes_away_is_harmless(pages, model):
-    with shown(model) as (process, address):
-        page = pages.open(address)
-        page.field("arm").fill("0.3")
-        page.close()
-        other = pages.open(address)
-        other.wait_for_text("arm")
-        process.terminate()
-        _, err = process.communicate(timeout=30)
-        assert (process.returncode, err) == (0, "")
-
-
 def test_a_changed_file_is_read_again_and_joints_keep_their_positions(pages, model):
     model.write_text("format: [")
     with shown(model, "--watch") as (_, address):
-        page = pages.open(address)
+        page = pages.open(address, SMALL)
         page.wait_for_text("yaml-syntax")  # it waits for the repair
         model.write_text(TWO_CUBES.format(name="cubes", more=""))
         page.wait_for_text("no problems")
@@ -198,3 +196,50 @@ def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
             else:
                 with pytest.raises(Exception, match="1008"):
                     connection.recv(timeout=30)
+
+
+def test_it_opens_the_default_browser_where_there_is_a_display(model, tmp_path, monkeypatch):
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part\nmv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    monkeypatch.setenv("DISPLAY", ":99")
+    with shown(model, "--browser") as (process, address):
+        while not opened.exists():
+            assert process.poll() is None
+        assert opened.read_text() == f"{address}\n"
+
+
+def test_without_a_display_it_says_so(model, monkeypatch, capsys):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert main(["view", str(model), "--browser", "--duration", "0.1"]) == 0
+    assert "there is no display" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "listening", "is_own"),
+    [
+        ("http://[::1]:80", "[::1]:80", "::1", True),
+        ("http://localhost:80", "localhost:80", "::1", True),
+        ("http://example.com:80", "example.com:80", "::1", False),
+        ("http://example.com:80", "example.com:80", "localhost", False),
+        ("http://example.com:80", "example.com:80", "127.0.0.2", False),
+        ("http://robot:80", "robot:80", "0.0.0.0", True),  # who listens to all knows no names
+        ("http://robot:80", "robot:81", "0.0.0.0", False),
+        ("http://[", "localhost:80", "127.0.0.1", False),
+        ("http://localhost:80", "[", "127.0.0.1", False),
+    ],
+)
+def test_foreign_pages_are_recognised_on_every_interface(origin, host, listening, is_own):
+    assert is_own_page(origin, host, listening) == is_own
+
+
+def test_another_version_of_viser_is_an_error_that_names_it():
+    changed = SimpleNamespace(_websock_server=SimpleNamespace())
+    viser = pytest.importorskip("viser")
+    with pytest.raises(MissingLibraryError, match=rf"cannot use viser {viser.__version__} .*_live"):
+        websocket_server(changed)
+    with Viewer(0) as viewer:
+        assert websocket_server(viewer.server)._live_connections == {}

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from message_bytes import read
 from sim.sensors.cameras import camera
 
 from hrp_model.devices import ImageType
@@ -27,7 +28,8 @@ POINTS = np.arange(18, dtype=np.float32).reshape(2, 3, 3)
 
 
 class Publisher:
-    def __init__(self, topic):
+    def __init__(self, message_type, topic):
+        self.message_type = message_type
         self.topic_name = topic
         self.listeners = 0
         self.messages = []
@@ -36,7 +38,7 @@ class Publisher:
         return self.listeners
 
     def publish(self, message):
-        self.messages.append(message)
+        self.messages.append(read(message, self.message_type))
 
 
 class FakeNode:
@@ -46,7 +48,7 @@ class FakeNode:
         self.publishers = {}
 
     def create_publisher(self, message_type, topic, qos_profile, **_):
-        return self.publishers.setdefault(topic, Publisher(topic))
+        return self.publishers.setdefault(topic, Publisher(message_type, topic))
 
 
 def reading(color=None, mono=None, depth=None):

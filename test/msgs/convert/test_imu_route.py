@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from message_bytes import converted
 from sim.sensors.handmade import ARM, GRAVITY, arm_world
 
 from hrp_model import Pose
@@ -37,7 +38,7 @@ def sensor(measures_orientation, **options):
 def messages(imu, count):
     bodies = arm_world(a=[1.0, 2.0, 3.0], w=[4.0, 5.0, 6.0]).bodies
     for k in range(count):
-        yield ImuConverter(Frames("imu")).convert(imu.read(WorldState(1_000_000 * k, bodies)))
+        yield converted(ImuConverter(Frames("imu")), imu.read(WorldState(1_000_000 * k, bodies)))
 
 
 def xyz(v):

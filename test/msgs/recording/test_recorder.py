@@ -217,3 +217,15 @@ def test_a_disk_that_is_full_at_the_start_is_an_error_at_once():
 def test_a_file_that_cannot_be_created_is_an_error_at_once(tmp_path):
     with pytest.raises(FileNotFoundError):
         Recorder(tmp_path / "no" / "a.mcap", on_error=lambda error: None)
+
+
+def test_what_cannot_be_written_ends_the_recording_with_one_error(tmp_path):
+    path, errors = tmp_path / "a.mcap", []
+    recorder = Recorder(path, on_error=errors.append)
+    channel = recorder.channel("/a", our_class(STRING), latched=False)
+    channel.write(0, text_bytes("before"))
+    recorder.attach("\udcff", "text/plain", b"")  # a name that is no text
+    channel.write(1, text_bytes("after"))
+    recorder.close()
+    assert [type(error) for error in errors] == [UnicodeEncodeError]
+    recorder.attach("later", "text/plain", b"")  # is ignored

@@ -7,10 +7,11 @@ import zstandard
 from mcap.data_stream import RecordBuilder
 from mcap.records import Chunk, ChunkIndex, Footer, Header, Statistics
 from mcap.writer import CompressionType
+from motion_recordings import fail
 from recording_tools import STRING, foreign, limited_memory, record, text_bytes
 
 from hrp_msgs.messages.definitions import definition
-from hrp_msgs.recording import Recording, RecordingError
+from hrp_msgs.recording import Recorder, Recording, RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
 DATA_END = b"\x0f\x04" + bytes(11)
@@ -226,3 +227,38 @@ def test_an_index_to_nowhere_is_rebuilt(tmp_path):
     path = tmp_path / "a.mcap"
     path.write_bytes(head + summary + foot + MAGIC)
     assert list(Recording(path).messages()) == []
+
+
+def many_messages(count):
+    """A chunk of so many messages without data: few bytes, but many objects."""
+    data = struct.pack("<BQHIQQ", 5, 22, 1, 0, 7, 7) * count
+    return built(chunk(zstandard.compress(data), len(data)))
+
+
+def test_messages_are_counted_without_holding_them(tmp_path):
+    path = tmp_path / "a.mcap"
+    path.write_bytes(MAGIC + many_messages(150_000))
+    with limited_memory(30):
+        assert (Recording(path).start_ns, Recording(path).end_ns) == (7, 7)
+
+
+def test_too_many_messages_of_one_time_are_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("hrp_msgs.recording.recording._MAX_UNORDERED_BYTES", 1 << 20)
+    messages = [(7, text_bytes(""))] * 10_000
+    path = foreign(tmp_path / "a.mcap", [("/text", "cdr", STRING, "ros2msg", TEXT, messages)])
+    with pytest.raises(RecordingError, match="too many of them"):
+        list(Recording(path).messages())
+
+
+def test_attachments_are_read_one_by_one(tmp_path):
+    count, size = 20, 8 << 20
+    path = tmp_path / "a.mcap"
+    recorder = Recorder(path, on_error=fail)
+    for number in range(count):
+        recorder.attach(f"file:///{number}", "", bytes([number]) * size)
+    recorder.close()
+    recording = Recording(path)
+    with limited_memory(60):
+        assert len(recording.attachments) == count
+        for number, (name, data) in enumerate(recording.attachments.items()):
+            assert (name, data) == (f"file:///{number}", bytes([number]) * size)

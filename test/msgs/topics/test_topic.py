@@ -1,17 +1,21 @@
 """Topics that end while other threads still use them."""
 
+import time
+
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 import rclpy
 from rclpy.exceptions import InvalidHandle
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import Bool, Header, String
 
 from hrp_msgs import qos
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.recording import Recorder, Recording
+from hrp_msgs.serialization import serialize
 from hrp_msgs.topics.node_topics import NodeTopic, NodeTopics
 from hrp_msgs.topics.recorded import TopicRecording
 
@@ -42,8 +46,9 @@ def test_publishing_after_the_end_does_nothing(node, end):
 
 def test_defects_are_not_taken_for_an_end(node):
     topic = NodeTopic(node, String, "text", qos.IMAGE)
-    with pytest.raises(TypeError):
-        topic.publish(Bool())
+    for wrong in (Bool(), None):
+        with pytest.raises(TypeError):
+            topic.publish(wrong)
     node.destroy_publisher(topic._publisher)  # behind its back
     with pytest.raises(InvalidHandle):
         topic.publish(String())
@@ -64,6 +69,29 @@ def test_what_is_recorded_is_published_until_the_recording_ends(node, tmp_path):
     recorder.close()
     found = [(m.topic, m.time_ns, m.message.data) for m in Recording(path).messages()]
     assert found == [("/text", 7, "one")]
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_bytes_are_published_and_recorded_as_messages_are(node, tmp_path, is_recorded):
+    path, received = tmp_path / "topics.mcap", []
+    recorder = Recorder(path, on_error=pytest.fail)
+    topics = NodeTopics(node, TopicRecording(recorder) if is_recorded else None)
+    topic = topics.create(String, "text", qos.IMAGE)
+    node.create_subscription(String, "text", lambda message: received.append(message.data), 5)
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    deadline = time.monotonic() + 20.0
+    while not topic._publisher.get_subscription_count() and time.monotonic() < deadline:
+        executor.spin_once(timeout_sec=0.1)
+    topic.publish(serialize(String(data="one")))
+    topic.publish(String(data="two"))
+    while len(received) < 2 and time.monotonic() < deadline:
+        executor.spin_once(timeout_sec=0.1)
+    recorder.close()
+    assert received == ["one", "two"]
+    assert topic.count == 2
+    found = [m.message.data for m in Recording(path).messages()]
+    assert found == (["one", "two"] if is_recorded else [])
 
 
 def test_a_topic_that_is_recorded_with_another_type_is_refused(node, tmp_path):

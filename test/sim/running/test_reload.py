@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -22,6 +23,27 @@ def world(tmp_path):
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
     (tmp_path / "worlds").mkdir()
     return shutil.copy(MODELS / "worlds" / "arm.yaml", tmp_path / "worlds" / "arm.yaml")
+
+
+@contextmanager
+def reloading(load, world):
+    """Run a world that is loaded again after changes; yield the run, and an event of a change."""
+    changed = threading.Event()
+    reloader = Reloader(load)
+    with reloader.watch.recording():
+        first = Simulation(world)
+    runner = Runner(first, lambda _time_ns, _readings: None)
+    runner.on_change.append(lambda change: changed.set() if change.name == "REPLACE" else None)
+    thread = threading.Thread(target=runner.run)
+    thread.start()
+    reloader.start(runner)
+    try:
+        yield runner, changed
+    finally:
+        runner.stop()
+        thread.join()
+        reloader.close()
+        first.close()
 
 
 def replaced(path, old, new):
@@ -48,58 +70,42 @@ def test_clock_and_states_are_carried_over_where_the_joints_are_the_same():
 
 
 def test_a_change_of_a_model_replaces_the_simulation_of_a_run(world):
-    loaded, changed = [], threading.Event()
+    loaded = []
 
     def load():
         loaded.append(Simulation(world))
         return loaded[-1]
 
-    reloader = Reloader(load)
-    with reloader.watch.recording():
-        first = Simulation(world)
-    runner = Runner(first, lambda _time_ns, _readings: None)
-    runner.on_change.append(lambda change: changed.set() if change.name == "REPLACE" else None)
-    thread = threading.Thread(target=runner.run)
-    thread.start()
-    reloader.start(runner)
-    first.command("arm", {"J1": 0.4})
-    runner.call(lambda: None)
-    model = world.parent.parent / "arm" / "arm.body"
-    replaced(model, "name: TOOL", "name: HAND")
-    assert changed.wait(PATIENCE)
-    simulation = runner.simulation
-    assert simulation is loaded[0]
-    assert simulation.bodies["arm"].body.links[-1].name == "HAND"
-    assert simulation.state.time_ns > 0
-    runner.stop()
-    thread.join()
-    reloader.close()
+    with reloading(load, world) as (runner, changed):
+        runner.simulation.command("arm", {"J1": 0.4})
+        runner.call(lambda: None)
+        model = world.parent.parent / "arm" / "arm.body"
+        replaced(model, "name: TOOL", "name: HAND")
+        assert changed.wait(PATIENCE)
+        simulation = runner.simulation
+        assert simulation is loaded[0]
+        assert simulation.bodies["arm"].body.links[-1].name == "HAND"
+        assert simulation.state.time_ns > 0
 
 
-def test_a_world_that_does_not_load_changes_nothing_until_it_is_repaired(world):
-    attempts, failed, changed = [], threading.Event(), threading.Event()
+@pytest.mark.parametrize("error", [None, OSError("the disk is gone")])
+def test_a_world_that_does_not_load_changes_nothing_until_it_is_repaired(world, error, caplog):
+    failed = threading.Event()
 
     def load():
-        attempts.append(None)
         if "name: {" in world.read_text():
             failed.set()
+            if error is not None:
+                raise error
             return None
         return Simulation(world)
 
-    reloader = Reloader(load)
-    with reloader.watch.recording():
-        first = Simulation(world)
-    runner = Runner(first, lambda _time_ns, _readings: None)
-    runner.on_change.append(lambda change: changed.set() if change.name == "REPLACE" else None)
-    thread = threading.Thread(target=runner.run)
-    thread.start()
-    reloader.start(runner)
-    replaced(world, "name: arm", "name: {arm")
-    assert failed.wait(PATIENCE)
-    assert runner.simulation is first
-    replaced(world, "name: {arm", "name: robot")
-    assert changed.wait(PATIENCE)
-    assert "robot" in runner.simulation.bodies
-    runner.stop()
-    thread.join()
-    reloader.close()
+    with reloading(load, world) as (runner, changed):
+        first = runner.simulation
+        replaced(world, "name: arm", "name: {arm")
+        assert failed.wait(PATIENCE)
+        assert runner.simulation is first
+        replaced(world, "name: {arm", "name: robot")
+        assert changed.wait(PATIENCE)
+        assert "robot" in runner.simulation.bodies
+    assert ("cannot be loaded again" in caplog.text) == (error is not None)

@@ -93,3 +93,12 @@ def test_a_body_that_is_removed_is_not_pulled_any_more():
         pulling.apply(simulation)
         assert pulling.present is None
         simulation.step()
+
+
+def test_the_heaviest_body_can_be_pulled():
+    with Viewer(0) as viewer, space(free_body(mass=1e14, own_mass=1e13)) as simulation:
+        pulling = Pulling(viewer, Scale())
+        pulling._pull = Pull(simulation.bodies["thing"], 1, np.zeros(3), np.full(3, 1e5))
+        pulling.apply(simulation)
+        simulation.step()
+        assert simulation.bodies["thing"].motion.v[1, 0] > 0.0

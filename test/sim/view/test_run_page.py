@@ -45,7 +45,7 @@ def press(page, label):
     page.tab.get_by_role("button", name=label, exact=True).click()
 
 
-def test_pause_step_and_reset_act_on_the_run_and_its_clock(pages):
+def test_the_controls_act_on_the_run_and_its_clock_and_sensors_appear(pages):
     with RunPage("rover") as run:
         page = run.open(pages)
         page.wait_until(lambda: shown_time(page) > 0.2, "a running clock")
@@ -62,6 +62,7 @@ def test_pause_step_and_reset_act_on_the_run_and_its_clock(pages):
         assert run.time == 0.0
         press(page, "Play")
         page.wait_until(lambda: run.time > 0.05, "running")
+        scan_and_camera_appear(run, page)
 
 
 def test_a_link_that_is_pulled_with_the_mouse_follows(pages):
@@ -92,23 +93,21 @@ def test_a_link_that_is_pulled_with_the_mouse_follows(pages):
     page.errors.clear()
 
 
-def test_scan_and_camera_of_a_robot_appear(pages):
-    with RunPage("rover") as run:
-        page = run.open(pages)
-        page.wait_until(lambda: shown_time(page) > 0.1)
-        page.tab.get_by_role("tab", name="Sensors").click()
-        picture = page.tab.get_by_role("img").first
-        page.wait_until(picture.is_visible, "a picture")
-        points = [k for k in run.simulation.sensors if "scan" in k]
-        assert points
-        for name in points:
-            page.wait_until(lambda name=name: node(run.viewer, name) is not None, name)
-            assert len(node(run.viewer, name).points) > 10
+def scan_and_camera_appear(run, page):
+    page.tab.get_by_role("tab", name="Sensors").click()
+    picture = page.tab.get_by_role("img").first
+    page.wait_until(picture.is_visible, "a picture")
+    points = [k for k in run.simulation.sensors if "scan" in k]
+    assert points
+    for name in points:
+        page.wait_until(lambda name=name: node(run.viewer, name) is not None, name)
+        assert len(node(run.viewer, name).points) > 10
 
 
-def test_curves_of_joints_and_sensors_are_drawn(pages):
+def test_curves_of_joints_and_sensors_are_drawn_and_a_slider_commands_its_joint(pages):
     with RunPage("arm") as run:
         page = run.open(pages)
+        a_slider_commands_its_joint(run, page)
         page.tab.get_by_role("tab", name="Curves").click()
         press(page, "Add curve")
         page.wait_until(lambda: page.tab.locator(".uplot").count() == 1, "a plot")
@@ -126,18 +125,16 @@ def _data(run):
     return next(iter(plots.values())).handle.data
 
 
-def test_a_slider_commands_its_joint(pages):
-    with RunPage("arm") as run:
-        page = run.open(pages)
-        page.tab.get_by_role("tab", name="Joints").click()
-        slider = page.tab.get_by_role("slider").first
-        page.wait_until(slider.is_visible, "a slider")
-        for _ in range(30):
-            slider.press("ArrowRight")
-        simulated = run.simulation.bodies["arm"]
-        target = run.run_viewer._targets._sliders[0][2]
-        page.wait_until(lambda: target.value > 0.0, "a target")
-        page.wait_until(lambda: abs(simulated.motion.q[0] - target.value) < 0.02, "joint at target")
+def a_slider_commands_its_joint(run, page):
+    page.tab.get_by_role("tab", name="Joints").click()
+    slider = page.tab.get_by_role("slider").first
+    page.wait_until(slider.is_visible, "a slider")
+    for _ in range(30):
+        slider.press("ArrowRight")
+    simulated = run.simulation.bodies["arm"]
+    target = run.run_viewer._targets._sliders[0][2]
+    page.wait_until(lambda: target.value > 0.0, "a target")
+    page.wait_until(lambda: abs(simulated.motion.q[0] - target.value) < 0.02, "joint at target")
 
 
 def test_a_click_on_a_link_selects_it(pages):

@@ -14,6 +14,7 @@ from hrp_model.view.viewer import Viewer, set_value
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.view import run_viewer
+from hrp_sim.view.controls import MAX_STEPS
 
 
 class WatchedViewer(Viewer):
@@ -130,6 +131,17 @@ def test_the_controls_act_on_the_run():
         wait_until(lambda: gui(run.viewer, "Speed").value == "5 x real time")
         run.runner.real_time_factor = 0.0
         wait_until(lambda: gui(run.viewer, "Speed").value == "as fast as possible")
+
+
+def test_the_steps_that_a_page_may_request_are_limited(monkeypatch):
+    with RunPage("arm", viewer=WatchedViewer(0), paused=True) as run:
+        requested = []
+        monkeypatch.setattr(run.runner, "step", requested.append)
+        wait_until(lambda: not gui(run.viewer, "Step").disabled)
+        for steps in (10**15, -3):
+            set_value(gui(run.viewer, "Steps"), steps)
+            set_value(gui(run.viewer, "Step"), True)
+        assert requested == [MAX_STEPS, 1]
 
 
 def test_a_world_without_joints_and_sensors_says_so_and_shows_a_movable_body_first():

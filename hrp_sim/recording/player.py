@@ -2,41 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from hrp_model.view.viewer import Viewer, set_value
 
-from .viewer import Viewer
+from ..physics.schedule import NS_PER_S
+from .playback import Playback
 
-_NS_PER_S = 1_000_000_000
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "8")
-
-
-class Clock(Protocol):
-    """The clock of a replay, used from any thread; times in [ns]."""
-
-    start_ns: int
-    end_ns: int
-    factor: float
-
-    @property
-    def now_ns(self) -> int:
-        """The present time."""
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether it stands still."""
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it is at the end."""
-
-    def pause(self) -> None:
-        """Stop it."""
-
-    def resume(self) -> None:
-        """Let it run; from the start if it is at the end."""
-
-    def jump(self, time_ns: int) -> None:
-        """Set the time."""
 
 
 class Player:
@@ -47,10 +18,10 @@ class Player:
         clock: The clock that they control.
     """
 
-    def __init__(self, viewer: Viewer, clock: Clock) -> None:
+    def __init__(self, viewer: Viewer, clock: Playback) -> None:
         gui = viewer.server.gui
         self._server, self._clock = viewer.server, clock
-        duration = max((clock.end_ns - clock.start_ns) / _NS_PER_S, 1e-3)
+        duration = max((clock.end_ns - clock.start_ns) / NS_PER_S, 1e-3)
         self._time = gui.add_slider("Time [s]", 0.0, duration, _step(duration), 0.0)
         self._play = gui.add_button("Pause")
         speed = f"{clock.factor:g}"
@@ -69,14 +40,14 @@ class Player:
             label = "Play" if stands else "Pause"
             if self._play.label != label:
                 self._play.label = label
-            seconds = min((clock.now_ns - clock.start_ns) / _NS_PER_S, self._time.max)
+            seconds = min((clock.now_ns - clock.start_ns) / NS_PER_S, self._time.max)
             if (not stands or clock.has_ended) and self._time.value != seconds:
-                self._time.value = seconds  # type: ignore[misc]  # it has a setter
+                set_value(self._time, seconds)
 
     def _on_time(self, by_person: bool) -> None:
         if by_person:
             self._clock.pause()
-            self._clock.jump(self._clock.start_ns + round(self._time.value * _NS_PER_S))
+            self._clock.jump(self._clock.start_ns + round(self._time.value * NS_PER_S))
 
     def _on_play(self, _: object) -> None:
         if self._clock.is_paused or self._clock.has_ended:
@@ -85,7 +56,8 @@ class Player:
             self._clock.pause()
 
     def _on_speed(self, _: object) -> None:
-        self._clock.factor = float(self._speed.value)
+        if self._speed.value in self._speed.options:  # a page may send anything
+            self._clock.factor = float(self._speed.value)
 
 
 def _step(duration: float) -> float:

@@ -1,0 +1,137 @@
+"""Messages as bytes whose numbers are replaced in place, compared with rosbags and rclpy."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from message_bytes import read
+from message_samples import TYPES, as_ros, filled, ros_class
+
+from hrp_msgs import messages
+from hrp_msgs.convert.cdr import Template
+from hrp_msgs.messages.definitions import typestore
+from hrp_msgs.messages.stand_ins import StandIn, message_class
+
+TIME_NS = 12_000_000_345
+NUMBERS = {"boolean": "bool", "octet": "uint8", "float": "float32", "double": "float64"}
+NUMBERS |= {f"{x}int{bits}": f"{x}int{bits}" for x in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def our_class(name):
+    return ros_class(name) if messages.HAS_ROS else message_class(name)
+
+
+def template(message):
+    """Return the template of a stand-in, made from ROS's own message where there is ROS."""
+    return Template(as_ros(message) if messages.HAS_ROS else message)
+
+
+def numbers_of(message, path=""):
+    """Yield path, type and value of all fields with numbers."""
+    for name, kind in message.get_fields_and_field_types().items():
+        value, here = getattr(message, name), f"{path}.{name}".lstrip(".")
+        element = kind.removeprefix("sequence<").partition("[")[0].rstrip(">")
+        if element in NUMBERS:
+            yield here, NUMBERS[element], value
+        elif isinstance(value, StandIn):
+            yield from numbers_of(value, here)
+        elif element != "string":
+            for index, entry in enumerate(value):
+                yield from numbers_of(entry, f"{here}[{index}]")
+
+
+def blank(value):
+    """Return a copy of a message whose numbers are zero, and whose strings are the same."""
+    if isinstance(value, StandIn):
+        fields = value.get_fields_and_field_types()
+        return type(value)(**{name: blank(getattr(value, name)) for name in fields})
+    if isinstance(value, list):
+        return [blank(entry) for entry in value]
+    return value if isinstance(value, str) else np.zeros_like(value)[()]
+
+
+def stamped(message):
+    """Return a message after setting all its stamps."""
+    for name, kind in message.get_fields_and_field_types().items():
+        value = getattr(message, name)
+        if kind == "builtin_interfaces/Time":
+            value.sec, value.nanosec = 12, 345
+        elif "/" in kind:
+            for inner in value if isinstance(value, list) else [value]:
+                stamped(inner)
+    return message
+
+
+def serialized(name, message):
+    return bytes(typestore().serialize_cdr(message, name))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_template_has_the_bytes_of_its_message(name):
+    for message in (message_class(name)(), *(filled(name, seed) for seed in range(5))):
+        data = template(stamped(message)).data(TIME_NS)
+        assert data == serialized(name, message)
+        read(data, our_class(name))
+
+
+@pytest.mark.parametrize("way", ["view", "setter"])
+@pytest.mark.parametrize("name", TYPES)
+def test_all_numbers_of_a_message_are_replaced_in_their_places(name, way):
+    message = filled(name)
+    found = template(blank(message))
+    for path, kind, value in numbers_of(message):
+        view = found.view(path)
+        assert view.dtype == kind
+        assert not view.any()
+        if way == "view":
+            view[:] = value
+        else:
+            found.setter(path)(*np.atleast_1d(value).tolist())
+    data = found.data(TIME_NS)
+    assert data == serialized(name, stamped(message))
+    read(data, our_class(name))
+
+
+def test_a_structure_of_equal_numbers_is_replaced_at_once():
+    name = "tf2_msgs/msg/TFMessage"
+    message = filled(name)
+    found = template(message)
+    for index in range(len(message.transforms)):
+        found.setter(f"transforms[{index}].transform")(*range(7))
+        found.view(f"transforms[{index}].transform")[2] = 9.0
+    for transform in read(found.data(TIME_NS), our_class(name)).transforms:
+        p, q = transform.transform.translation, transform.transform.rotation
+        assert [p.x, p.y, p.z, q.x, q.y, q.z, q.w] == [0.0, 1.0, 9.0, 3.0, 4.0, 5.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    "field", ["no_such_field", "header", "header.frame_id", "header.stamp", "name"]
+)
+def test_what_is_not_equal_numbers_without_gaps_has_no_view(field):
+    found = template(filled("sensor_msgs/msg/JointState"))
+    with pytest.raises(KeyError):
+        found.view(field)
+    with pytest.raises(KeyError):
+        found.setter(field)
+
+
+def test_structures_of_sequences_have_no_view():
+    found = template(filled("trajectory_msgs/msg/JointTrajectoryPoint"))
+    assert found.view("positions").size
+    with pytest.raises(KeyError):
+        found.view("")
+
+
+def test_bytes_do_not_change_with_the_numbers():
+    found = template(filled("geometry_msgs/msg/Wrench"))
+    before = found.data(0)
+    copy = bytes(bytearray(before))
+    found.view("force")[:] = 0.0
+    assert found.data(0) != before
+    assert before == copy
+
+
+def test_an_unsupported_type_is_named():
+    message = SimpleNamespace(text="", get_fields_and_field_types=lambda: {"text": "wstring"})
+    with pytest.raises(ValueError, match="type wstring of the field text is not supported"):
+        Template(message)
