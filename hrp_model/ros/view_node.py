@@ -31,6 +31,7 @@ from ..diagnostics import MissingLibraryError
 from ..program.command import UsageError
 from ..program.console import print_message
 from ..program.stop_signals import StopSignals
+from ..view.html import escaped, padded
 from ..view.topic_view import TopicView, is_shown
 from ..view.viewer import Viewer
 from .parameters import VIEW_NODE
@@ -66,6 +67,7 @@ class ViewNode(Node):
             self.viewer = Viewer(settings["port"] or None, settings["host"])
         except UsageError as error:
             raise WrongUseError(str(error).replace("--", "")) from None
+        self._heading = self.viewer.server.gui.add_html(_heading(()))
         self._view = TopicView(self.viewer, self._report)
         self._shown: dict[str, Subscription] = {}  # by topic
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -74,6 +76,9 @@ class ViewNode(Node):
 
     def _follow_topics(self) -> None:
         """Subscribe to new topics while a browser shows the page, else to none."""
+        heading = _heading(sorted(self._view.robots))
+        if self._heading.content != heading:
+            self._heading.content = heading
         if not self.viewer.is_watched:
             self._unsubscribe()
             return
@@ -105,6 +110,14 @@ class ViewNode(Node):
 
     def _report(self, problem: str) -> None:
         self.get_logger().warning(one_line(problem))
+
+
+def _heading(spaces: Sequence[str]) -> str:
+    """Return which robots are shown, by the namespaces of their topics."""
+    if not spaces:
+        return padded("No robot yet: there is no topic <b>robot_description</b> that can be shown.")
+    topics = (f"{space}/robot_description".lstrip("/") for space in spaces)
+    return padded("".join(f"<div>{escaped(topic)}</div>" for topic in topics))
 
 
 def _run(args: Sequence[str] | None) -> int:

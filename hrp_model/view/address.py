@@ -61,7 +61,7 @@ def check_address(host: str, port: int) -> None:
             probe.bind(address)
     except (OSError, UnicodeError) as error:
         if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
-            raise UsageError(f"--port {port}: {error.strerror}") from None
+            raise port_refused(port, error.strerror) from None
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--host {host}: cannot listen on this address: {reason}") from None
 
@@ -72,3 +72,10 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def port_refused(port: int, reason: str) -> UsageError:
+    """Return the error for a port that cannot be used."""
+    return UsageError(
+        f"--port {port}: {reason}; choose another port, or leave the option out to take a free one"
+    )

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import rich
 
-from ..program.command import UsageError
 from ..program.console import print_note, print_text
 from ..rigid import Array
 from ..shapes.measure import BoundingBox
-from .address import DEFAULT_PORT, LOOPBACK, check_address, page_url
+from .address import DEFAULT_PORT, LOOPBACK, check_address, page_url, port_refused
 from .html import escaped, padded
 from .server import PageServer
 
@@ -65,7 +64,7 @@ class Viewer:
         self._is_open = True
         if self._is_other and port is not None:
             self.close("")
-            raise UsageError(f"--port {port}: {os.strerror(errno.EADDRINUSE)}")
+            raise port_refused(port, os.strerror(errno.EADDRINUSE))
         self.server.gui.configure_theme(
             control_width="large", show_logo=False, show_share_button=False
         )

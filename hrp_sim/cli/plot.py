@@ -13,7 +13,7 @@ from hrp_model.diagnostics import counted
 from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, UsageError
-from hrp_model.program.console import output_console
+from hrp_model.program.console import output_console, print_message
 from hrp_model.program.libraries import needs_extra
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 from hrp_model.program.working import working
@@ -62,6 +62,9 @@ def plot(options: argparse.Namespace) -> int:
     except SelectionError as error:
         raise UsageError(str(error)) from None
     if output is None:
+        if not recording.topics:
+            print_message(f"{printable(options.file)} has no topics")
+            return GOOD
         _print_fields(recording)
         return GOOD
     with writing():

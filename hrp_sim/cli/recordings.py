@@ -44,7 +44,9 @@ def recording_errors(diagnostics: Diagnostics) -> Iterator[None]:
     try:
         yield
     except RecordingError as error:
-        diagnostics.error("unusable-recording", str(error))
+        has_end = all(problem.code != TRUNCATED for problem in diagnostics.found)
+        reason = str(error) if has_end else f"{error}; the file has no proper end"
+        diagnostics.error("unusable-recording", reason)
         diagnostics.raise_errors()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hrp_model.view.html import escaped, padded, style
 from hrp_model.view.message_views import can_show
 from hrp_model.view.topic_view import INFO_TYPE, TopicView
 from hrp_model.view.viewer import Viewer
@@ -56,6 +57,9 @@ class ReplayView:
             playback.pause()
             playback.jump(playback.start_ns)
         self._view = TopicView(viewer, on_problem)
+        robots = ", ".join(run.bodies)
+        title = f"<b>{escaped(recording.path.name)}</b><div>{escaped(robots)}</div>"
+        viewer.server.gui.add_html(style(None) + padded(title))
         self._player = Player(viewer, playback)
         for name, body in run.bodies.items():
             self._view.add_robot(run.namespaces[name], body)

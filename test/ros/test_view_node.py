@@ -119,10 +119,13 @@ def test_a_robot_is_drawn_where_its_transforms_say(peer, node, pages):
 
 
 def test_robots_with_namespaces_have_frames_with_prefixes(peer, node, pages):
+    page = pages.open(node.viewer.address)
+    page.wait_for_text("No robot yet")
     left, right = Robot(peer, "left/"), Robot(peer, "right/")
     left.describe()
     right.describe()
-    page = pages.open(node.viewer.address)
+    page.wait_for_text("left/robot_description")
+    page.wait_for_text("right/robot_description")
     camera = client_of(node.viewer, page).camera
     page.wait_until(lambda: subscribers(peer, "/tf"), "subscribed to /tf")
 

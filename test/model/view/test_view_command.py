@@ -80,7 +80,7 @@ def test_a_given_port_in_use_is_an_error(model, capsys, wanted):
         assert main(["view", str(model), "--port", str(port)]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert f"--port {port}" in err
+    assert f"--port {port}: Address already in use; choose another port" in err
 
 
 @pytest.mark.parametrize("host", ["203.0.113.7", "no such host"])

@@ -5,6 +5,7 @@ import pytest
 from browser_tools import has_color
 from mcap.reader import make_reader
 from motion_recordings import fail, record
+from paths import MODELS, SHARED
 
 from hrp_model.diagnostics import Severity
 from hrp_model.view.page_html import Section, page_html
@@ -43,8 +44,8 @@ def make(source, output, *options):
     return f"file://{output}"
 
 
-def slide_to(page, time):
-    """Click on the time slider of a run of 2 s, until it is at a time in [s].
+def slide_to(page, time, duration=2.0):
+    """Click on the time slider of a run of a duration, until it is at a time, both in [s].
 
     While the scene is drawn for the first time, the player's own timer may still change it.
     """
@@ -54,7 +55,7 @@ def slide_to(page, time):
 
     def is_there():
         box = slider.bounding_box()
-        x, y = box["x"] + time / 2.0 * box["width"], box["y"] + box["height"] / 2.0
+        x, y = box["x"] + time / duration * box["width"], box["y"] + box["height"] / 2.0
         page.tab.mouse.click(x, y)
         page.tab.wait_for_timeout(100)  # the timer
         return shown.input_value() == f"{time:.1f}"
@@ -97,6 +98,53 @@ def test_our_robot_is_visible(pages, tmp_path):
         return len(np.unique(middle.reshape(-1, 3) // 16, axis=0)) > 20
 
     page.wait_until(is_drawn, "a robot")
+
+
+OPENHRP = SHARED / "models" / "fkanehiro__openhrp3" / "sample" / "model"
+CHOREONOID = SHARED / "models" / "choreonoid__choreonoid" / "share" / "model"
+ROBOTS = [
+    MODELS / "humanoid" / "humanoid.wrl",
+    MODELS / "arm" / "arm.body",
+    MODELS / "rover" / "rover.body",
+    MODELS / "press" / "press.body",
+    OPENHRP / "sample1.wrl",
+    OPENHRP / "simple_vehicle_with_camera.wrl",
+    CHOREONOID / "SR1" / "SR1.body",
+    CHOREONOID / "GR001" / "GR001.body",
+    CHOREONOID / "Tank" / "Tank.body",
+    CHOREONOID / "JACO2" / "JACO2.body",
+]
+
+
+@pytest.mark.parametrize("model", ROBOTS, ids=lambda path: path.stem)
+def test_robots_are_visible_and_the_slider_moves_them(pages, tmp_path, model):
+    if not model.is_file():
+        pytest.skip("the models of others are not beside this checkout")
+    world = tmp_path / "world.yaml"
+    # Everything moves: no floor, limp joints, and gravity that no posture balances.
+    world.write_text(
+        "physics: {gravity: [2.0, 3.0, -4.0]}\n"
+        f"bodies: [{{model: '{model}', name: robot, control: none}}]\n"
+    )
+    address = make(world, tmp_path / "page.html", "--duration", "0.8")
+    page = pages.open(address, (640, 300))
+
+    # It warns of a machine without a GPU.
+    page.tab.frames[1].add_style_tag(content=".mantine-Notifications-root { display: none }")
+    width = int(page.tab.locator("iframe").bounding_box()["width"])
+
+    slide_to(page, 0.2, 0.8)
+    for _ in range(2):  # between the page and its robot, a loaded machine pauses
+        page.wait_until_still()
+        page.tab.wait_for_timeout(200)
+    before = page.pixels().astype(int)
+
+    def has_moved():
+        return (np.abs(page.pixels() - before)[:240, :width].max(axis=2) > 40).sum() > 100
+
+    assert not has_moved()
+    slide_to(page, 0.7, 0.8)
+    page.wait_until(has_moved, "a moved robot")
 
 
 def test_names_and_problems_are_text(pages, tmp_path):
@@ -196,6 +244,19 @@ def test_a_recording_without_a_robot_is_an_error_that_says_what_is_missing(
     output = [str(tmp_path / "page.html")] if command == "page" else []
     assert main([command, str(tmp_path / "run.mcap"), *output]) == 1
     assert "it needs a topic 'robot_description'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["page", "replay", "plot"])
+def test_a_recording_that_ends_before_its_first_chunk_says_so(tmp_path, capsys, command):
+    path = slide(tmp_path / "run.mcap")
+    with path.open("rb") as file:
+        first = make_reader(file).get_summary().chunk_indexes[0]
+    path.write_bytes(path.read_bytes()[: first.chunk_start_offset + first.chunk_length // 2])
+    output = [str(tmp_path / "page.html")] if command == "page" else []
+    assert main([command, str(path), *output]) == (0 if command == "plot" else 1)
+    error = capsys.readouterr().err
+    assert "has no proper end" in error
+    assert "no topics" in error
 
 
 def test_an_output_that_cannot_be_written_is_a_usage_error(tmp_path, capsys):
