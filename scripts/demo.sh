@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Install missing requirements, then simulate a humanoid in a room, publish its sensors to ROS 2, and
-# show the share of messages that a second process receives. Ctrl-C ends it.
+# Install missing requirements, then simulate a humanoid in a room, show it in a browser, publish its
+# sensors to ROS 2, and show the share of messages that a second process receives. The address of the
+# page is printed first; where there is a display, the page is opened. Ctrl-C ends it.
 #
 #   bash scripts/demo.sh [--duration SECONDS] [any option of "hrp-sim run"]
 
@@ -9,4 +10,5 @@ caller=$PWD
 # shellcheck source=scripts/bootstrap.sh
 source "$(dirname "${BASH_SOURCE[0]}")/bootstrap.sh"
 cd "$caller" # files named in the options are the caller's
-exec "$VENV/bin/hrp-sim" run package://hrp_ros/models/worlds/humanoid_in_room.yaml --ros --listen "$@"
+exec "$VENV/bin/hrp-sim" run package://hrp_ros/models/worlds/humanoid_in_room.yaml \
+  --view --browser --ros --listen "$@"

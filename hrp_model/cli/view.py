@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_viewer_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a program that shows a page: port and host."""
+    """Add the options of a program that shows a page: port, host and browser."""
     parser.add_argument(
         "--port",
         type=port,
@@ -62,6 +62,21 @@ def add_viewer_arguments(parser: argparse.ArgumentParser) -> None:
         "network who reaches the port sees the page and can use its controls (default: "
         "%(default)s, this machine only)",
     )
+    parser.add_argument(
+        "--browser",
+        action="store_true",
+        help="open the page in the default browser, if there is a display",
+    )
+
+
+def given_viewer_options(options: argparse.Namespace) -> list[str]:
+    """Return those of ``add_viewer_arguments`` that the user has given."""
+    given = {
+        "--port": options.port is not None,
+        "--host": options.host != LOOPBACK,
+        "--browser": options.browser,
+    }
+    return [name for name, is_given in given.items() if is_given]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
     stopped: list[bool] = []
     with StopSignals() as signals, Viewer(options.port, options.host) as viewer:
         viewer.print_address()
+        if options.browser:
+            viewer.open_browser()
         page = ModelViewer(viewer, options.file)
         model = _Model(options.file, page)
         model.read(keep_going=options.watch)

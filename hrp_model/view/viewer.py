@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import threading
 import time
+import webbrowser
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +16,7 @@ import numpy as np
 import rich
 
 from ..program.command import UsageError
-from ..program.console import print_text
+from ..program.console import print_note, print_text
 from ..rigid import Array
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, page_url
@@ -97,6 +99,14 @@ class Viewer:
         """Print the address on standard output."""
         other = f"  (port {DEFAULT_PORT} is in use)" if self._is_other else ""
         print_text(f"view: {self.address}{other}")
+
+    def open_browser(self) -> None:
+        """Open the page in the default browser, if there is a display."""
+        if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
+            print_note("there is no display: open the address in a browser")
+            return
+        # A browser may take long to start.
+        threading.Thread(target=webbrowser.open, args=[self.address], daemon=True).start()
 
     def look_at(self, box: BoundingBox) -> None:
         """Let pages show a part of the scene when they are opened, with a floor grid of its size.

@@ -9,11 +9,10 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from mcap.writer import CompressionType, Writer
-
 from ..convert.converter import Message
 from ..messages.definitions import definition, type_name
 from .log_clock import ChannelTime, LogClock
+from .mcap_writer import McapWriter
 
 # As "ros2 bag" writes them.
 PROFILE, ENCODING, SCHEMA_ENCODING = "ros2", "cdr", "ros2msg"
@@ -59,10 +58,9 @@ class Recorder:
     def __init__(self, path: Path, *, on_error: Callable[[Exception], None]) -> None:
         self._file = path.open("wb")
         self._on_error = on_error
-        self._writer = Writer(self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD)
         try:
-            self._writer.start(PROFILE, library="hrp_ros")
-            self._writer.flush()
+            self._writer = McapWriter(self._file, PROFILE)
+            self._file.flush()
         except OSError:
             with suppress(OSError):
                 self._file.close()
@@ -71,7 +69,8 @@ class Recorder:
         self._schema_ids: dict[str, int] = {}  # used in the background thread only
         self._clock = LogClock()
         self._changed = threading.Condition()  # guards all that follows
-        self._queue: list[Callable[[], object]] = []
+        # Messages as tuples, and other actions of the background thread.
+        self._queue: list[tuple[Channel, int, bytes] | Callable[[], object]] = []
         self._queued_bytes = 0
         self._is_closing = self._has_ended = False
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -105,7 +104,7 @@ class Recorder:
         with self._changed:
             self._wait_for_room()
             now_ns = self._clock.now_ns
-            add = partial(self._writer.add_attachment, now_ns, now_ns, name, media_type, data)
+            add = partial(self._writer.add_attachment, now_ns, name, media_type, data)
             self._put(add, len(data))
 
     def close(self) -> None:
@@ -119,11 +118,11 @@ class Recorder:
         while self._queued_bytes > _MAX_QUEUED_BYTES and not self._has_ended:
             self._changed.wait()
 
-    def _put(self, action: Callable[[], object], size: int) -> None:
-        """Queue an action of the background thread, unless the recording has ended."""
+    def _put(self, item: tuple[Channel, int, bytes] | Callable[[], object], size: int) -> None:
+        """Queue a message or an action, unless the recording has ended."""
         if self._has_ended or self._is_closing:
             return
-        self._queue.append(action)
+        self._queue.append(item)
         self._queued_bytes += size + _MESSAGE_OVERHEAD
         if self._queued_bytes > _BATCH_BYTES:
             self._changed.notify_all()
@@ -132,21 +131,18 @@ class Recorder:
         with self._changed:
             self._wait_for_room()  # before it gets its time, so that times are in order
             log_time = self._clock.log_time(channel.times, time_ns)
-            self._put(partial(self._add, channel, log_time, data), len(data))
+            self._put((channel, log_time, data), len(data))
 
     def _register(self, channel: Channel, text: bytes) -> None:
         schema = self._schema_ids.get(channel.type_name)
         if schema is None:
-            schema = self._writer.register_schema(channel.type_name, SCHEMA_ENCODING, text)
+            schema = self._writer.add_schema(channel.type_name, SCHEMA_ENCODING, text)
             self._schema_ids[channel.type_name] = schema
         qos = _QOS.format(
             depth=1 if channel.latched else 10,
             durability=_TRANSIENT_LOCAL if channel.latched else _VOLATILE,
         )
-        channel.id = self._writer.register_channel(channel.topic, ENCODING, schema, {QOS_KEY: qos})
-
-    def _add(self, channel: Channel, time_ns: int, data: bytes) -> None:
-        self._writer.add_message(channel.id, time_ns, data, time_ns)
+        channel.id = self._writer.add_channel(channel.topic, ENCODING, schema, {QOS_KEY: qos})
 
     def _run(self) -> None:
         """Write until the recording is closed or an error ends it."""
@@ -164,6 +160,7 @@ class Recorder:
 
     def _write_batches(self) -> None:
         next_flush = time.monotonic() + _FLUSH_PERIOD
+        writer = self._writer
         is_closing = False
         while not is_closing:
             with self._changed:
@@ -172,13 +169,19 @@ class Recorder:
                 is_closing = self._is_closing
                 batch, self._queue = self._queue, []
                 size = self._queued_bytes
-            for action in batch:
-                action()
+            for item in batch:
+                if isinstance(item, tuple):
+                    channel, time_ns, data = item
+                    writer.add_message(channel.id, time_ns, data)
+                    if writer.chunk_size > _CHUNK_BYTES:
+                        writer.flush()
+                else:
+                    item()
             with self._changed:
                 self._queued_bytes -= size
                 self._changed.notify_all()
             if time.monotonic() > next_flush:
-                self._writer.flush()
+                writer.flush()
                 next_flush = time.monotonic() + _FLUSH_PERIOD
 
     def _end(self) -> None:

@@ -21,7 +21,7 @@ from hrp_msgs.names import NAMINGS, STANDARD
 from ..physics.engine import PhysicsError
 from ..world.world_names import DEFAULT_WORLD, bundled_worlds
 from . import argument_types
-from .recording_options import add_page, add_plot, add_replay, add_video
+from .recording_options import add_page, add_plot, add_replay, add_video, check_replay
 from .run_options import WORLD, add_run, add_world, check_run
 from .suggestions import SUGGESTIONS
 
@@ -143,8 +143,8 @@ def _main(argv: Sequence[str] | None) -> int:
     options = parser.parse(argv)
     if options.command == "run":
         check_run(parser, options)
-    if options.command == "replay" and options.ros and not options.view and options.port:
-        parser.error("--port needs --view")
+    if options.command == "replay":
+        check_replay(parser, options)
     return _reporting(lambda: _run_command(options))
 
 

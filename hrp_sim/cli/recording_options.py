@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hrp_model.cli.view import add_viewer_arguments
+from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
+from hrp_model.program.parsing import CommandParser
 
 from . import argument_types
 from .run_options import DEFAULT_DURATION, WORLD, add_physics
@@ -63,6 +64,12 @@ def add_replay(replay: argparse.ArgumentParser) -> None:
         metavar="S",
         help="replay only the first S seconds",
     )
+
+
+def check_replay(parser: CommandParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error if the options of a replay conflict."""
+    if options.ros and not options.view and (given := given_viewer_options(options)):
+        parser.error(f"{given[0]} needs --view")
 
 
 def add_plot(plot: argparse.ArgumentParser) -> None:

@@ -93,6 +93,8 @@ def _in_browser(
         waits=not options.ros,
     )
     viewer.print_address()
+    if options.browser:
+        viewer.open_browser()
     return view
 
 

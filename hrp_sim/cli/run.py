@@ -27,7 +27,12 @@ def run(options: argparse.Namespace) -> int:
         if options.view:
             from .run_page import RunPage  # needs viser
 
-            page = RunPage(options.port, options.host, on_output=not options.json)
+            page = RunPage(
+                options.port,
+                options.host,
+                on_output=not options.json,
+                browser=options.browser,
+            )
             stack.callback(page.close)
         set_up = set_up_with_ros(options) if options.ros else set_up_alone(options, page)
         setup = stack.enter_context(set_up)

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hrp_model.cli.view import add_viewer_arguments
+from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser, PrintText
-from hrp_model.view.address import LOOPBACK
 
 from ..engines import ENGINES
 from ..physics.engine import Solver
@@ -211,13 +210,9 @@ def check_run(parser: CommandParser, options: argparse.Namespace) -> None:
         parser.error("--listen needs --ros")
     if options.paused and not (options.ros or options.view):
         parser.error("--paused needs --ros or --view, by which the run is resumed")
-    of_page = {
-        "--watch": options.watch,
-        "--port": options.port is not None,
-        "--host": options.host != LOOPBACK,
-    }
-    if not options.view and any(of_page.values()):
-        parser.error(f"{next(name for name, is_given in of_page.items() if is_given)} needs --view")
+    of_page = [*(["--watch"] if options.watch else []), *given_viewer_options(options)]
+    if of_page and not options.view:
+        parser.error(f"{of_page[0]} needs --view")
     if options.watch and options.ros:
         parser.error("--watch cannot be combined with --ros, whose services load worlds")
     if options.every and not options.trace:

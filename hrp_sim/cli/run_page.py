@@ -23,12 +23,15 @@ class RunPage:
         port: The port; None for the usual one, or the next that is free.
         host: Address of the network interface.
         on_output: Whether standard output may be used for the address.
+        browser: Whether to open the page in the default browser.
 
     Raises:
         UsageError: The given port is in use, or the host is not an address of this machine.
     """
 
-    def __init__(self, port: int | None, host: str, *, on_output: bool) -> None:
+    def __init__(
+        self, port: int | None, host: str, *, on_output: bool, browser: bool = False
+    ) -> None:
         self._viewer = Viewer(port, host)
         self._run: RunViewer | None = None
         self._message = "The run ended before it began."
@@ -36,6 +39,8 @@ class RunPage:
             self._viewer.print_address()
         else:
             print_message(f"view: {self._viewer.address}")
+        if browser:
+            self._viewer.open_browser()
 
     def serve(
         self,
