@@ -71,7 +71,8 @@ class Pages:
         for page in self._opened:
             page.close()
         assert [x for page in self._opened for x in page.foreign] == []
-        assert [x for page in self._opened for x in page.errors] == []
+        errors = [x for page in self._opened for x in page.errors]
+        assert not errors, "\n".join(errors)
 
 
 class Page:

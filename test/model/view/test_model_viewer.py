@@ -86,7 +86,7 @@ def test_a_link_is_selected_in_the_list_the_scene_and_by_name(shown):
 def test_a_new_state_of_the_model_keeps_positions_and_selection(shown):
     model, page, camera = shown
     page.field("arm").fill("-0.5")
-    page.wait_until(lambda: model.positions == {"arm": -0.5})
+    page.wait_for_text("arm −29°")
     model.select("arm")
     model.show(two_cubes(), [])
     assert model.positions == {"arm": -0.5}
