@@ -25,7 +25,7 @@ from hrp_msgs.node.executor import ExecutorThread, remove_destroyed
 from hrp_msgs.node.parameters import declare
 from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros
 from hrp_msgs.sanitize import one_line
-from hrp_msgs.topics.discovery import matching_qos, message_class
+from hrp_msgs.topics.discovery import installed_type, matching_qos
 
 from ..diagnostics import MissingLibraryError
 from ..program.command import UsageError
@@ -88,7 +88,7 @@ class ViewNode(Node):
             if topic in self._shown or len(types) != 1 or not is_shown(topic, types[0]):
                 continue
             publishers = self.get_publishers_info_by_topic(topic)
-            message_type = message_class(types[0]) if publishers else None
+            message_type = installed_type(types[0]) if publishers else None
             if message_type is not None:
                 depth = _TF_DEPTH if topic in (names.TF, names.TF_STATIC) else _DEPTH
                 self._shown[topic] = self.create_subscription(

@@ -1,24 +1,38 @@
-"""Subscriptions to the topics of other nodes, whose types and quality of service are unknown."""
+"""Topics of other programs, whose types and quality of service are unknown."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from ..convert.converter import Message
 
+_TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
 
-def message_class(name: str) -> type[Message] | None:
-    """Return the class of a type such as "std_msgs/msg/String", or None if it is not installed."""
-    package, kind, type_name = name.split("/")
-    try:
-        found: type[Message] = getattr(importlib.import_module(f"{package}.{kind}"), type_name)
-    except (ImportError, AttributeError):
+
+def installed_type(name: str) -> type[Message] | None:
+    """Return the class of a message type such as "sensor_msgs/msg/Imu", or None.
+
+    Only packages with ROS messages are imported, as the name may come from anybody.
+    """
+    match = _TYPE_NAME.fullmatch(name)
+    spec = find_spec(match[1]) if match else None
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    if match is None or not any(Path(x, "msg", "__init__.py").is_file() for x in folders):
         return None
-    return found
+    try:
+        found: Any = getattr(import_module(f"{match[1]}.msg"), match[2], None)
+    except ImportError:  # an incomplete installation
+        return None
+    fields: Mapping[str, str] | None = getattr(found, "_fields_and_field_types", None)
+    return None if fields is None else found
 
 
 def matching_qos(publishers: Sequence[TopicEndpointInfo], depth: int) -> QoSProfile:

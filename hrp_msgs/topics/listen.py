@@ -21,7 +21,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ..node.start import destroy
-from .discovery import matching_qos, message_class
+from .discovery import installed_type, matching_qos
 
 PERIOD = 1.0  # [s]
 # Depth of the subscriptions, in case this process lags; less for big messages.
@@ -45,7 +45,7 @@ class Listener(Node):
             publishers = self.get_publishers_info_by_topic(topic)
             if not publishers:
                 continue
-            message_type = message_class(types[0])
+            message_type = installed_type(types[0])
             if message_type is None:
                 continue
             self.counts[topic] = 0

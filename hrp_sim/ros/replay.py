@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
-
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -20,8 +13,8 @@ from hrp_msgs.convert.converter import Message
 from hrp_msgs.names import CLOCK
 from hrp_msgs.node.start import creating, destroy, init_ros
 from hrp_msgs.recording import RecordedMessage, RecordedTopic, Recording
+from hrp_msgs.topics.discovery import installed_type
 
-_TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
 _DEPTH = 100  # messages for delayed subscribers
 _MAX_LATCHED = 1000  # messages for late subscribers
 _CLOCK_PERIOD_NS = 1_000_000  # of /clock, if it was not recorded
@@ -121,18 +114,3 @@ class RosOutput:
         if self._clock_ns is None or time_ns >= self._clock_ns + _CLOCK_PERIOD_NS:
             self._clock_ns = time_ns
             self._clock.publish(clock(time_ns))
-
-
-def installed_type(name: str) -> type[Message] | None:
-    """Return the class of a message type such as "sensor_msgs/msg/Imu", or None.
-
-    Only packages with ROS messages are imported, as the name may come from anybody.
-    """
-    match = _TYPE_NAME.fullmatch(name)
-    spec = find_spec(match[1]) if match else None
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    if match is None or not any(Path(x, "msg", "__init__.py").is_file() for x in folders):
-        return None
-    found: Any = getattr(import_module(f"{match[1]}.msg"), match[2], None)
-    fields: Mapping[str, str] | None = getattr(found, "_fields_and_field_types", None)
-    return None if fields is None else found

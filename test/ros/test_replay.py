@@ -14,9 +14,10 @@ from tf2_msgs.msg import TFMessage
 
 from hrp_msgs.recording import Recorder, Recording
 from hrp_msgs.serialization import serialize
+from hrp_msgs.topics.discovery import installed_type
 from hrp_sim.recording.playback import Playback
 from hrp_sim.recording.replay import Replay
-from hrp_sim.ros.replay import RosOutput, installed_type
+from hrp_sim.ros.replay import RosOutput
 
 MS = 1_000_000
 
@@ -116,7 +117,18 @@ def test_topics_whose_types_are_not_installed_are_listed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["antigravity/msg/X", "os/msg/path", "nope/msg/X", "std_msgs/msg/Nope", "../msg/X", ""]
+    "name",
+    [
+        "antigravity/msg/X",
+        "os/msg/path",
+        "nope/msg/X",
+        "std_msgs/msg/Nope",
+        "../msg/X",
+        "",
+        "X",
+        "std_msgs/String",
+        "std_msgs/msg/String/x",
+    ],
 )
 def test_only_packages_of_messages_are_imported(name):
     assert installed_type(name) is None

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -198,26 +199,6 @@ def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
                     connection.recv(timeout=30)
 
 
-def test_it_opens_the_default_browser_where_there_is_a_display(model, tmp_path, monkeypatch):
-    opened = tmp_path / "opened"
-    browser = tmp_path / "browser"
-    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part\nmv {opened}.part {opened}\n')
-    browser.chmod(0o755)
-    monkeypatch.setenv("BROWSER", f"{browser} %s")
-    monkeypatch.setenv("DISPLAY", ":99")
-    with shown(model, "--browser") as (process, address):
-        while not opened.exists():
-            assert process.poll() is None
-        assert opened.read_text() == f"{address}\n"
-
-
-def test_without_a_display_it_says_so(model, monkeypatch, capsys):
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    assert main(["view", str(model), "--browser", "--duration", "0.1"]) == 0
-    assert "there is no display" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("origin", "host", "listening", "is_own"),
     [
@@ -243,3 +224,26 @@ def test_another_version_of_viser_is_an_error_that_names_it():
         websocket_server(changed)
     with Viewer(0) as viewer:
         assert websocket_server(viewer.server)._live_connections == {}
+
+
+def test_it_opens_the_default_browser_where_there_is_a_display(model, tmp_path, monkeypatch):
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part\nmv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    monkeypatch.setenv("DISPLAY", ":99")
+    with shown(model, "--browser") as (process, address):
+        end = time.monotonic() + 30.0
+        while not opened.exists():
+            assert process.poll() is None
+            assert time.monotonic() < end, "no browser was opened"
+            time.sleep(0.01)
+        assert opened.read_text() == f"{address}\n"
+
+
+def test_without_a_display_it_says_so(model, monkeypatch, capsys):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert main(["view", str(model), "--browser", "--duration", "0.1"]) == 0
+    assert "there is no display" in capsys.readouterr().err
