@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from typing import Protocol
 
 import numpy as np
@@ -94,7 +95,7 @@ class ImageBuffer:
             encoding=_ENCODINGS[like.dtype, like.ndim],
             is_bigendian=sys.byteorder == "big",
             step=like[:1].nbytes,
-            data=bytes(like.nbytes),
+            data=array("B", bytes(like.nbytes)),  # not checked byte by byte
         )
         self._template = Template(message)
         self._pixels = self._template.view("data").view(like.dtype).reshape(like.shape)

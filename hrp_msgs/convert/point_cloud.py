@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Protocol
 
 import numpy as np
@@ -76,7 +77,7 @@ class PointCloudBuffer:
             is_bigendian=False,
             point_step=step,
             row_step=width * step,
-            data=bytes(height * width * step),
+            data=array("B", bytes(height * width * step)),  # not checked byte by byte
         )
         self._template = Template(message)
         data = self._template.view("data")

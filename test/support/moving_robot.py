@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 import rclpy
 from fake_engine import FakeEngine
+from message_bytes import read
+from message_samples import ros_class
 from rclpy.parameter import Parameter
 from sim.render.scenes import body_of, glowing
 from sim.sensors.handmade import random_rotation
@@ -154,6 +156,8 @@ class Recorder:
         self._arrived = threading.Condition()
 
     def publish(self, topic, message):
+        if isinstance(message, bytes):
+            message = read(message, ros_class(topic.type_name.replace("/", "/msg/")))
         with self._arrived:
             self.messages[topic.name.lstrip("/")].append(copy.deepcopy(message))
             self._arrived.notify_all()
