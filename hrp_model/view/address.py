@@ -61,7 +61,7 @@ def check_address(host: str, port: int) -> None:
             probe.bind(address)
     except (OSError, UnicodeError) as error:
         if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
-            raise port_refused(port, error.strerror) from None
+            raise port_refused(port, error.strerror or str(error)) from None
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--host {host}: cannot listen on this address: {reason}") from None
 
