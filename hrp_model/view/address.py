@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import ipaddress
-import os
 import socket
 from urllib.parse import urlsplit
 
@@ -62,7 +61,7 @@ def check_address(host: str, port: int) -> None:
             probe.bind(address)
     except (OSError, UnicodeError) as error:
         if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
-            raise port_refused(port, os.strerror(error.errno)) from None
+            raise port_refused(port, error.strerror or str(error)) from None
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--host {host}: cannot listen on this address: {reason}") from None
 
