@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from message_bytes import read
 from sim.render.scenes import (
     LOOKING_ALONG_X,
     OPTICAL,
@@ -69,7 +70,7 @@ def test_every_pixel_is_where_camera_info_and_the_optical_frame_say(width, heigh
     lens = Pinhole(width, height, 1.2, 0.01, 50.0)
     reading = camera(bodies, lens, link=1, X_LS=X_LS).read(camera_world(bodies, poses))
 
-    info = image_messages.camera_info(0, "", width, height, reading.lens.focal_length)
+    info = image_messages.camera_info("", width, height, reading.lens.focal_length)
     K = np.array(info.k).reshape(3, 3)
 
     def draw(offset):
@@ -117,7 +118,7 @@ def test_left_is_left_and_up_is_up():
     assert tuple(rows[72, 45]) == YELLOW
     assert tuple(rows[45, 45]) == BACKGROUND
     # ... and the same in the message: row after row from the top, each from the left.
-    msg = image_messages.ImageBuffer().image(0, "", rows)
+    msg = read(image_messages.ImageBuffer("").image(0, rows), image_messages.Image)
     assert tuple(msg.data[3 * (17 * 90 + 45) :][:3]) == BLUE
     assert tuple(msg.data[3 * (45 * 90 + 17) :][:3]) == RED
 
