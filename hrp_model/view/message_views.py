@@ -46,6 +46,10 @@ class Stage(NamedTuple):
 class MessageView(Protocol):
     """Shows the messages of one topic."""
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether it depends on ``Stage.scale``, so that another scale needs another view."""
+
     def show(self, message: object, X_WF: Pose) -> None:
         """Show a message whose frame F has this pose in the world.
 
@@ -76,6 +80,8 @@ def message_view(stage: Stage, topic: str, type_name: str) -> MessageView:
 class _Points:
     """A scan or a point cloud."""
 
+    is_scaled = True
+
     def __init__(self, stage: Stage, topic: str, points: Callable[[object], Array]) -> None:
         self._view = PointsView(stage.viewer, _path(topic), stage.scale.point)
         self._points = points
@@ -86,6 +92,8 @@ class _Points:
 
 class _Arrows:
     """Vectors at the origin of their frame: a function of the message for each colour."""
+
+    is_scaled = True
 
     def __init__(
         self, stage: Stage, topic: str, vectors: Mapping[Color, Callable[[object], Array]]
@@ -106,6 +114,8 @@ class _Image:
 
     Colour images have a frustum in the scene, if their CameraInfo is known with the first one.
     """
+
+    is_scaled = False
 
     def __init__(self, stage: Stage, topic: str) -> None:
         self._stage, self._topic = stage, topic

@@ -118,7 +118,6 @@ class TopicView:
             self.robots.pop(space).remove()
         bodies = {key: view.body for key, view in self.robots.items()} | {space: body}
         self.robots[space] = RobotView(self._viewer, body_names(bodies)[space], body)
-        self._scale = scale_of((view.body, view.size) for view in self.robots.values())
         self._arrange()
 
     def refresh(self) -> None:
@@ -148,6 +147,10 @@ class TopicView:
             if has_frame_of(view.body, self._prefixes.get(space), self._moving)
         ]
         robots = moving or list(self.robots.values())
+        scale = scale_of((view.body, view.size) for view in robots)
+        if scale != self._scale:  # new views replace the old ones, which have the same paths
+            self._scale = scale
+            self._views = {k: view for k, view in self._views.items() if not view.is_scaled}
         box = union(box for view in robots if (box := view.bounds()) is not None)
         if box is not None:
             self._viewer.look_at(box)

@@ -20,6 +20,7 @@ from ..rigid import Array
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, page_url, port_refused
 from .html import escaped, padded
+from .page_cameras import PageCameras
 from .server import PageServer
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Viewer:
         self.server.gui.main_panel.dock_right()
         self.server.scene.set_up_direction("+z")
         self.server.initial_camera.fov = _FIELD_OF_VIEW
+        self._cameras = PageCameras(self.server)
         self.look_at(BoundingBox(-np.ones(3), np.ones(3)))
 
     def __enter__(self) -> Viewer:
@@ -108,18 +110,19 @@ class Viewer:
         threading.Thread(target=webbrowser.open, args=[self.address], daemon=True).start()
 
     def look_at(self, box: BoundingBox) -> None:
-        """Let pages show a part of the scene when they are opened, with a floor grid of its size.
+        """Let pages show a part of the scene, with a floor grid of its size.
+
+        Pages whose camera somebody has moved keep it.
 
         Args:
             box: In the world, in [m].
         """
         radius = max(box.radius, 1e-3)
         distance = 1.25 * radius / np.sin(_FIELD_OF_VIEW / 2.0)
-        camera = self.server.initial_camera
         direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
-        camera.position = box.center + distance * direction
-        camera.look_at = box.center
-        camera.near, camera.far = distance / 200.0, max(1000.0, 200.0 * distance)
+        position = box.center + distance * direction
+        far = max(1000.0, 200.0 * distance)
+        self._cameras.move(position, box.center, near=distance / 200.0, far=far)
         section = 10.0 ** np.floor(np.log10(2.0 * radius))
         self.server.scene.add_grid(
             "/floor",
