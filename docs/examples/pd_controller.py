@@ -5,11 +5,10 @@ python docs/examples/pd_controller.py
 """
 
 import math
-from contextlib import suppress
 
 import rclpy
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 STIFFNESS = {"J1": 2000.0, "J2": 3000.0, "J3": 1500.0, "J4": 150.0, "J5": 150.0, "J6": 150.0}
@@ -36,7 +35,11 @@ class PdController(Node):
 
 
 if __name__ == "__main__":
-    # With rclpy's own handler, Ctrl-C invalidates a publisher that a callback is using.
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    with suppress(KeyboardInterrupt):
+    rclpy.init()
+    try:
         rclpy.spin(PdController())
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except RuntimeError:
+        if rclpy.ok():  # else Ctrl-C has shut ROS down while a command was published
+            raise
