@@ -23,7 +23,6 @@ from sensor_msgs.msg import JointState
 from hrp_msgs import names
 from hrp_msgs.convert.basic import NS_PER_S
 from hrp_msgs.convert.diagnostics import PERIOD
-from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.node import qos
 from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.parameters import (
@@ -168,23 +167,6 @@ class ModelNode(Node):
                     **qos.changeable(qos.SENSOR_INPUT),
                 )
 
-    def move(
-        self,
-        time_ns: int,
-        joints: Sequence[str],
-        positions: Sequence[float],
-        above: Sequence[FramePose] = (),
-    ) -> None:
-        """Publish the transforms of moved links, within the rate limit.
-
-        Args:
-            time_ns: Time of the positions, in [ns].
-            joints: See ``DescriptionPublisher.move``, as for the others.
-            positions: In [rad] or [m].
-            above: Frames to publish in the same message.
-        """
-        self.publisher.move(time_ns, joints, positions, above)
-
     @property
     def topics(self) -> list[Topic]:
         """All published topics."""
@@ -201,7 +183,7 @@ class ModelNode(Node):
         time_ns = msg.header.stamp.sec * NS_PER_S + msg.header.stamp.nanosec
         if time_ns == 0:  # without a stamp
             time_ns = self.get_clock().now().nanoseconds
-        self.move(time_ns, msg.name, msg.position)
+        self.publisher.move(time_ns, msg.name, msg.position)
 
     def _start(self, description: Description) -> None:
         tf = self.settings["publish_tf"]

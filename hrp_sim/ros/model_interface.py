@@ -65,6 +65,6 @@ class SimulatedModelNode(ModelNode):
         positions: Sequence[float],
         above: Sequence[FramePose] = (),
     ) -> None:
-        """Publish the frames of links; see ``ModelNode.move``."""
+        """Publish the frames of links; see ``DescriptionPublisher.move``."""
         self._moved_ns = time_ns
-        super().move(time_ns, joints, positions, above)
+        self.publisher.move(time_ns, joints, positions, above)
