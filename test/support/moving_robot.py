@@ -197,6 +197,6 @@ def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_op
             time_ns = simulation.state.time_ns
             node.publish(time_ns, readings)
             if (joints := readings.get("joint_states")) is not None:
-                model.move(time_ns, joints.names, joints.position.tolist())
+                model.publisher.move(time_ns, joints.names, joints.position.tolist())
 
         yield recorder, node, step
