@@ -22,6 +22,8 @@
 
 enum { JOINT_FIXED, JOINT_HINGE, JOINT_SLIDER };
 enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
+enum { ATTACH_BALL, ATTACH_HINGE, ATTACH_FIXED, ATTACH_PISTON, ATTACH_XY, ATTACH_Z, ATTACH_SLIDER };
+enum { SOLVER_WORLD, SOLVER_DENSE, SOLVER_QUICK };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
@@ -84,8 +86,23 @@ typedef struct {
     int is_on;
 } Row;
 
+/* How a joint holds two groups; the first is not the world. Index 0 is the first, 1 the second. */
+typedef struct {
+    int kind, axis_owner;    /* axis_owner: of XY and Z joints */
+    dBodyID first, second;   /* the second may be NULL, the world */
+    dReal anchor[2][3], axis[2][3];
+    dQuaternion relative;    /* orientation of the second in the first */
+    dReal offset[3];         /* centre of mass of the first in the second */
+} Attachment;
+
+/* A row along the axis of a joint: rate + softness * force = velocity, lower <= force <= upper. */
+typedef struct {
+    dReal velocity, softness, lower, upper;
+} AxisRow;
+
 typedef struct {
     int kind, link, coordinate, child, parent;
+    Attachment attachment;
     dJointID joint, motor;
     dReal axis[3], anchor[3];       /* in the child's frame */
     dReal parent_anchor[3];         /* in the parent's frame, or in W */
@@ -93,6 +110,7 @@ typedef struct {
     dReal viscous_friction, coulomb_friction;
     JointState now, saved;
     dReal base, damping;            /* drive at the end of the step: base - damping dq */
+    dReal passive;                  /* rotor inertia / step + viscous friction */
     dReal applied;                  /* effort applied directly to the ODE bodies */
     dReal effort;                   /* of the drive, in the last step */
     dReal drift;                    /* change of the rate in a step due to rotation alone */
@@ -105,6 +123,7 @@ typedef struct {
 
 typedef struct {
     int kind;
+    Attachment attachment;
     dJointID joint;                 /* NULL where ODE has no such joint: see loop_hold */
     dBodyID a, b;                   /* NULL is the world */
     dReal p_a[3], p_b[3];           /* the two points, in the frames of a and b or in W */
@@ -193,7 +212,8 @@ typedef struct {
     long body[2];
     int link[2], is_first; /* whether the joint's first body carries the first shape */
     dReal p[3], normal[3], depth, force[3];
-    dJointID joint;
+    dJointID joint;                 /* NULL with the exact solver */
+    int touch;                      /* its number in the system of the exact solver */
     dJointFeedback feedback;
 } ContactRecord;
 
@@ -203,7 +223,8 @@ typedef struct {
     dJointGroupID contact_group;
     dGeomID ray, substitute_box;
     dReal step;
-    int quick, joint_limits, self_collision, max_contacts;
+    struct System *system;        /* of the exact solver, or NULL */
+    int solver, joint_limits, self_collision, max_contacts;
     unsigned long seed, random;
     long next_id, message_count;
     Body **bodies;
@@ -264,6 +285,9 @@ void geoms_place(Body *body, const Flat *flat);
 void geoms_destroy(Body *body);
 void geoms_free(Body *body);
 
+void attachment_init(Attachment *attachment, int kind, dBodyID first, dBodyID second,
+                     const dReal anchor[3], const dReal axis[3]);
+
 /* _core_loops.c */
 void loops_create(World *world, Body *body, const Flat *flat);
 void loops_hold(World *world);
@@ -271,6 +295,7 @@ void loops_hold(World *world);
 /* _core_drive.c */
 int drives_check(const Body *body, Fault *fault);
 void drives_apply(World *world, Body *body);
+int drive_rows(const World *world, const Joint *joint, AxisRow rows[3]);
 void drives_clear_exceeded(Body *body);
 void drive_measure(const World *world, const Body *body, Joint *joint);
 int drives_find_exceeded(Body *body);
@@ -297,6 +322,7 @@ PyObject *world_get_stick_backoffs(World *world, void *closure);
 int world_set_stick_backoffs(World *world, PyObject *value, void *closure);
 void sticking_reset(World *world);
 void sticking_free(World *world);
+int contact_may_stick(const World *world, const dContact *contact, dBodyID a, dBodyID b);
 dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */
@@ -353,6 +379,16 @@ PyObject *world_write_state(World *world, PyObject *args);
 
 /* _core_step.c */
 void world_step(World *world, long count, Fault *fault);
+
+/* _core_exact.c */
+int system_create(World *world);
+void system_free(World *world);
+void system_outdate(World *world);
+int system_begin(World *world);
+void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b);
+int system_step(World *world);
+int touch_number(const World *world);
+void touch_force(const World *world, int number, dReal force[3]);
 
 /* _core_guard.c */
 extern _Thread_local jmp_buf *error_exit; /* target of ODE's errors, or NULL */

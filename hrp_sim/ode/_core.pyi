@@ -16,6 +16,9 @@ FAULT_SOLVER: int
 FAULT_WRENCH: int
 FAULT_CONTACTS: int
 FAULT_ROWS: int
+SOLVER_WORLD: int
+SOLVER_DENSE: int
+SOLVER_QUICK: int
 MAX_CONTACTS: int
 MAX_ROWS: int
 
@@ -33,7 +36,7 @@ class World:
         cls,
         *,
         step: float,
-        quick: bool,
+        solver: int,
         gravity: tuple[float, float, float],
         erp: float,
         cfm: float,

@@ -18,6 +18,7 @@ static void groups_create(World *world, Body *body, const Flat *flat)
         body->group[g] = dBodyCreate(world->world);
         dBodySetMass(body->group[g], &mass);
         dBodySetFiniteRotationMode(body->group[g], 1);
+        dBodySetGyroscopicMode(body->group[g], 0);
     }
 }
 

@@ -1,6 +1,8 @@
 /* Records of contact points and forces, made while World.record_contacts is set. */
 #include "_core.h"
 
+#include <string.h>
+
 /* Reserve memory for one more record. Returns 0 when memory is short. */
 static int records_reserve(World *world)
 {
@@ -28,7 +30,8 @@ void records_append(World *world, const ContactRecord *contact)
         world->records_lost = 1;
         return;
     }
-    world->records[world->record_count++] = *contact;
+    world->records[world->record_count] = *contact;
+    world->records[world->record_count++].touch = touch_number(world);
 }
 
 /* Request force feedback for all recorded contacts, whose addresses no longer change. Sticking
@@ -37,7 +40,7 @@ void records_request_forces(World *world)
 {
     for (int i = 0; i < world->record_count; i++) {
         ContactRecord *record = &world->records[i];
-        if (!dJointGetFeedback(record->joint))
+        if (record->joint && !dJointGetFeedback(record->joint))
             dJointSetFeedback(record->joint, &record->feedback);
     }
 }
@@ -48,9 +51,13 @@ void records_read_forces(World *world)
 {
     for (int i = 0; i < world->record_count; i++) {
         ContactRecord *record = &world->records[i];
-        const dJointFeedback *feedback = dJointGetFeedback(record->joint);
+        dReal force[3];
+        if (record->joint)
+            memcpy(force, dJointGetFeedback(record->joint)->f1, sizeof force);
+        else
+            touch_force(world, record->touch, force);
         for (int k = 0; k < 3; k++)
-            record->force[k] = record->is_first ? feedback->f1[k] : -feedback->f1[k];
+            record->force[k] = record->is_first ? force[k] : -force[k];
     }
 }
 

@@ -142,7 +142,7 @@ static void effort_add(const Body *body, const Joint *joint, dReal effort)
  * Bounded rows make a step half as slow again, so they are used only where needed: a step in
  * which an effort leaves its range is repeated with them.
  */
-static void drive_apply(const Body *body, Joint *joint, dReal h)
+static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
 {
     int i = joint->coordinate;
     dReal kp = live(body, DRIVE_KP)[i], kd = live(body, DRIVE_KD)[i];
@@ -155,7 +155,14 @@ static void drive_apply(const Body *body, Joint *joint, dReal h)
     int bounded = isfinite(lower) || isfinite(upper);
     joint->base = base;
     joint->damping = D;
+    joint->passive = passive;
     joint->applied = 0.0;
+    if (is_exact) {
+        joint->applied = D > 0.0 ? 0.0 : clamp(base, lower, upper);
+        if (joint->applied != 0.0)
+            effort_add(body, joint, joint->applied);
+        return;
+    }
     if (D > 0.0 && !(bounded && joint->now.limited)) {
         dReal K = passive + D;
         row_set(joint, 0, (rotor * joint->now.dq + base) / K, 1.0 / K, dInfinity);
@@ -205,8 +212,28 @@ void drives_apply(World *world, Body *body)
         if (body->joint[j].kind == JOINT_FIXED)
             continue;
         body->joint[j].drift = world->step * centrifugal(body, &body->joint[j]);
-        drive_apply(body, &body->joint[j], world->step);
+        drive_apply(body, &body->joint[j], world->step, world->system != NULL);
     }
+}
+
+/* List the rows of a drive for the exact solver, after drives_apply. It bounds the effort whenever
+ * that has a range, at no cost. Returns their number. */
+int drive_rows(const World *world, const Joint *joint, AxisRow rows[3])
+{
+    int count = 0;
+    dReal D = joint->damping, passive = joint->passive, drift = joint->drift;
+    dReal momentum = joint->rotor_inertia / world->step * joint->now.dq;
+    dReal lower = joint->effort_lower, upper = joint->effort_upper;
+    int bounded = D > 0.0 && (isfinite(lower) || isfinite(upper));
+    dReal K = passive + (bounded ? 0.0 : D), effort = bounded || D == 0.0 ? 0.0 : joint->base;
+    if (K > 0.0)
+        rows[count++] =
+            (AxisRow){(momentum + effort) / K - drift, 1.0 / K, -dInfinity, dInfinity};
+    if (bounded)
+        rows[count++] = (AxisRow){joint->base / D - drift, 1.0 / D, lower, upper};
+    if (joint->coulomb_friction > 0.0)
+        rows[count++] = (AxisRow){0.0, 0.0, -joint->coulomb_friction, joint->coulomb_friction};
+    return count;
 }
 
 /* Compute the effort that the drive exerted in the last step.

@@ -191,7 +191,7 @@ int rows_check(World *world, Fault *fault)
         groups += (size_t)body->groups;
         rows += 12L * body->joints + 6L * body->loops; /* a joint and its motor */
     }
-    return world->quick || rows <= MAX_ROWS || islands_check(world, groups, fault);
+    return world->solver != SOLVER_DENSE || rows <= MAX_ROWS || islands_check(world, groups, fault);
 }
 
 /* Whether the world can be read; sets an exception if not. */

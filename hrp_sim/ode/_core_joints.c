@@ -62,6 +62,34 @@ static dJointID motor_create(dWorldID world, const Joint *joint, dBodyID child, 
     return motor;
 }
 
+/* Describe how a joint holds two groups in their present poses, with an anchor and an axis in W. */
+void attachment_init(Attachment *attachment, int kind, dBodyID first, dBodyID second,
+                     const dReal anchor[3], const dReal axis[3])
+{
+    static const dQuaternion none = {1.0, 0.0, 0.0, 0.0};
+    const dBodyID groups[2] = {first, second};
+    *attachment = (Attachment){.kind = kind, .first = first, .second = second};
+    for (int i = 0; i < 2; i++) {
+        to_group_frame(attachment->anchor[i], groups[i], anchor, 1);
+        to_group_frame(attachment->axis[i], groups[i], axis, 0);
+    }
+    dQMultiply1(attachment->relative, dBodyGetQuaternion(first),
+                second ? dBodyGetQuaternion(second) : none);
+    to_group_frame(attachment->offset, second, dBodyGetPosition(first), 1);
+}
+
+/* Describe how a joint holds its groups. The rows of a fixed joint act at a centre of mass, as those
+ * of ODE's do. */
+static void attach(Joint *joint, dBodyID child, dBodyID parent, const double *anchor,
+                   const double *axis)
+{
+    static const int kinds[] = {[JOINT_FIXED] = ATTACH_FIXED, [JOINT_HINGE] = ATTACH_HINGE,
+                                [JOINT_SLIDER] = ATTACH_SLIDER};
+    const dReal *at = joint->kind == JOINT_FIXED ? dBodyGetPosition(parent ? parent : child)
+                                                 : anchor;
+    attachment_init(&joint->attachment, kinds[joint->kind], child, parent, at, axis);
+}
+
 static void joint_init(Joint *joint, const Flat *flat, int j)
 {
     joint->kind = flat_ints(flat, JOINT_KIND)[j];
@@ -92,6 +120,7 @@ void joints_create(World *world, Body *body, const Flat *flat)
         to_group_frame(joint->axis, child, axis, 0);
         to_group_frame(joint->anchor, child, anchor, 1);
         to_group_frame(joint->parent_anchor, parent, anchor, 1);
+        attach(joint, child, parent, anchor, axis);
         joint->joint = joint_create(world->world, joint->kind, child, parent, anchor, axis);
         if (joint->kind != JOINT_FIXED)
             joint->motor = motor_create(world->world, joint, child, parent, axis);
@@ -99,7 +128,7 @@ void joints_create(World *world, Body *body, const Flat *flat)
             joint->lower = -dInfinity;
             joint->upper = dInfinity;
         }
-        joint->effort_from_force = world->quick && joint->motor && joint->coulomb_friction == 0.0;
+        joint->effort_from_force = world->solver == SOLVER_QUICK && joint->motor && joint->coulomb_friction == 0.0;
         if (joint->watched)
             dJointSetFeedback(joint->joint, &joint->feedback);
         if (joint->motor && (joint->watched || joint->effort_from_force))

@@ -107,8 +107,24 @@ static void loop_create(World *world, Loop *loop, const Frame *in_a, const Frame
     memcpy(R, dBodyGetRotation(moved), sizeof R);
     group_place_frame(moved, &X_WJ, in_moved);
     loop->joint = joint_create(world->world, loop->kind, moved, other, X_WJ.p, axis);
+    const dReal *at = loop->kind != LOOP_FIXED ? X_WJ.p : dBodyGetPosition(other ? other : moved);
+    attachment_init(&loop->attachment, loop->kind, moved, other, at, axis);
     dBodySetRotation(moved, R);
     dBodySetPosition(moved, p[0], p[1], p[2]);
+}
+
+/* Describe an XY or a Z joint: its axis and one point belong to a, the other point to b. */
+static void plane_attach(Loop *loop)
+{
+    const int owner = loop->a == NULL; /* the first group must not be the world */
+    Attachment *attachment = &loop->attachment;
+    *attachment = (Attachment){.kind = loop->kind,
+                               .axis_owner = owner,
+                               .first = owner ? loop->b : loop->a,
+                               .second = owner ? NULL : loop->b};
+    memcpy(attachment->axis[owner], loop->axis, sizeof loop->axis);
+    memcpy(attachment->anchor[owner], loop->p_a, sizeof loop->p_a);
+    memcpy(attachment->anchor[!owner], loop->p_b, sizeof loop->p_b);
 }
 
 /* Create the extra joints of a body, in the initial posture. */
@@ -130,7 +146,9 @@ void loops_create(World *world, Body *body, const Flat *flat)
         memcpy(loop->p_b, in_b.p, sizeof loop->p_b);
         memcpy(loop->axis, axis, sizeof loop->axis);
         memcpy(loop->across, across, sizeof loop->across);
-        if (loop->kind != LOOP_XY && loop->kind != LOOP_Z)
+        if (loop->kind == LOOP_XY || loop->kind == LOOP_Z)
+            plane_attach(loop);
+        else
             loop_create(world, loop, &in_a, &in_b, axis_J);
     }
 }

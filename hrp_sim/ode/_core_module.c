@@ -22,6 +22,7 @@ static int world_close(World *world)
     for (int i = 0; i < world->count; i++)
         body_free(world->bodies[i]);
     sticking_free(world);
+    system_free(world);
     records_free(world);
     free(world->bodies);
     world->bodies = NULL;
@@ -57,22 +58,24 @@ static void world_create(World *world, void *arguments)
 
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"step", "quick", "gravity", "erp", "cfm", "iterations",
+    static char *names[] = {"step", "solver", "gravity", "erp", "cfm", "iterations",
                             "over_relaxation", "max_correcting_velocity", "surface_layer",
                             "max_contacts", "joint_limits", "self_collision", "predict_sticking",
                             "seed", NULL};
     WorldSettings settings;
     double step, *g = settings.gravity;
-    int quick, max_contacts, joint_limits, self_collision, predict_sticking;
+    int solver, max_contacts, joint_limits, self_collision, predict_sticking;
     unsigned long seed;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dp(ddd)ddidddipppk", names, &step, &quick,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$di(ddd)ddidddipppk", names, &step, &solver,
                                      &g[0], &g[1], &g[2], &settings.erp, &settings.cfm,
                                      &settings.iterations, &settings.over_relaxation,
                                      &settings.velocity, &settings.layer, &max_contacts,
                                      &joint_limits, &self_collision, &predict_sticking, &seed))
         return NULL;
-    if (!(step > 0.0) || max_contacts < 1 || settings.iterations < 1) {
-        PyErr_SetString(PyExc_ValueError, "step, iterations and max_contacts must be positive");
+    if (!(step > 0.0) || max_contacts < 1 || settings.iterations < 1 || solver < SOLVER_WORLD ||
+        solver > SOLVER_QUICK) {
+        PyErr_SetString(PyExc_ValueError, "step, iterations and max_contacts must be positive, and "
+                                          "the solver one of the constants SOLVER_*");
         return NULL;
     }
     World *world = (World *)type->tp_alloc(type, 0);
@@ -83,11 +86,15 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     world->step = step;
-    world->quick = quick;
+    world->solver = solver;
+    if (solver == SOLVER_WORLD && !system_create(world)) {
+        Py_DECREF(world);
+        return PyErr_NoMemory();
+    }
     world->max_contacts = max_contacts;
     world->joint_limits = joint_limits;
     world->self_collision = self_collision;
-    world->predict_sticking = predict_sticking && !quick;
+    world->predict_sticking = predict_sticking && solver != SOLVER_QUICK;
     world->seed = world->random = seed;
     return (PyObject *)world;
 }
@@ -293,6 +300,9 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "FAULT_WRENCH", FAULT_WRENCH) ||
         PyModule_AddIntConstant(module, "FAULT_CONTACTS", FAULT_CONTACTS) ||
         PyModule_AddIntConstant(module, "FAULT_ROWS", FAULT_ROWS) ||
+        PyModule_AddIntConstant(module, "SOLVER_WORLD", SOLVER_WORLD) ||
+        PyModule_AddIntConstant(module, "SOLVER_DENSE", SOLVER_DENSE) ||
+        PyModule_AddIntConstant(module, "SOLVER_QUICK", SOLVER_QUICK) ||
         PyModule_AddIntConstant(module, "MAX_CONTACTS", MAX_CONTACTS) ||
         PyModule_AddIntConstant(module, "MAX_ROWS", MAX_ROWS)) {
         Py_XDECREF(module);

@@ -74,6 +74,7 @@ PyObject *world_add_body(World *world, PyObject *args)
         world_usable(world) && bodies_grow(world) &&
         ode_run_or_raise(world, body_add, &addition)) {
         if (addition.added) {
+            system_outdate(world);
             addition.body->id = world->next_id++;
             world->bodies[world->count++] = addition.body;
             result = addition_result(&addition);
@@ -103,6 +104,7 @@ PyObject *world_remove_body(World *world, PyObject *argument)
     int i = body_find(world, id);
     if (i < 0 || !ode_run_or_raise(world, body_remove, world->bodies[i]))
         return NULL;
+    system_outdate(world);
     body_free(world->bodies[i]);
     world->count--;
     for (int k = i; k < world->count; k++)
@@ -141,6 +143,7 @@ static PyObject *world_place(World *world, PyObject *args, OdeWork *work)
     if (flat_fetch(&flat, articulation, world->materials) == 0 && world_usable(world) &&
         (i = body_find(world, id)) >= 0 && body_matches(world->bodies[i], &flat))
         placed = ode_run_or_raise(world, work, &(Move){world->bodies[i], &flat});
+    system_outdate(world);
     flat_release(&flat);
     return placed ? Py_NewRef(Py_None) : NULL;
 }

@@ -1,6 +1,19 @@
 /* Steps of the world. */
 #include "_core.h"
 
+/* Solve the step with the chosen solver, and take it. Returns 0 on failure. */
+static int advance(World *world)
+{
+    switch (world->solver) {
+    case SOLVER_WORLD:
+        return system_step(world);
+    case SOLVER_DENSE:
+        return dWorldStep(world->world, world->step);
+    default:
+        return dWorldQuickStep(world->world, world->step);
+    }
+}
+
 /* Advance ODE once. Returns 0 on failure, and may describe the fault. */
 static int solve(World *world, Fault *fault)
 {
@@ -8,11 +21,13 @@ static int solve(World *world, Fault *fault)
     volatile int solved = 0;
     if (setjmp(here) == 0) {
         error_exit = &here;
-        loops_hold(world);
-        contacts_create(world);
-        if (rows_check(world, fault))
-            solved = world->quick ? dWorldQuickStep(world->world, world->step)
-                                  : dWorldStep(world->world, world->step);
+        if (!world->system)
+            loops_hold(world);
+        if (!world->system || system_begin(world)) {
+            contacts_create(world);
+            if (rows_check(world, fault))
+                solved = advance(world);
+        }
         records_read_forces(world);
         dJointGroupEmpty(world->contact_group);
     } else {
@@ -69,6 +84,8 @@ static int step_once(World *world, Fault *fault)
     for (;;) {
         int again = 0;
         if (attempt(world, fault)) {
+            if (world->system)
+                break;
             for (int i = 0; i < world->count; i++)
                 again |= drives_find_exceeded(world->bodies[i]);
             again |= sticking_check_forces(world);

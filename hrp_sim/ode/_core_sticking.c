@@ -60,7 +60,7 @@ void sticking_begin(World *world)
     world->sticking_disabled = 0;
     world->attempts = 0;
     world->candidate_count_before = world->candidate_count;
-    if (!world->predict_sticking)
+    if (!world->predict_sticking || world->system)
         return;
     world->candidate_limit =
         candidates_reserve(world, capacity) ? capacity : world->candidate_capacity;
@@ -168,6 +168,14 @@ static int is_soft(const World *world, dBodyID a, dBodyID b)
     return softness * lightest >= MIN_SOFTNESS;
 }
 
+/* Whether a contact may be predicted to stick. Track surfaces move and bouncing bodies separate, so
+ * neither sticks. */
+int contact_may_stick(const World *world, const dContact *contact, dBodyID a, dBodyID b)
+{
+    return contact->surface.mode == dContactApprox1 && contact->surface.mu > 0.0 &&
+           is_at_rest(contact->geom.pos, a, b) && is_soft(world, a, b);
+}
+
 /* Create a ball joint equivalent to a sticking contact. Its two anchors are apart by as much as
  * makes it separate the bodies at the speed that a contact of this depth would. */
 static dJointID stick_joint_create(World *world, const dContactGeom *contact, const dReal normal[3],
@@ -190,18 +198,18 @@ static dJointID stick_joint_create(World *world, const dContactGeom *contact, co
     return joint;
 }
 
-/* Create the joint of a contact; the normal points into a. */
+/* Create the joint of a contact; the normal points into a. The exact solver needs none. */
 dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b)
 {
+    if (world->system) {
+        touch_create(world, contact, a, b);
+        return NULL;
+    }
     int number = world->candidate_count++;
     StickCandidate *candidate = number < world->candidate_limit ? &world->candidates[number] : NULL;
     if (candidate) {
-        /* Track surfaces move and bouncing bodies separate, so neither sticks. */
-        int may_stick = contact->surface.mode == dContactApprox1 &&
-                        contact->surface.mu > 0.0 && !world->sticking_disabled &&
-                        world->backoff[number].wait == 0;
-        candidate->sticks =
-            may_stick && is_at_rest(contact->geom.pos, a, b) && is_soft(world, a, b);
+        candidate->sticks = !world->sticking_disabled && world->backoff[number].wait == 0 &&
+                            contact_may_stick(world, contact, a, b);
         candidate->friction = contact->surface.mu;
         const dReal into = a ? 1.0 : -1.0;
         for (int i = 0; i < 3; i++)

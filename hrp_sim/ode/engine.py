@@ -34,6 +34,11 @@ _log = logging.getLogger("hrp_sim")
 _MAX_RAY_LENGTH = 1e6  # [m]
 _NO_BODY = _ALL_LINKS = -1
 _BACKOFF_END = 128  # each is less
+_SOLVERS = {
+    Solver.WORLD: _core.SOLVER_WORLD,
+    Solver.DENSE: _core.SOLVER_DENSE,
+    Solver.QUICK: _core.SOLVER_QUICK,
+}
 
 
 class OdeEngine:
@@ -348,7 +353,7 @@ class OdeEngine:
 def _make_world(settings: PhysicsSettings) -> _core.World:
     world = _core.World(
         step=settings.time_step,
-        quick=settings.solver is Solver.QUICK,
+        solver=_SOLVERS[settings.solver],
         gravity=settings.gravity,
         erp=settings.erp,
         cfm=settings.cfm,

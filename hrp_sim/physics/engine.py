@@ -27,9 +27,13 @@ class PhysicsError(RuntimeError):
 
 
 class Solver(Enum):
-    """Solver of the constraints of a step: WORLD is exact, QUICK iterative."""
+    """Solver of the constraints of a step: WORLD is exact and uses the tree of a robot's joints.
+
+    DENSE is ODE's own exact solver, for comparison; QUICK is ODE's iterative one.
+    """
 
     WORLD = "world"
+    DENSE = "dense"
     QUICK = "quick"
 
 

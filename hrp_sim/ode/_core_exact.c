@@ -1,0 +1,151 @@
+/* A step of `solver: world`: ODE finds the contacts and holds the bodies, the exact solver computes
+ * their changes of velocity. See _core_solver.h. */
+#include "_core_solver.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Allocate the system of a world. Returns 0 when memory is short. */
+int system_create(World *world)
+{
+    System *system = calloc(1, sizeof *system);
+    world->system = system;
+    if (!system)
+        return 0;
+    system->is_stale = 1;
+    system->cfm = dWorldGetCFM(world->world);
+    system->erp = dWorldGetERP(world->world);
+    system->max_correcting_velocity = dWorldGetContactMaxCorrectingVel(world->world);
+    system->surface_layer = dWorldGetContactSurfaceLayer(world->world);
+    return 1;
+}
+
+void system_free(World *world)
+{
+    System *system = world->system;
+    if (!system)
+        return;
+    void *owned[] = {system->nodes,          system->couplings,   system->touches,
+                     system->pairs,          system->vertex_at,   system->position_of,
+                     system->column_start,   system->row,         system->island_of,
+                     system->touch_order,    system->islands,     system->pivot,
+                     system->coupling_order, system->block,       system->x,
+                     system->dv,             system->dv_before};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    free(system);
+    world->system = NULL;
+}
+
+/* List nodes and couplings again before the next step: bodies have changed. */
+void system_outdate(World *world)
+{
+    if (world->system)
+        world->system->is_stale = 1;
+}
+
+/* Add a contact to the system; the normal points into a. */
+void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b)
+{
+    int sticks = world->predict_sticking && contact_may_stick(world, contact, a, b);
+    Touch *touch = touch_append(world->system);
+    if (!touch) {
+        world->system->is_short = 1;
+        return;
+    }
+    touch->sticks = sticks;
+    if (!sticks && !(contact->surface.mode & dContactFDir1))
+        friction_align(world, a, b, contact);
+    touch_fill(world, touch, contact, a, b);
+}
+
+/* Give a group its new velocity, and move it with that velocity for a step. */
+static void node_advance(const Node *node, const dReal *dv, dReal h)
+{
+    dReal v[3], w[3];
+    for (int i = 0; i < 3; i++) {
+        v[i] = node->v[i] + dv[i];
+        w[i] = node->w[i] + dv[3 + i];
+    }
+    dBodySetLinearVel(node->group, v[0], v[1], v[2]);
+    dBodySetAngularVel(node->group, w[0], w[1], w[2]);
+    dBodySetPosition(node->group, node->p[0] + h * v[0], node->p[1] + h * v[1],
+                     node->p[2] + h * v[2]);
+    dReal speed = sqrt(dot3(w, w)), half = 0.5 * h * speed;
+    dReal scale = half < 1e-4 ? 0.5 * h * (1.0 - half * half / 6.0) : sin(half) / speed;
+    dQuaternion turn = {cos(half), scale * w[0], scale * w[1], scale * w[2]}, turned;
+    dQMultiply0(turned, turn, node->quaternion);
+    dBodySetQuaternion(node->group, turned);
+    dBodySetForce(node->group, 0.0, 0.0, 0.0);
+    dBodySetTorque(node->group, 0.0, 0.0, 0.0);
+}
+
+/* Add the force of a row, of an impulse in a step, to the wrench on the first node. */
+static void force_add(dJointFeedback *feedback, const dReal J[6], dReal force)
+{
+    for (int i = 0; i < 3; i++) {
+        feedback->f1[i] += force * J[i];
+        feedback->t1[i] += force * J[3 + i];
+    }
+}
+
+/* Write the wrenches of joints with force sensors, all rows included. */
+static void wrenches_read(World *world)
+{
+    const Coupling *coupling = world->system->couplings;
+    for (int i = 0; i < world->count; coupling += world->bodies[i++]->loops)
+        for (int j = 0; j < world->bodies[i]->joints; j++, coupling++) {
+            Joint *joint = &world->bodies[i]->joint[j];
+            if (!joint->watched)
+                continue;
+            memset(&joint->feedback, 0, sizeof joint->feedback);
+            memset(&joint->motor_feedback, 0, sizeof joint->motor_feedback);
+            for (int r = 0; r < coupling->rows; r++)
+                force_add(&joint->feedback, coupling->J_first + 6 * r,
+                          coupling->impulse[r] / world->step);
+            for (int k = 0; k < coupling->axis_rows; k++)
+                force_add(&joint->feedback, coupling->axis_first,
+                          coupling->axis[k].impulse / world->step);
+        }
+}
+
+/* Return the number of the contact that was added last. */
+int touch_number(const World *world)
+{
+    return world->system ? world->system->touch_count - 1 : -1;
+}
+
+/* Return the force of a contact on the body of its first node, in W. */
+void touch_force(const World *world, int number, dReal force[3])
+{
+    const Touch *touch = &world->system->touches[number];
+    for (int i = 0; i < 3; i++) {
+        force[i] = 0.0;
+        for (int r = 0; r < touch->rows; r++)
+            force[i] += touch->J_first[6 * r + i] * touch->row[r].impulse / world->step;
+    }
+}
+
+/* Solve the step whose contacts were found, and take it. Returns 0 on failure. */
+int system_step(World *world)
+{
+    System *system = world->system;
+    couplings_fill(world, system);
+    if (system->is_short || !structure_update(system))
+        return 0;
+    for (int i = 0; i < system->island_count; i++)
+        if (!island_solve(system, &system->islands[i]))
+            return 0;
+    wrenches_read(world);
+    for (int n = 0; n < system->node_count; n++)
+        node_advance(&system->nodes[n], system->dv + 6 * (size_t)n, world->step);
+    return 1;
+}
+
+/* Begin a step: list what has changed, and forget the last contacts. Returns 0 when memory is
+ * short. */
+int system_begin(World *world)
+{
+    world->system->touch_count = world->system->is_short = 0;
+    return system_list(world, world->system);
+}

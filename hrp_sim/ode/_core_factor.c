@@ -1,0 +1,259 @@
+/* The matrix of the exact solver: its factor L D L^T in blocks of 6 x 6, and solutions with it.
+ *
+ * D is +1 for nodes and -1 for couplings: the matrix [H J^T; J -S] with positive definite H and S is
+ * quasidefinite and has such a factor in any order (Vanderbei 1995). A block below the diagonal is
+ * stored transposed, so that the innermost loops run along rows of 6 numbers.
+ */
+#include "_core_solver.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
+
+static dReal *block_at(const System *system, int index)
+{
+    return system->block + 36 * (size_t)index;
+}
+
+static dReal *pivot_of(const System *system, int vertex)
+{
+    return system->pivot + 36 * (size_t)system->position_of[vertex];
+}
+
+/* Add factor * a b^T to a matrix. */
+static inline void add_outer(dReal *restrict A, dReal factor, const dReal *restrict a,
+                             const dReal *restrict b)
+{
+    for (int i = 0; i < 6; i++) {
+        dReal scaled = factor * a[i];
+        for (int k = 0; k < 6; k++)
+            A[6 * i + k] += scaled * b[k];
+    }
+}
+
+static void node_assemble(const System *system, int n)
+{
+    const Node *node = &system->nodes[n];
+    dReal *P = pivot_of(system, n);
+    memset(P, 0, 36 * sizeof(dReal));
+    for (int i = 0; i < 3; i++) {
+        P[7 * i] = node->mass;
+        for (int k = 0; k < 3; k++)
+            P[6 * (3 + i) + 3 + k] = node->I_W[3 * i + k];
+    }
+}
+
+/* Set the block of a coupling and a node: J, transposed if the node comes first. */
+static void jacobian_set(System *system, int vertex, int node, int index, const dReal *J)
+{
+    dReal *B = block_at(system, index);
+    if (system->position_of[vertex] < system->position_of[node]) {
+        memcpy(B, J, 36 * sizeof(dReal));
+        return;
+    }
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++)
+            B[6 * i + k] = J[6 * k + i];
+}
+
+/* Combine the free rows along the axis, which act in parallel, to the coupling's last row. */
+static void axis_combine(Coupling *coupling)
+{
+    dReal stiffness = 0.0, impulse = 0.0;
+    for (int i = 0; i < coupling->axis_rows; i++) {
+        const BoundedRow *row = &coupling->axis[i];
+        if (!row->is_free)
+            continue;
+        stiffness += 1.0 / row->softness;
+        impulse += row->target / row->softness;
+    }
+    const int is_on = stiffness > 0.0;
+    for (int i = 0; i < 6; i++) {
+        coupling->J_first[30 + i] = is_on ? coupling->axis_first[i] : 0.0;
+        coupling->J_second[30 + i] = is_on ? coupling->axis_second[i] : 0.0;
+    }
+    coupling->softness[5] = is_on ? 1.0 / stiffness : 1.0;
+    coupling->target[5] = is_on ? impulse / stiffness : 0.0;
+}
+
+static void coupling_assemble(System *system, int c)
+{
+    Coupling *coupling = &system->couplings[c];
+    const int vertex = system->node_count + c;
+    dReal *P = pivot_of(system, vertex);
+    if (coupling->rows == 5)
+        axis_combine(coupling);
+    memset(P, 0, 36 * sizeof(dReal));
+    for (int r = 0; r < 6; r++) /* rows that do not exist become unit rows of their own */
+        P[7 * r] = r < coupling->rows || (r == 5 && coupling->axis_rows) ? coupling->softness[r]
+                                                                         : 1.0;
+    jacobian_set(system, vertex, coupling->first, coupling->block_first, coupling->J_first);
+    if (coupling->second != WORLD_NODE)
+        jacobian_set(system, vertex, coupling->second, coupling->block_second,
+                     coupling->J_second);
+}
+
+/* Add the stiffness of the free rows of a contact to the groups that it acts on. */
+static void touch_assemble(System *system, const Touch *touch)
+{
+    dReal *P = pivot_of(system, touch->first), *Q = NULL, *B = NULL;
+    const dReal *earlier = touch->J_first, *later = touch->J_second;
+    if (touch->second != WORLD_NODE) {
+        Q = pivot_of(system, touch->second);
+        B = block_at(system, touch->block);
+        if (system->position_of[touch->first] > system->position_of[touch->second]) {
+            earlier = touch->J_second;
+            later = touch->J_first;
+        }
+    }
+    for (int r = 0; r < touch->rows; r++) {
+        if (!touch->row[r].is_free)
+            continue;
+        const dReal stiffness = 1.0 / touch->row[r].softness;
+        add_outer(P, stiffness, touch->J_first + 6 * r, touch->J_first + 6 * r);
+        if (!Q)
+            continue;
+        add_outer(Q, stiffness, touch->J_second + 6 * r, touch->J_second + 6 * r);
+        add_outer(B, stiffness, earlier + 6 * r, later + 6 * r);
+    }
+}
+
+/* Set the matrix of an island for the rows that are free. */
+void matrix_assemble(System *system, const Island *island)
+{
+    int first = system->column_start[island->first], end = system->column_start[island->end];
+    memset(block_at(system, first), 0, (size_t)(end - first) * 36 * sizeof(dReal));
+    for (int at = island->first; at < island->end; at++) {
+        int vertex = system->vertex_at[at];
+        if (vertex < system->node_count)
+            node_assemble(system, vertex);
+        else
+            coupling_assemble(system, vertex - system->node_count);
+    }
+    for (int i = island->touches; i < island->touches_end; i++)
+        touch_assemble(system, &system->touches[system->touch_order[i]]);
+}
+
+/* Replace a positive definite matrix by its Cholesky factor, with reciprocals on the diagonal.
+ * Returns 0 if a number is not finite. A pivot that rounding made too small is raised. */
+static int cholesky(dReal *restrict A)
+{
+    for (int j = 0; j < 6; j++) {
+        dReal diagonal = A[7 * j], least = MIN_PIVOT * fabs(diagonal);
+        for (int k = 0; k < j; k++)
+            diagonal -= A[6 * j + k] * A[6 * j + k];
+        if (!(diagonal > least)) {
+            if (!isfinite(diagonal) || least == 0.0)
+                return 0;
+            diagonal = least;
+        }
+        dReal reciprocal = 1.0 / sqrt(diagonal);
+        A[7 * j] = reciprocal;
+        for (int i = j + 1; i < 6; i++) {
+            dReal sum = A[6 * i + j];
+            for (int k = 0; k < j; k++)
+                sum -= A[6 * i + k] * A[6 * j + k];
+            A[6 * i + j] = sum * reciprocal;
+        }
+    }
+    return 1;
+}
+
+/* Solve L W = B for each column of a transposed block. */
+static inline void divide_block(dReal *restrict B, const dReal *restrict L)
+{
+    for (int j = 0; j < 6; j++) {
+        for (int k = 0; k < j; k++)
+            for (int i = 0; i < 6; i++)
+                B[6 * j + i] -= L[6 * j + k] * B[6 * k + i];
+        for (int i = 0; i < 6; i++)
+            B[6 * j + i] *= L[7 * j];
+    }
+}
+
+/* Add sign * A^T B to a matrix. */
+static inline void add_product(dReal *restrict C, dReal sign, const dReal *restrict A,
+                               const dReal *restrict B)
+{
+    for (int a = 0; a < 6; a++) {
+        dReal sums[6] = {0.0};
+        for (int m = 0; m < 6; m++)
+            for (int b = 0; b < 6; b++)
+                sums[b] += A[6 * m + a] * B[6 * m + b];
+        for (int b = 0; b < 6; b++)
+            C[6 * a + b] += sign * sums[b];
+    }
+}
+
+/* Subtract a column's products from the columns to its right. */
+static void column_eliminate(System *system, int at, dReal sign)
+{
+    const int end = system->column_start[at + 1];
+    for (int i = system->column_start[at]; i < end; i++) {
+        const int column = system->row[i];
+        const dReal *A = block_at(system, i);
+        /* The pivots of couplings are stored with the sign that makes them positive. */
+        dReal own = system->vertex_at[column] < system->node_count ? -sign : sign;
+        add_product(system->pivot + 36 * (size_t)column, own, A, A);
+        int target = system->column_start[column];
+        for (int k = i + 1; k < end; k++) {
+            while (system->row[target] != system->row[k])
+                target++;
+            add_product(block_at(system, target), -sign, A, block_at(system, k));
+        }
+    }
+}
+
+/* Factor the matrix of an island in place. Returns 0 if a number is not finite. */
+int matrix_factor(System *system, const Island *island)
+{
+    for (int at = island->first; at < island->end; at++) {
+        dReal *P = system->pivot + 36 * (size_t)at;
+        if (!cholesky(P))
+            return 0;
+        for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
+            divide_block(block_at(system, i), P);
+        column_eliminate(system, at, system->vertex_at[at] < system->node_count ? 1.0 : -1.0);
+    }
+    return 1;
+}
+
+/* Solve the factored system of an island; x, of 6 numbers for each position, is replaced. */
+void matrix_solve(const System *system, const Island *island, dReal *x)
+{
+    for (int at = island->first; at < island->end; at++) {
+        const dReal *L = system->pivot + 36 * (size_t)at;
+        dReal *y = x + 6 * (size_t)at;
+        const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
+        for (int j = 0; j < 6; j++) {
+            for (int k = 0; k < j; k++)
+                y[j] -= L[6 * j + k] * y[k];
+            y[j] *= L[7 * j];
+        }
+        for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++) {
+            const dReal *W = block_at(system, i);
+            dReal *to = x + 6 * (size_t)system->row[i];
+            for (int j = 0; j < 6; j++)
+                for (int k = 0; k < 6; k++)
+                    to[k] -= sign * W[6 * j + k] * y[j];
+        }
+    }
+    for (int at = island->end - 1; at >= island->first; at--) {
+        const dReal *L = system->pivot + 36 * (size_t)at;
+        dReal *y = x + 6 * (size_t)at;
+        const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
+        for (int j = 0; j < 6; j++)
+            y[j] *= sign;
+        for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++) {
+            const dReal *W = block_at(system, i), *from = x + 6 * (size_t)system->row[i];
+            for (int j = 0; j < 6; j++)
+                y[j] -= sign * dot6(W + 6 * j, from);
+        }
+        for (int j = 5; j >= 0; j--) {
+            for (int k = j + 1; k < 6; k++)
+                y[j] -= L[6 * k + j] * y[k];
+            y[j] *= L[7 * j];
+        }
+    }
+}

@@ -1,0 +1,558 @@
+/* Solves the rows of an island with their bounds.
+ *
+ * Without the equations of couplings, which hold at any time, the changes of velocity minimize
+ *
+ *     1/2 (dv - M^-1 f)^T M (dv - M^-1 f) + sum over rows of phi(J dv):
+ *
+ * phi grows with the square of (target - J dv) while the impulse is within its bounds, and linearly
+ * beyond. This function is strictly convex and piecewise quadratic, so Newton's method with an
+ * exact line search ends at the one solution after finitely many iterations: first the rows that
+ * are free, and those at their bounds, are found, then one linear system gives the solution to
+ * rounding. It needs the factor of the matrix in each iteration, but no row is an unknown.
+ *
+ * Friction is that of dWorldStep: first all other rows are solved without it; mu times the normal
+ * impulses then bound it. Contacts that are predicted to stick have no bounds; if the impulse of
+ * one pulls or leaves the friction cone, it is solved again as a regular contact.
+ */
+#include "_core_solver.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_ITERATIONS 60
+#define MAX_ATTEMPTS 3  /* before no contact of the island is predicted to stick */
+#define TOLERANCE 1e-9  /* of impulses, relative to the largest of the island */
+#define MAX_SEARCHES 40
+
+/* Visits of all rows with bounds of an island. */
+typedef struct {
+    System *system;
+    const Island *island;
+} View;
+
+static Coupling *coupling_at(const View *view, int i)
+{
+    return &view->system->couplings[view->system->coupling_order[i]];
+}
+
+static Touch *touch_at(const View *view, int i)
+{
+    return &view->system->touches[view->system->touch_order[i]];
+}
+
+static dReal *dv_of(const System *system, int node)
+{
+    return system->dv + 6 * (size_t)node;
+}
+
+static dReal wanted_impulse(const BoundedRow *row)
+{
+    return (row->target - row->rate) / row->softness;
+}
+
+/* Let a row be free, or fix it at the bound that its impulse would leave. */
+static void row_classify(BoundedRow *row)
+{
+    dReal impulse = wanted_impulse(row);
+    row->is_free = impulse > row->lower && impulse < row->upper;
+    if (!row->is_free)
+        row->impulse = impulse <= row->lower ? row->lower : row->upper;
+}
+
+/* Set bounds, and the initial guess of what is free. */
+static void row_begin(BoundedRow *row, dReal lower, dReal upper, int is_free)
+{
+    row->lower = lower;
+    row->upper = upper;
+    row->is_free = is_free;
+    row->impulse = is_free ? 0.0 : isfinite(lower) ? lower : upper;
+}
+
+/* Whether gravity and external forces press a contact together. */
+static int is_pressed(const System *system, const Touch *touch)
+{
+    dReal rate = 0.0;
+    const int nodes[2] = {touch->first, touch->second};
+    const dReal *J[2] = {touch->J_first, touch->J_second};
+    for (int i = 0; i < 2; i++) {
+        if (nodes[i] == WORLD_NODE)
+            continue;
+        const Node *node = &system->nodes[nodes[i]];
+        rate += dot3(J[i], node->impulse) / node->mass;
+    }
+    return touch->row[0].target > rate;
+}
+
+/* Set all bounds but those of friction, and guess which rows are free. */
+static void rows_begin(const View *view)
+{
+    const System *system = view->system;
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        Coupling *coupling = coupling_at(view, i);
+        for (int k = 0; k < coupling->axis_rows; k++) {
+            BoundedRow *row = &coupling->axis[k];
+            int is_away = (row->lower == 0.0 && row->target < 0.0) ||
+                          (row->upper == 0.0 && row->target > 0.0);
+            row_begin(row, row->lower, row->upper, !is_away);
+            if (is_away)
+                row->impulse = 0.0;
+        }
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        Touch *touch = touch_at(view, i);
+        if (touch->sticks)
+            row_begin(&touch->row[0], -dInfinity, dInfinity, 1);
+        else
+            row_begin(&touch->row[0], 0.0, dInfinity, is_pressed(system, touch));
+        for (int r = 1; r < touch->rows; r++) {
+            if (touch->sticks)
+                row_begin(&touch->row[r], -dInfinity, dInfinity, 1);
+            else
+                row_begin(&touch->row[r], 0.0, 0.0, 0);
+        }
+    }
+}
+
+/* Bound the friction of regular contacts by their normal impulses. Returns whether there is any. */
+static int friction_begin(const View *view)
+{
+    int found = 0;
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        Touch *touch = touch_at(view, i);
+        if (touch->sticks)
+            continue;
+        const dReal normal = fabs(touch->row[0].impulse);
+        for (int r = 1; r < touch->rows; r++) {
+            BoundedRow *row = &touch->row[r];
+            row->upper = normal > 0.0 ? touch->friction[r - 1] * normal : 0.0;
+            row->lower = -row->upper;
+            row_classify(row);
+            found |= row->upper > 0.0;
+        }
+    }
+    return found;
+}
+
+/* Add an impulse along a row to the right-hand side of its nodes. */
+static void impulse_add(const System *system, dReal impulse, int first, int second,
+                        const dReal *J_first, const dReal *J_second)
+{
+    if (impulse == 0.0)
+        return;
+    dReal *x = system->x + 6 * (size_t)system->position_of[first];
+    for (int k = 0; k < 6; k++)
+        x[k] += impulse * J_first[k];
+    if (second == WORLD_NODE)
+        return;
+    x = system->x + 6 * (size_t)system->position_of[second];
+    for (int k = 0; k < 6; k++)
+        x[k] += impulse * J_second[k];
+}
+
+/* Set the right-hand side of an island's system. */
+static void rhs_set(const View *view)
+{
+    const System *system = view->system;
+    for (int at = view->island->first; at < view->island->end; at++) {
+        int vertex = system->vertex_at[at];
+        dReal *x = system->x + 6 * (size_t)at;
+        if (vertex < system->node_count)
+            memcpy(x, system->nodes[vertex].impulse, 6 * sizeof(dReal));
+        else
+            memcpy(x, system->couplings[vertex - system->node_count].target, 6 * sizeof(dReal));
+    }
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        const Coupling *coupling = coupling_at(view, i);
+        for (int k = 0; k < coupling->axis_rows; k++)
+            if (!coupling->axis[k].is_free)
+                impulse_add(system, coupling->axis[k].impulse, coupling->first, coupling->second,
+                            coupling->axis_first, coupling->axis_second);
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        const Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++) {
+            const BoundedRow *row = &touch->row[r];
+            impulse_add(system, row->is_free ? row->target / row->softness : row->impulse,
+                        touch->first, touch->second, touch->J_first + 6 * r,
+                        touch->J_second + 6 * r);
+        }
+    }
+}
+
+static dReal rate_along(const System *system, int first, int second, const dReal *J_first,
+                        const dReal *J_second)
+{
+    dReal rate = dot6(J_first, dv_of(system, first));
+    return second == WORLD_NODE ? rate : rate + dot6(J_second, dv_of(system, second));
+}
+
+/* Divide the impulse of the axis among its free rows. The stiffest takes what the others leave: the
+ * difference of its target and rate would be mostly rounding. */
+static void axis_divide(Coupling *coupling)
+{
+    BoundedRow *stiffest = NULL;
+    dReal left = coupling->impulse[5];
+    for (int k = 0; k < coupling->axis_rows; k++) {
+        BoundedRow *row = &coupling->axis[k];
+        if (!row->is_free)
+            continue;
+        if (!stiffest || row->softness < stiffest->softness)
+            stiffest = row;
+        row->impulse = wanted_impulse(row);
+        left -= row->impulse;
+    }
+    if (stiffest)
+        stiffest->impulse += left;
+}
+
+/* Compute the rates of all rows with bounds, and the impulses of those that are free. */
+static void rates_update(const View *view)
+{
+    const System *system = view->system;
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        Coupling *coupling = coupling_at(view, i);
+        if (!coupling->axis_rows)
+            continue;
+        dReal rate = rate_along(system, coupling->first, coupling->second, coupling->axis_first,
+                                coupling->axis_second);
+        for (int k = 0; k < coupling->axis_rows; k++)
+            coupling->axis[k].rate = rate;
+        axis_divide(coupling);
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++) {
+            BoundedRow *row = &touch->row[r];
+            row->rate = rate_along(system, touch->first, touch->second, touch->J_first + 6 * r,
+                                   touch->J_second + 6 * r);
+            if (row->is_free)
+                row->impulse = wanted_impulse(row);
+        }
+    }
+}
+
+/* Solve with the free rows as they are. Returns 0 if a number is not finite. */
+static int solve_free(const View *view)
+{
+    System *system = view->system;
+    matrix_assemble(system, view->island);
+    if (!matrix_factor(system, view->island))
+        return 0;
+    rhs_set(view);
+    matrix_solve(system, view->island, system->x);
+    for (int at = view->island->first; at < view->island->end; at++) {
+        const int vertex = system->vertex_at[at];
+        const dReal *x = system->x + 6 * (size_t)at;
+        if (vertex < system->node_count)
+            memcpy(dv_of(system, vertex), x, 6 * sizeof(dReal));
+        else
+            for (int r = 0; r < 6; r++)
+                system->couplings[vertex - system->node_count].impulse[r] = -x[r];
+    }
+    rates_update(view);
+    return 1;
+}
+
+/* Subtract M dv from the right-hand side of a node. */
+static void momentum_subtract(const System *system, int n)
+{
+    const Node *node = &system->nodes[n];
+    const dReal *dv = dv_of(system, n);
+    dReal *x = system->x + 6 * (size_t)system->position_of[n], turned[3];
+    rotate3(turned, node->I_W, dv + 3);
+    for (int i = 0; i < 3; i++) {
+        x[i] -= node->mass * dv[i];
+        x[3 + i] -= turned[i];
+    }
+}
+
+/* Improve the solution by that for its residuals: stiff contacts of light bodies leave errors. */
+static void refine(const View *view)
+{
+    System *system = view->system;
+    for (int at = view->island->first; at < view->island->end; at++) {
+        int vertex = system->vertex_at[at];
+        if (vertex < system->node_count) {
+            memcpy(system->x + 6 * (size_t)at, system->nodes[vertex].impulse, 6 * sizeof(dReal));
+            momentum_subtract(system, vertex);
+        }
+    }
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        const Coupling *coupling = coupling_at(view, i);
+        const int vertex = system->node_count + (int)(coupling - system->couplings);
+        dReal *x = system->x + 6 * (size_t)system->position_of[vertex];
+        for (int r = 0; r < 6; r++) {
+            const dReal *J_first = coupling->J_first + 6 * r, *J_second = coupling->J_second + 6 * r;
+            int exists = r < coupling->rows || (r == 5 && coupling->axis_rows);
+            x[r] = 0.0;
+            if (!exists)
+                continue;
+            x[r] = coupling->target[r] - coupling->softness[r] * coupling->impulse[r] -
+                   rate_along(system, coupling->first, coupling->second, J_first, J_second);
+            impulse_add(system, coupling->impulse[r], coupling->first, coupling->second, J_first,
+                        J_second);
+        }
+        for (int k = 0; k < coupling->axis_rows; k++)
+            if (!coupling->axis[k].is_free)
+                impulse_add(system, coupling->axis[k].impulse, coupling->first, coupling->second,
+                            coupling->axis_first, coupling->axis_second);
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        const Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++)
+            impulse_add(system, touch->row[r].impulse, touch->first, touch->second,
+                        touch->J_first + 6 * r, touch->J_second + 6 * r);
+    }
+    matrix_solve(system, view->island, system->x);
+    for (int at = view->island->first; at < view->island->end; at++) {
+        const int vertex = system->vertex_at[at];
+        const dReal *x = system->x + 6 * (size_t)at;
+        for (int k = 0; k < 6; k++)
+            if (vertex < system->node_count)
+                dv_of(system, vertex)[k] += x[k];
+            else
+                system->couplings[vertex - system->node_count].impulse[k] -= x[k];
+    }
+    rates_update(view);
+}
+
+/* What a pass over all rows with bounds computes. */
+typedef struct {
+    dReal largest;   /* impulse */
+    dReal violation; /* largest difference from a feasible impulse */
+} Check;
+
+static void row_check(const BoundedRow *row, Check *check)
+{
+    dReal wanted = row->is_free ? row->impulse : wanted_impulse(row);
+    dReal feasible = clamp(wanted, row->lower, row->upper);
+    check->largest = max_real(check->largest, fabs(row->impulse));
+    check->violation = max_real(check->violation, fabs(feasible - row->impulse));
+}
+
+/* Whether all free rows are within their bounds, and the others belong there. */
+static int is_solved(const View *view)
+{
+    Check check = {0.0, 0.0};
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        const Coupling *coupling = coupling_at(view, i);
+        for (int k = 0; k < coupling->axis_rows; k++)
+            row_check(&coupling->axis[k], &check);
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        const Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++)
+            row_check(&touch->row[r], &check);
+    }
+    return check.violation <= TOLERANCE * check.largest;
+}
+
+/* A line search along d from the last solution: the derivative of the minimized function. That of
+ * Newton's model is slope (1 - x), to which each row adds what its bounds change. */
+typedef struct {
+    dReal slope; /* at x = 0 */
+    dReal x, derivative, curvature;
+} Search;
+
+static void row_search(const BoundedRow *row, Search *search)
+{
+    const dReal change = row->rate - row->rate_before;
+    const dReal at = (row->target - row->rate_before - search->x * change) / row->softness;
+    const dReal actual = clamp(at, row->lower, row->upper);
+    const dReal model = row->is_free ? at : row->impulse;
+    search->derivative -= change * (actual - model);
+    search->curvature += change * change / row->softness * ((actual == at) - row->is_free);
+}
+
+static void rows_search(const View *view, Search *search)
+{
+    search->derivative = search->slope * (1.0 - search->x);
+    search->curvature = -search->slope;
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        const Coupling *coupling = coupling_at(view, i);
+        for (int k = 0; k < coupling->axis_rows; k++)
+            row_search(&coupling->axis[k], search);
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        const Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++)
+            row_search(&touch->row[r], search);
+    }
+}
+
+/* Return the derivative along Newton's step at its beginning: -d^T H d. */
+static dReal slope_of(const View *view)
+{
+    const System *system = view->system;
+    dReal sum = 0.0;
+    for (int at = view->island->first; at < view->island->end; at++) {
+        const int vertex = system->vertex_at[at];
+        if (vertex >= system->node_count)
+            continue;
+        const Node *node = &system->nodes[vertex];
+        dReal d[6], turned[3];
+        for (int k = 0; k < 6; k++)
+            d[k] = dv_of(system, vertex)[k] - system->dv_before[6 * (size_t)vertex + k];
+        rotate3(turned, node->I_W, d + 3);
+        sum += node->mass * dot3(d, d) + dot3(d + 3, turned);
+    }
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        const Coupling *coupling = coupling_at(view, i);
+        for (int r = 0; r < coupling->rows; r++) {
+            dReal change = coupling->impulse[r] - coupling->impulse_before[r];
+            sum += coupling->softness[r] * change * change;
+        }
+        for (int k = 0; k < coupling->axis_rows; k++) {
+            const BoundedRow *row = &coupling->axis[k];
+            dReal change = row->rate - row->rate_before;
+            sum += row->is_free ? change * change / row->softness : 0.0;
+        }
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        const Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++) {
+            const BoundedRow *row = &touch->row[r];
+            dReal change = row->rate - row->rate_before;
+            sum += row->is_free ? change * change / row->softness : 0.0;
+        }
+    }
+    return -sum;
+}
+
+/* Return the fraction of Newton's step that minimizes the function along it. Its derivative is
+ * increasing and piecewise linear: Newton's method within a bracket finds the zero. */
+static dReal search(const View *view)
+{
+    Search state = {.slope = slope_of(view), .x = 1.0};
+    dReal lower = 0.0, upper = 1.0;
+    if (!(state.slope < 0.0))
+        return 1.0;
+    rows_search(view, &state);
+    if (state.derivative <= 0.0)
+        return 1.0;
+    for (int i = 0; i < MAX_SEARCHES; i++) {
+        if (state.derivative > 0.0)
+            upper = state.x;
+        else
+            lower = state.x;
+        dReal next = state.x - state.derivative / state.curvature;
+        if (!(next > lower && next < upper))
+            next = (lower + upper) / 2.0;
+        if (fabs(next - state.x) <= 1e-12)
+            break;
+        state.x = next;
+        rows_search(view, &state);
+        if (fabs(state.derivative) <= -1e-12 * state.slope)
+            break;
+    }
+    return state.x;
+}
+
+/* Remember the solution before a Newton step. */
+static void solution_keep(const View *view)
+{
+    System *system = view->system;
+    for (int at = view->island->first; at < view->island->end; at++) {
+        const size_t vertex = (size_t)system->vertex_at[at];
+        if ((int)vertex < system->node_count)
+            memcpy(system->dv_before + 6 * vertex, system->dv + 6 * vertex, 6 * sizeof(dReal));
+    }
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        Coupling *coupling = coupling_at(view, i);
+        memcpy(coupling->impulse_before, coupling->impulse, sizeof coupling->impulse);
+        for (int k = 0; k < coupling->axis_rows; k++)
+            coupling->axis[k].rate_before = coupling->axis[k].rate;
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++)
+            touch->row[r].rate_before = touch->row[r].rate;
+    }
+}
+
+/* Go back to a fraction x of Newton's step, and classify all rows there. */
+static void step_take(const View *view, dReal x)
+{
+    System *system = view->system;
+    for (int at = view->island->first; x < 1.0 && at < view->island->end; at++) {
+        const int vertex = system->vertex_at[at];
+        if (vertex >= system->node_count)
+            continue;
+        dReal *dv = dv_of(system, vertex), *before = system->dv_before + 6 * (size_t)vertex;
+        for (int k = 0; k < 6; k++)
+            dv[k] = before[k] + x * (dv[k] - before[k]);
+    }
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        Coupling *coupling = coupling_at(view, i);
+        for (int r = 0; r < 6; r++)
+            coupling->impulse[r] = coupling->impulse_before[r] +
+                                   x * (coupling->impulse[r] - coupling->impulse_before[r]);
+        for (int k = 0; k < coupling->axis_rows; k++) {
+            BoundedRow *row = &coupling->axis[k];
+            row->rate = row->rate_before + x * (row->rate - row->rate_before);
+            row_classify(row);
+        }
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++) {
+            BoundedRow *row = &touch->row[r];
+            row->rate = row->rate_before + x * (row->rate - row->rate_before);
+            row_classify(row);
+        }
+    }
+}
+
+/* Find the free rows, from a guess on. Returns 0 if a number is not finite. */
+static int minimize(const View *view, int has_solution)
+{
+    for (int iteration = 0; iteration < MAX_ITERATIONS; iteration++) {
+        solution_keep(view);
+        if (!solve_free(view))
+            return 0;
+        if (is_solved(view))
+            return 1;
+        step_take(view, iteration || has_solution ? search(view) : 1.0);
+    }
+    return 1;
+}
+
+/* Whether the impulse that makes a contact stick pushes, and lies within the friction cone. */
+static int holds(const Touch *touch)
+{
+    dReal push = touch->row[0].impulse, limit = touch->friction[0] * push;
+    dReal a = touch->row[1].impulse, b = touch->row[2].impulse;
+    return push >= 0.0 && (isinf(touch->friction[0]) || a * a + b * b <= limit * limit);
+}
+
+/* Make regular contacts of those that were wrongly predicted to stick. Returns whether there are
+ * any. */
+static int sticking_correct(const View *view, int disables)
+{
+    int found = 0;
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        Touch *touch = touch_at(view, i);
+        if (touch->sticks && !holds(touch)) {
+            touch->sticks = 0;
+            found = 1;
+        }
+    }
+    for (int i = view->island->touches; found && disables && i < view->island->touches_end; i++)
+        touch_at(view, i)->sticks = 0;
+    return found;
+}
+
+/* Solve an island. Returns 0 if a number is not finite. */
+int island_solve(System *system, const Island *island)
+{
+    const View view = {system, island};
+    for (int attempt = 1;; attempt++) {
+        rows_begin(&view);
+        if (!minimize(&view, 0) || (friction_begin(&view) && !minimize(&view, 1)))
+            return 0;
+        if (!sticking_correct(&view, attempt >= MAX_ATTEMPTS))
+            break;
+    }
+    refine(&view);
+    return 1;
+}

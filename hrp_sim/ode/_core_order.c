@@ -1,0 +1,453 @@
+/* Islands, elimination order and block structure of the exact solver's matrix.
+ *
+ * They depend only on which groups are connected, and so are computed again only when a pair of
+ * groups touches or parts. Positions are places in the elimination order. Each group is eliminated
+ * when at most one joint of its tree is left, the one with the fewest neighbors first, and each
+ * joint of a tree right after the first of its groups: trees need no fill-in then, and the rows of
+ * a joint always act on a group that others do not constrain yet. Joints that close loops come
+ * after both of their groups.
+ */
+#include "_core_solver.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define WORD 64
+
+typedef uint64_t Word;
+
+/* Lists of integers: those of i are items[start[i]] to items[start[i + 1]]. */
+typedef struct {
+    int *start, *items;
+} Lists;
+
+/* Update the list of pairs of groups that touch. Returns -1 when memory is short, else whether it
+ * has changed. Contacts of a pair follow each other. */
+static int pairs_update(System *system)
+{
+    int count = 0, changed = system->pair_count < 0;
+    for (int t = 0; t < system->touch_count; t++) {
+        const Touch *touch = &system->touches[t];
+        if (touch->second == WORLD_NODE)
+            continue;
+        int same = count > 0 && system->pairs[count - 1][0] == touch->first &&
+                   system->pairs[count - 1][1] == touch->second;
+        if (same)
+            continue;
+        if (!array_reserve(&system->pairs, &system->pair_capacity, count + 1,
+                           sizeof *system->pairs))
+            return -1;
+        int *pair = system->pairs[count];
+        changed |= count >= system->pair_count || pair[0] != touch->first ||
+                   pair[1] != touch->second;
+        pair[0] = touch->first;
+        pair[1] = touch->second;
+        count++;
+    }
+    changed |= count != system->pair_count;
+    system->pair_count = count;
+    return changed;
+}
+
+/* Return the representative of a node's island. */
+static int root_of(int *parent, int node)
+{
+    while (parent[node] != node)
+        node = parent[node] = parent[parent[node]];
+    return node;
+}
+
+/* Join the islands of two nodes; the first node of an island represents it. */
+static void join(int *parent, int a, int b)
+{
+    a = root_of(parent, a);
+    b = root_of(parent, b);
+    parent[a > b ? a : b] = a > b ? b : a;
+}
+
+/* Number the islands in the order of their first nodes. */
+static void islands_number(System *system, int *parent)
+{
+    for (int n = 0; n < system->node_count; n++)
+        parent[n] = n;
+    for (int c = 0; c < system->coupling_count; c++)
+        if (system->couplings[c].second != WORLD_NODE)
+            join(parent, system->couplings[c].first, system->couplings[c].second);
+    for (int i = 0; i < system->pair_count; i++)
+        join(parent, system->pairs[i][0], system->pairs[i][1]);
+    system->island_count = 0;
+    for (int n = 0; n < system->node_count; n++) {
+        int root = root_of(parent, n);
+        system->island_of[n] = root == n ? system->island_count++ : system->island_of[root];
+    }
+}
+
+/* Append an edge to both of its vertices: count it first, and enter it in a second pass. */
+static void edge_add(Lists *edges, int a, int b, int enters)
+{
+    if (enters) {
+        edges->items[--edges->start[a]] = b;
+        edges->items[--edges->start[b]] = a;
+    } else {
+        edges->start[a]++;
+        edges->start[b]++;
+    }
+}
+
+static void edges_pass(const System *system, Lists *edges, int enters)
+{
+    for (int c = system->coupling_count - 1; c >= 0; c--) {
+        const Coupling *coupling = &system->couplings[c];
+        edge_add(edges, system->node_count + c, coupling->first, enters);
+        if (coupling->second != WORLD_NODE)
+            edge_add(edges, system->node_count + c, coupling->second, enters);
+    }
+    for (int i = system->pair_count - 1; i >= 0; i--)
+        edge_add(edges, system->pairs[i][0], system->pairs[i][1], enters);
+}
+
+/* List the neighbors of each vertex of the matrix. */
+static void edges_list(const System *system, Lists *edges, int vertices)
+{
+    memset(edges->start, 0, sizeof(int) * (size_t)(vertices + 1));
+    edges_pass(system, edges, 0);
+    for (int i = 1; i <= vertices; i++)
+        edges->start[i] += edges->start[i - 1];
+    edges_pass(system, edges, 1); /* moves each start from its end to its beginning */
+}
+
+/* The elimination of one island: its nodes are numbered from 0 on. */
+typedef struct {
+    System *system;
+    const Lists *edges;
+    const int *nodes;  /* of the island */
+    int count;
+    int *number;       /* of a node within the island */
+    int *degree;       /* neighbors left; -1 once eliminated */
+    int *tree_joints;  /* left */
+    char *is_emitted;  /* of couplings */
+    Word *adjacent;    /* a row of bits for each node */
+    size_t words;
+    int at;            /* next position */
+} Elimination;
+
+static Word *bits_of(const Elimination *work, int number)
+{
+    return work->adjacent + (size_t)number * work->words;
+}
+
+static int other_end(const Coupling *coupling, int node)
+{
+    return coupling->first == node ? coupling->second : coupling->first;
+}
+
+static void connect(const Elimination *work, int a, int b)
+{
+    bits_of(work, a)[b / WORD] |= (Word)1 << b % WORD;
+    bits_of(work, b)[a / WORD] |= (Word)1 << a % WORD;
+}
+
+static int count_bits(const Elimination *work, int number)
+{
+    int count = 0;
+    const Word *bits = bits_of(work, number);
+    for (size_t i = 0; i < work->words; i++)
+        count += __builtin_popcountll(bits[i]);
+    return count;
+}
+
+/* Set up the graph of the island's nodes. */
+static void elimination_begin(Elimination *work)
+{
+    const System *system = work->system;
+    memset(work->adjacent, 0, sizeof(Word) * work->words * (size_t)work->count);
+    for (int i = 0; i < work->count; i++) {
+        int node = work->nodes[i];
+        work->tree_joints[i] = 0;
+        for (int e = work->edges->start[node]; e < work->edges->start[node + 1]; e++) {
+            int vertex = work->edges->items[e];
+            if (vertex >= system->node_count) {
+                const Coupling *coupling = &system->couplings[vertex - system->node_count];
+                work->tree_joints[i] += coupling->is_tree;
+                vertex = other_end(coupling, node);
+            }
+            if (vertex != WORLD_NODE)
+                connect(work, i, work->number[vertex]);
+        }
+    }
+    for (int i = 0; i < work->count; i++)
+        work->degree[i] = count_bits(work, i);
+}
+
+static void emit(Elimination *work, int vertex)
+{
+    work->system->vertex_at[work->at] = vertex;
+    work->system->position_of[vertex] = work->at++;
+}
+
+/* Emit a node, and the couplings that may follow it. */
+static void emit_node(Elimination *work, int number)
+{
+    const System *system = work->system;
+    int node = work->nodes[number];
+    emit(work, node);
+    work->degree[number] = -1;
+    for (int pass = 0; pass < 2; pass++) /* joints of the tree come first */
+        for (int e = work->edges->start[node]; e < work->edges->start[node + 1]; e++) {
+            int c = work->edges->items[e] - system->node_count;
+            if (c < 0 || work->is_emitted[c] || system->couplings[c].is_tree != !pass)
+                continue;
+            int other = other_end(&system->couplings[c], node);
+            if (pass && other != WORLD_NODE && work->degree[work->number[other]] >= 0)
+                continue;
+            work->is_emitted[c] = 1;
+            emit(work, work->edges->items[e]);
+            if (!pass && other != WORLD_NODE)
+                work->tree_joints[work->number[other]]--;
+        }
+}
+
+/* Eliminate a node from the graph: its neighbors become neighbors of each other. */
+static void eliminate(Elimination *work, int number)
+{
+    const Word *bits = bits_of(work, number);
+    emit_node(work, number);
+    for (size_t i = 0; i < work->words; i++)
+        for (Word left = bits[i]; left; left &= left - 1) {
+            int neighbor = (int)i * WORD + __builtin_ctzll(left);
+            Word *of_neighbor = bits_of(work, neighbor);
+            for (size_t k = 0; k < work->words; k++)
+                of_neighbor[k] |= bits[k];
+            of_neighbor[neighbor / WORD] &= ~((Word)1 << neighbor % WORD);
+            of_neighbor[number / WORD] &= ~((Word)1 << number % WORD);
+            work->degree[neighbor] = count_bits(work, neighbor);
+        }
+}
+
+/* Write the elimination order of an island. A tree always has a node with at most one joint left.
+ */
+static void island_order(Elimination *work)
+{
+    elimination_begin(work);
+    for (int done = 0; done < work->count; done++) {
+        int best = -1;
+        for (int i = 0; i < work->count; i++)
+            if (work->degree[i] >= 0 && work->tree_joints[i] <= 1 &&
+                (best < 0 || work->degree[i] < work->degree[best]))
+                best = i;
+        eliminate(work, best);
+    }
+}
+
+/* Order all islands. Returns 0 when memory is short. */
+static int islands_order(System *system, const Lists *edges, int *ints)
+{
+    int nodes = system->node_count, largest = 0, first = 0;
+    int *listed = ints, *number = ints + nodes, *degree = ints + 2 * nodes,
+        *tree_joints = ints + 3 * nodes, *start = ints + 4 * nodes; /* of islands, and one more */
+    memset(start, 0, sizeof(int) * (size_t)(system->island_count + 2));
+    for (int n = 0; n < nodes; n++)
+        start[system->island_of[n] + 2]++;
+    for (int i = 0; i < system->island_count; i++) {
+        largest = start[i + 2] > largest ? start[i + 2] : largest;
+        start[i + 2] += start[i + 1];
+    }
+    for (int n = 0; n < nodes; n++) {
+        int island = system->island_of[n];
+        number[n] = start[island + 1] - start[island];
+        listed[start[island + 1]++] = n;
+    }
+    size_t words = ((size_t)largest + WORD - 1) / WORD;
+    Word *adjacent = malloc(sizeof(Word) * words * (size_t)(largest + 1));
+    char *is_emitted = calloc((size_t)system->coupling_count + 1, 1);
+    if (adjacent && is_emitted)
+        for (int i = 0; i < system->island_count; i++) {
+            int count = start[i + 1] - first;
+            Elimination work = {system, edges, listed + first, count, number, degree, tree_joints,
+                                is_emitted, adjacent, ((size_t)count + WORD - 1) / WORD, 0};
+            work.at = i ? system->islands[i - 1].end : 0;
+            system->islands[i].first = work.at;
+            island_order(&work);
+            system->islands[i].end = work.at;
+            first = start[i + 1];
+        }
+    int done = adjacent && is_emitted;
+    free(adjacent);
+    free(is_emitted);
+    return done;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Compute the column of each position: where the factor has blocks below the diagonal. These are
+ * the matrix's own and those of the columns whose first block lies in this row. Returns 0 when
+ * memory is short or there are too many blocks. */
+static int columns_build(System *system, const Lists *edges, int vertices, int *ints)
+{
+    int *mark = ints, *first_child = ints + vertices, *next_child = ints + 2 * vertices;
+    int count = 0;
+    for (int i = 0; i < vertices; i++)
+        mark[i] = first_child[i] = -1;
+    for (int at = 0; at < vertices; at++) {
+        int vertex = system->vertex_at[at];
+        system->column_start[at] = count;
+        mark[at] = at;
+        int longest = edges->start[vertex + 1] - edges->start[vertex];
+        for (int child = first_child[at]; child >= 0; child = next_child[child])
+            longest += system->column_start[child + 1] - system->column_start[child];
+        if (count + longest > MAX_BLOCKS ||
+            !array_reserve(&system->row, &system->row_capacity, count + longest, sizeof(int)))
+            return 0;
+        for (int e = edges->start[vertex]; e < edges->start[vertex + 1]; e++) {
+            int row = system->position_of[edges->items[e]];
+            if (row > at && mark[row] != at) {
+                mark[row] = at;
+                system->row[count++] = row;
+            }
+        }
+        for (int child = first_child[at]; child >= 0; child = next_child[child])
+            for (int b = system->column_start[child]; b < system->column_start[child + 1]; b++)
+                if (mark[system->row[b]] != at) {
+                    mark[system->row[b]] = at;
+                    system->row[count++] = system->row[b];
+                }
+        int *column = system->row + system->column_start[at];
+        int length = count - system->column_start[at];
+        qsort(column, (size_t)length, sizeof(int), compare_ints);
+        if (length > 0) {
+            next_child[at] = first_child[column[0]];
+            first_child[column[0]] = at;
+        }
+    }
+    system->column_start[vertices] = count;
+    return 1;
+}
+
+/* Return the index of the block of two vertices. */
+static int block_find(const System *system, int a, int b)
+{
+    int column = system->position_of[a], row = system->position_of[b];
+    if (column > row) {
+        int swap = column;
+        column = row;
+        row = swap;
+    }
+    for (int i = system->column_start[column]; i < system->column_start[column + 1]; i++)
+        if (system->row[i] == row)
+            return i;
+    return -1;
+}
+
+static int structure_reserve(System *system, int vertices)
+{
+    int capacity = system->vertex_capacity;
+    if (vertices + 1 <= capacity)
+        return 1;
+    capacity = vertices + vertices / 2 + 16;
+    struct {
+        void *array;
+        size_t size;
+    } arrays[] = {
+        {&system->vertex_at, sizeof(int)},      {&system->position_of, sizeof(int)},
+        {&system->column_start, sizeof(int)},   {&system->island_of, sizeof(int)},
+        {&system->coupling_order, sizeof(int)}, {&system->islands, sizeof(Island)},
+        {&system->pivot, 36 * sizeof(dReal)},   {&system->x, 6 * sizeof(dReal)},
+        {&system->dv, 6 * sizeof(dReal)},       {&system->dv_before, 6 * sizeof(dReal)},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        int own = system->vertex_capacity;
+        if (!array_reserve(arrays[i].array, &own, capacity, arrays[i].size))
+            return 0;
+    }
+    system->vertex_capacity = capacity;
+    return 1;
+}
+
+/* List the couplings of each island in the order of elimination, and find their blocks. */
+static void couplings_locate(System *system)
+{
+    int count = 0;
+    for (int i = 0; i < system->island_count; i++) {
+        Island *island = &system->islands[i];
+        island->couplings = count;
+        for (int at = island->first; at < island->end; at++) {
+            int c = system->vertex_at[at] - system->node_count;
+            if (c < 0)
+                continue;
+            Coupling *coupling = &system->couplings[c];
+            int vertex = system->vertex_at[at];
+            coupling->block_first = block_find(system, vertex, coupling->first);
+            if (coupling->second != WORLD_NODE)
+                coupling->block_second = block_find(system, vertex, coupling->second);
+            system->coupling_order[count++] = c;
+        }
+        island->couplings_end = count;
+    }
+}
+
+/* Compute the structure for the current pairs. Returns 0 when memory is short. */
+static int structure_build(System *system)
+{
+    int vertices = system->node_count + system->coupling_count;
+    int edge_count = 2 * (2 * system->coupling_count + system->pair_count);
+    if (!structure_reserve(system, vertices))
+        return 0;
+    int *ints = malloc(sizeof(int) * (size_t)(7 * vertices + edge_count + 8));
+    if (!ints)
+        return 0;
+    Lists edges = {ints, ints + vertices + 1};
+    int *rest = edges.items + edge_count + 1;
+    islands_number(system, rest);
+    edges_list(system, &edges, vertices);
+    int done = islands_order(system, &edges, rest) && columns_build(system, &edges, vertices, rest);
+    free(ints);
+    if (!done)
+        return 0;
+    couplings_locate(system);
+    int blocks = system->column_start[vertices];
+    return array_reserve(&system->block, &system->block_capacity, blocks, 36 * sizeof(dReal));
+}
+
+/* Sort the contacts by island, and find their blocks. Returns 0 when memory is short. */
+static int touches_locate(System *system)
+{
+    if (!array_reserve(&system->touch_order, &system->touch_order_capacity, system->touch_count,
+                       sizeof(int)))
+        return 0;
+    for (int i = 0; i < system->island_count; i++)
+        system->islands[i].touches_end = 0;
+    for (int t = 0; t < system->touch_count; t++)
+        system->islands[system->island_of[system->touches[t].first]].touches_end++;
+    for (int i = 0, first = 0; i < system->island_count; i++) {
+        Island *island = &system->islands[i];
+        island->touches = first;
+        first += island->touches_end;
+        island->touches_end = island->touches;
+    }
+    const Touch *last = NULL;
+    for (int t = 0; t < system->touch_count; t++) {
+        Touch *touch = &system->touches[t];
+        system->touch_order[system->islands[system->island_of[touch->first]].touches_end++] = t;
+        if (touch->second == WORLD_NODE)
+            continue;
+        int same = last && last->first == touch->first && last->second == touch->second;
+        touch->block = same ? last->block : block_find(system, touch->first, touch->second);
+        last = touch;
+    }
+    return 1;
+}
+
+/* Update the structure of the matrix for the current nodes, couplings and contacts. Returns 0 when
+ * memory is short or the matrix would be too large. */
+int structure_update(System *system)
+{
+    int changed = pairs_update(system);
+    if (changed && (changed < 0 || !structure_build(system))) {
+        system->pair_count = -1;
+        return 0;
+    }
+    return touches_locate(system);
+}

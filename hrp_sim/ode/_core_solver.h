@@ -1,0 +1,124 @@
+/* The exact solver of `solver: world`: structures that _core_rows.c, _core_order.c, _core_factor.c,
+ * _core_newton.c and _core_exact.c share.
+ *
+ * A step changes the velocities of all groups by dv. With the mass matrix M, the impulses f of all
+ * forces and the impulses p of the rows,
+ *
+ *     M dv = f + sum over rows of J^T p,      J dv + softness p = target,   lower <= p <= upper:
+ *
+ * the rows and the complementarity problem of dWorldStep, with softness = cfm / h. Rows of joints
+ * are unknowns of their own (couplings). Rows with bounds only stiffen the groups they act on while
+ * they are free, so that the cost of a contact does not depend on the number of others. The matrix
+ * of such a system has a block of 6 x 6 for each group and each coupling, and a tree of groups is
+ * factored from the leaves to the root without fill-in.
+ */
+#ifndef HRP_SIM_ODE_CORE_SOLVER_H
+#define HRP_SIM_ODE_CORE_SOLVER_H
+
+#include "_core.h"
+
+#define WORLD_NODE (-1)
+#define MAX_AXIS_ROWS 4
+#define MAX_BLOCKS 1000000 /* of the matrix, of 288 bytes each */
+
+/* A group: generalized velocities are (v of its centre of mass, w), in W. */
+typedef struct {
+    dBodyID group;
+    const dReal *p, *R, *quaternion, *v, *w, *force, *torque; /* ODE's own */
+    dReal mass, inertia[9];  /* in the group's frame */
+    dReal I_W[9], impulse[6]; /* of all forces that are not rows */
+} Node;
+
+/* A row with bounds. A fixed row has the impulse at one of them; a free one follows its equation.
+ */
+typedef struct {
+    dReal target, softness, lower, upper;
+    dReal impulse; /* of the current solution */
+    dReal rate, rate_before; /* J dv of the current solution, and of the one before */
+    int is_free;
+} BoundedRow;
+
+/* The rows of a joint between two nodes. The last row of the matrices is that of the free rows
+ * along the axis, which act in parallel as one. */
+typedef struct {
+    int first, second; /* second may be WORLD_NODE */
+    int rows;          /* without bounds */
+    int axis_rows;     /* with bounds (possibly infinite), along the axis */
+    int is_tree;       /* whether it belongs to the tree of its body; others close loops */
+    dReal J_first[36], J_second[36];
+    dReal target[6], softness[6], impulse[6], impulse_before[6];
+    dReal axis_first[6], axis_second[6];
+    BoundedRow axis[MAX_AXIS_ROWS];
+    dJointFeedback *feedback;
+    int block_first, block_second; /* indices of its blocks in the matrix */
+} Coupling;
+
+/* A contact: a normal and up to two tangential rows. */
+typedef struct {
+    int first, second; /* second may be WORLD_NODE */
+    int rows;
+    int sticks;        /* whether it is predicted to stick: its rows have no bounds */
+    dReal J_first[18], J_second[18];
+    dReal friction[2]; /* coefficient along each tangential row */
+    BoundedRow row[3];
+    int block;         /* index of its block in the matrix, if both are groups */
+    int record;        /* index of its ContactRecord, or -1 */
+} Touch;
+
+typedef struct {
+    int first, end; /* positions */
+    int touches, touches_end, couplings, couplings_end; /* ranges of touch_order, coupling_order */
+} Island;
+
+struct System {
+    Node *nodes;
+    Coupling *couplings;
+    Touch *touches;
+    int node_count, coupling_count, touch_count;
+    int node_capacity, coupling_capacity, touch_capacity;
+    int is_short; /* whether memory was short in this step */
+    int is_stale; /* whether bodies were added or removed since nodes were listed */
+    dReal cfm, erp, max_correcting_velocity, surface_layer;
+
+    /* The structure of the matrix; vertices are nodes and, after them, couplings. */
+    int (*pairs)[2]; /* of nodes in contact, for which the structure was made */
+    int pair_count, pair_capacity;
+    int vertex_capacity, block_capacity, row_capacity;
+    int *vertex_at, *position_of;           /* elimination order */
+    int *column_start, *row;                /* positions of the blocks below the diagonal */
+    int *touch_order, *coupling_order;      /* by island */
+    int touch_order_capacity;
+    Island *islands;
+    int island_count;
+    int *island_of;                         /* of each node */
+
+    /* Numbers, by position. */
+    dReal *pivot, *block, *x;
+    dReal *dv, *dv_before; /* by node */
+};
+typedef struct System System;
+
+/* _core_rows.c */
+int array_reserve(void *array, int *capacity, int count, size_t size);
+int system_list(World *world, System *system);
+void couplings_fill(World *world, System *system);
+Touch *touch_append(System *system);
+void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, dBodyID b);
+
+/* _core_order.c */
+int structure_update(System *system);
+
+/* _core_factor.c */
+void matrix_assemble(System *system, const Island *island);
+int matrix_factor(System *system, const Island *island);
+void matrix_solve(const System *system, const Island *island, dReal *x);
+
+/* _core_newton.c */
+int island_solve(System *system, const Island *island);
+
+static inline dReal dot6(const dReal a[6], const dReal b[6])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+}
+
+#endif
