@@ -77,7 +77,8 @@ typedef struct {
 typedef struct {
     dReal q, dq;
     int turns;   /* of a hinge: q = ODE's angle + 2 pi turns */
-    int limited; /* whether a separate bounded row limits the drive's effort */
+    int active;  /* exact solver: bounds of its rows in the last step, two bits each; else whether
+                    a separate bounded row limits the drive's effort */
 } JointState;
 
 /* Parameters of a motor row as last set in ODE. */
@@ -179,7 +180,7 @@ typedef struct {
 /* Arrays of a body's dynamic state, to save and restore; see SavedBody in saved_state.py. */
 typedef enum {
     SAVED_P, SAVED_QUATERNION, SAVED_R, SAVED_V, SAVED_W,
-    SAVED_Q, SAVED_DQ, SAVED_TURNS, SAVED_LIMITED,
+    SAVED_Q, SAVED_DQ, SAVED_TURNS, SAVED_ACTIVE,
     SAVED_FIELDS
 } SavedField;
 
@@ -322,7 +323,7 @@ PyObject *world_get_stick_backoffs(World *world, void *closure);
 int world_set_stick_backoffs(World *world, PyObject *value, void *closure);
 void sticking_reset(World *world);
 void sticking_free(World *world);
-int contact_may_stick(const World *world, const dContact *contact, dBodyID a, dBodyID b);
+void sticking_back_off(World *world, int number);
 dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */
@@ -385,7 +386,7 @@ int system_create(World *world);
 void system_free(World *world);
 void system_outdate(World *world);
 int system_begin(World *world);
-void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b);
+void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b, int sticks);
 int system_step(World *world);
 int touch_number(const World *world);
 void touch_force(const World *world, int number, dReal force[3]);

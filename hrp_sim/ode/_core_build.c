@@ -165,7 +165,7 @@ void body_move(Body *body, const Flat *flat)
     groups_start(body, flat);
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
-        joint->now.limited = 0;
+        joint->now.active = 0;
         if (joint->coordinate >= 0)
             joint->now.q = flat_reals(flat, START_Q)[joint->coordinate];
         joint_read(body, joint, 0.0);

@@ -163,7 +163,7 @@ static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
             effort_add(body, joint, joint->applied);
         return;
     }
-    if (D > 0.0 && !(bounded && joint->now.limited)) {
+    if (D > 0.0 && !(bounded && joint->now.active)) {
         dReal K = passive + D;
         row_set(joint, 0, (rotor * joint->now.dq + base) / K, 1.0 / K, dInfinity);
         row_set(joint, 1, 0.0, 0.0, 0.0);
@@ -245,7 +245,7 @@ int drive_rows(const World *world, const Joint *joint, AxisRow rows[3])
 void drive_measure(const World *world, const Body *body, Joint *joint)
 {
     joint->effort = joint->base - joint->damping * joint->now.dq;
-    if (!joint->effort_from_force || joint->damping == 0.0 || joint->now.limited)
+    if (!joint->effort_from_force || joint->damping == 0.0 || joint->now.active)
         return;
     const dJointFeedback *row = &joint->motor_feedback;
     dReal axis[3];
@@ -272,11 +272,11 @@ int drives_find_exceeded(Body *body)
         Joint *joint = &body->joint[j];
         dReal effort = joint->effort;
         int outside = effort > joint->effort_upper || effort < joint->effort_lower;
-        int is_new = outside && joint->damping > 0.0 && !joint->now.limited && !joint->exceeded;
+        int is_new = outside && joint->damping > 0.0 && !joint->now.active && !joint->exceeded;
         joint->exceeded |= is_new;
         found |= is_new;
         if (!outside)
-            joint->now.limited = 0;
+            joint->now.active = 0;
     }
     return found;
 }
@@ -289,7 +289,7 @@ int drives_mark_unbounded(Body *body)
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
         int has_range = isfinite(joint->effort_lower) || isfinite(joint->effort_upper);
-        int is_free = has_range && joint->damping > 0.0 && !joint->now.limited && !joint->exceeded;
+        int is_free = has_range && joint->damping > 0.0 && !joint->now.active && !joint->exceeded;
         joint->exceeded |= is_free;
         found |= is_free;
     }
@@ -300,5 +300,5 @@ int drives_mark_unbounded(Body *body)
 void drives_bound_exceeded(Body *body)
 {
     for (int j = 0; j < body->joints; j++)
-        body->joint[j].now.limited |= body->joint[j].exceeded;
+        body->joint[j].now.active |= body->joint[j].exceeded;
 }

@@ -45,9 +45,8 @@ void system_outdate(World *world)
 }
 
 /* Add a contact to the system; the normal points into a. */
-void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b)
+void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b, int sticks)
 {
-    int sticks = world->predict_sticking && contact_may_stick(world, contact, a, b);
     Touch *touch = touch_append(world->system);
     if (!touch) {
         world->system->is_short = 1;
@@ -89,23 +88,30 @@ static void force_add(dJointFeedback *feedback, const dReal J[6], dReal force)
     }
 }
 
-/* Write the wrenches of joints with force sensors, all rows included. */
-static void wrenches_read(World *world)
+/* Write the wrench that all rows of a joint with a force sensor exert. */
+static void wrench_read(Joint *joint, const Coupling *coupling, dReal h)
+{
+    memset(&joint->feedback, 0, sizeof joint->feedback);
+    memset(&joint->motor_feedback, 0, sizeof joint->motor_feedback);
+    for (int r = 0; r < coupling->rows; r++)
+        force_add(&joint->feedback, coupling->J_first + 6 * r, coupling->impulse[r] / h);
+    for (int k = 0; k < coupling->axis_rows; k++)
+        force_add(&joint->feedback, coupling->axis_first, coupling->axis[k].impulse / h);
+}
+
+/* Write what the rows of joints led to: which are at their bounds, two bits each, and wrenches. */
+static void joints_read(World *world)
 {
     const Coupling *coupling = world->system->couplings;
     for (int i = 0; i < world->count; coupling += world->bodies[i++]->loops)
         for (int j = 0; j < world->bodies[i]->joints; j++, coupling++) {
             Joint *joint = &world->bodies[i]->joint[j];
-            if (!joint->watched)
-                continue;
-            memset(&joint->feedback, 0, sizeof joint->feedback);
-            memset(&joint->motor_feedback, 0, sizeof joint->motor_feedback);
-            for (int r = 0; r < coupling->rows; r++)
-                force_add(&joint->feedback, coupling->J_first + 6 * r,
-                          coupling->impulse[r] / world->step);
+            joint->now.active = 0;
             for (int k = 0; k < coupling->axis_rows; k++)
-                force_add(&joint->feedback, coupling->axis_first,
-                          coupling->axis[k].impulse / world->step);
+                if (!coupling->axis[k].is_free)
+                    joint->now.active |= (1 + 2 * coupling->axis[k].at_upper) << 2 * k;
+            if (joint->watched)
+                wrench_read(joint, coupling, world->step);
         }
 }
 
@@ -134,9 +140,9 @@ int system_step(World *world)
     if (system->is_short || !structure_update(system))
         return 0;
     for (int i = 0; i < system->island_count; i++)
-        if (!island_solve(system, &system->islands[i]))
+        if (!island_solve(world, &system->islands[i]))
             return 0;
-    wrenches_read(world);
+    joints_read(world);
     for (int n = 0; n < system->node_count; n++)
         node_advance(&system->nodes[n], system->dv + 6 * (size_t)n, world->step);
     return 1;

@@ -55,8 +55,9 @@ static void row_classify(BoundedRow *row)
 {
     dReal impulse = wanted_impulse(row);
     row->is_free = impulse > row->lower && impulse < row->upper;
+    row->at_upper = impulse >= row->upper;
     if (!row->is_free)
-        row->impulse = impulse <= row->lower ? row->lower : row->upper;
+        row->impulse = row->at_upper ? row->upper : row->lower;
 }
 
 /* Set bounds, and the initial guess of what is free. */
@@ -65,7 +66,8 @@ static void row_begin(BoundedRow *row, dReal lower, dReal upper, int is_free)
     row->lower = lower;
     row->upper = upper;
     row->is_free = is_free;
-    row->impulse = is_free ? 0.0 : isfinite(lower) ? lower : upper;
+    if (!is_free)
+        row->impulse = lower;
 }
 
 /* Whether gravity and external forces press a contact together. */
@@ -91,11 +93,10 @@ static void rows_begin(const View *view)
         Coupling *coupling = coupling_at(view, i);
         for (int k = 0; k < coupling->axis_rows; k++) {
             BoundedRow *row = &coupling->axis[k];
-            int is_away = (row->lower == 0.0 && row->target < 0.0) ||
-                          (row->upper == 0.0 && row->target > 0.0);
-            row_begin(row, row->lower, row->upper, !is_away);
-            if (is_away)
-                row->impulse = 0.0;
+            if (row->is_free)
+                continue;
+            row->impulse = row->at_upper ? row->upper : row->lower;
+            row->is_free = !isfinite(row->impulse);
         }
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
@@ -266,7 +267,7 @@ static void momentum_subtract(const System *system, int n)
     }
 }
 
-/* Improve the solution by that for its residuals: stiff contacts of light bodies leave errors. */
+/* Improve the solution by that for its residuals. */
 static void refine(const View *view)
 {
     System *system = view->system;
@@ -527,12 +528,13 @@ static int holds(const Touch *touch)
 
 /* Make regular contacts of those that were wrongly predicted to stick. Returns whether there are
  * any. */
-static int sticking_correct(const View *view, int disables)
+static int sticking_correct(World *world, const View *view, int disables)
 {
     int found = 0;
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         Touch *touch = touch_at(view, i);
         if (touch->sticks && !holds(touch)) {
+            sticking_back_off(world, view->system->touch_order[i]);
             touch->sticks = 0;
             found = 1;
         }
@@ -543,16 +545,17 @@ static int sticking_correct(const View *view, int disables)
 }
 
 /* Solve an island. Returns 0 if a number is not finite. */
-int island_solve(System *system, const Island *island)
+int island_solve(World *world, const Island *island)
 {
-    const View view = {system, island};
+    const View view = {world->system, island};
     for (int attempt = 1;; attempt++) {
         rows_begin(&view);
         if (!minimize(&view, 0) || (friction_begin(&view) && !minimize(&view, 1)))
             return 0;
-        if (!sticking_correct(&view, attempt >= MAX_ATTEMPTS))
+        if (!sticking_correct(world, &view, attempt >= MAX_ATTEMPTS))
             break;
     }
-    refine(&view);
+    if (island->touches < island->touches_end)
+        refine(&view); /* stiff contacts of light bodies leave errors */
     return 1;
 }

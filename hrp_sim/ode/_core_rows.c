@@ -350,11 +350,14 @@ static dReal least_softness(const System *system, int first, int second, int tur
     return MIN_SOFTNESS * mobility;
 }
 
-/* Add a row along the axis with a velocity that it aims at, and bounds of its force. */
-static void axis_row_add(Coupling *coupling, dReal h, dReal least, AxisRow row)
+/* Add a row along the axis, at the bound where it was in the last step, with a velocity that it aims at, and bounds of its force. */
+static void axis_row_add(Coupling *coupling, const Joint *joint, dReal h, dReal least, AxisRow row)
 {
-    coupling->axis[coupling->axis_rows++] =
-        (BoundedRow){.target = row.velocity,
+    const int k = coupling->axis_rows++, active = joint->now.active >> 2 * k;
+    coupling->axis[k] =
+        (BoundedRow){.is_free = !(active & 1),
+                     .at_upper = active >> 1 & 1,
+                     .target = row.velocity,
                      .softness = max_real(row.softness / h, least),
                      .lower = row.lower * h,
                      .upper = row.upper * h};
@@ -372,7 +375,7 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
     coupling->axis_rows = 0;
     int count = drive_rows(world, joint, rows);
     for (int i = 0; i < count; i++)
-        axis_row_add(coupling, h, least, rows[i]);
+        axis_row_add(coupling, joint, h, least, rows[i]);
     dReal q = joint->now.q, k = system->erp / h;
     if (joint->lower <= joint->upper && (q <= joint->lower || q >= joint->upper)) {
         int is_low = q <= joint->lower, is_locked = joint->lower == joint->upper;
@@ -380,7 +383,7 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
                         .softness = system->cfm,
                         .lower = is_low && !is_locked ? 0.0 : -dInfinity,
                         .upper = is_low || is_locked ? dInfinity : 0.0};
-        axis_row_add(coupling, h, least, stop);
+        axis_row_add(coupling, joint, h, least, stop);
     }
     for (int i = 0; i < coupling->axis_rows; i++)
         coupling->axis[i].target -= rate;

@@ -8,7 +8,7 @@ static const struct { const char *name; char type; int per_group, width; } SAVED
     [SAVED_R] = {"R", 'd', 1, 9},         [SAVED_V] = {"v", 'd', 1, 3},
     [SAVED_W] = {"w", 'd', 1, 3},         [SAVED_Q] = {"q", 'd', 0, 1},
     [SAVED_DQ] = {"dq", 'd', 0, 1},       [SAVED_TURNS] = {"turns", 'i', 0, 1},
-    [SAVED_LIMITED] = {"limited", 'i', 0, 1},
+    [SAVED_ACTIVE] = {"active", 'i', 0, 1},
 };
 
 /* A new member of these structures must be saved here, too. */
@@ -79,7 +79,7 @@ void saved_read(const Body *body, const Saved *saved)
         *reals(saved, SAVED_Q, j) = now->q;
         *reals(saved, SAVED_DQ, j) = now->dq;
         integers(saved, SAVED_TURNS)[j] = now->turns;
-        integers(saved, SAVED_LIMITED)[j] = now->limited;
+        integers(saved, SAVED_ACTIVE)[j] = now->active;
     }
 }
 
@@ -100,7 +100,7 @@ void saved_write(Body *body, const Saved *saved)
             .q = *reals(saved, SAVED_Q, j),
             .dq = *reals(saved, SAVED_DQ, j),
             .turns = integers(saved, SAVED_TURNS)[j],
-            .limited = integers(saved, SAVED_LIMITED)[j],
+            .active = integers(saved, SAVED_ACTIVE)[j],
         };
         joint_set_stops(&body->joint[j]);
     }

@@ -35,7 +35,7 @@ typedef struct {
     dReal target, softness, lower, upper;
     dReal impulse; /* of the current solution */
     dReal rate, rate_before; /* J dv of the current solution, and of the one before */
-    int is_free;
+    int is_free, at_upper;
 } BoundedRow;
 
 /* The rows of a joint between two nodes. The last row of the matrices is that of the free rows
@@ -114,7 +114,7 @@ int matrix_factor(System *system, const Island *island);
 void matrix_solve(const System *system, const Island *island, dReal *x);
 
 /* _core_newton.c */
-int island_solve(System *system, const Island *island);
+int island_solve(World *world, const Island *island);
 
 static inline dReal dot6(const dReal a[6], const dReal b[6])
 {

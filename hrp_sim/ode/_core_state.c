@@ -66,7 +66,7 @@ static void body_reset(Body *body)
         group_restore(body->group[g], &body->start[g]);
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
-        joint->now.limited = 0;
+        joint->now.active = 0;
         if (joint->coordinate >= 0)
             joint->now.q = body->start_q[joint->coordinate];
         joint_read(body, joint, 0.0);

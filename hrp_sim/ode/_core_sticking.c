@@ -60,7 +60,7 @@ void sticking_begin(World *world)
     world->sticking_disabled = 0;
     world->attempts = 0;
     world->candidate_count_before = world->candidate_count;
-    if (!world->predict_sticking || world->system)
+    if (!world->predict_sticking)
         return;
     world->candidate_limit =
         candidates_reserve(world, capacity) ? capacity : world->candidate_capacity;
@@ -170,7 +170,7 @@ static int is_soft(const World *world, dBodyID a, dBodyID b)
 
 /* Whether a contact may be predicted to stick. Track surfaces move and bouncing bodies separate, so
  * neither sticks. */
-int contact_may_stick(const World *world, const dContact *contact, dBodyID a, dBodyID b)
+static int contact_may_stick(const World *world, const dContact *contact, dBodyID a, dBodyID b)
 {
     return contact->surface.mode == dContactApprox1 && contact->surface.mu > 0.0 &&
            is_at_rest(contact->geom.pos, a, b) && is_soft(world, a, b);
@@ -198,18 +198,26 @@ static dJointID stick_joint_create(World *world, const dContactGeom *contact, co
     return joint;
 }
 
+/* Whether the back-off of a contact allows to predict that it sticks. */
+static int may_be_predicted(const World *world, int number)
+{
+    return number < world->candidate_limit && !world->sticking_disabled &&
+           world->backoff[number].wait == 0;
+}
+
 /* Create the joint of a contact; the normal points into a. The exact solver needs none. */
 dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b)
 {
+    int number = world->candidate_count++;
     if (world->system) {
-        touch_create(world, contact, a, b);
+        touch_create(world, contact, a, b,
+                     may_be_predicted(world, number) && contact_may_stick(world, contact, a, b));
         return NULL;
     }
-    int number = world->candidate_count++;
     StickCandidate *candidate = number < world->candidate_limit ? &world->candidates[number] : NULL;
     if (candidate) {
-        candidate->sticks = !world->sticking_disabled && world->backoff[number].wait == 0 &&
-                            contact_may_stick(world, contact, a, b);
+        candidate->sticks =
+            may_be_predicted(world, number) && contact_may_stick(world, contact, a, b);
         candidate->friction = contact->surface.mu;
         const dReal into = a ? 1.0 : -1.0;
         for (int i = 0; i < 3; i++)
@@ -238,18 +246,23 @@ static int holds(const StickCandidate *candidate)
     return isinf(candidate->friction) || dot3(f, f) - push * push <= limit * limit;
 }
 
-/* Return whether a contact was wrongly predicted to stick in the last attempt. Its back-off doubles
- * each time. After MAX_ATTEMPTS prediction is disabled for the step. */
+/* Record that a contact was wrongly predicted to stick: its back-off doubles each time. */
+void sticking_back_off(World *world, int number)
+{
+    StickBackoff *backoff = &world->backoff[number];
+    int longer = 2 * backoff->interval + 1;
+    backoff->wait = backoff->interval =
+        (unsigned char)(longer < MAX_BACKOFF ? longer : MAX_BACKOFF);
+}
+
+/* Return whether a contact was wrongly predicted to stick in the last attempt. After MAX_ATTEMPTS prediction is disabled for the step. */
 int sticking_check_forces(World *world)
 {
     int fails = 0, tracked = tracked_candidates(world);
     for (int i = 0; i < tracked; i++) {
         if (!world->candidates[i].sticks || holds(&world->candidates[i]))
             continue;
-        StickBackoff *backoff = &world->backoff[i];
-        int longer = 2 * backoff->interval + 1;
-        backoff->wait = backoff->interval =
-            (unsigned char)(longer < MAX_BACKOFF ? longer : MAX_BACKOFF);
+        sticking_back_off(world, i);
         fails = 1;
     }
     world->attempts += fails;

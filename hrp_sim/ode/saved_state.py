@@ -22,6 +22,7 @@ from ..physics.state import SimulatedBody
 _MOTION = ("a", "alpha", "force", "torque", "effort", "track_position")
 _BOUNDS = {"group_p": 1e6, "group_v": 1e5, "group_w": 1e5, "joint_q": 1e9, "joint_turns": 1e8}
 _TOLERANCE = 1e-6  # of rotations
+_ACTIVE_END = 4**4  # two bits for each of at most four rows
 
 
 @dataclass(eq=False)
@@ -32,7 +33,9 @@ class SavedBody:
         p, quaternion, R, v, w: Of the groups; the quaternion is (w, x, y, z).
         q, dq: Of the joints between groups, including fixed ones.
         turns: Whole turns by which q of a hinge differs from ODE's angle.
-        limited: 1 where a separate bounded row limits the drive's effort.
+        active: Which rows along the axis were at a bound in the last step, two bits each
+            (fixed, at the upper bound); of the other solvers 1 where the drive's effort was
+            limited.
     """
 
     p: Array
@@ -43,7 +46,7 @@ class SavedBody:
     q: Array
     dq: Array
     turns: IntArray
-    limited: IntArray
+    active: IntArray
 
     @classmethod
     def zeros(cls, g: int, m: int) -> SavedBody:
@@ -54,7 +57,7 @@ class SavedBody:
             q=np.zeros(m),
             dq=np.zeros(m),
             turns=np.zeros(m, dtype=np.int32),
-            limited=np.zeros(m, dtype=np.int32),
+            active=np.zeros(m, dtype=np.int32),
         )
 
 
@@ -150,8 +153,11 @@ class EngineBody:
         angle = arrays["joint_q"] - 2.0 * pi * arrays["joint_turns"]
         if np.any((np.abs(angle) > pi + 1e-6) & (arrays["joint_turns"] != 0)):
             raise PhysicsError(f"'{name}/joint_turns' of the snapshot does not match 'joint_q'")
-        if not np.isin(arrays["joint_limited"], (0, 1)).all():
-            raise PhysicsError(f"'{name}/joint_limited' of the snapshot must contain only 0 and 1")
+        active = arrays["joint_active"]
+        if np.any((active < 0) | (active >= _ACTIVE_END)):
+            raise PhysicsError(
+                f"'{name}/joint_active' of the snapshot must be from 0 to {_ACTIVE_END - 1}"
+            )
 
     def _live(self) -> dict[str, Array]:
         motion, drive, wrench = self.simulated.motion, self.simulated.drive, self.simulated.wrench
