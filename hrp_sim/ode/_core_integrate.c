@@ -12,6 +12,7 @@
 #include <math.h>
 
 #define SAME_MOMENTS 1e-9  /* relative difference up to which moments of inertia are equal */
+#define MAX_PRECESSION 0.5 /* of a body with joints in half a step, in [rad] */
 #define SMALL_ANGLE 0.05   /* up to which a short series has no error, in [rad] */
 
 /* Zero one product of inertia by a rotation of axes i and j: a step of Jacobi's method. */
@@ -98,18 +99,29 @@ static void multiply(dReal out[4], const dReal a[4], const dReal b[4])
         out[i] = a[0] * b[i] + b[0] * a[i] + cross[i - 1];
 }
 
-/* Turn a body with momentum P about one of its principal axes, in the axes of the body. */
-static void turn_about(int i, dReal angle, dReal P[3], dReal turned[4])
+/* Return the components of a vector in axes that turn from y to z by twice an angle, of which the
+ * sine and cosine are given. */
+static void components_turn(dReal *y, dReal *z, dReal sine, dReal cosine)
 {
-    dReal s, c, about[4] = {0.0}, before[4], *y = &P[(i + 1) % 3], *z = &P[(i + 2) % 3];
-    sine_cosine(angle / 2.0, &s, &c);
-    about[0] = c;
-    about[1 + i] = s;
-    memcpy(before, turned, sizeof before);
-    multiply(turned, before, about);
-    dReal cosine = (c - s) * (c + s), sine = 2.0 * s * c, y_before = *y;
-    *y = cosine * y_before + sine * *z;
-    *z = cosine * *z - sine * y_before;
+    dReal s = 2.0 * sine * cosine, c = (cosine - sine) * (cosine + sine), before = *y;
+    *y = c * before + s * *z;
+    *z = c * *z - s * before;
+}
+
+/* Compute how a body with momentum P in its principal axes deviates within a time from a spherical
+ * top: a quaternion, in these axes. */
+static void deviation(const Spin *spin, dReal P[3], dReal time, dReal out[4])
+{
+    dReal sa, ca, sb, cb, sc, cc; /* of the halves of the three angles */
+    sine_cosine(spin->first * P[0] * time / 4.0, &sa, &ca);
+    components_turn(&P[1], &P[2], sa, ca);
+    sine_cosine(spin->last * P[2] * time / 2.0, &sb, &cb);
+    components_turn(&P[0], &P[1], sb, cb);
+    sine_cosine(spin->first * P[0] * time / 4.0, &sc, &cc);
+    out[0] = cb * (ca * cc - sa * sc);
+    out[1] = cb * (sa * cc + ca * sc);
+    out[2] = sb * (ca * sc - sa * cc);
+    out[3] = sb * (ca * cc + sa * sc);
 }
 
 /* Turn a group freely for a time.
@@ -126,7 +138,7 @@ static void turn_about(int i, dReal angle, dReal P[3], dReal turned[4])
 static void turn_freely(dBodyID group, const Spin *spin, const GroupState *from, dReal time)
 {
     const dReal *w = dBodyGetAngularVel(group);
-    dReal axis[3][3], P[3], L[3] = {0.0}, spun[3] = {0.0};
+    dReal axis[3][3], P[3], L[3] = {0.0};
     for (int i = 0; i < 3; i++) {
         rotate4(axis[i], from->R, spin->axis[i]);
         P[i] = spin->moment[i] * dot3(axis[i], w);
@@ -138,32 +150,43 @@ static void turn_freely(dBodyID group, const Spin *spin, const GroupState *from,
         dBodySetQuaternion(group, from->quaternion);
         return;
     }
-    sine_cosine(rate * time / 2.0, &s, &c);
+    dReal angle = rate * time, lag = 0.0;
+    if (angle > MAX_PRECESSION && (spin->first != 0.0 || spin->last != 0.0) &&
+        dBodyGetNumJoints(group) > 0) {
+        lag = angle - MAX_PRECESSION;
+        angle = MAX_PRECESSION;
+    }
+    sine_cosine(angle / 2.0, &s, &c);
     s /= rate * spin->moment[1];
-    dReal whole[4] = {c, s * L[0], s * L[1], s * L[2]}, q[4];
-    if (spin->first != 0.0 || spin->last != 0.0) {
-        dReal own[4] = {1.0, 0.0, 0.0, 0.0}, in_world[4], about_momentum[4];
-        turn_about(0, spin->first * P[0] * time / 2.0, P, own);
-        turn_about(2, spin->last * P[2] * time, P, own);
-        turn_about(0, spin->first * P[0] * time / 2.0, P, own);
-        in_world[0] = own[0];
-        for (int k = 0; k < 3; k++)
-            in_world[1 + k] = own[1] * axis[0][k] + own[2] * axis[1][k] + own[3] * axis[2][k];
-        memcpy(about_momentum, whole, sizeof about_momentum);
-        multiply(whole, about_momentum, in_world);
-    }
-    multiply(q, whole, from->quaternion);
-    dBodySetQuaternion(group, q);
-    if (spin->first == 0.0 && spin->last == 0.0)
+    dReal about_L[4] = {c, s * L[0], s * L[1], s * L[2]}, own[4], spun[4], q[4];
+    if (spin->first == 0.0 && spin->last == 0.0) { /* the angular velocity stays */
+        multiply(q, about_L, from->quaternion);
+        dBodySetQuaternion(group, q);
         return;
-    for (int i = 0; i < 3; i++) {
-        dReal now[3];
-        rotate4(now, dBodyGetRotation(group), spin->axis[i]);
-        dReal component = dot3(now, L) / spin->moment[i];
-        for (int k = 0; k < 3; k++)
-            spun[k] += component * now[k];
     }
-    dBodySetAngularVel(group, spun[0], spun[1], spun[2]);
+    int fastest = fabs(P[0]) > fabs(P[2]) ? 0 : 2;
+    dReal share = P[fastest] / (rate * spin->moment[1]);
+    deviation(spin, P, time, own);
+    if (lag > 0.0) {
+        dReal before[4], extra[4] = {0.0};
+        memcpy(before, own, sizeof before);
+        sine_cosine(lag * share / 2.0, &extra[1 + fastest], &extra[0]);
+        multiply(own, before, extra);
+    }
+    spun[0] = own[0];
+    for (int k = 0; k < 3; k++)
+        spun[1 + k] = own[1] * axis[0][k] + own[2] * axis[1][k] + own[3] * axis[2][k];
+    multiply(own, about_L, spun);
+    multiply(q, own, from->quaternion);
+    dBodySetQuaternion(group, q);
+    dReal w_after[3] = {0.0};
+    for (int i = 0; i < 3; i++) {
+        rotate4(axis[i], dBodyGetRotation(group), spin->axis[i]);
+        dReal component = dot3(axis[i], L) / spin->moment[i];
+        for (int k = 0; k < 3; k++)
+            w_after[k] += component * axis[i][k];
+    }
+    dBodySetAngularVel(group, w_after[0], w_after[1], w_after[2]);
 }
 
 /* Move a group freely from a pose for a time, with its current velocity. */

@@ -14,6 +14,11 @@ from hrp_model.rigid import Array
 _MAX_POSITION, _MAX_SPEED, _MAX_TURN_RATE = 1e6, 1e5, 1e5
 # Relative difference up to which moments of inertia are equal.
 _SAME_MOMENTS = 1e-9
+# The matrix of the cross product with a vector is the vector times this, row by row.
+_CROSS = np.array(
+    [[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]],
+    dtype=float,
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,18 +86,22 @@ class FreeMotion:
         axes = state.R @ self._axes  # in W
         P = self._moments * _times(axes.swapaxes(1, 2), state.w)
         L = _times(axes, P)
-        own = np.zeros((len(P), 4))
-        own[:, 0] = 1.0
-        for i, share in ((0, 0.5), (2, 1.0), (0, 0.5)):
-            rotation = np.zeros_like(P)
-            rotation[:, i] = self._excess[:, i] * P[:, i] * time * share
-            turn = _quaternions(rotation)
-            own = _products(own, turn)
-            P = _times(_matrices(turn).swapaxes(1, 2), P)
-        own[:, 1:] = _times(axes, own[:, 1:])
-        about_momentum = _quaternions(L * time / self._moments[:, 1:2])
-        quaternion = _products(_products(about_momentum, own), state.quaternion)
-        quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
+        x, y, z = P.T
+        first, _, last = self._excess.T * (time / 2.0)
+        # Halves of the angles about the first axis, the last, and the first again.
+        a = first * x / 2.0
+        y, z = _turned(2.0 * a, y, z)
+        b = last * z
+        x, y = _turned(2.0 * b, x, y)
+        c = first * x / 2.0
+        cosine, sine = np.cos(b), np.sin(b)
+        own = np.array([sine * np.sin(c - a), sine * np.cos(c - a)])
+        own = np.array([cosine * np.sin(a + c), *own]).T
+        spun = np.empty((len(P), 4))
+        spun[:, 0], spun[:, 1:] = cosine * np.cos(a + c), _times(axes, own)
+        about_momentum = _quaternions(L * (time / self._moments[:, 1:2]))
+        quaternion = _products(_products(about_momentum, spun), state.quaternion)
+        quaternion /= np.sqrt((quaternion * quaternion).sum(axis=1, keepdims=True))
         R = _matrices(quaternion)
         axes = R @ self._axes
         w = _times(axes, _times(axes.swapaxes(1, 2), L) / self._moments)
@@ -105,24 +114,37 @@ class FreeMotion:
         """
         inertia = state.R @ self._inertia @ state.R.swapaxes(1, 2)
         L = _times(inertia, state.w)
-        tilted = inertia - step * np.cross(L[:, None, :], np.eye(3)[None]).swapaxes(1, 2)
-        w = np.linalg.solve(tilted, L[:, :, None])[:, :, 0]
-        return np.cross(L, w)
+        L_cross = (L @ _CROSS).reshape(-1, 3, 3)
+        w = np.linalg.solve(inertia - step * L_cross, L[:, :, None])
+        return np.asarray((L_cross @ w)[:, :, 0])
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
     return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
 
 
+def _turned(angle: Array, y: Array, z: Array) -> tuple[Array, Array]:
+    """Return the components of a vector in axes that turn by an angle from the first to the last."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return cosine * y + sine * z, cosine * z - sine * y
+
+
 def _quaternions(rotation_vectors: Array) -> Array:
     """Return quaternions (w, x, y, z), shape (g, 4)."""
-    half = np.linalg.norm(rotation_vectors, axis=1, keepdims=True) / 2.0
-    return np.hstack([np.cos(half), np.sinc(half / np.pi) / 2.0 * rotation_vectors])
+    half = np.sqrt((rotation_vectors * rotation_vectors).sum(axis=1)) / 2.0
+    scale = np.sinc(half / np.pi) / 2.0
+    return np.array([np.cos(half), *(scale * rotation_vectors.T)]).T
 
 
 def _products(a: Array, b: Array) -> Array:
-    real = a[:, :1] * b[:, :1] - (a[:, 1:] * b[:, 1:]).sum(axis=1, keepdims=True)
-    return np.hstack([real, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])])
+    (w, x, y, z), (r, i, j, k) = a.T, b.T
+    rows = [
+        w * r - x * i - y * j - z * k,
+        w * i + r * x + y * k - z * j,
+        w * j + r * y + z * i - x * k,
+        w * k + r * z + x * j - y * i,
+    ]
+    return np.array(rows).T
 
 
 def _matrices(quaternions: Array) -> Array:
@@ -132,4 +154,4 @@ def _matrices(quaternions: Array) -> Array:
         [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
         [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
     ]
-    return np.moveaxis(np.array(rows), 2, 0)
+    return np.array(rows).transpose(2, 0, 1)
