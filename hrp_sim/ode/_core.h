@@ -74,6 +74,12 @@ typedef struct {
     dReal p[3], quaternion[4], R[12], v[3], w[3];
 } GroupState;
 
+/* Inertia of a group about its principal axes, in ascending order. */
+typedef struct {
+    dReal axis[3][3], moment[3];
+    dReal first, last; /* inverse of the first and last moment, less that of the middle one */
+} Spin;
+
 typedef struct {
     dReal q, dq;
     int turns;   /* of a hinge: q = ODE's angle + 2 pi turns */
@@ -114,7 +120,7 @@ typedef struct {
     dReal passive;                  /* rotor inertia / step + viscous friction */
     dReal applied;                  /* effort applied directly to the ODE bodies */
     dReal effort;                   /* of the drive, in the last step */
-    dReal drift;                    /* change of the rate in a step due to rotation alone */
+    dReal drift;                    /* change of the rate in half a step of free motion */
     dJointFeedback feedback, motor_feedback;
     Row rows[2];
     int watched;                    /* whether a force sensor measures its wrench */
@@ -162,7 +168,8 @@ typedef struct {
     long id;
     int links, groups, joints, loops, meshes, coordinates;
     dBodyID *group;
-    GroupState *start, *saved;
+    Spin *spin;
+    GroupState *start, *saved, *middle; /* middle: in the middle of the step, before its forces */
     dReal *start_q;
     int *link_group, *contacts;
     dReal *link_R, *link_p, *track_axis;
@@ -302,7 +309,9 @@ void drive_measure(const World *world, const Body *body, Joint *joint);
 int drives_find_exceeded(Body *body);
 void drives_bound_exceeded(Body *body);
 int drives_mark_unbounded(Body *body);
-void joint_read(const Body *body, Joint *joint, dReal elapsed);
+dReal joint_rate(const Body *body, const Joint *joint);
+void joint_read_position(const Body *body, Joint *joint, dReal elapsed);
+void joint_read(const Body *body, Joint *joint);
 void joint_set_stops(Joint *joint);
 
 /* _core_materials.c */
@@ -348,6 +357,11 @@ int shapes_collide(const World *world, dGeomID a, dGeomID b, int max_count, dCon
 
 /* _core_friction.c */
 void friction_align(const World *world, dBodyID a, dBodyID b, dContact *contact);
+
+/* _core_integrate.c */
+void spin_init(Spin *spin, const dMass *mass);
+void drift_to_middle(World *world, Body *body);
+void drift_to_end(World *world, Body *body);
 
 /* _core_state.c */
 void group_save(dBodyID group, GroupState *state);

@@ -18,7 +18,8 @@ static void groups_create(World *world, Body *body, const Flat *flat)
         body->group[g] = dBodyCreate(world->world);
         dBodySetMass(body->group[g], &mass);
         dBodySetFiniteRotationMode(body->group[g], 1);
-        dBodySetGyroscopicMode(body->group[g], 0);
+        dBodySetGyroscopicMode(body->group[g], 0); /* part of the free motion */
+        spin_init(&body->spin[g], &mass);
     }
 }
 
@@ -65,13 +66,15 @@ static int body_allocate(Body *body, const Flat *flat)
     body->group = copy_array(NULL, groups, sizeof(dBodyID));
     body->start = copy_array(NULL, groups, sizeof(GroupState));
     body->saved = copy_array(NULL, groups, sizeof(GroupState));
+    body->middle = copy_array(NULL, groups, sizeof(GroupState));
+    body->spin = copy_array(NULL, groups, sizeof(Spin));
     body->start_q =
         copy_array(flat_reals(flat, START_Q), (size_t)body->coordinates, sizeof(dReal));
     body->joint = copy_array(NULL, (size_t)body->joints, sizeof(Joint));
     body->loop = copy_array(NULL, (size_t)body->loops, sizeof(Loop));
     return body->link_group && body->contacts && body->link_R && body->link_p &&
            body->track_axis && body->before && body->group && body->start && body->saved &&
-           body->start_q && body->joint && body->loop;
+           body->middle && body->spin && body->start_q && body->joint && body->loop;
 }
 
 /* Allocate a body for checked arrays, without any ODE objects. Returns NULL with an exception
@@ -168,7 +171,7 @@ void body_move(Body *body, const Flat *flat)
         joint->now.active = 0;
         if (joint->coordinate >= 0)
             joint->now.q = flat_reals(flat, START_Q)[joint->coordinate];
-        joint_read(body, joint, 0.0);
+        joint_read(body, joint);
         joint_set_stops(joint);
     }
     motion_write_at_rest(body);
@@ -195,7 +198,8 @@ void body_free(Body *body)
         PyBuffer_Release(&body->live[--body->held]);
     void *owned[] = {body->link_group, body->contacts, body->link_R, body->link_p,
                      body->track_axis, body->before,   body->group,  body->start,
-                     body->saved,      body->start_q,  body->joint,  body->loop};
+                     body->saved,      body->middle,   body->spin,   body->start_q,
+                     body->joint,      body->loop};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(body);

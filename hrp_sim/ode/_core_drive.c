@@ -8,13 +8,34 @@
 #define UNBOUNDED 1e6     /* replaces the missing limit of a one-sided effort range */
 #define SECOND_ROW dParamGroup2
 
-/* Read q and dq of a joint. ODE reports hinge angles within +-pi: the number of whole turns is the
- * one nearest to the last angle plus its rate times the elapsed time. */
-void joint_read(const Body *body, Joint *joint, dReal elapsed)
+/* Return the rate of a joint. */
+dReal joint_rate(const Body *body, const Joint *joint)
+{
+    if (joint->kind == JOINT_FIXED)
+        return 0.0;
+    if (joint->kind == JOINT_HINGE)
+        return dJointGetHingeAngleRate(joint->joint);
+    /* The rate that motor rows constrain; ODE's own slider rate neglects that the axis turns. */
+    dBodyID child = body->group[joint->child];
+    dReal axis[3], apart[3], across[3];
+    rotate4(axis, dBodyGetRotation(child), joint->axis);
+    dReal rate = dot3(axis, dBodyGetLinearVel(child));
+    if (joint->parent < 0)
+        return rate;
+    dBodyID parent = body->group[joint->parent];
+    for (int i = 0; i < 3; i++)
+        apart[i] = dBodyGetPosition(child)[i] - dBodyGetPosition(parent)[i];
+    cross3(across, apart, axis);
+    return rate - dot3(axis, dBodyGetLinearVel(parent)) -
+           (dot3(across, dBodyGetAngularVel(child)) + dot3(across, dBodyGetAngularVel(parent))) / 2.0;
+}
+
+/* Read q of a joint. ODE reports hinge angles within +-pi: the number of whole turns is the one
+ * nearest to the last angle plus the rate times the time that elapsed since. */
+void joint_read_position(const Body *body, Joint *joint, dReal elapsed)
 {
     if (joint->kind == JOINT_HINGE) {
         dReal angle = dJointGetHingeAngle(joint->joint);
-        joint->now.dq = dJointGetHingeAngleRate(joint->joint);
         dReal expected = joint->now.q + joint->now.dq * elapsed;
         int turns = (int)lround((expected - angle) / TURN);
         joint->now.q = angle + TURN * turns;
@@ -23,27 +44,24 @@ void joint_read(const Body *body, Joint *joint, dReal elapsed)
             joint_set_stops(joint);
         }
     } else if (joint->kind == JOINT_SLIDER) {
-        /* ODE's own slider rate neglects that the axis turns with the parent. */
         dBodyID child = body->group[joint->child];
-        dBodyID parent = joint->parent < 0 ? NULL : body->group[joint->parent];
-        dVector3 at, from, rate, parent_rate = {0.0, 0.0, 0.0};
-        dReal axis[3], offset[3], speed[3];
+        dVector3 at, from;
+        dReal axis[3];
         const dReal *a = joint->anchor, *b = joint->parent_anchor;
         rotate4(axis, dBodyGetRotation(child), joint->axis);
         dBodyGetRelPointPos(child, a[0], a[1], a[2], at);
-        dBodyGetRelPointVel(child, a[0], a[1], a[2], rate);
         memcpy(from, b, 3 * sizeof(dReal));
-        if (parent) {
-            dBodyGetRelPointPos(parent, b[0], b[1], b[2], from);
-            dBodyGetPointVel(parent, at[0], at[1], at[2], parent_rate);
-        }
-        for (int i = 0; i < 3; i++) {
-            offset[i] = at[i] - from[i];
-            speed[i] = rate[i] - parent_rate[i];
-        }
-        joint->now.q = dot3(axis, offset);
-        joint->now.dq = dot3(axis, speed);
+        if (joint->parent >= 0)
+            dBodyGetRelPointPos(body->group[joint->parent], b[0], b[1], b[2], from);
+        joint->now.q = dot3(axis, at) - dot3(axis, from);
     }
+}
+
+/* Read q and dq of a joint after its body was placed. */
+void joint_read(const Body *body, Joint *joint)
+{
+    joint->now.dq = joint_rate(body, joint);
+    joint_read_position(body, joint, 0.0);
 }
 
 /* Set the stops for the current turn: ODE compares them with an angle within +-pi. */
@@ -186,33 +204,11 @@ static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
         effort_add(body, joint, joint->applied);
 }
 
-/* Return the acceleration along a slider due to its rotation alone, in [m/s^2].
- *
- * A row constrains the rate along the axis at the start of the step, and the axis turns during the
- * step: without forces the rate changes by h times -a . (w x (w x d)), where d points from the
- * parent's centre of mass to the child's. The rate of a hinge has no such term.
- */
-static dReal centrifugal(const Body *body, const Joint *joint)
-{
-    dReal axis[3], apart[3];
-    if (joint->kind != JOINT_SLIDER || joint->parent < 0)
-        return 0.0;
-    dBodyID child = body->group[joint->child];
-    const dReal *w = dBodyGetAngularVel(child), *p = dBodyGetPosition(child);
-    const dReal *from = dBodyGetPosition(body->group[joint->parent]);
-    rotate4(axis, dBodyGetRotation(child), joint->axis);
-    for (int i = 0; i < 3; i++)
-        apart[i] = p[i] - from[i];
-    return dot3(w, w) * dot3(axis, apart) - dot3(axis, w) * dot3(w, apart);
-}
-
 void drives_apply(World *world, Body *body)
 {
     for (int j = 0; j < body->joints; j++) {
-        if (body->joint[j].kind == JOINT_FIXED)
-            continue;
-        body->joint[j].drift = world->step * centrifugal(body, &body->joint[j]);
-        drive_apply(body, &body->joint[j], world->step, world->system != NULL);
+        if (body->joint[j].kind != JOINT_FIXED)
+            drive_apply(body, &body->joint[j], world->step, world->system != NULL);
     }
 }
 
@@ -249,7 +245,7 @@ void drive_measure(const World *world, const Body *body, Joint *joint)
         return;
     const dJointFeedback *row = &joint->motor_feedback;
     dReal axis[3];
-    rotate4(axis, body->saved[joint->child].R, joint->axis);
+    rotate4(axis, body->middle[joint->child].R, joint->axis);
     joint->effort = dot3(axis, joint->kind == JOINT_HINGE ? row->t1 : row->f1) +
                     joint->rotor_inertia * (joint->now.dq - joint->saved.dq) / world->step +
                     joint->viscous_friction * joint->now.dq;

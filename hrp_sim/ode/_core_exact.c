@@ -2,7 +2,6 @@
  * their changes of velocity. See _core_solver.h. */
 #include "_core_solver.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Allocate the system of a world. Returns 0 when memory is short. */
@@ -58,23 +57,11 @@ void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b, int sti
     touch_fill(world, touch, contact, a, b);
 }
 
-/* Give a group its new velocity, and move it with that velocity for a step. */
-static void node_advance(const Node *node, const dReal *dv, dReal h)
+/* Give a group its new velocity; ODE's forces are used up. */
+static void node_accelerate(const Node *node, const dReal *dv)
 {
-    dReal v[3], w[3];
-    for (int i = 0; i < 3; i++) {
-        v[i] = node->v[i] + dv[i];
-        w[i] = node->w[i] + dv[3 + i];
-    }
-    dBodySetLinearVel(node->group, v[0], v[1], v[2]);
-    dBodySetAngularVel(node->group, w[0], w[1], w[2]);
-    dBodySetPosition(node->group, node->p[0] + h * v[0], node->p[1] + h * v[1],
-                     node->p[2] + h * v[2]);
-    dReal speed = sqrt(dot3(w, w)), half = 0.5 * h * speed;
-    dReal scale = half < 1e-4 ? 0.5 * h * (1.0 - half * half / 6.0) : sin(half) / speed;
-    dQuaternion turn = {cos(half), scale * w[0], scale * w[1], scale * w[2]}, turned;
-    dQMultiply0(turned, turn, node->quaternion);
-    dBodySetQuaternion(node->group, turned);
+    dBodySetLinearVel(node->group, node->v[0] + dv[0], node->v[1] + dv[1], node->v[2] + dv[2]);
+    dBodySetAngularVel(node->group, node->w[0] + dv[3], node->w[1] + dv[4], node->w[2] + dv[5]);
     dBodySetForce(node->group, 0.0, 0.0, 0.0);
     dBodySetTorque(node->group, 0.0, 0.0, 0.0);
 }
@@ -132,7 +119,7 @@ void touch_force(const World *world, int number, dReal force[3])
     }
 }
 
-/* Solve the step whose contacts were found, and take it. Returns 0 on failure. */
+/* Solve the step whose contacts were found; change the velocities. Returns 0 on failure. */
 int system_step(World *world)
 {
     System *system = world->system;
@@ -144,7 +131,7 @@ int system_step(World *world)
             return 0;
     joints_read(world);
     for (int n = 0; n < system->node_count; n++)
-        node_advance(&system->nodes[n], system->dv + 6 * (size_t)n, world->step);
+        node_accelerate(&system->nodes[n], system->dv + 6 * (size_t)n);
     return 1;
 }
 

@@ -69,7 +69,7 @@ static void body_reset(Body *body)
         joint->now.active = 0;
         if (joint->coordinate >= 0)
             joint->now.q = body->start_q[joint->coordinate];
-        joint_read(body, joint, 0.0);
+        joint_read(body, joint);
         joint_set_stops(joint);
     }
     motion_write_at_rest(body);
@@ -186,13 +186,13 @@ static void link_write(const Body *body, int link, dReal step)
 /* Write the wrench that the parent applied to a link with a force sensor, about the link's origin.
  *
  * ODE reports the force and torque of each joint on its first body, here the child, about its
- * centre of mass, in the posture at the start of the step. The motor is a separate joint, and
+ * centre of mass, in the posture in the middle of the step. The motor is a separate joint, and
  * efforts applied directly are in no joint. The wrench turns with the link, as a sensor does; its
  * component along the joint axis does so to the last bit.
  */
 static void wrench_write(const Body *body, const Joint *joint)
 {
-    const dReal *R = body->saved[joint->child].R;
+    const dReal *R = body->middle[joint->child].R;
     const dReal *R_now = dBodyGetRotation(body->group[joint->child]);
     const dJointFeedback *a = &joint->feedback, *b = &joint->motor_feedback;
     /* ODE does not update the feedback of a motor whose rows are all off. */

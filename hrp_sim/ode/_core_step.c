@@ -41,10 +41,11 @@ static int solve(World *world, Fault *fault)
 static int attempt(World *world, Fault *fault)
 {
     dRandSetSeed(world->random); /* ODE has one random state for the whole process */
-    for (int i = 0; i < world->count; i++)
+    for (int i = 0; i < world->count; i++) {
+        drift_to_middle(world, world->bodies[i]);
         wrenches_apply(world->bodies[i]);
-    for (int i = 0; i < world->count; i++)
         drives_apply(world, world->bodies[i]);
+    }
     int solved = solve(world, fault);
     if (fault->kind == FAULT_NONE && state_check(world, fault) && !solved)
         *fault = (Fault){.kind = FAULT_SOLVER};
@@ -52,10 +53,9 @@ static int attempt(World *world, Fault *fault)
         return 0;
     for (int i = 0; i < world->count; i++) {
         Body *body = world->bodies[i];
-        for (int j = 0; j < body->joints; j++) {
-            joint_read(body, &body->joint[j], world->step);
+        drift_to_end(world, body);
+        for (int j = 0; j < body->joints; j++)
             drive_measure(world, body, &body->joint[j]);
-        }
     }
     return 1;
 }

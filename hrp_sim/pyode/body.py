@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from math import inf
 
 import numpy as np
@@ -16,11 +16,9 @@ from ..ode import guard
 from ..ode.saved_state import SavedBody
 from ..physics.engine import PhysicsSettings
 from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
+from .groups import FreeMotion, GroupStates
 from .joints import JOINTS, DrivenJoint, make_loop
 from .shapes import make_shapes
-
-# A step that leads beyond these has failed, in [m], [m/s] and [rad/s].
-_MAX_POSITION, _MAX_SPEED, _MAX_TURN_RATE = 1e6, 1e5, 1e5
 
 
 class StepFaultError(Exception):
@@ -35,44 +33,6 @@ class StepFaultError(Exception):
     def __init__(self, kind: int, body: str, index: int) -> None:
         super().__init__(kind, body, index)
         self.kind, self.body, self.index = kind, body, index
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class GroupStates:
-    """Poses and velocities of g rigid groups in W.
-
-    Attributes:
-        p: Mass centres, in [m], shape (g, 3).
-        quaternion: Rotations as (w, x, y, z), shape (g, 4).
-        R: The same as matrices, shape (g, 3, 3).
-        v: Velocities of the mass centres, in [m/s], shape (g, 3).
-        w: Angular velocities, in [rad/s], shape (g, 3).
-    """
-
-    p: Array
-    quaternion: Array
-    R: Array
-    v: Array
-    w: Array
-
-    @classmethod
-    def of(cls, groups: list[ode.Body]) -> GroupStates:
-        """Read the states from ODE."""
-        return cls(
-            p=np.array([g.getPosition() for g in groups]).reshape(-1, 3),
-            quaternion=np.array([g.getQuaternion() for g in groups]).reshape(-1, 4),
-            R=np.array([g.getRotation() for g in groups]).reshape(-1, 3, 3),
-            v=np.array([g.getLinearVel() for g in groups]).reshape(-1, 3),
-            w=np.array([g.getAngularVel() for g in groups]).reshape(-1, 3),
-        )
-
-    def valid(self) -> NDArray[np.bool_]:
-        """Return which groups have states within bounds, shape (g,)."""
-        good: NDArray[np.bool_] = np.abs((self.quaternion**2).sum(axis=1) - 1.0) < 1e-3
-        bounds = (self.p, _MAX_POSITION), (self.v, _MAX_SPEED), (self.w, _MAX_TURN_RATE)
-        for values, bound in bounds:
-            good &= (np.abs(values) < bound).all(axis=1)
-        return good
 
 
 class ArticulatedBody:
@@ -118,7 +78,8 @@ class ArticulatedBody:
             make_loop(world, flat.loops, i, self._groups) for i in range(len(flat.loops.kind))
         ]
         self._shapes = make_shapes(space, self.name, flat, self._groups)
-        self._state = self._next = GroupStates.of(self._groups)
+        self._free = FreeMotion(flat.groups.inertia)
+        self._state = self._middle = self._next = GroupStates.of(self._groups)
         self.rows = 12 * len(self._joints) + 6 * len(self._loops)
         self.start(flat)
 
@@ -174,7 +135,19 @@ class ArticulatedBody:
                 raise StepFaultError(kind, self.name, int(np.argmin(good)))
 
     def prepare(self, bounded: set[DrivenJoint]) -> None:
-        """Apply wrenches and drives for the next step, with the efforts of some joints bounded."""
+        """Move freely by half a step, and apply wrenches and drives.
+
+        Args:
+            bounded: Joints whose efforts are kept within their ranges.
+        """
+        half = self._step / 2.0
+        self._middle = self._free.after(half, self._state)
+        self._restore(self._middle)
+        for joint in self.driven:
+            joint.move_to_middle(self._state, self._middle, half)
+        torques = self._free.torque_of_ode(self._step, self._middle)
+        for group, torque in zip(self._groups, torques, strict=True):
+            group.addTorque((-torque).tolist())
         links, force, torque = self._links, self._wrench.force, self._wrench.torque
         pushed = (force.any(axis=1) | torque.any(axis=1)) & (links.group != STATIC)
         for link in np.flatnonzero(pushed).tolist():
@@ -185,17 +158,18 @@ class ArticulatedBody:
             joint.drive(self.drive, self._step, is_bounded=joint in bounded)
 
     def measure(self) -> set[DrivenJoint]:
-        """Read the result of the last attempt; return the joints that left their effort ranges.
+        """Move freely to the end of the step; return the joints that left their effort ranges.
 
         Raises:
             StepFaultError: The state is not finite or too large.
         """
-        self._next = GroupStates.of(self._groups)
-        valid = self._next.valid()
+        found = GroupStates.of(self._groups)
+        valid = found.valid()
         if not valid.all():
             raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(valid)))
-        R = self._state.R
-        return {joint for joint in self.driven if joint.measure(R[joint.child])}
+        after = replace(self._middle, v=found.v, w=found.w)
+        self._next = self._free.after(self._step / 2.0, after)
+        return {joint for joint in self.driven if joint.measure(after)}
 
     def undo(self) -> None:
         """Go back to the state before the last attempt."""
@@ -204,8 +178,9 @@ class ArticulatedBody:
     def finish(self) -> None:
         """Accept the last attempt as the step, and write the motion of the body."""
         before, self._state = self._state, self._next
+        self._restore(self._state)
         for driven in self.driven:
-            driven.read(self._step)
+            driven.finish(self._step / 2.0)
         self._write_motion()
         m, moving, links = self._motion, self._moving, self._links
         v, w = self._velocities(before)
@@ -214,16 +189,16 @@ class ArticulatedBody:
         for joint in self._joints:
             link, group = joint.link, joint.child
             if links.watched[link]:
-                wrench = joint.wrench(before.R[group], links.p[link])
+                wrench = joint.wrench(self._middle.R[group], links.p[link])
                 m.force[link], m.torque[link] = wrench @ self._state.R[group].T
         for driven in self.driven:
             m.effort[driven.coordinate] = driven.effort
         m.track_position += self._step * self.drive.track_speed
 
     def track_axis(self, link: int) -> Array:
-        """Return the axis of a track in W, shape (3,)."""
+        """Return the axis of a track in W in the middle of the step, shape (3,)."""
         axis, group = self._links.track_axis[link], self._links.group[link]
-        return axis if group == STATIC else np.asarray(self._state.R[group] @ axis)
+        return axis if group == STATIC else np.asarray(self._middle.R[group] @ axis)
 
     def _place(self, p: Array, R: Array) -> None:
         for group, p_WG, R_WG in zip(self._groups, p, R, strict=True):
@@ -241,9 +216,9 @@ class ArticulatedBody:
 
     def _write_at_rest(self) -> None:
         """Read and write a state that no step led to: accelerations and forces are zero."""
-        self._state = GroupStates.of(self._groups)
+        self._state = self._middle = GroupStates.of(self._groups)
         for joint in self.driven:
-            joint.read(0.0)
+            joint.read(self._state)
         m = self._motion
         for array in (m.a, m.alpha, m.force, m.torque, m.dq, m.effort):
             array[:] = 0.0

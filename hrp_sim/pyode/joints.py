@@ -13,6 +13,7 @@ from hrp_model.rigid import Array
 
 from ..articulation.articulation import STATIC, JointKind, Joints, LoopKind, Loops
 from ..physics.state import JointDrive
+from .groups import GroupStates
 
 # Joint parameters of ODE 0.16: PyODE's own constants are those of an older version.
 _LO_STOP, _HI_STOP, _VELOCITY, _MAX_FORCE, _CFM = 0, 1, 2, 5, 8
@@ -27,12 +28,14 @@ class Joint:
     Attributes:
         link: Index of the link that it moves.
         child: Index of the group of this link.
+        parent: Index of the other group, or STATIC.
     """
 
     def __init__(self, world: ode.World, flat: Joints, j: int, groups: list[ode.Body]) -> None:
         self.link, self.child = int(flat.link[j]), int(flat.child[j])
+        self.parent = int(flat.parent[j])
         self._child = groups[self.child]
-        self._parent = None if flat.parent[j] == STATIC else groups[flat.parent[j]]
+        self._parent = None if self.parent == STATIC else groups[self.parent]
         self._joint = self._make(world, flat.anchor[j].tolist(), flat.axis[j].tolist())
         self._joint.setFeedback(True)
         # ODE joints that transmit forces in the current step.
@@ -42,7 +45,7 @@ class Joint:
         """Return the force and torque on the link in the last step, about its origin.
 
         Args:
-            R_WG: Rotation of the child when the step began.
+            R_WG: Rotation of the child in the middle of the step.
             p_GL: Origin of the link in the frame of the child, at its mass centre.
 
         Returns:
@@ -85,6 +88,7 @@ class DrivenJoint(Joint, ABC):
         self._parent_anchor = self._parent.getPosRelPoint(anchor) if self._parent else anchor
         self.coordinate = int(flat.coordinate[j])
         self.q = self.dq = self.effort = self._applied = 0.0
+        self._q_middle = self._drift = self._dq_next = 0.0
         self.turns = 0
         self._lower, self._upper = float(flat.lower[j]), float(flat.upper[j])
         self._effort_lower = float(flat.effort_lower[j])
@@ -101,12 +105,30 @@ class DrivenJoint(Joint, ABC):
         self._always_transmitting = self._transmitting
 
     @abstractmethod
-    def rate(self) -> float:
-        """Return the current velocity in ODE."""
+    def rate(self, state: GroupStates) -> float:
+        """Return the velocity that a row of the motor constrains."""
 
     @abstractmethod
-    def read(self, elapsed: float) -> None:
-        """Read q and dq; ``elapsed`` is the time in [s] since they were read last."""
+    def position(self, expected: float) -> float:
+        """Return the position, the one nearest to an expected one, and set the stops."""
+
+    def read(self, state: GroupStates) -> None:
+        """Read q and dq after the body was placed."""
+        self.q, self.dq = self.position(self.q), self.rate(state)
+
+    def move_to_middle(self, start: GroupStates, middle: GroupStates, half: float) -> None:
+        """Read the position in the middle of a step; the body moved freely for half of it.
+
+        Rotors and drives refer to the rate at the end of the step, which is taken to differ from
+        that in the middle by as much as the one at the start does.
+        """
+        self._drift = self.rate(middle) - self.rate(start)
+        self._q_middle = self.position(self.q + half * self.dq)
+
+    def finish(self, half: float) -> None:
+        """Read q and dq at the end of the step."""
+        self.dq = self._dq_next
+        self.q = self.position(self._q_middle + half * self.dq)
 
     def drive(self, drive: JointDrive, step: float, *, is_bounded: bool) -> None:
         """Set up the motor for the next step, of length h.
@@ -130,7 +152,7 @@ class DrivenJoint(Joint, ABC):
         """
         i, lower, upper = self.coordinate, self._effort_lower, self._effort_upper
         kp, kd = float(drive.kp[i]), float(drive.kd[i])
-        base = float(drive.effort[i] + kp * (drive.q[i] - self.q) + kd * drive.dq[i])
+        base = float(drive.effort[i] + kp * (drive.q[i] - self._q_middle) + kd * drive.dq[i])
         rotor, D = self._rotor_inertia / step, kd + kp * step
         passive, momentum = rotor + self._damping, rotor * self.dq
         self._base, self._gain, self._passive, self._momentum = base, D, passive, momentum
@@ -143,30 +165,30 @@ class DrivenJoint(Joint, ABC):
             self._applied, bound = (lower + upper) / 2.0, (upper - lower) / 2.0
         else:
             K, target = passive + D, momentum + base
-        drift = self._drift(step)
-        _set_row(self._motor, 0, target / (K or 1.0) - drift, 1.0 / (K or 1.0), inf if K else 0.0)
-        target = (base - self._applied) / (D or 1.0) - drift
+        _set_row(self._motor, 0, target / (K or 1.0) - self._drift, 1.0 / (K or 1.0), inf if K else 0.0)
+        target = (base - self._applied) / (D or 1.0) - self._drift
         _set_row(self._motor, _SECOND_ROW, target, 1.0 / (D or 1.0), bound)
         is_on = K > 0.0 or bound > 0.0  # else ODE does not update its feedback
         self._transmitting = self._always_transmitting + ([self._motor] if is_on else [])
         if self._applied != 0.0:
             self._apply(self._applied)
 
-    def measure(self, R_WG: Array) -> bool:
+    def measure(self, after: GroupStates) -> bool:
         """Compute the effort of the drive in the last attempt at a step.
 
         The force of the motor gives the rate v' at the end of the step, and this the effort.
 
         Args:
-            R_WG: Rotation of the child when the step began.
+            after: States in the middle of the step, with the resulting velocities.
 
         Returns:
             Whether the drive left the effort range; ``effort`` is clipped to it.
         """
+        self._dq_next = self.rate(after) + self._drift
         effort, D = self._applied, self._gain
         if D > 0.0:
             exerted = self._motor.getFeedback()[self._effort_part]
-            total = self._applied + float(R_WG @ self._axis @ exerted)
+            total = self._applied + float(after.R[self.child] @ self._axis @ exerted)
             rate = (self._momentum + self._base - total) / (self._passive + D)
             effort = self._base - D * rate
         self.effort = float(np.clip(effort, self._effort_lower, self._effort_upper))
@@ -192,10 +214,6 @@ class DrivenJoint(Joint, ABC):
         self._joint.setParam(_LO_STOP, lower)
         self._joint.setParam(_HI_STOP, upper)
 
-    def _drift(self, _step: float) -> float:
-        """Return the change of ``rate`` in a step due to rotation alone."""
-        return 0.0
-
     @abstractmethod
     def _apply(self, effort: float) -> None:
         """Apply an effort to the child, and the opposite one to the parent."""
@@ -206,17 +224,20 @@ class Hinge(DrivenJoint):
 
     _motor_type, _effort_part = ode.AMotor, 1
 
-    def rate(self) -> float:
-        """Return the current velocity in ODE."""
-        return float(self._joint.getAngleRate())
+    def rate(self, state: GroupStates) -> float:
+        """Return the velocity that a row of the motor constrains."""
+        w = state.w[self.child]
+        if self.parent != STATIC:
+            w = w - state.w[self.parent]
+        return float(state.R[self.child] @ self._axis @ w)
 
-    def read(self, elapsed: float) -> None:
-        """Read q and dq, and set the stops, which ODE compares with an angle within +-pi."""
-        angle, self.dq = float(self._joint.getAngle()), self.rate()
-        self.turns = round((self.q + self.dq * elapsed - angle) / (2.0 * pi))
+    def position(self, expected: float) -> float:
+        """Return the position, and set the stops, which ODE compares with an angle within +-pi."""
+        angle = float(self._joint.getAngle())
+        self.turns = round((expected - angle) / (2.0 * pi))
         turned = 2.0 * pi * self.turns
-        self.q = angle + turned
         self._set_stops(self._lower - turned, self._upper - turned)
+        return angle + turned
 
     def _make(self, world: ode.World, anchor: list[float], axis: list[float]) -> ode.Joint:
         joint = ode.HingeJoint(world)
@@ -234,40 +255,32 @@ class Slider(DrivenJoint):
 
     _motor_type, _effort_part = ode.LMotor, 0
 
-    def rate(self) -> float:
-        """Return the current velocity; ODE's own slider rate neglects that the axis turns."""
-        velocity = np.array(self._child.getRelPointVel(self._anchor))
-        if self._parent:
-            velocity -= self._parent.getPointVel(self._child.getRelPointPos(self._anchor))
-        return float(velocity @ self._child.vectorToWorld(self._axis))
+    def rate(self, state: GroupStates) -> float:
+        """Return the velocity that a row of the motor constrains.
 
-    def read(self, _elapsed: float) -> None:
-        """Read q and dq, and set the stops."""
+        ODE's own slider rate neglects that the axis turns; the row takes the mean rotation.
+        """
+        child, parent = self.child, self.parent
+        axis, v = state.R[child] @ self._axis, state.v[child]
+        if parent != STATIC:
+            mean = (state.w[child] + state.w[parent]) / 2.0
+            v = v - state.v[parent] - np.cross(mean, state.p[child] - state.p[parent])
+        return float(axis @ v)
+
+    def position(self, _expected: float) -> float:
+        """Return the position, and set the stops."""
         start = self._parent_anchor
         if self._parent:
             start = self._parent.getRelPointPos(start)
         offset = np.subtract(self._child.getRelPointPos(self._anchor), start)
-        self.q, self.dq = float(offset @ self._child.vectorToWorld(self._axis)), self.rate()
         self._set_stops(self._lower, self._upper)
+        return float(offset @ self._child.vectorToWorld(self._axis))
 
     def _make(self, world: ode.World, _anchor: list[float], axis: list[float]) -> ode.Joint:
         joint = ode.SliderJoint(world)
         joint.attach(self._child, self._parent)
         joint.setAxis(axis)
         return joint
-
-    def _drift(self, step: float) -> float:
-        """Return the change of ``rate`` in a step due to rotation alone.
-
-        The row of a motor uses the axis at the start of the step. It turns by w h, which adds
-        -h axis . (w x (w x d)), where d points from the parent's mass centre to the child's.
-        """
-        if not self._parent:
-            return 0.0
-        w = np.array(self._child.getAngularVel())
-        axis = np.array(self._child.vectorToWorld(self._axis))
-        d = np.subtract(self._child.getPosition(), self._parent.getPosition())
-        return step * float((w @ w) * (axis @ d) - (axis @ w) * (w @ d))
 
     def _apply(self, effort: float) -> None:
         force = np.multiply(self._child.vectorToWorld(self._axis), effort)

@@ -173,7 +173,7 @@ def test_tracks_drive_and_turn_a_vehicle_alike():
     )
     slab = lone(placed(Box(np.array([3.0, 3.0, 0.2]))), name="slab", mass=50.0, inertia=np.eye(3))
     engines = in_both(
-        moving(slab, at(z=0.1)), moving(Body(name="rover", links=links), at(z=0.25)), floor()
+        moving(slab, at(z=0.0999)), moving(Body(name="rover", links=links), at(z=0.2498)), floor()
     )
     for engine in engines:
         engine.state.bodies["rover"].drive.track_speed[1:] = 0.3, 0.2
