@@ -60,8 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
-    if options.original and not options.files:
-        parser.error("--original needs a FILE")
+    for name in ("original", "holding"):
+        if getattr(options, name) and not options.files:
+            parser.error(f"--{name} needs a FILE")
     if options.runs < 1:
         parser.error(f"--runs must be 1 or greater, not {options.runs}")
     check_outputs([Output("--json", options.json, None)], inputs=options.files)
@@ -115,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         choices=[s.value for s in Solver],
-        help="may be repeated; default: both",
+        help="may be repeated; default: all",
     )
     parser.add_argument(
         "--duration",
@@ -136,6 +137,9 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="step the files also like Choreonoid's ODE plugin",
     )
+    parser.add_argument(
+        "--holding", action="store_true", help="step the files also with servos that hold"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     parser.add_argument("--page", action="store_true", help="write docs/performance.md")
     return parser
@@ -146,7 +150,12 @@ def _comparisons(options: argparse.Namespace) -> Iterator[tuple[Scene, Solver, b
     solvers = [Solver(name) for name in dict.fromkeys(options.solver)] or list(Solver)
     names = list(dict.fromkeys(options.scene)) or ([] if options.files else SCENE_NAMES)
     scenes = [(make_scene(name), False) for name in names]
-    scenes += [(scene_of_file(path), options.original) for path in options.files]
+    controls = (False, True) if options.holding else (False,)
+    scenes += [
+        (scene_of_file(path, holding=holding), options.original)
+        for path in options.files
+        for holding in controls
+    ]
     for scene, original in scenes:
         # The solver has no effect on sensors.
         for solver in solvers if scene.subject is Subject.STEPS else solvers[:1]:

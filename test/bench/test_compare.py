@@ -12,11 +12,13 @@ from bench import compare
 from bench.comparison import page
 from bench.comparison.contenders import EngineRun, ScannerRun
 from bench.comparison.measure import Ratio, measure_interleaved
+from bench.comparison.mujoco_twin import MujocoTwin, TwinError
 from bench.comparison.plain_c import BenchError, PlainC, compile_loop
+from bench.comparison.rows import rows_of
 from bench.comparison.scene_file import write_scene
 from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene
 from bench.comparison.session import Session
-from bench.comparison.targets import Measured, Quantity, Target
+from bench.comparison.targets import DENSE, SPARSE, Measured, Quantity, Target
 from paths import MODELS
 from sim.physics.scenes import (
     PRISMATIC,
@@ -46,6 +48,8 @@ from hrp_sim.world.config import BodyEntry, WorldConfig
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 STEPPED = [name for name in SCENE_NAMES if make_scene(name).subject is Subject.STEPS]
 SAME = 1e-12  # [m]; on x86 nothing differs at all
+CLOSE = 1e-8  # [m] after ten steps of another solver
+OF_ODE = pytest.mark.parametrize("solver", [DENSE, Solver.QUICK])
 HUMANOID = MODELS / "humanoid" / "humanoid.body"
 
 
@@ -119,7 +123,7 @@ def difference(engine, plain, steps):
 
 
 @needs_compiler
-@pytest.mark.parametrize("solver", list(Solver))
+@OF_ODE
 @pytest.mark.parametrize("name", STEPPED)
 def test_every_scene_ends_where_plain_c_ends(name, solver, program, tmp_path):
     scene = with_solver(make_scene(name), solver)
@@ -132,7 +136,16 @@ def test_every_scene_ends_where_plain_c_ends(name, solver, program, tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("solver", list(Solver))
+@pytest.mark.skipif(SPARSE is None, reason="there is no solver of our own")
+@pytest.mark.parametrize("name", STEPPED)
+def test_our_own_solver_begins_as_plain_c_does(name, program, tmp_path):
+    engine, plain = beside_plain_c(with_solver(make_scene(name), SPARSE), program, tmp_path)
+    assert difference(engine, plain, 10) <= CLOSE
+    plain.close()
+
+
+@needs_compiler
+@OF_ODE
 @pytest.mark.parametrize("control", [HOLD, LIMP], ids=["hold", "limp"])
 def test_all_kinds_of_shapes_and_joints_do(control, solver, program, tmp_path):
     scene = with_solver(mixed_scene(control), solver)
@@ -150,7 +163,7 @@ def test_all_kinds_of_shapes_and_joints_do(control, solver, program, tmp_path):
 
 @needs_compiler
 def test_contacts_in_any_order_are_the_same_physics(program, tmp_path):
-    engine, plain = beside_plain_c(with_solver(mixed_scene(LIMP), Solver.WORLD), program, tmp_path)
+    engine, plain = beside_plain_c(with_solver(mixed_scene(LIMP), DENSE), program, tmp_path)
     plain.close()
     plain = PlainC(program, tmp_path / "scene.bin")
     assert difference(engine, plain, 300) <= 2e-6
@@ -190,7 +203,7 @@ def test_both_see_the_same_along_every_ray(name, layers, program, tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("solver", list(Solver))
+@OF_ODE
 def test_the_original_falls_as_fast(solver, program, tmp_path):
     """Without rotors, limits and contacts there is nothing that it does otherwise."""
     links = (
@@ -202,7 +215,7 @@ def test_the_original_falls_as_fast(solver, program, tmp_path):
     world = WorldConfig(bodies=(BodyEntry(placement=chain, control=LIMP),))
     scene = with_solver(Scene(name="fall", description="falls", world=world), solver)
     engine, plain = beside_plain_c(scene, program, tmp_path, original=True)
-    assert difference(engine, plain, 200) < (1e-8 if solver is Solver.WORLD else 1e-3)
+    assert difference(engine, plain, 200) < (1e-8 if solver is DENSE else 1e-3)
     plain.close()
 
 
@@ -210,7 +223,7 @@ def test_the_original_falls_as_fast(solver, program, tmp_path):
 def test_the_original_stands_on_its_floor(program, tmp_path):
     """More contacts, no rotors: another fall, but the same floor below."""
     engine, plain = beside_plain_c(
-        with_solver(make_scene("pile"), Solver.WORLD), program, tmp_path, original=True
+        with_solver(make_scene("pile"), DENSE), program, tmp_path, original=True
     )
     assert difference(engine, plain, 50) < 0.01
     plain.close()
@@ -218,12 +231,12 @@ def test_the_original_stands_on_its_floor(program, tmp_path):
 
 @needs_compiler
 def test_another_scene_is_noticed(program, tmp_path):
-    session = Session(make_scene("arm"), Solver.WORLD, program, tmp_path)
+    session = Session(make_scene("arm"), DENSE, program, tmp_path)
     session.check()
     numbers = np.fromfile(tmp_path / "scene.bin")
     numbers[4] *= 1.01  # gravity
     numbers.tofile(tmp_path / "scene.bin")
-    with pytest.raises(BenchError, match=r"scene 'arm', world solver: .* differ"):
+    with pytest.raises(BenchError, match=rf"scene 'arm', {DENSE.value} solver: .* differ"):
         session.check()
     numbers[:100].tofile(tmp_path / "scene.bin")
     with pytest.raises(BenchError, match="the scene ends too early"):
@@ -234,7 +247,8 @@ def test_the_documentation_has_a_row_of_each_implementation():
     text = compare.PAGE.read_text(encoding="utf-8")
     section = text.partition(page.BEGIN)[2].partition(page.END)[0]
     names = {line.split(" | ")[0].removeprefix("| ") for line in section.splitlines()}
-    assert {measured.value for measured in Measured} <= names
+    absent = set() if SPARSE else {Measured.DENSE}
+    assert {measured.value for measured in set(Measured) - absent} <= names
 
 
 @needs_compiler
@@ -243,10 +257,11 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     text.write_text(f"before\n{page.BEGIN}\n{page.END}\nafter\n")
     monkeypatch.setattr(compare, "PAGE", text)
     arguments = ["--duration", "0.01", "--runs", "1", "--json", written, "--page"]
-    scenes = ["--scene", "arm", "--scene", "scan", "--solver", "world", "--original"]
+    scenes = ["--scene", "arm", "--scene", "scan", "--solver", DENSE.value, "--original"]
     assert compare.main([str(HUMANOID), *map(str, [*scenes, *arguments])]) == 0
     printed = capsys.readouterr().out
-    for title in ("arm, world solver", "scan", "humanoid.body, world solver", "plain C"):
+    solver = f"{DENSE.value} solver"
+    for title in (f"arm, {solver}", "scan", f"humanoid.body, {solver}", "plain C"):
         assert title in printed
     content = json.loads(written.read_text())
     assert content["schema"] == 2
@@ -257,7 +272,7 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     for row in content["rows"]:
         assert set(row) == {
             *("scene", "description", "solver", "measured", "us", "real_time_factor", "ratio"),
-            *("ratio_to_original", "targets"),
+            *("ratio_to_original", "ratio_to_dense", "ratio_to_mujoco", "targets"),
         }
         assert row["us"] > 0.0
     rows = {(row["scene"], row["measured"]): row for row in content["rows"]}
@@ -265,7 +280,7 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     assert set(step["ratio"]) == {"median", "low", "high"}
     assert step["ratio"]["low"] <= step["ratio"]["median"] <= step["ratio"]["high"]
     assert step["real_time_factor"] == pytest.approx(1000.0 / step["us"])
-    assert [t["quantity"] for t in step["targets"]] == ["ratio", "real-time factor"]
+    assert step["targets"][0]["quantity"] == "ratio"
     assert rows["scan", Measured.SCAN.value]["real_time_factor"] is None
     limp = rows["humanoid.body", Measured.SIMULATION_STICKING.value]
     assert limp["ratio_to_original"]["median"] > 0.0
@@ -274,7 +289,8 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     assert (lines[0], lines[-1]) == ("before", "after")
     assert f"| processor | {content['machine']['processor']}, " in text.read_text()
     assert (
-        "| arm | world | engine, 1 step a call | ratio <= 1.1, very good 1.03 |" in text.read_text()
+        f"| arm | {DENSE.value} | engine, 1 step a call | ratio <= 1.1, very good 1.03 |"
+        in text.read_text()
     )
 
 
@@ -284,6 +300,7 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
         (["--scene", "moon"], "invalid choice: 'moon'"),
         (["--runs", "0"], "--runs must be 1 or greater, not 0"),
         (["--original"], "--original needs a FILE"),
+        (["--holding"], "--holding needs a FILE"),
         (["--json", f"{__file__}/x.json"], "test_compare.py/x.json: Not a directory"),
         (["--json", __file__, __file__], "never overwrites its input"),
     ],
@@ -374,3 +391,59 @@ def test_contenders_take_the_same_steps_in_turn():
 def test_a_target_is_an_upper_bound_but_of_speed(quantity, value, verdict):
     bounds = (1.05, 1.1) if quantity is Quantity.SPEED else (1.1, 1.03)
     assert Target(quantity, *bounds).verdict(value) == verdict
+
+
+def robots(name):
+    """Return the scene of one of this package's robots, and its body's drive."""
+    scene = make_scene(name)
+    engine = EngineRun(scene)
+    (drive,) = (b.drive for b in engine.engine.state.bodies.values() if not b.body.is_static)
+    engine.close()
+    return scene, drive
+
+
+def test_mujoco_stands_as_we_do():
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    scene, drive = robots("humanoid")
+    twin, engine = MujocoTwin(scene.world, drive), EngineRun(scene)
+    assert twin.advance(1000) > 0.0 < engine.advance(1000)
+    assert twin.model.opt.timestep == scene.world.physics.time_step
+    assert twin.contacts == engine.engine.contacts == 8
+    robot = next(b for b in engine.engine.state.bodies.values() if not b.body.is_static)
+    np.testing.assert_allclose(twin.data.qpos[:3], robot.motion.p[0], atol=2e-3)
+    masses = sum(link.mass for link in robot.body.links)
+    assert twin.model.body_mass.sum() == pytest.approx(masses)
+    engine.close()
+
+
+def test_mujoco_falls_as_we_do():
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    scene, drive = robots("arm")
+    twin, engine = MujocoTwin(scene.world, drive), EngineRun(scene)
+    twin.advance(200)
+    engine.advance(200)
+    (arm,) = (b for b in engine.engine.state.bodies.values() if not b.body.is_static)
+    np.testing.assert_allclose(twin.data.qpos, arm.motion.q, atol=2e-3)
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("tracks", "no tracks"), ("pile", "50 moving bodies, not one")]
+)
+def test_what_mujoco_cannot_simulate_is_left_out(name, reason):
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    scene = make_scene(name)
+    with pytest.raises(TwinError, match=reason):
+        MujocoTwin(scene.world, drive=None)
+
+
+def test_the_targets_of_well_known_robots_are_those_of_their_simulation():
+    standing = replace(make_scene("humanoid"), name="SR1.body holding")
+    default = Measured.SIMULATION if SPARSE else Measured.SIMULATION_STICKING
+    times = {default: [59.0, 61.0], Measured.ENGINE: [50.0, 50.0], Measured.MUJOCO: [50.0, 40.0]}
+    rows = {row.measured: row for row in rows_of(standing, Solver.WORLD, times)}
+    assert [(str(t), v) for t, v in rows[default].verdicts()] == [
+        ("us <= 60, very good 50", "good"),
+        ("ratio to MuJoCo <= 1.5, very good 1", "good"),
+    ]
+    assert Quantity.TO_MUJOCO not in rows[Measured.MUJOCO].to_peers

@@ -17,7 +17,12 @@ from .measure import Ratio
 from .rows import Row
 from .targets import Quantity, Target
 
-_SHORT = {Quantity.TO_ORIGINAL: "original", Quantity.SPEED: "real-time", Quantity.TIME: "us"}
+_PEERS = {
+    Quantity.TO_ORIGINAL: "original",
+    Quantity.TO_DENSE: "to dense",
+    Quantity.TO_MUJOCO: "to MuJoCo",
+}
+_SHORT = {**_PEERS, Quantity.SPEED: "real-time", Quantity.TIME: "us"}
 SCHEMA = 2  # incremented when a field changes its meaning or is removed
 
 
@@ -41,23 +46,20 @@ def print_rows(rows: Sequence[Row], console: PlainConsole) -> None:
 
 def headings(rows: Sequence[Row]) -> list[str]:
     """Return the headings of a table of rows of one scene."""
-    original = ["original"] if any(row.to_original for row in rows) else []
-    return ["", "us", "real-time", "ratio", "quartiles", *original, "target"]
+    peers = [_PEERS[quantity] for quantity in _peers(rows)]
+    return ["", "us", "real-time", "ratio", "quartiles", *peers, "target"]
 
 
 def cells(row: Row, rows: Sequence[Row]) -> list[str]:
     """Return a row as text, below the ``headings`` of all rows."""
     ratio = row.ratio
-    original = []
-    if any(other.to_original for other in rows):
-        original = [_ratio(row.to_original)]
     return [
         row.measured.value,
         f"{row.us:.1f}",
         "" if row.real_time_factor is None else f"{row.real_time_factor:.2f}",
         _ratio(ratio),
         f"{ratio.low:.3f}-{ratio.high:.3f}" if ratio else "",
-        *original,
+        *(_ratio(row.to_peers.get(quantity)) for quantity in _peers(rows)),
         "; ".join(_verdict(target, verdict) for target, verdict in row.verdicts()),
     ]
 
@@ -82,8 +84,10 @@ def _plain(row: Row) -> dict[str, object]:
         "measured": row.measured.value,
         "us": row.us,
         "real_time_factor": row.real_time_factor,
-        "ratio": asdict(row.ratio) if row.ratio else None,
-        "ratio_to_original": asdict(row.to_original) if row.to_original else None,
+        "ratio": _as_dict(row.ratio),
+        "ratio_to_original": _as_dict(row.to_peers.get(Quantity.TO_ORIGINAL)),
+        "ratio_to_dense": _as_dict(row.to_peers.get(Quantity.TO_DENSE)),
+        "ratio_to_mujoco": _as_dict(row.to_peers.get(Quantity.TO_MUJOCO)),
         "targets": [
             {
                 "quantity": target.quantity.value,
@@ -101,6 +105,15 @@ def _verdict(target: Target, verdict: str) -> str:
     is_only = target.quantity is Quantity.RATIO
     shown = verdict if is_only else f"{_SHORT[target.quantity]} {verdict}"
     return shown if verdict == "very good" else f"{shown} ({target.very_good:g})"
+
+
+def _peers(rows: Sequence[Row]) -> list[Quantity]:
+    """Return the further ratios that any of the rows has."""
+    return [quantity for quantity in _PEERS if any(quantity in row.to_peers for row in rows)]
+
+
+def _as_dict(ratio: Ratio | None) -> dict[str, float] | None:
+    return asdict(ratio) if ratio else None
 
 
 def _ratio(ratio: Ratio | None) -> str:

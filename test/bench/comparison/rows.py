@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from statistics import median
 
 from hrp_sim.physics.engine import Solver
 
 from .measure import Ratio, Times
 from .scenes import Scene, Subject
-from .targets import AS_ORIGINAL, Measured, Quantity, Target, targets_of
+from .targets import AS_ORIGINAL, DEFAULTS, Measured, Quantity, Target, targets_of
 
 # The implementation that each is compared with: the same work and nothing else.
 REFERENCE = {
@@ -19,16 +19,18 @@ REFERENCE = {
     Measured.PYODE: Measured.PLAIN,
     Measured.ENGINE_STICKING: Measured.PLAIN,
     Measured.SIMULATION_STICKING: Measured.PLAIN,
+    Measured.DENSE: Measured.PLAIN,
     Measured.AT_ONCE: Measured.PLAIN_AT_ONCE,
     Measured.SCAN: Measured.PLAIN_SCAN,
     Measured.CAMERA: Measured.PLAIN_MODERNGL,
     Measured.FILMED: Measured.UNFILMED,
     Measured.SAMPLES: Measured.NUMPY_SAMPLES,
 }
-# The default of each solver: only WORLD predicts sticking.
-_DEFAULT = {
-    Solver.QUICK: (Measured.SIMULATION,),
-    Solver.WORLD: (Measured.SIMULATION_STICKING,),
+# Implementations that every other one is compared with, where they were measured.
+_PEERS = {
+    Measured.ORIGINAL: Quantity.TO_ORIGINAL,
+    Measured.DENSE: Quantity.TO_DENSE,
+    Measured.MUJOCO: Quantity.TO_MUJOCO,
 }
 
 
@@ -44,7 +46,8 @@ class Row:
             time of steps while images are taken.
         real_time_factor: Simulated time by that time; None where nothing is stepped.
         ratio: To the implementation in ``REFERENCE``; None for those that are references.
-        to_original: Ratio to working like Choreonoid's ODE plugin, where that was measured.
+        to_peers: Further ratios, to what was measured of working like Choreonoid's ODE plugin, of
+            the solver ``dense`` with its default settings, and of MuJoCo.
     """
 
     scene: str
@@ -54,20 +57,21 @@ class Row:
     us: float
     real_time_factor: float | None
     ratio: Ratio | None = None
-    to_original: Ratio | None = None
+    to_peers: Mapping[Quantity, Ratio] = field(default_factory=dict)
 
     def verdicts(self) -> Iterator[tuple[Target, str]]:
         """Yield the targets of the row, each with "very good", "good" or "missed"."""
         targets = targets_of(self.scene, self.solver or Solver.WORLD, self.measured)
-        if self.to_original and self.measured in _DEFAULT[self.solver or Solver.WORLD]:
+        is_default = self.measured is DEFAULTS[self.solver or Solver.WORLD]
+        if Quantity.TO_ORIGINAL in self.to_peers and is_default:
             targets = (*targets, AS_ORIGINAL)
         for target in targets:
             value = {
                 Quantity.RATIO: self.ratio.median if self.ratio else None,
-                Quantity.TO_ORIGINAL: self.to_original.median if self.to_original else None,
                 Quantity.TIME: self.us,
                 Quantity.SPEED: self.real_time_factor,
-            }[target.quantity]
+                **{quantity: ratio.median for quantity, ratio in self.to_peers.items()},
+            }.get(target.quantity)
             if value is not None:
                 yield target, target.verdict(value)
 
@@ -76,12 +80,11 @@ def rows_of(scene: Scene, solver: Solver | None, times: Times) -> list[Row]:
     """Return a row for each implementation of a scene."""
     is_stepped = scene.subject in (Subject.STEPS, Subject.FILMING)
     step_us = scene.world.physics.time_step * 1e6 if is_stepped else None
-    original = times.get(Measured.ORIGINAL)
     rows = []
     for measured, own in times.items():
         reference = times.get(REFERENCE.get(measured, measured))
         compared = measured in REFERENCE and reference is not None
-        to_original = original is not None and measured is not Measured.ORIGINAL
+        peers = {peer: times[peer] for peer in _PEERS if peer in times and peer is not measured}
         rows.append(
             Row(
                 scene=scene.name,
@@ -91,7 +94,7 @@ def rows_of(scene: Scene, solver: Solver | None, times: Times) -> list[Row]:
                 us=median(own),
                 real_time_factor=step_us / median(own) if step_us else None,
                 ratio=Ratio.of(own, reference) if compared and reference else None,
-                to_original=Ratio.of(own, original) if to_original and original else None,
+                to_peers={_PEERS[peer]: Ratio.of(own, theirs) for peer, theirs in peers.items()},
             )
         )
     return rows

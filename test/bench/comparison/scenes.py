@@ -17,7 +17,7 @@ from hrp_model.files.resources import share_folder
 from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.control import LIMP
+from hrp_sim.control import HOLD, LIMP
 from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world
@@ -68,17 +68,20 @@ def make_scene(name: str) -> Scene:
     return _MAKERS[name]()
 
 
-def scene_of_file(path: Path) -> Scene:
-    """Return a model on a floor, or a world, with limp joints.
+def scene_of_file(path: Path, *, holding: bool = False) -> Scene:
+    """Return a model on a floor, or a world, with limp joints or with servos that hold.
 
     Raises:
         ModelError: It cannot be read.
     """
     with printed_warnings(str(path)) as diagnostics:
         world = _without_pictures(load_world(path, diagnostics))
-    limp = tuple(replace(entry, control=LIMP) for entry in world.bodies)
+    control = HOLD if holding else LIMP
     return Scene(
-        name=path.name, description="limp", world=replace(world, bodies=limp), sensors=True
+        name=f"{path.name} holding" if holding else path.name,
+        description="its servos hold" if holding else "limp",
+        world=replace(world, bodies=tuple(replace(x, control=control) for x in world.bodies)),
+        sensors=True,
     )
 
 

@@ -7,6 +7,11 @@ from enum import Enum
 
 from hrp_sim.physics.engine import Solver
 
+# ODE's own exact solver: the same steps as plain C, to the last bit.
+DENSE = Solver.__members__.get("DENSE", Solver.WORLD)
+# Our own exact solver, if there is one: the same steps up to rounding.
+SPARSE = Solver.WORLD if DENSE is not Solver.WORLD else None
+
 
 class Measured(Enum):
     """The implementation that a row measures."""
@@ -17,11 +22,13 @@ class Measured(Enum):
     PYODE = "pyode, 1 step a call"
     ENGINE_STICKING = "engine, predict_sticking"
     SIMULATION_STICKING = "Simulation, predict_sticking"
+    DENSE = "engine, solver: dense"
     SCAN = "RangeSensor.read()"
     PLAIN = "plain C, state read"
     PLAIN_AT_ONCE = "plain C, nothing read"
     PLAIN_SCAN = "plain C"
     ORIGINAL = "like Choreonoid's ODE plugin"
+    MUJOCO = "MuJoCo"
     CAMERA = "CameraSensor.read()"
     PLAIN_MODERNGL = "plain moderngl"
     FILMED = "Simulation, filmed"
@@ -35,6 +42,8 @@ class Quantity(Enum):
 
     RATIO = "ratio"
     TO_ORIGINAL = "ratio to the original"
+    TO_DENSE = "ratio to dense"
+    TO_MUJOCO = "ratio to MuJoCo"
     TIME = "us"
     SPEED = "real-time factor"
 
@@ -72,14 +81,38 @@ _SENSORS = {
 }
 _FALL = Target(Quantity.SPEED, 80.0, 93.0)
 AS_ORIGINAL = Target(Quantity.TO_ORIGINAL, 1.0, 1.0)
+_NO_SLOWER = Target(Quantity.RATIO, 1.0, 0.5)
+_STANDING = (Target(Quantity.RATIO, 0.25, 0.2), Target(Quantity.TO_DENSE, 0.35, 0.3))
+_AS_MUJOCO = Target(Quantity.TO_MUJOCO, 1.5, 1.0)
+# The default of each solver: simulations that predict sticking, if the solver does.
+DEFAULTS = {
+    Solver.QUICK: Measured.SIMULATION,
+    DENSE: Measured.SIMULATION_STICKING,
+    Solver.WORLD: Measured.SIMULATION if SPARSE else Measured.SIMULATION_STICKING,
+}
+# Of simulations of well-known robots, whose sensors are read.
+_ROBOTS = {
+    "SR1.body": (Target(Quantity.TIME, 120.0, 100.0),),
+    "SR1.body holding": (Target(Quantity.TIME, 60.0, 50.0), _AS_MUJOCO),
+    "PA10.body": (Target(Quantity.TIME, 10.0, 8.0),),
+}
 
 
 def targets_of(scene: str, solver: Solver, measured: Measured) -> tuple[Target, ...]:
     """Return the targets of a row."""
+    targets: tuple[Target, ...] = ()
     if measured is Measured.ENGINE:
-        return (_STEP, _FALL) if (scene, solver) == ("arm", Solver.WORLD) else (_STEP,)
-    if measured is Measured.SIMULATION and (scene, solver) == ("humanoid", Solver.WORLD):
-        return (_SIMULATION,)
-    if measured is Measured.SCAN:
-        return (_SCAN, _PLANE_SCAN) if scene == "scan" else (_SCAN,)
-    return (_SENSORS[measured],) if measured in _SENSORS else ()
+        targets = (_NO_SLOWER,) if solver is SPARSE else (_STEP,)
+        if (scene, solver) == ("humanoid", SPARSE):
+            targets = (*_STANDING, _AS_MUJOCO)
+        if (scene, solver) == ("arm", Solver.WORLD):
+            targets = (*targets, _FALL)
+    elif measured is Measured.SIMULATION and (scene, solver) == ("humanoid", DENSE):
+        targets = (_SIMULATION,)
+    elif measured is Measured.SCAN:
+        targets = (_SCAN, _PLANE_SCAN) if scene == "scan" else (_SCAN,)
+    elif measured in _SENSORS:
+        targets = (_SENSORS[measured],)
+    if solver is Solver.WORLD and measured is DEFAULTS[solver]:
+        targets = (*targets, *_ROBOTS.get(scene, ()))
+    return targets

@@ -1,0 +1,196 @@
+"""A robot on a floor in MuJoCo, from the URDF that this package exports.
+
+Time step, gravity, floor, masses, rotors, joint friction, limits and servos are those of our world.
+MuJoCo collides convex hulls of meshes, and leaves out pairs of parent and child.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hrp_model import Body, Diagnostics, JointType, Link
+from hrp_model.diagnostics import ModelError
+from hrp_model.rigid import matrix_quaternion
+from hrp_model.urdf import convert
+from hrp_model.urdf.options import UrdfOptions
+from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.physics.state import JointDrive
+from hrp_sim.world.config import WorldConfig
+
+_ELEMENT_NAME = re.compile(r"Element name '([^']*)'")
+_SERVO_TYPES = {JointType.REVOLUTE, JointType.PRISMATIC}
+
+
+class TwinError(RuntimeError):
+    """MuJoCo cannot simulate the same; the message states the reason."""
+
+
+class MujocoTwin:
+    """The only moving body of a world, in MuJoCo.
+
+    Args:
+        world: One body that moves, and a floor.
+        drive: Constant drive of its joints: a servo for each one with gains.
+
+    Attributes:
+        left_out: Number of collision shapes that MuJoCo refuses.
+
+    Raises:
+        TwinError: MuJoCo is not installed, or cannot simulate the same.
+    """
+
+    def __init__(self, world: WorldConfig, drive: JointDrive) -> None:
+        try:
+            import mujoco
+        except ImportError:
+            raise TwinError("MuJoCo is not installed") from None
+        self._mujoco = mujoco
+        placement = _only_moving(world)
+        _check(placement.body)
+        with tempfile.TemporaryDirectory(prefix="mujoco-twin-") as folder:
+            spec, joints, self.left_out = _robot(mujoco, placement.body, Path(folder))
+            _set_options(mujoco, spec, world.physics)
+            _place(mujoco, spec, placement, _floor_height(world))
+            _set_joints(mujoco, spec, placement, joints, drive)
+            try:
+                self.model = spec.compile()
+            except ValueError as error:
+                raise TwinError(_first_line(error)) from None
+        self.data = mujoco.MjData(self.model)
+        for link, q in zip(placement.body.moving_links, placement.initial_q, strict=True):
+            self.data.qpos[self.model.joint(joints[link.name]).qposadr[0]] = q
+        for number in range(self.model.nu):
+            joint = self.model.actuator(number).trnid[0]
+            self.data.ctrl[number] = self.data.qpos[self.model.joint(joint).qposadr[0]]
+
+    def advance(self, steps: int) -> float:
+        """Take steps, one a call; return their CPU time, in [s]."""
+        step, model, data = self._mujoco.mj_step, self.model, self.data
+        start = time.thread_time()
+        for _ in range(steps):
+            step(model, data)
+        return time.thread_time() - start
+
+    @property
+    def contacts(self) -> int:
+        """Number of contact points in the last step."""
+        return int(self.data.ncon)
+
+    def close(self) -> None:
+        """Free nothing: MuJoCo's objects are garbage-collected."""
+
+
+def _only_moving(world: WorldConfig) -> Placement:
+    moving = [e.placement for e in world.bodies if not e.placement.body.is_static]
+    if len(moving) != 1:
+        raise TwinError(f"the world has {len(moving)} moving bodies, not one")
+    return moving[0]
+
+
+def _check(body: Body) -> None:
+    if body.extra_joints:
+        raise TwinError("a URDF has no closed loops")
+    if any(link.joint.type is JointType.FREE for link in body.links[1:]):
+        raise TwinError("MuJoCo's links float at the top level only")
+    if any(link.joint.type is JointType.TRACK for link in body.links):
+        raise TwinError("MuJoCo has no tracks")
+
+
+def _floor_height(world: WorldConfig) -> float | None:
+    """Return the height of the floor, in [m]; None without one."""
+    static = [e.placement for e in world.bodies if e.placement.body.is_static]
+    return float(static[0].X_WL.p[2]) if static else None
+
+
+def _robot(mujoco: Any, body: Body, folder: Path) -> tuple[Any, dict[str, str], int]:
+    """Return MuJoCo's specification of a body, its joints' names by link, shapes left out."""
+    silent = Diagnostics(listener=lambda _: None)
+    options = UrdfOptions(mujoco_meshes="meshes")
+    try:
+        made = convert(body, folder / "meshes", options=options, diagnostics=silent)
+    except (ModelError, ValueError) as error:
+        raise TwinError(_first_line(error)) from None
+    urdf = folder / "robot.urdf"
+    urdf.write_text(made.urdf, encoding="utf-8")
+    dropped: set[str] = set()
+    while True:
+        spec = _read(mujoco, urdf, dropped)
+        try:
+            spec.compile()
+        except ValueError as error:
+            found = _ELEMENT_NAME.search(str(error))
+            geoms = {g.name for g in spec.geoms if found and found[1] in (g.name, g.meshname)}
+            if not geoms:
+                raise TwinError(_first_line(error)) from None
+            dropped |= geoms
+        else:
+            if len(spec.bodies) < 2:
+                raise TwinError("MuJoCo finds no link in its URDF")
+            return spec, dict(made.frames.joints), len(dropped)
+
+
+def _read(mujoco: Any, urdf: Path, dropped: set[str]) -> Any:
+    """Read a URDF without these shapes."""
+    try:
+        spec = mujoco.MjSpec.from_file(str(urdf))
+    except ValueError as error:
+        raise TwinError(_first_line(error)) from None
+    for body in spec.bodies:
+        for number, geom in enumerate(body.geoms):
+            geom.name = f"{body.name} #{number}"
+    for geom in [g for g in spec.geoms if g.name in dropped]:
+        spec.delete(geom)
+    used = {geom.meshname for geom in spec.geoms}
+    for mesh in [m for m in spec.meshes if m.name not in used]:
+        spec.delete(mesh)
+    return spec
+
+
+def _set_options(mujoco: Any, spec: Any, physics: PhysicsSettings) -> None:
+    spec.option.timestep = physics.time_step
+    spec.option.gravity = physics.gravity
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # stable for any gain
+
+
+def _place(mujoco: Any, spec: Any, placement: Placement, floor: float | None) -> None:
+    root = spec.bodies[1]
+    root.pos = placement.X_WL.p
+    root.quat = np.roll(matrix_quaternion(placement.X_WL.R), 1)  # (w, x, y, z)
+    if not placement.fixed:
+        root.add_freejoint()
+    if floor is not None:
+        plane = {"type": mujoco.mjtGeom.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0]}
+        spec.worldbody.add_geom(name="the floor", pos=[0.0, 0.0, floor], **plane)
+
+
+def _set_joints(
+    mujoco: Any, spec: Any, placement: Placement, joints: dict[str, str], drive: JointDrive
+) -> None:
+    """Set what a URDF lacks: rotors and servos."""
+    for i, link in enumerate(placement.body.moving_links):
+        joint = spec.joint(joints[link.name])
+        if joint is None:
+            raise TwinError(f"MuJoCo has no joint '{joints[link.name]}'")
+        joint.armature = link.joint.equivalent_rotor_inertia
+        if link.joint.type in _SERVO_TYPES and drive.kp[i] > 0.0:
+            _add_servo(mujoco, spec, link, joints[link.name], (drive.kp[i], drive.kd[i]))
+
+
+def _add_servo(mujoco: Any, spec: Any, link: Link, joint: str, gains: tuple[float, float]) -> None:
+    servo = spec.add_actuator(
+        name=f"servo of {joint}", target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT
+    )
+    servo.set_to_position(kp=float(gains[0]), kv=float(gains[1]))
+    lower, upper = link.joint.effort_limits
+    if np.isfinite(lower) and np.isfinite(upper) and lower < upper:
+        servo.forcelimited, servo.forcerange = True, [lower, upper]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).removeprefix("Error: ").partition("\n")[0]
