@@ -356,7 +356,8 @@ PyObject *world_read_contacts(World *world, PyObject *args);
 int shapes_collide(const World *world, dGeomID a, dGeomID b, int max_count, dContactGeom *found);
 
 /* _core_friction.c */
-void friction_align(const World *world, dBodyID a, dBodyID b, dContact *contact);
+void free_slip(const World *world, dBodyID a, dBodyID b, const dContact *contact, dReal slip[3]);
+void friction_align(const World *world, dReal slip[3], dContact *contact);
 
 /* _core_integrate.c */
 void spin_init(Spin *spin, const dMass *mass);

@@ -52,8 +52,6 @@ void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b, int sti
         return;
     }
     touch->sticks = sticks;
-    if (!sticks && !(contact->surface.mode & dContactFDir1))
-        friction_align(world, a, b, contact);
     touch_fill(world, touch, contact, a, b);
 }
 
@@ -140,5 +138,8 @@ int system_step(World *world)
 int system_begin(World *world)
 {
     world->system->touch_count = world->system->is_short = 0;
-    return system_list(world, world->system);
+    if (!system_list(world, world->system))
+        return 0;
+    nodes_update(world, world->system);
+    return 1;
 }

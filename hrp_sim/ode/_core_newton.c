@@ -50,12 +50,11 @@ static dReal wanted_impulse(const BoundedRow *row)
     return (row->target - row->rate) / row->softness;
 }
 
-/* Let a row be free, or fix it at the bound that its impulse would leave. */
+/* Let a row be free, or fix it at the bound that the impulse would leave. */
 static void row_classify(BoundedRow *row)
 {
-    dReal impulse = wanted_impulse(row);
-    row->is_free = impulse > row->lower && impulse < row->upper;
-    row->at_upper = impulse >= row->upper;
+    row->is_free = row->wanted > row->lower && row->wanted < row->upper;
+    row->at_upper = row->wanted >= row->upper;
     if (!row->is_free)
         row->impulse = row->at_upper ? row->upper : row->lower;
 }
@@ -195,15 +194,16 @@ static void axis_divide(Coupling *coupling)
     dReal left = coupling->impulse[5];
     for (int k = 0; k < coupling->axis_rows; k++) {
         BoundedRow *row = &coupling->axis[k];
+        row->wanted = wanted_impulse(row);
         if (!row->is_free)
             continue;
         if (!stiffest || row->softness < stiffest->softness)
             stiffest = row;
-        row->impulse = wanted_impulse(row);
+        row->impulse = row->wanted;
         left -= row->impulse;
     }
     if (stiffest)
-        stiffest->impulse += left;
+        stiffest->wanted = stiffest->impulse += left;
 }
 
 /* Compute the rates of all rows with bounds, and the impulses of those that are free. */
@@ -226,8 +226,9 @@ static void rates_update(const View *view)
             BoundedRow *row = &touch->row[r];
             row->rate = rate_along(system, touch->first, touch->second, touch->J_first + 6 * r,
                                    touch->J_second + 6 * r);
+            row->wanted = wanted_impulse(row);
             if (row->is_free)
-                row->impulse = wanted_impulse(row);
+                row->impulse = row->wanted;
         }
     }
 }
@@ -325,8 +326,7 @@ typedef struct {
 
 static void row_check(const BoundedRow *row, Check *check)
 {
-    dReal wanted = row->is_free ? row->impulse : wanted_impulse(row);
-    dReal feasible = clamp(wanted, row->lower, row->upper);
+    dReal feasible = clamp(row->wanted, row->lower, row->upper);
     check->largest = max_real(check->largest, fabs(row->impulse));
     check->violation = max_real(check->violation, fabs(feasible - row->impulse));
 }
@@ -348,27 +348,27 @@ static int is_solved(const View *view)
     return check.violation <= TOLERANCE * check.largest;
 }
 
-/* A line search along d from the last solution: the derivative of the minimized function. That of
- * Newton's model is slope (1 - x), to which each row adds what its bounds change. */
+/* A line search along Newton's step d: the derivative of the minimized function at x d. That of
+ * Newton's model is zero at x = 1, so the part without bounds follows from the impulses there. */
 typedef struct {
-    dReal slope; /* at x = 0 */
+    dReal smooth; /* curvature of the part without bounds */
     dReal x, derivative, curvature;
 } Search;
 
 static void row_search(const BoundedRow *row, Search *search)
 {
     const dReal change = row->rate - row->rate_before;
-    const dReal at = (row->target - row->rate_before - search->x * change) / row->softness;
-    const dReal actual = clamp(at, row->lower, row->upper);
-    const dReal model = row->is_free ? at : row->impulse;
-    search->derivative -= change * (actual - model);
-    search->curvature += change * change / row->softness * ((actual == at) - row->is_free);
+    const dReal at = row->wanted_before + search->x * (row->wanted - row->wanted_before);
+    const dReal impulse = clamp(at, row->lower, row->upper);
+    search->derivative += change * (row->impulse - impulse);
+    if (impulse == at)
+        search->curvature += change * change / row->softness;
 }
 
 static void rows_search(const View *view, Search *search)
 {
-    search->derivative = search->slope * (1.0 - search->x);
-    search->curvature = -search->slope;
+    search->derivative = search->smooth * (search->x - 1.0);
+    search->curvature = search->smooth;
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
         const Coupling *coupling = coupling_at(view, i);
         for (int k = 0; k < coupling->axis_rows; k++)
@@ -381,8 +381,8 @@ static void rows_search(const View *view, Search *search)
     }
 }
 
-/* Return the derivative along Newton's step at its beginning: -d^T H d. */
-static dReal slope_of(const View *view)
+/* Return the curvature along Newton's step, without that of rows with bounds. */
+static dReal smooth_curvature(const View *view)
 {
     const System *system = view->system;
     dReal sum = 0.0;
@@ -403,34 +403,20 @@ static dReal slope_of(const View *view)
             dReal change = coupling->impulse[r] - coupling->impulse_before[r];
             sum += coupling->softness[r] * change * change;
         }
-        for (int k = 0; k < coupling->axis_rows; k++) {
-            const BoundedRow *row = &coupling->axis[k];
-            dReal change = row->rate - row->rate_before;
-            sum += row->is_free ? change * change / row->softness : 0.0;
-        }
     }
-    for (int i = view->island->touches; i < view->island->touches_end; i++) {
-        const Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++) {
-            const BoundedRow *row = &touch->row[r];
-            dReal change = row->rate - row->rate_before;
-            sum += row->is_free ? change * change / row->softness : 0.0;
-        }
-    }
-    return -sum;
+    return sum;
 }
 
 /* Return the fraction of Newton's step that minimizes the function along it. Its derivative is
  * increasing and piecewise linear: Newton's method within a bracket finds the zero. */
 static dReal search(const View *view)
 {
-    Search state = {.slope = slope_of(view), .x = 1.0};
+    Search state = {.smooth = smooth_curvature(view), .x = 1.0};
     dReal lower = 0.0, upper = 1.0;
-    if (!(state.slope < 0.0))
-        return 1.0;
     rows_search(view, &state);
-    if (state.derivative <= 0.0)
+    if (!(state.derivative > 0.0) || !(state.curvature > 0.0))
         return 1.0;
+    const dReal tolerance = 1e-12 * state.derivative;
     for (int i = 0; i < MAX_SEARCHES; i++) {
         if (state.derivative > 0.0)
             upper = state.x;
@@ -439,14 +425,28 @@ static dReal search(const View *view)
         dReal next = state.x - state.derivative / state.curvature;
         if (!(next > lower && next < upper))
             next = (lower + upper) / 2.0;
-        if (fabs(next - state.x) <= 1e-12)
+        if (next == state.x)
             break;
         state.x = next;
         rows_search(view, &state);
-        if (fabs(state.derivative) <= -1e-12 * state.slope)
+        if (fabs(state.derivative) <= tolerance)
             break;
     }
     return state.x;
+}
+
+static void row_keep(BoundedRow *row)
+{
+    row->rate_before = row->rate;
+    row->wanted_before = row->wanted;
+}
+
+/* Go back to a fraction x of Newton's step, and classify the row there. */
+static void row_interpolate(BoundedRow *row, dReal x)
+{
+    row->rate = row->rate_before + x * (row->rate - row->rate_before);
+    row->wanted = row->wanted_before + x * (row->wanted - row->wanted_before);
+    row_classify(row);
 }
 
 /* Remember the solution before a Newton step. */
@@ -462,12 +462,12 @@ static void solution_keep(const View *view)
         Coupling *coupling = coupling_at(view, i);
         memcpy(coupling->impulse_before, coupling->impulse, sizeof coupling->impulse);
         for (int k = 0; k < coupling->axis_rows; k++)
-            coupling->axis[k].rate_before = coupling->axis[k].rate;
+            row_keep(&coupling->axis[k]);
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         Touch *touch = touch_at(view, i);
         for (int r = 0; r < touch->rows; r++)
-            touch->row[r].rate_before = touch->row[r].rate;
+            row_keep(&touch->row[r]);
     }
 }
 
@@ -490,16 +490,14 @@ static void step_take(const View *view, dReal x)
                                    x * (coupling->impulse[r] - coupling->impulse_before[r]);
         for (int k = 0; k < coupling->axis_rows; k++) {
             BoundedRow *row = &coupling->axis[k];
-            row->rate = row->rate_before + x * (row->rate - row->rate_before);
-            row_classify(row);
+            row_interpolate(row, x);
         }
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         Touch *touch = touch_at(view, i);
         for (int r = 0; r < touch->rows; r++) {
             BoundedRow *row = &touch->row[r];
-            row->rate = row->rate_before + x * (row->rate - row->rate_before);
-            row_classify(row);
+            row_interpolate(row, x);
         }
     }
 }

@@ -252,17 +252,16 @@ static int islands_order(System *system, const Lists *edges, int *ints)
         largest = start[i + 2] > largest ? start[i + 2] : largest;
         start[i + 2] += start[i + 1];
     }
-    for (int n = 0; n < nodes; n++) {
-        int island = system->island_of[n];
-        number[n] = start[island + 1] - start[island];
-        listed[start[island + 1]++] = n;
-    }
+    for (int n = 0; n < nodes; n++)
+        listed[start[system->island_of[n] + 1]++] = n;
     size_t words = ((size_t)largest + WORD - 1) / WORD;
     Word *adjacent = malloc(sizeof(Word) * words * (size_t)(largest + 1));
     char *is_emitted = calloc((size_t)system->coupling_count + 1, 1);
     if (adjacent && is_emitted)
         for (int i = 0; i < system->island_count; i++) {
             int count = start[i + 1] - first;
+            for (int k = 0; k < count; k++)
+                number[listed[first + k]] = k;
             Elimination work = {system, edges, listed + first, count, number, degree, tree_joints,
                                 is_emitted, adjacent, ((size_t)count + WORD - 1) / WORD, 0};
             work.at = i ? system->islands[i - 1].end : 0;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* Smallest softness of a row with bounds, relative to the mobility of its groups by themselves. */
-#define MIN_SOFTNESS 1e-10
+#define MIN_SOFTNESS 1e-10 /* of a contact */
+#define MIN_AXIS_SOFTNESS 1e-12
 
 /* Make room for count items, growing by half. Returns 0 when memory is short. */
 int array_reserve(void *array, int *capacity, int count, size_t size)
@@ -96,7 +97,7 @@ int system_list(World *world, System *system)
 }
 
 /* Update what the rows depend on: inertias in W and the impulses of all forces. */
-static void nodes_update(World *world, System *system)
+void nodes_update(World *world, System *system)
 {
     dVector3 gravity;
     dWorldGetGravity(world->world, gravity);
@@ -335,8 +336,8 @@ static void coupling_fill(const System *system, Coupling *coupling, const Attach
     }
 }
 
-/* Return the smallest softness of a row: it has no mass itself, and acts on the two nodes. */
-static dReal least_softness(const System *system, int first, int second, int turns)
+/* Return the mobility of both nodes of a row, as if nothing else held them. */
+static dReal mobility_of(const System *system, int first, int second, int turns)
 {
     dReal mobility = 0.0;
     int nodes[2] = {first, second};
@@ -347,7 +348,7 @@ static dReal least_softness(const System *system, int first, int second, int tur
         mobility += turns ? 3.0 / (node->inertia[0] + node->inertia[4] + node->inertia[8])
                           : 1.0 / node->mass;
     }
-    return MIN_SOFTNESS * mobility;
+    return mobility;
 }
 
 /* Add a row along the axis, at the bound where it was in the last step, with a velocity that it aims at, and bounds of its force. */
@@ -363,20 +364,34 @@ static void axis_row_add(Coupling *coupling, const Joint *joint, dReal h, dReal 
                      .upper = row.upper * h};
 }
 
+/* Return the position that a stop limits. That of a slider is measured between both centres of
+ * mass, as its row acts; the joint's own position differs by the error of the rows across. */
+static dReal stop_position(const System *system, const Joint *joint, const Coupling *coupling)
+{
+    if (joint->kind == JOINT_HINGE)
+        return joint->now.q;
+    const PoseOf a = pose_of(system, coupling->first), b = pose_of(system, coupling->second);
+    dReal apart[3];
+    rotate4(apart, b.R, joint->attachment.offset);
+    for (int i = 0; i < 3; i++)
+        apart[i] = a.p[i] - b.p[i] - apart[i];
+    return dot3(coupling->axis_first, apart);
+}
+
 /* Set the rows along the axis: those of the drive, and the stop if it is reached. */
 static void axis_rows_fill(World *world, const System *system, const Joint *joint,
                            Coupling *coupling)
 {
     const dReal h = world->step, rate = velocity_along(system, coupling->first, coupling->axis_first) +
                                         velocity_along(system, coupling->second, coupling->axis_second);
-    dReal least = least_softness(system, coupling->first, coupling->second,
-                                 joint->kind == JOINT_HINGE);
+    dReal least = MIN_AXIS_SOFTNESS * mobility_of(system, coupling->first, coupling->second,
+                                                  joint->kind == JOINT_HINGE);
     AxisRow rows[3];
     coupling->axis_rows = 0;
     int count = drive_rows(world, joint, rows);
     for (int i = 0; i < count; i++)
         axis_row_add(coupling, joint, h, least, rows[i]);
-    dReal q = joint->now.q, k = system->erp / h;
+    dReal q = stop_position(system, joint, coupling), k = system->erp / h;
     if (joint->lower <= joint->upper && (q <= joint->lower || q >= joint->upper)) {
         int is_low = q <= joint->lower, is_locked = joint->lower == joint->upper;
         AxisRow stop = {.velocity = k * ((is_low ? joint->lower : joint->upper) - q),
@@ -393,7 +408,6 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
 void couplings_fill(World *world, System *system)
 {
     int number = 0;
-    nodes_update(world, system);
     for (int i = 0; i < world->count; i++) {
         Body *body = world->bodies[i];
         for (int j = 0; j < body->joints; j++) {
@@ -428,32 +442,50 @@ static dReal separation(const System *system, const dContact *contact, dReal par
     return speed;
 }
 
+/* Add the velocity of a point of a node after the step if no row acted on it; arm: from its centre
+ * of mass. */
+static void free_velocity_add(const System *system, int n, const dReal arm[3], dReal sign,
+                              dReal sum[3])
+{
+    if (n == WORLD_NODE)
+        return;
+    const Node *node = &system->nodes[n];
+    dReal turning[3];
+    cross3(turning, node->w, arm);
+    for (int i = 0; i < 3; i++)
+        sum[i] += sign * (node->v[i] + turning[i] + node->impulse[i] / node->mass);
+}
+
 /* Set the rows of a contact; the normal of the ODE contact points into a. */
-void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, dBodyID b)
+void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b)
 {
     const System *system = world->system;
     const dSurfaceParameters *surface = &contact->surface;
-    dReal arms[2][3] = {{0.0}, {0.0}}, target[3] = {0.0, surface->motion1, 0.0};
+    dReal arms[2][3] = {{0.0}, {0.0}}, slip[3] = {0.0}, target[3] = {0.0, surface->motion1, 0.0};
     dVector3 along[3];
-    for (int i = 0; i < 3; i++)
+    touch->first = node_of(a ? a : b);
+    touch->second = a && b ? node_of(b) : WORLD_NODE;
+    for (int i = 0; i < 3; i++) {
         along[0][i] = a ? contact->geom.normal[i] : -contact->geom.normal[i];
+        arms[0][i] = contact->geom.pos[i] - system->nodes[touch->first].p[i];
+        if (touch->second != WORLD_NODE)
+            arms[1][i] = contact->geom.pos[i] - system->nodes[touch->second].p[i];
+    }
+    if (!(surface->mode & dContactFDir1)) {
+        free_velocity_add(system, touch->first, arms[0], 1.0, slip);
+        free_velocity_add(system, touch->second, arms[1], -1.0, slip);
+        friction_align(world, slip, contact);
+    }
     if (surface->mode & dContactFDir1) {
         memcpy(along[1], contact->fdir1, sizeof along[1]);
         cross3(along[2], along[0], along[1]);
     } else {
         dPlaneSpace(along[0], along[1], along[2]);
     }
-    touch->first = node_of(a ? a : b);
-    touch->second = a && b ? node_of(b) : WORLD_NODE;
     touch->friction[0] = surface->mu;
     touch->friction[1] = surface->mode & dContactMu2 ? surface->mu2 : surface->mu;
     touch->rows = surface->mu > 0.0 ? 3 : 1;
-    for (int i = 0; i < 3; i++) {
-        arms[0][i] = contact->geom.pos[i] - system->nodes[touch->first].p[i];
-        if (touch->second != WORLD_NODE)
-            arms[1][i] = contact->geom.pos[i] - system->nodes[touch->second].p[i];
-    }
-    dReal least = least_softness(system, touch->first, touch->second, 0);
+    dReal least = MIN_SOFTNESS * mobility_of(system, touch->first, touch->second, 0);
     for (int r = 0; r < touch->rows; r++) {
         dReal *J_first = touch->J_first + 6 * r, *J_second = touch->J_second + 6 * r;
         point_row(J_first, J_second, along[r], arms[0], arms[1]);

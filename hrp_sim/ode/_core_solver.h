@@ -29,12 +29,14 @@ typedef struct {
     dReal I_W[9], impulse[6]; /* of all forces that are not rows */
 } Node;
 
-/* A row with bounds. A fixed row has the impulse at one of them; a free one follows its equation.
- */
+/* A row with bounds. A fixed row has the impulse at one of them; a free one that of its equation,
+ * the wanted one. */
 typedef struct {
     dReal target, softness, lower, upper;
     dReal impulse; /* of the current solution */
-    dReal rate, rate_before; /* J dv of the current solution, and of the one before */
+    dReal rate;    /* J dv of the current solution */
+    dReal wanted;  /* impulse without bounds */
+    dReal rate_before, wanted_before;
     int is_free, at_upper;
 } BoundedRow;
 
@@ -101,9 +103,10 @@ typedef struct System System;
 /* _core_rows.c */
 int array_reserve(void *array, int *capacity, int count, size_t size);
 int system_list(World *world, System *system);
+void nodes_update(World *world, System *system);
 void couplings_fill(World *world, System *system);
 Touch *touch_append(System *system);
-void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, dBodyID b);
+void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_order.c */
 int structure_update(System *system);

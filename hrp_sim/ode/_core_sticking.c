@@ -229,8 +229,11 @@ dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyI
         dJointSetFeedback(joint, &candidate->feedback);
         return joint;
     }
-    if (!(contact->surface.mode & dContactFDir1))
-        friction_align(world, a, b, contact);
+    if (!(contact->surface.mode & dContactFDir1)) {
+        dReal slip[3];
+        free_slip(world, a, b, contact, slip);
+        friction_align(world, slip, contact);
+    }
     dJointID joint = dJointCreateContact(world->world, world->contact_group, contact);
     dJointAttach(joint, a, b);
     return joint;
