@@ -160,15 +160,28 @@ static int cholesky(dReal *restrict A)
     return 1;
 }
 
-/* Solve L W = B for each column of a transposed block. */
-static inline void divide_block(dReal *restrict B, const dReal *restrict L)
+/* Invert a Cholesky factor with reciprocals on its diagonal: products with the inverse need not
+ * wait for each other as substitutions do. */
+static void invert(dReal *restrict L)
 {
-    for (int j = 0; j < 6; j++) {
-        for (int k = 0; k < j; k++)
+    for (int j = 0; j < 6; j++)
+        for (int i = j + 1; i < 6; i++) {
+            dReal sum = L[6 * i + j] * L[7 * j];
+            for (int k = j + 1; k < i; k++)
+                sum += L[6 * i + k] * L[6 * k + j];
+            L[6 * i + j] = -sum * L[7 * i];
+        }
+}
+
+/* Multiply a transposed block with the inverse factor of its column. */
+static inline void divide_block(dReal *restrict B, const dReal *restrict inverse)
+{
+    for (int j = 5; j >= 0; j--) {
+        dReal sums[6] = {0.0};
+        for (int k = 0; k <= j; k++)
             for (int i = 0; i < 6; i++)
-                B[6 * j + i] -= L[6 * j + k] * B[6 * k + i];
-        for (int i = 0; i < 6; i++)
-            B[6 * j + i] *= L[7 * j];
+                sums[i] += inverse[6 * j + k] * B[6 * k + i];
+        memcpy(B + 6 * j, sums, sizeof sums);
     }
 }
 
@@ -212,6 +225,7 @@ int matrix_factor(System *system, const Island *island)
         dReal *P = system->pivot + 36 * (size_t)at;
         if (!cholesky(P))
             return 0;
+        invert(P);
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
             divide_block(block_at(system, i), P);
         column_eliminate(system, at, system->vertex_at[at] < system->node_count ? 1.0 : -1.0);
@@ -223,37 +237,39 @@ int matrix_factor(System *system, const Island *island)
 void matrix_solve(const System *system, const Island *island, dReal *x)
 {
     for (int at = island->first; at < island->end; at++) {
-        const dReal *L = system->pivot + 36 * (size_t)at;
-        dReal *y = x + 6 * (size_t)at;
+        const dReal *inverse = system->pivot + 36 * (size_t)at;
         const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
+        dReal *b = x + 6 * (size_t)at, y[6];
         for (int j = 0; j < 6; j++) {
-            for (int k = 0; k < j; k++)
-                y[j] -= L[6 * j + k] * y[k];
-            y[j] *= L[7 * j];
+            y[j] = 0.0;
+            for (int k = 0; k <= j; k++)
+                y[j] += inverse[6 * j + k] * b[k];
         }
+        memcpy(b, y, sizeof y);
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++) {
             const dReal *W = block_at(system, i);
-            dReal *to = x + 6 * (size_t)system->row[i];
+            dReal *to = x + 6 * (size_t)system->row[i], sums[6] = {0.0};
             for (int j = 0; j < 6; j++)
                 for (int k = 0; k < 6; k++)
-                    to[k] -= sign * W[6 * j + k] * y[j];
+                    sums[k] += W[6 * j + k] * y[j];
+            for (int k = 0; k < 6; k++)
+                to[k] -= sign * sums[k];
         }
     }
     for (int at = island->end - 1; at >= island->first; at--) {
-        const dReal *L = system->pivot + 36 * (size_t)at;
-        dReal *y = x + 6 * (size_t)at;
+        const dReal *inverse = system->pivot + 36 * (size_t)at;
         const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
-        for (int j = 0; j < 6; j++)
-            y[j] *= sign;
+        dReal *y = x + 6 * (size_t)at, z[6], solution[6] = {0.0};
+        memcpy(z, y, sizeof z);
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++) {
             const dReal *W = block_at(system, i), *from = x + 6 * (size_t)system->row[i];
             for (int j = 0; j < 6; j++)
-                y[j] -= sign * dot6(W + 6 * j, from);
+                z[j] -= dot6(W + 6 * j, from);
         }
-        for (int j = 5; j >= 0; j--) {
-            for (int k = j + 1; k < 6; k++)
-                y[j] -= L[6 * k + j] * y[k];
-            y[j] *= L[7 * j];
-        }
+        for (int j = 0; j < 6; j++)
+            for (int k = 0; k <= j; k++)
+                solution[k] += inverse[6 * j + k] * z[j];
+        for (int j = 0; j < 6; j++)
+            y[j] = sign * solution[j];
     }
 }

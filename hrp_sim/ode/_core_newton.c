@@ -542,6 +542,15 @@ static int sticking_correct(World *world, const View *view, int disables)
     return found;
 }
 
+/* Whether an island has contacts that are very stiff compared with their groups' inertia. */
+static int is_stiff(const View *view)
+{
+    for (int i = view->island->touches; i < view->island->touches_end; i++)
+        if (touch_at(view, i)->is_stiff)
+            return 1;
+    return 0;
+}
+
 /* Solve an island. Returns 0 if a number is not finite. */
 int island_solve(World *world, const Island *island)
 {
@@ -553,7 +562,7 @@ int island_solve(World *world, const Island *island)
         if (!sticking_correct(world, &view, attempt >= MAX_ATTEMPTS))
             break;
     }
-    if (island->touches < island->touches_end)
-        refine(&view); /* stiff contacts of light bodies leave errors */
+    if (is_stiff(&view))
+        refine(&view);
     return 1;
 }

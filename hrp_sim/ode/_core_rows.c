@@ -7,6 +7,7 @@
 /* Smallest softness of a row with bounds, relative to the mobility of its groups by themselves. */
 #define MIN_SOFTNESS 1e-10 /* of a contact */
 #define MIN_AXIS_SOFTNESS 1e-12
+#define MAX_STIFFNESS 1e7 /* of a contact, relative to the inertia of its groups */
 
 /* Make room for count items, growing by half. Returns 0 when memory is short. */
 int array_reserve(void *array, int *capacity, int count, size_t size)
@@ -456,6 +457,17 @@ static void free_velocity_add(const System *system, int n, const dReal arm[3], d
         sum[i] += sign * (node->v[i] + turning[i] + node->impulse[i] / node->mass);
 }
 
+/* Whether a contact is so much stiffer than the inertia of a node that rounding errors count. */
+static int is_stiff(const System *system, int n, const dReal arm[3], dReal softness)
+{
+    if (n == WORLD_NODE)
+        return 0;
+    const Node *node = &system->nodes[n];
+    dReal least = min_real(min_real(node->inertia[0], node->inertia[4]), node->inertia[8]);
+    return 1.0 / softness > MAX_STIFFNESS * node->mass ||
+           dot3(arm, arm) / softness > MAX_STIFFNESS * least;
+}
+
 /* Set the rows of a contact; the normal of the ODE contact points into a. */
 void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b)
 {
@@ -486,6 +498,9 @@ void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyI
     touch->friction[1] = surface->mode & dContactMu2 ? surface->mu2 : surface->mu;
     touch->rows = surface->mu > 0.0 ? 3 : 1;
     dReal least = MIN_SOFTNESS * mobility_of(system, touch->first, touch->second, 0);
+    dReal softness = max_real(system->cfm / world->step, least);
+    touch->is_stiff = is_stiff(system, touch->first, arms[0], softness) ||
+                      is_stiff(system, touch->second, arms[1], softness);
     for (int r = 0; r < touch->rows; r++) {
         dReal *J_first = touch->J_first + 6 * r, *J_second = touch->J_second + 6 * r;
         point_row(J_first, J_second, along[r], arms[0], arms[1]);
@@ -493,7 +508,6 @@ void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyI
                       velocity_along(system, touch->second, J_second);
         if (r == 0)
             target[0] = separation(system, contact, speed, world->step);
-        touch->row[r] = (BoundedRow){.target = target[r] - speed,
-                                     .softness = max_real(system->cfm / world->step, least)};
+        touch->row[r] = (BoundedRow){.target = target[r] - speed, .softness = softness};
     }
 }

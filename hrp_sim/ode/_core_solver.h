@@ -59,6 +59,7 @@ typedef struct {
 typedef struct {
     int first, second; /* second may be WORLD_NODE */
     int rows;
+    int is_stiff;      /* whether its stiffness leaves errors in what else its groups can do */
     int sticks;        /* whether it is predicted to stick: its rows have no bounds */
     dReal J_first[18], J_second[18];
     dReal friction[2]; /* coefficient along each tangential row */
