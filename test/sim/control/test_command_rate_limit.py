@@ -62,11 +62,15 @@ def goto(position):
 
 
 def response(targets):
-    """Return how a mass on a spring and damper follows targets, by implicit Euler."""
+    """Return how a mass on a spring and damper follows targets.
+
+    It moves freely for half a step at both ends; the drive is implicit in between.
+    """
     q, dq, found = 0.0, 0.0, []
     for target in targets:
+        q += STEP / 2.0 * dq
         dq = (INERTIA * dq + STEP * KP * (target - q)) / (INERTIA + STEP * KD + STEP**2 * KP)
-        q += STEP * dq
+        q += STEP / 2.0 * dq
         found.append(q)
     return np.array(found)
 

@@ -51,12 +51,15 @@ def test_a_servo_follows_the_implicit_formula(world, kind, rotor, effort):
     arm.drive.q[:], arm.drive.dq[:], arm.drive.effort[:] = 0.5, 0.2, 0.7
     J = INERTIA[kind] + rotor
     for _ in range(50):
-        # J (v' - v) / h = effort + kp (q_ref - q - h v') + kd (v_ref - v')
+        # J (v' - v) / h = effort + kp (q_ref - q - h v') + kd (v_ref - v'), where q is the position
+        # in the middle of the step.
+        q += h / 2.0 * dq
         dq = (J / h * dq + 0.7 + kp * (0.5 - q) + kd * 0.2) / (J / h + kp * h + kd)
-        q += h * dq
+        tau = 0.7 + kp * (0.5 - q - h * dq) + kd * (0.2 - dq)
+        q += h / 2.0 * dq
         engine.step()
+        assert arm.motion.q[0] == pytest.approx(q, abs=1e-5)
         assert arm.motion.dq[0] == pytest.approx(dq, abs=1e-5)
-        tau = 0.7 + kp * (0.5 - q) + kd * (0.2 - dq)
         assert arm.motion.effort[0] == pytest.approx(tau, abs=1e-4)
 
 

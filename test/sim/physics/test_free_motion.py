@@ -27,11 +27,10 @@ from hrp_model.rigid import axis_angle_matrix
 LIGHT = np.eye(3) * 1e-6
 
 
-def test_free_fall_is_that_of_the_integrator_and_first_order(world):
+def test_free_fall_is_exact(world):
     engine, thing = world(moving(lone(com=(0.1, 0.2, 0.3)), at(z=5.0), v=X))
     engine.step(500)
-    n, h = 500, 0.001
-    np.testing.assert_allclose(thing.motion.p[0], [0.5, 0, 5 - G * h * h * n * (n + 1) / 2])
+    np.testing.assert_allclose(thing.motion.p[0], [0.5, 0, 5 - G * 0.5**2 / 2], atol=1e-12)
     np.testing.assert_allclose(thing.motion.v[0], [1, 0, -G * 0.5])
     np.testing.assert_allclose(thing.motion.a[0], [0, 0, -G])
     assert engine.state.time_ns == 500_000_000
@@ -48,7 +47,7 @@ def test_a_thrown_body_turns_about_its_centre_of_mass(world):
     np.testing.assert_allclose(thing.motion.R[0], axis_angle_matrix(Z, 2.0), atol=1e-10)
     # The origin goes round in a circle: it accelerates towards the centre by w^2 r.
     inward = thing.motion.R[0] @ com * 4.0
-    np.testing.assert_allclose(thing.motion.a[0], inward, atol=5e-3)
+    np.testing.assert_allclose(thing.motion.a[0], inward, atol=2e-3)
 
 
 def test_angular_momentum_and_energy_of_a_tumbling_body_are_kept(world):
@@ -65,8 +64,8 @@ def test_angular_momentum_and_energy_of_a_tumbling_body_are_kept(world):
     L0, E0 = momentum_and_energy()
     engine.step(2000)
     L, E = momentum_and_energy()
-    np.testing.assert_allclose(L, L0, atol=2e-3 * np.linalg.norm(L0))
-    assert pytest.approx(E0, rel=5e-3) == E
+    np.testing.assert_allclose(L, L0, atol=1e-11 * np.linalg.norm(L0))
+    assert pytest.approx(E0, rel=1e-6) == E
 
 
 def pendulum(length=1.0, **options):
@@ -92,7 +91,7 @@ def test_a_pendulum_has_its_period_and_keeps_its_energy(world):
     # 2 pi sqrt(l / g) (1 + A^2 / 16) for small amplitudes A.
     period = 2.0 * np.pi / np.sqrt(G) * (1.0 + 0.1**2 / 16.0)
     assert np.diff(crossings) * 0.001 == pytest.approx(period, rel=1e-3)
-    assert highest - lowest < 0.01 * highest
+    assert highest - lowest < 1e-5 * highest
 
 
 def test_a_rotor_slows_a_pendulum_as_its_inertia_says(world):

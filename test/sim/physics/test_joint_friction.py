@@ -79,12 +79,15 @@ def test_a_servo_reports_its_own_effort_without_the_damping(world, kind, rotor, 
     arm.drive.kp[:], arm.drive.kd[:], arm.drive.q[:], arm.drive.effort[:] = kp, kd, 0.5, 0.7
     J = INERTIA[kind] + rotor
     for _ in range(50):
-        # J (v' - v) / h = effort + kp (q_ref - q - h v') - kd v' - d v'
+        # J (v' - v) / h = effort + kp (q_ref - q - h v') - kd v' - d v', where q is the position in
+        # the middle of the step.
+        q += h / 2.0 * dq
         dq = (J / h * dq + 0.7 + kp * (0.5 - q)) / (J / h + kp * h + kd + d)
-        q += h * dq
+        tau = 0.7 + kp * (0.5 - q - h * dq) - kd * dq
+        q += h / 2.0 * dq
         engine.step()
         assert arm.motion.dq[0] == pytest.approx(dq, abs=1e-5)
-        assert arm.motion.effort[0] == pytest.approx(0.7 + kp * (0.5 - q) - kd * dq, abs=1e-4)
+        assert arm.motion.effort[0] == pytest.approx(tau, abs=1e-4)
 
 
 @KINDS

@@ -22,6 +22,7 @@ from sim.physics.scenes import (
     world,
 )
 from sim.physics.weighing import run, seen_from_the_origin, simulation
+from sim.physics.wrench_peer import between
 
 from hrp_model import Joint
 from hrp_model.body import Body
@@ -61,8 +62,9 @@ def test_a_base_bears_itself_and_all_that_swings_on_it():
     sim = simulation(fixed(arm(), at(0.3, 0.1, 0.5, TILT)))
     for _ in range(20):
         run(sim, 19)
-        motion = sim.bodies["arm"].motion.copy()  # sensors tell what was, where it was
+        before = sim.bodies["arm"].motion.copy()
         latest = run(sim, 1)
+        motion = between(before, sim.bodies["arm"].motion)  # sensors tell what was, where it was
         below, above = (
             seen_from_the_origin(sim, name, latest[name], motion) for name in ("below", "above")
         )

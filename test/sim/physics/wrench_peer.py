@@ -47,9 +47,9 @@ def wrenches(body, motion, effort, *, held=True, pushes=()):
 
 
 def between(before, after):
-    """Return the motion that a step was about: where it began, at the rates half-way."""
+    """Return the motion half-way through a step, where its forces act."""
     middle = before.copy()
-    for name in ("v", "w", "dq"):
+    for name in ("p", "R", "q", "v", "w", "dq"):
         getattr(middle, name)[:] = (getattr(before, name) + getattr(after, name)) / 2.0
     return middle
 
