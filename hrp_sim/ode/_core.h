@@ -111,31 +111,57 @@ typedef struct {
     dReal axis[3], across[3];       /* orthogonal unit vectors in the frame of a, or in W */
 } Loop;
 
+/* A box with rounded edges that contains shapes. */
+typedef struct {
+    dReal p[3], R[9], half[3], radius; /* R: the columns are the box's axes */
+    dReal box[6];                      /* along the axes of the frame: lower, upper of each */
+} Bound;
+
 typedef struct {
     dGeomID geom;
     int link, material, index; /* index: row in the Articulation */
-    dReal box[6];
+    dReal ray_box[6];          /* along the axes of W, when rays are cast */
+    Bound local, now;          /* in the frame of its group, and in W */
 } Geom;
+
+/* The colliding shapes of a link. */
+typedef struct {
+    int link, count;
+    Geom *shapes;
+    dBodyID group;     /* NULL if they do not move */
+    Bound local, now;  /* of all shapes, in the frame of the group, and in W */
+    int shapes_placed; /* whether the shapes' own bounds are up to date */
+    dReal travel;      /* no point has moved by more since the body was added, in [m] */
+} LinkShapes;
 
 typedef struct {
     Geom *items;
     int count, colliding; /* colliding shapes come first; the others only stop rays */
-    dReal box[6];         /* bounding box of all shapes */
+    LinkShapes *links;
+    int link_count;
+    dReal box[6], ray_box[6]; /* bounding boxes of the colliding shapes, and of all shapes */
 } GeomSet;
 
+/* Two links of a body whose shapes may collide. They are apart as long as their travels sum up to
+ * less than the limit; so are two of their shapes, with the limit at [i * b->count + j]. */
 typedef struct {
-    const Geom *a, *b;
-} GeomPair;
+    LinkShapes *a, *b;
+    dReal limit, *limits;
+} LinkPair;
 
 typedef struct {
     int (*pairs)[2];
     int count, capacity;
-} LinkPairs;
+} LinkNumbers;
 
 typedef struct {
     dTriMeshDataID data;
     dReal *vertices;
     dTriIndex *indices;
+    int corners;                   /* number of indices */
+    dReal *points;                 /* corners of triangles, each once, sorted in blocks */
+    struct PointBlock *blocks;
+    int point_count;
 } Mesh;
 
 typedef struct {
@@ -151,8 +177,10 @@ typedef struct {
     Loop *loop;
     Mesh *mesh;
     GeomSet moving, fixed;
-    GeomPair *self_pairs; /* pairs of the body's own shapes that may collide */
-    size_t self_pair_count;
+    LinkPair *pairs;      /* pairs of the body's own links that may collide */
+    dReal *limits;        /* of their shapes */
+    size_t pair_count, limit_count;
+    int bounds_changed;   /* whether bounds in the frames of groups are new */
     Py_buffer live[LIVE_FIELDS];
     int held;
 } Body;
@@ -299,11 +327,43 @@ void sticking_reset(World *world);
 void sticking_free(World *world);
 dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b);
 
+/* _core_bounds.c */
+#define BOUND_MARGIN 1e-6 /* above rounding errors of bounds and their distances, in [m] */
+int boxes_overlap(const dReal a[6], const dReal b[6]);
+void ray_boxes_update(Body *body);
+void bounds_create(Body *body);
+void bounds_place(Body *body);
+void shapes_place(LinkShapes *link);
+dReal bounds_distance(const Bound *a, const Bound *b);
+
+/* _core_patch.c */
+#define PATCH_POINTS 2048
+typedef struct {
+    dContactGeom at;
+    const Geom *a, *b;
+    int is_clustered, is_kept;
+    dReal u, v; /* position in the plane across the normal */
+} PatchPoint;
+
+/* The contact points of two links; the normals point into the first. */
+typedef struct {
+    PatchPoint points[PATCH_POINTS];
+    int count;
+} Patch;
+
+PatchPoint *patch_reserve(Patch *patch, int count);
+PatchPoint *patch_append(Patch *patch, const Geom *a, const Geom *b);
+void patch_reduce(Patch *patch, int max);
+
+/* _core_mesh_points.c */
+int mesh_points_create(Mesh *mesh, int vertices);
+void mesh_points_free(Mesh *mesh);
+int mesh_face_collide(Patch *patch, const Geom *a, const Geom *b);
+
 /* _core_contact.c */
 void contacts_create(World *world);
-void boxes_update(Body *body);
-int self_pairs_list(const World *world, Body *body);
-int overlaps_disable(World *world, Body *body, LinkPairs *disabled);
+int link_pairs_list(const World *world, Body *body);
+int overlaps_disable(World *world, Body *body, LinkNumbers *disabled);
 
 /* _core_contact_records.c */
 void records_clear(World *world);
@@ -317,7 +377,7 @@ PyObject *world_recorded_contacts(World *world, void *closure);
 PyObject *world_read_contacts(World *world, PyObject *args);
 
 /* _core_boxes.c */
-int shapes_collide(const World *world, dGeomID a, dGeomID b, int max_count, dContactGeom *found);
+void shapes_collide(const World *world, Patch *patch, const Geom *a, const Geom *b);
 
 /* _core_friction.c */
 void friction_align(const World *world, dBodyID a, dBodyID b, dContact *contact);

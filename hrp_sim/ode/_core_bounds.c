@@ -1,0 +1,296 @@
+/* Bounds of shapes and links, and lower bounds of their distances. */
+#include "_core.h"
+
+#include <math.h>
+
+#define PARALLEL_EDGES 1e-6 /* squared sine below which edges give no separating axis */
+#define MAX_TRAVEL 1e6      /* beyond which rounding matters beside BOUND_MARGIN, in [m] */
+
+int boxes_overlap(const dReal a[6], const dReal b[6])
+{
+    return a[0] <= b[1] && b[0] <= a[1] && a[2] <= b[3] && b[2] <= a[3] && a[4] <= b[5] &&
+           b[4] <= a[5];
+}
+
+static void box_clear(dReal box[6])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        box[2 * axis] = dInfinity;
+        box[2 * axis + 1] = -dInfinity;
+    }
+}
+
+static void box_unite(dReal box[6], const dReal other[6])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        box[2 * axis] = min_real(box[2 * axis], other[2 * axis]);
+        box[2 * axis + 1] = max_real(box[2 * axis + 1], other[2 * axis + 1]);
+    }
+}
+
+static void rays_update(GeomSet *set)
+{
+    box_clear(set->ray_box);
+    for (int i = 0; i < set->count; i++) {
+        dGeomGetAABB(set->items[i].geom, set->items[i].ray_box);
+        box_unite(set->ray_box, set->items[i].ray_box);
+    }
+}
+
+/* Update the bounding boxes of all shapes of a body for rays. */
+void ray_boxes_update(Body *body)
+{
+    rays_update(&body->moving);
+    rays_update(&body->fixed);
+}
+
+/* Set the box of a bound along the axes of its frame. */
+static void bound_box(Bound *bound)
+{
+    for (int i = 0; i < 3; i++) {
+        const dReal *row = bound->R + 3 * i;
+        dReal reach = fabs(row[0]) * bound->half[0] + fabs(row[1]) * bound->half[1] +
+                      fabs(row[2]) * bound->half[2] + bound->radius;
+        bound->box[2 * i] = bound->p[i] - reach;
+        bound->box[2 * i + 1] = bound->p[i] + reach;
+    }
+}
+
+/* Move a bound from the frame of a group to W. */
+static void bound_place(Bound *now, const Bound *local, dBodyID group)
+{
+    if (!group) {
+        *now = *local;
+        return;
+    }
+    const dReal *R = dBodyGetRotation(group), *p = dBodyGetPosition(group);
+    rotate4(now->p, R, local->p);
+    for (int i = 0; i < 3; i++) {
+        now->p[i] += p[i];
+        for (int k = 0; k < 3; k++)
+            now->R[3 * i + k] = R[4 * i] * local->R[k] + R[4 * i + 1] * local->R[3 + k] +
+                                R[4 * i + 2] * local->R[6 + k];
+    }
+    memcpy(now->half, local->half, sizeof now->half);
+    now->radius = local->radius;
+    bound_box(now);
+}
+
+/* Set the half lengths and the middle of a mesh's box in its own frame. */
+static void mesh_extent(const Mesh *mesh, dReal middle[3], dReal half[3])
+{
+    dReal box[6];
+    box_clear(box);
+    for (int i = 0; i < mesh->corners; i++)
+        for (int k = 0; k < 3; k++) {
+            dReal x = mesh->vertices[3 * mesh->indices[i] + k];
+            box[2 * k] = min_real(box[2 * k], x);
+            box[2 * k + 1] = max_real(box[2 * k + 1], x);
+        }
+    for (int k = 0; k < 3 && mesh->corners > 0; k++) {
+        middle[k] = 0.5 * (box[2 * k] + box[2 * k + 1]);
+        half[k] = 0.5 * (box[2 * k + 1] - box[2 * k]);
+    }
+}
+
+/* Set the bound of a shape in the frame of its group. */
+static void shape_bound(Geom *shape)
+{
+    Bound *bound = &shape->local;
+    dReal middle[3] = {0.0, 0.0, 0.0}, *half = bound->half, length;
+    int attached = dGeomGetBody(shape->geom) != NULL;
+    const dReal *R = attached ? dGeomGetOffsetRotation(shape->geom)
+                              : dGeomGetRotation(shape->geom);
+    const dReal *p = attached ? dGeomGetOffsetPosition(shape->geom)
+                              : dGeomGetPosition(shape->geom);
+    *bound = (Bound){.radius = 0.0};
+    switch (dGeomGetClass(shape->geom)) {
+    case dBoxClass:
+        dGeomBoxGetLengths(shape->geom, half);
+        for (int k = 0; k < 3; k++)
+            half[k] *= 0.5;
+        break;
+    case dSphereClass:
+        bound->radius = dGeomSphereGetRadius(shape->geom);
+        break;
+    case dCapsuleClass:
+        dGeomCapsuleGetParams(shape->geom, &bound->radius, &length);
+        half[2] = 0.5 * length;
+        break;
+    case dCylinderClass:
+        dGeomCylinderGetParams(shape->geom, &half[0], &length);
+        half[1] = half[0];
+        half[2] = 0.5 * length;
+        break;
+    default:
+        mesh_extent(dGeomGetData(shape->geom), middle, half);
+    }
+    rotate4(bound->p, R, middle);
+    for (int i = 0; i < 3; i++) {
+        bound->p[i] += p[i];
+        for (int k = 0; k < 3; k++)
+            bound->R[3 * i + k] = R[4 * i + k];
+    }
+    bound_box(bound);
+}
+
+/* Set the bound of all shapes of a link in the frame of its group: a box along the first shape. */
+static void link_bound(LinkShapes *link)
+{
+    Bound *bound = &link->local;
+    dReal box[6];
+    *bound = link->shapes[0].local;
+    if (link->count == 1)
+        return;
+    box_clear(box);
+    for (int s = 0; s < link->count; s++) {
+        const Bound *shape = &link->shapes[s].local;
+        for (int k = 0; k < 3; k++) {
+            dReal middle = 0.0, reach = shape->radius;
+            for (int j = 0; j < 3; j++) {
+                dReal turned = 0.0;
+                for (int i = 0; i < 3; i++)
+                    turned += bound->R[3 * i + k] * shape->R[3 * i + j];
+                reach += fabs(turned) * shape->half[j];
+                middle += bound->R[3 * j + k] * shape->p[j];
+            }
+            box[2 * k] = min_real(box[2 * k], middle - reach);
+            box[2 * k + 1] = max_real(box[2 * k + 1], middle + reach);
+        }
+    }
+    bound->radius = 0.0;
+    for (int i = 0; i < 3; i++) {
+        bound->half[i] = 0.5 * (box[2 * i + 1] - box[2 * i]);
+        bound->p[i] = 0.0;
+        for (int k = 0; k < 3; k++)
+            bound->p[i] += bound->R[3 * i + k] * 0.5 * (box[2 * k] + box[2 * k + 1]);
+    }
+    bound_box(bound);
+}
+
+static void set_bounds_create(GeomSet *set)
+{
+    for (int i = 0; i < set->colliding; i++)
+        shape_bound(&set->items[i]);
+    for (int i = 0; i < set->link_count; i++)
+        link_bound(&set->links[i]);
+}
+
+/* Compute the bounds of a body's shapes in the frames of its groups, where its shapes are new or
+ * its static links were moved. */
+void bounds_create(Body *body)
+{
+    set_bounds_create(&body->moving);
+    set_bounds_create(&body->fixed);
+    body->bounds_changed = 1;
+}
+
+/* Place the bound of a link, and add to its travel what each of its points can have moved. */
+static void link_place(LinkShapes *link)
+{
+    dReal before[3], turn = 0.0, R[9];
+    memcpy(before, link->now.p, sizeof before);
+    memcpy(R, link->now.R, sizeof R);
+    bound_place(&link->now, &link->local, link->group);
+    const Bound *now = &link->now;
+    for (int i = 0; i < 3; i++)
+        before[i] -= now->p[i];
+    for (int i = 0; i < 9; i++)
+        turn += (now->R[i] - R[i]) * (now->R[i] - R[i]);
+    if (turn == 0.0 && dot3(before, before) == 0.0)
+        return;
+    /* A point at distance r moves by 2 r sin(angle / 2), and |R' - R|^2 = 8 sin(angle / 2)^2. */
+    dReal reach = sqrt(dot3(now->half, now->half)) + now->radius;
+    link->travel += sqrt(dot3(before, before)) + reach * sqrt(0.5 * turn);
+    link->shapes_placed = 0;
+}
+
+/* Forget how far apart the links of a body were. */
+static void distances_forget(Body *body)
+{
+    GeomSet *sets[] = {&body->moving, &body->fixed};
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < sets[s]->link_count; i++)
+            sets[s]->links[i].travel = 0.0;
+    for (size_t k = 0; k < body->pair_count; k++)
+        body->pairs[k].limit = -1.0;
+    for (size_t k = 0; k < body->limit_count; k++)
+        body->limits[k] = -1.0;
+}
+
+static void set_place(GeomSet *set, int all)
+{
+    box_clear(set->box);
+    for (int i = 0; i < set->link_count; i++) {
+        LinkShapes *link = &set->links[i];
+        if (all)
+            link->shapes_placed = 0;
+        if (all || link->group)
+            link_place(link);
+        box_unite(set->box, link->now.box);
+    }
+}
+
+/* Place the bounds of a body's links where they are now. */
+void bounds_place(Body *body)
+{
+    int forget = body->bounds_changed;
+    set_place(&body->moving, body->bounds_changed);
+    set_place(&body->fixed, body->bounds_changed);
+    for (int i = 0; i < body->moving.link_count; i++)
+        forget |= !(body->moving.links[i].travel < MAX_TRAVEL);
+    for (int i = 0; i < body->fixed.link_count; i++)
+        forget |= !(body->fixed.links[i].travel < MAX_TRAVEL);
+    if (forget)
+        distances_forget(body);
+    body->bounds_changed = 0;
+}
+
+/* Place the bounds of the shapes of a link where they are now. */
+void shapes_place(LinkShapes *link)
+{
+    if (link->shapes_placed)
+        return;
+    for (int s = 0; s < link->count; s++)
+        bound_place(&link->shapes[s].now, &link->shapes[s].local, link->group);
+    link->shapes_placed = 1;
+}
+
+/* Return a lower bound of the distance of what two bounds contain, in [m]; not positive if they may
+ * touch. The gap along any axis is one: here the largest along the axes of both boxes or, if there
+ * is none, along the cross products of these axes. */
+dReal bounds_distance(const Bound *a, const Bound *b)
+{
+    dReal C[3][3], D[3][3], away[3], t[3], s[3], best = -dInfinity, round = a->radius + b->radius;
+    for (int i = 0; i < 3; i++)
+        away[i] = b->p[i] - a->p[i];
+    for (int i = 0; i < 3; i++) {
+        t[i] = a->R[i] * away[0] + a->R[3 + i] * away[1] + a->R[6 + i] * away[2];
+        s[i] = b->R[i] * away[0] + b->R[3 + i] * away[1] + b->R[6 + i] * away[2];
+        for (int j = 0; j < 3; j++) {
+            C[i][j] = a->R[i] * b->R[j] + a->R[3 + i] * b->R[3 + j] + a->R[6 + i] * b->R[6 + j];
+            D[i][j] = fabs(C[i][j]);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        best = max_real(best, fabs(t[i]) - a->half[i] - dot3(D[i], b->half));
+        best = max_real(best, fabs(s[i]) - b->half[i] - D[0][i] * a->half[0] -
+                                  D[1][i] * a->half[1] - D[2][i] * a->half[2]);
+    }
+    if (best > round)
+        return best - round;
+    for (int i = 0; i < 3; i++) {
+        int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+        for (int j = 0; j < 3; j++) {
+            int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            dReal length = 1.0 - C[i][j] * C[i][j];
+            if (length < PARALLEL_EDGES)
+                continue;
+            dReal gap = fabs(t[i2] * C[i1][j] - t[i1] * C[i2][j]) - a->half[i1] * D[i2][j] -
+                        a->half[i2] * D[i1][j] - b->half[j1] * D[i][j2] - b->half[j2] * D[i][j1];
+            if (gap > 0.0)
+                best = max_real(best, gap / sqrt(length));
+        }
+    }
+    return best - round;
+}
