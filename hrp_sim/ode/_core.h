@@ -143,9 +143,9 @@ typedef struct {
 } GeomSet;
 
 /* Two links of a body whose shapes may collide. They are apart as long as their travels sum up to
- * less than the limit; so are two of their shapes, with the limit at [i * b->count + j]. */
+ * less than the limit; so are two of their shapes, with the limit at [i * links[1]->count + j]. */
 typedef struct {
-    LinkShapes *a, *b;
+    LinkShapes *links[2];
     dReal limit, *limits;
 } LinkPair;
 
@@ -159,9 +159,10 @@ typedef struct {
     dReal *vertices;
     dTriIndex *indices;
     int corners;                   /* number of indices */
-    dReal *points;                 /* corners of triangles, each once, sorted in blocks */
-    struct PointBlock *blocks;
+    dReal (*points)[3];            /* the corners, each once, neighbours side by side */
+    dReal (*boxes)[6];             /* of each BLOCK_POINTS of them */
     int point_count;
+    dReal middle[3], half[3];      /* of its box in its own frame */
 } Mesh;
 
 typedef struct {
@@ -179,7 +180,9 @@ typedef struct {
     GeomSet moving, fixed;
     LinkPair *pairs;      /* pairs of the body's own links that may collide */
     dReal *limits;        /* of their shapes */
-    size_t pair_count, limit_count;
+    LinkPair **near;      /* those of the pairs that may touch before room is used up, in order */
+    size_t pair_count, limit_count, near_count;
+    dReal room;           /* twice what each link may still move until all pairs are checked */
     int bounds_changed;   /* whether bounds in the frames of groups are new */
     Py_buffer live[LIVE_FIELDS];
     int held;
@@ -330,6 +333,8 @@ dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyI
 /* _core_bounds.c */
 #define BOUND_MARGIN 1e-6 /* above rounding errors of bounds and their distances, in [m] */
 int boxes_overlap(const dReal a[6], const dReal b[6]);
+void box_clear(dReal box[6]);
+void box_extend(dReal box[6], const dReal p[3]);
 void ray_boxes_update(Body *body);
 void bounds_create(Body *body);
 void bounds_place(Body *body);
@@ -355,9 +360,12 @@ PatchPoint *patch_reserve(Patch *patch, int count);
 PatchPoint *patch_append(Patch *patch, const Geom *a, const Geom *b);
 void patch_reduce(Patch *patch, int max);
 
-/* _core_mesh_points.c */
-int mesh_points_create(Mesh *mesh, int vertices);
-void mesh_points_free(Mesh *mesh);
+/* _core_mesh_blocks.c */
+#define BLOCK_POINTS 32
+int mesh_blocks_create(Mesh *mesh, int vertices);
+void mesh_blocks_free(Mesh *mesh);
+
+/* _core_mesh_faces.c */
 int mesh_face_collide(Patch *patch, const Geom *a, const Geom *b);
 
 /* _core_contact.c */

@@ -2,6 +2,7 @@
 #include "_core.h"
 
 #include <math.h>
+#include <string.h>
 
 #define PARALLEL_EDGES 1e-6 /* squared sine below which edges give no separating axis */
 #define MAX_TRAVEL 1e6      /* beyond which rounding matters beside BOUND_MARGIN, in [m] */
@@ -12,11 +13,19 @@ int boxes_overlap(const dReal a[6], const dReal b[6])
            b[4] <= a[5];
 }
 
-static void box_clear(dReal box[6])
+void box_clear(dReal box[6])
 {
     for (int axis = 0; axis < 3; axis++) {
         box[2 * axis] = dInfinity;
         box[2 * axis + 1] = -dInfinity;
+    }
+}
+
+void box_extend(dReal box[6], const dReal p[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        box[2 * axis] = min_real(box[2 * axis], p[axis]);
+        box[2 * axis + 1] = max_real(box[2 * axis + 1], p[axis]);
     }
 }
 
@@ -76,28 +85,14 @@ static void bound_place(Bound *now, const Bound *local, dBodyID group)
     bound_box(now);
 }
 
-/* Set the half lengths and the middle of a mesh's box in its own frame. */
-static void mesh_extent(const Mesh *mesh, dReal middle[3], dReal half[3])
-{
-    dReal box[6];
-    box_clear(box);
-    for (int i = 0; i < mesh->corners; i++)
-        for (int k = 0; k < 3; k++) {
-            dReal x = mesh->vertices[3 * mesh->indices[i] + k];
-            box[2 * k] = min_real(box[2 * k], x);
-            box[2 * k + 1] = max_real(box[2 * k + 1], x);
-        }
-    for (int k = 0; k < 3 && mesh->corners > 0; k++) {
-        middle[k] = 0.5 * (box[2 * k] + box[2 * k + 1]);
-        half[k] = 0.5 * (box[2 * k + 1] - box[2 * k]);
-    }
-}
-
 /* Set the bound of a shape in the frame of its group. */
 static void shape_bound(Geom *shape)
 {
     Bound *bound = &shape->local;
-    dReal middle[3] = {0.0, 0.0, 0.0}, *half = bound->half, length;
+    const Mesh *mesh = dGeomGetData(shape->geom);
+    const dReal none[3] = {0.0, 0.0, 0.0};
+    dReal *half = bound->half, length;
+    dVector3 lengths;
     int attached = dGeomGetBody(shape->geom) != NULL;
     const dReal *R = attached ? dGeomGetOffsetRotation(shape->geom)
                               : dGeomGetRotation(shape->geom);
@@ -106,9 +101,9 @@ static void shape_bound(Geom *shape)
     *bound = (Bound){.radius = 0.0};
     switch (dGeomGetClass(shape->geom)) {
     case dBoxClass:
-        dGeomBoxGetLengths(shape->geom, half);
+        dGeomBoxGetLengths(shape->geom, lengths);
         for (int k = 0; k < 3; k++)
-            half[k] *= 0.5;
+            half[k] = 0.5 * lengths[k];
         break;
     case dSphereClass:
         bound->radius = dGeomSphereGetRadius(shape->geom);
@@ -123,9 +118,9 @@ static void shape_bound(Geom *shape)
         half[2] = 0.5 * length;
         break;
     default:
-        mesh_extent(dGeomGetData(shape->geom), middle, half);
+        memcpy(half, mesh->half, sizeof bound->half);
     }
-    rotate4(bound->p, R, middle);
+    rotate4(bound->p, R, mesh ? mesh->middle : none);
     for (int i = 0; i < 3; i++) {
         bound->p[i] += p[i];
         for (int k = 0; k < 3; k++)
@@ -185,24 +180,23 @@ void bounds_create(Body *body)
     body->bounds_changed = 1;
 }
 
-/* Place the bound of a link, and add to its travel what each of its points can have moved. */
-static void link_place(LinkShapes *link)
+/* Place the bound of a link. Returns the most that a point of its box can have moved, in [m]. */
+static dReal link_place(LinkShapes *link)
 {
-    dReal before[3], turn = 0.0, R[9];
-    memcpy(before, link->now.p, sizeof before);
-    memcpy(R, link->now.R, sizeof R);
+    const Bound before = link->now;
+    dReal moved = 0.0;
     bound_place(&link->now, &link->local, link->group);
     const Bound *now = &link->now;
-    for (int i = 0; i < 3; i++)
-        before[i] -= now->p[i];
-    for (int i = 0; i < 9; i++)
-        turn += (now->R[i] - R[i]) * (now->R[i] - R[i]);
-    if (turn == 0.0 && dot3(before, before) == 0.0)
-        return;
-    /* A point at distance r moves by 2 r sin(angle / 2), and |R' - R|^2 = 8 sin(angle / 2)^2. */
-    dReal reach = sqrt(dot3(now->half, now->half)) + now->radius;
-    link->travel += sqrt(dot3(before, before)) + reach * sqrt(0.5 * turn);
-    link->shapes_placed = 0;
+    for (int i = 0; i < 3; i++) {
+        moved += fabs(now->p[i] - before.p[i]);
+        for (int k = 0; k < 3; k++)
+            moved += fabs(now->R[3 * i + k] - before.R[3 * i + k]) * now->half[k];
+    }
+    if (moved > 0.0) {
+        link->travel += moved;
+        link->shapes_placed = 0;
+    }
+    return moved;
 }
 
 /* Forget how far apart the links of a body were. */
@@ -213,35 +207,36 @@ static void distances_forget(Body *body)
         for (int i = 0; i < sets[s]->link_count; i++)
             sets[s]->links[i].travel = 0.0;
     for (size_t k = 0; k < body->pair_count; k++)
-        body->pairs[k].limit = -1.0;
+        body->pairs[k].limit = 0.0;
     for (size_t k = 0; k < body->limit_count; k++)
-        body->limits[k] = -1.0;
+        body->limits[k] = 0.0;
+    body->room = 0.0;
 }
 
-static void set_place(GeomSet *set, int all)
+/* Place the links of a set that move, or all. Returns the most that one has moved or, once
+ * rounding may matter beside what they have moved in all, infinity. */
+static dReal set_place(GeomSet *set, int all)
 {
+    dReal most = 0.0;
     box_clear(set->box);
     for (int i = 0; i < set->link_count; i++) {
         LinkShapes *link = &set->links[i];
-        if (all)
-            link->shapes_placed = 0;
         if (all || link->group)
-            link_place(link);
+            most = max_real(most, link_place(link));
+        if (!(link->travel < MAX_TRAVEL))
+            most = dInfinity;
         box_unite(set->box, link->now.box);
     }
+    return most;
 }
 
 /* Place the bounds of a body's links where they are now. */
 void bounds_place(Body *body)
 {
-    int forget = body->bounds_changed;
-    set_place(&body->moving, body->bounds_changed);
-    set_place(&body->fixed, body->bounds_changed);
-    for (int i = 0; i < body->moving.link_count; i++)
-        forget |= !(body->moving.links[i].travel < MAX_TRAVEL);
-    for (int i = 0; i < body->fixed.link_count; i++)
-        forget |= !(body->fixed.links[i].travel < MAX_TRAVEL);
-    if (forget)
+    dReal most = max_real(set_place(&body->moving, body->bounds_changed),
+                          set_place(&body->fixed, body->bounds_changed));
+    body->room -= 2.0 * most;
+    if (body->bounds_changed || !(most < MAX_TRAVEL))
         distances_forget(body);
     body->bounds_changed = 0;
 }
@@ -257,25 +252,25 @@ void shapes_place(LinkShapes *link)
 }
 
 /* Return a lower bound of the distance of what two bounds contain, in [m]; not positive if they may
- * touch. The gap along any axis is one: here the largest along the axes of both boxes or, if there
- * is none, along the cross products of these axes. */
+ * touch: the widest gap along the axes of both boxes or, if there is none, along the cross
+ * products of these axes. */
 dReal bounds_distance(const Bound *a, const Bound *b)
 {
-    dReal C[3][3], D[3][3], away[3], t[3], s[3], best = -dInfinity, round = a->radius + b->radius;
+    dReal C[3][3], D[3][3], t[3], away[3], best = -dInfinity, round = a->radius + b->radius;
     for (int i = 0; i < 3; i++)
         away[i] = b->p[i] - a->p[i];
     for (int i = 0; i < 3; i++) {
         t[i] = a->R[i] * away[0] + a->R[3 + i] * away[1] + a->R[6 + i] * away[2];
-        s[i] = b->R[i] * away[0] + b->R[3 + i] * away[1] + b->R[6 + i] * away[2];
-        for (int j = 0; j < 3; j++) {
+        for (int j = 0; j < 3; j++) { /* C: cosines between the axes of the boxes */
             C[i][j] = a->R[i] * b->R[j] + a->R[3 + i] * b->R[3 + j] + a->R[6 + i] * b->R[6 + j];
             D[i][j] = fabs(C[i][j]);
         }
     }
     for (int i = 0; i < 3; i++) {
+        dReal s = C[0][i] * t[0] + C[1][i] * t[1] + C[2][i] * t[2];
         best = max_real(best, fabs(t[i]) - a->half[i] - dot3(D[i], b->half));
-        best = max_real(best, fabs(s[i]) - b->half[i] - D[0][i] * a->half[0] -
-                                  D[1][i] * a->half[1] - D[2][i] * a->half[2]);
+        best = max_real(best, fabs(s) - b->half[i] - D[0][i] * a->half[0] - D[1][i] * a->half[1] -
+                                  D[2][i] * a->half[2]);
     }
     if (best > round)
         return best - round;
@@ -284,11 +279,9 @@ dReal bounds_distance(const Bound *a, const Bound *b)
         for (int j = 0; j < 3; j++) {
             int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
             dReal length = 1.0 - C[i][j] * C[i][j];
-            if (length < PARALLEL_EDGES)
-                continue;
             dReal gap = fabs(t[i2] * C[i1][j] - t[i1] * C[i2][j]) - a->half[i1] * D[i2][j] -
                         a->half[i2] * D[i1][j] - b->half[j1] * D[i][j2] - b->half[j2] * D[i][j1];
-            if (gap > 0.0)
+            if (gap > 0.0 && length > PARALLEL_EDGES)
                 best = max_real(best, gap / sqrt(length));
         }
     }

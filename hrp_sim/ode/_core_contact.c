@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define OVERLAP 1e-3 /* links that overlap deeper initially never collide, in [m] */
+#define OVERLAP 1e-3      /* links that overlap deeper initially never collide, in [m] */
+#define NEAR 0.01         /* distance of links of one body to look at in each step, in [m] */
 #define TRACK_SIDE_FRICTION 0.5
 
 /* Two links that may touch. */
@@ -82,15 +83,16 @@ static void contact_create(const Pair *pair, const PatchPoint *point)
         contact_record(pair, &point->at, joint);
 }
 
-/* Whether two bounds are apart. If so, set the limit of the travels up to which they remain so. */
-static int are_apart(const Pair *pair, const Bound *a, const Bound *b, dReal *limit)
+/* Whether two bounds on two links are apart. If so, set the limit, if there is one, of the links'
+ * travels up to which they remain so. */
+static int are_apart(LinkShapes *const links[2], const Bound *a, const Bound *b, dReal *limit)
 {
-    dReal travel = pair->links[0]->travel + pair->links[1]->travel;
+    dReal travel = links[0]->travel + links[1]->travel;
     if (limit && travel < *limit)
         return 1;
     dReal distance = bounds_distance(a, b) - BOUND_MARGIN;
     if (limit)
-        *limit = travel + distance;
+        *limit = distance > 0.0 ? travel + distance : 0.0;
     return distance > 0.0;
 }
 
@@ -105,7 +107,7 @@ static void shape_collide(const Pair *pair, int side, int s)
         const Geom *a = side ? &other->shapes[k] : shape, *b = side ? shape : &other->shapes[k];
         int i = side ? k * own->count + s : s * other->count + k;
         if (boxes_overlap(a->now.box, b->now.box) &&
-            !are_apart(pair, &a->now, &b->now, pair->limits ? pair->limits + i : NULL))
+            !are_apart(pair->links, &a->now, &b->now, pair->limits ? pair->limits + i : NULL))
             shapes_collide(pair->world, &patch, a, b);
     }
 }
@@ -152,14 +154,36 @@ static void sets_collide(World *world, const Body *a, const GeomSet *set_a, cons
     }
 }
 
-/* Create the contact joints of a body's own links. */
-static void body_collide(World *world, const Body *body)
+/* List the pairs of a body's own links that may touch before its links have moved by half the room
+ * that is left between all others. */
+static void near_pairs_list(Body *body)
 {
+    dReal room = dInfinity;
+    body->near_count = 0;
     for (size_t k = 0; k < body->pair_count; k++) {
-        LinkPair *own = &body->pairs[k];
-        const Pair pair = {world, {body, body}, {own->a, own->b}, own->limits};
-        if (!are_apart(&pair, &own->a->now, &own->b->now, &own->limit))
-            links_collide(&pair);
+        LinkPair *pair = &body->pairs[k];
+        dReal left = 0.0;
+        LinkShapes *a = pair->links[0], *b = pair->links[1];
+        if (are_apart(pair->links, &a->now, &b->now, &pair->limit))
+            left = pair->limit - a->travel - b->travel;
+        if (left < NEAR)
+            body->near[body->near_count++] = pair;
+        else
+            room = min_real(room, left);
+    }
+    body->room = room;
+}
+
+/* Create the contact joints of a body's own links. */
+static void body_collide(World *world, Body *body)
+{
+    if (!(body->room > 0.0))
+        near_pairs_list(body);
+    for (size_t k = 0; k < body->near_count; k++) {
+        LinkPair *near = body->near[k];
+        LinkShapes *a = near->links[0], *b = near->links[1];
+        if (!are_apart(near->links, &a->now, &b->now, &near->limit))
+            links_collide(&(Pair){world, {body, body}, {a, b}, near->limits});
     }
 }
 
@@ -172,7 +196,7 @@ void contacts_create(World *world)
     for (int i = 0; i < world->count; i++)
         bounds_place(world->bodies[i]);
     for (int i = 0; i < world->count; i++) {
-        const Body *a = world->bodies[i];
+        Body *a = world->bodies[i];
         body_collide(world, a);
         for (int j = i + 1; j < world->count; j++) {
             const Body *b = world->bodies[j];
@@ -194,7 +218,7 @@ static void pairs_append(Body *body, LinkShapes *a, GeomSet *set, int first)
         if (allowed[b->link] == CONTACT_NEVER)
             continue;
         if (body->pairs)
-            body->pairs[body->pair_count] = (LinkPair){a, b, -1.0, body->limits + body->limit_count};
+            body->pairs[body->pair_count] = (LinkPair){{a, b}, 0.0, body->limits + body->limit_count};
         body->pair_count++;
         body->limit_count += (size_t)a->count * (size_t)b->count;
     }
@@ -215,18 +239,19 @@ int link_pairs_list(const World *world, Body *body)
     if (!world->self_collision)
         return 1;
     pairs_collect(body);
-    LinkPair *pairs = malloc(sizeof *pairs * (body->pair_count + 1));
-    body->limits = malloc(sizeof *body->limits * (body->limit_count + 1));
-    body->pairs = pairs;
-    if (pairs && body->limits)
-        pairs_collect(body);
-    return pairs && body->limits;
+    body->near = malloc(sizeof *body->near * (body->pair_count + 1));
+    body->limits = calloc(body->limit_count + 1, sizeof *body->limits);
+    body->pairs = malloc(sizeof *body->pairs * (body->pair_count + 1));
+    if (!body->near || !body->limits || !body->pairs)
+        return 0;
+    pairs_collect(body);
+    return 1;
 }
 
 /* Whether two links of a body overlap. */
 static int overlap(World *world, const Body *body, const LinkPair *own)
 {
-    links_find(&(Pair){world, {body, body}, {own->a, own->b}, NULL});
+    links_find(&(Pair){world, {body, body}, {own->links[0], own->links[1]}, NULL});
     for (int i = 0; i < patch.count; i++)
         if (patch.points[i].at.depth > OVERLAP)
             return 1;
@@ -257,7 +282,7 @@ int overlaps_disable(World *world, Body *body, LinkNumbers *disabled)
     bounds_place(body);
     for (size_t k = 0; k < body->pair_count; k++) {
         const LinkPair pair = body->pairs[k];
-        int a = pair.a->link, b = pair.b->link, *contact = &body->contacts[a * body->links + b];
+        int a = pair.links[0]->link, b = pair.links[1]->link, *contact = &body->contacts[a * body->links + b];
         if (*contact != CONTACT_UNLESS_OVERLAPPING || !overlap(world, body, &pair)) {
             body->pairs[kept++] = pair;
             continue;

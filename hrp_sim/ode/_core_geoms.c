@@ -16,7 +16,7 @@ static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
     for (int i = 0; i < corners; i++)
         mesh->indices[i] = (dTriIndex)flat_ints(flat, TRIANGLES)[3 * t[k] + i];
     mesh->corners = corners;
-    if (!mesh_points_create(mesh, vertices))
+    if (!mesh_blocks_create(mesh, vertices))
         return NULL;
     dGeomTriMeshDataBuildDouble(mesh->data, mesh->vertices, 3 * sizeof(dReal), vertices,
                                 mesh->indices, corners, 3 * sizeof(dTriIndex));
@@ -149,7 +149,7 @@ void geoms_free(Body *body)
     for (int i = 0; i < body->meshes; i++) {
         free(body->mesh[i].vertices);
         free(body->mesh[i].indices);
-        mesh_points_free(&body->mesh[i]);
+        mesh_blocks_free(&body->mesh[i]);
     }
     free(body->moving.items);
     free(body->fixed.items);
@@ -158,4 +158,5 @@ void geoms_free(Body *body)
     free(body->fixed.links);
     free(body->pairs);
     free(body->limits);
+    free(body->near);
 }
