@@ -101,13 +101,15 @@ static void shape_collide(const Pair *pair, int side, int s)
 {
     const LinkShapes *own = pair->links[side], *other = pair->links[!side];
     const Geom *shape = &own->shapes[s];
+    int is_tested = pair->limits && own->count == 1 && other->count == 1; /* as links */
     if (!boxes_overlap(shape->now.box, other->now.box))
         return;
     for (int k = 0; k < other->count; k++) {
         const Geom *a = side ? &other->shapes[k] : shape, *b = side ? shape : &other->shapes[k];
         int i = side ? k * own->count + s : s * other->count + k;
         if (boxes_overlap(a->now.box, b->now.box) &&
-            !are_apart(pair->links, &a->now, &b->now, pair->limits ? pair->limits + i : NULL))
+            (is_tested || !are_apart(pair->links, &a->now, &b->now,
+                                     pair->limits ? pair->limits + i : NULL)))
             shapes_collide(pair->world, &patch, a, b);
     }
 }

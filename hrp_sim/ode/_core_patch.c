@@ -96,16 +96,27 @@ static dReal loss(PatchPoint *const *hull, int corners, int i)
     return corners > 3 ? area(before, hull[i], after) : -distance2(before, after);
 }
 
-/* Drop corners until at most max are left. */
+/* Drop corners until at most max are left, the one with the least loss first. */
 static int corners_drop(PatchPoint **hull, int corners, int max)
 {
+    static dReal losses[2 * PATCH_POINTS];
+    for (int i = 0; i < corners && corners > max; i++)
+        losses[i] = loss(hull, corners, i);
     while (corners > max) {
         int least = 0;
         for (int i = 1; i < corners; i++)
-            if (loss(hull, corners, i) < loss(hull, corners, least))
+            if (losses[i] < losses[least])
                 least = i;
         corners--;
-        memmove(hull + least, hull + least + 1, sizeof *hull * (size_t)(corners - least));
+        size_t after = (size_t)(corners - least);
+        memmove(hull + least, hull + least + 1, sizeof *hull * after);
+        memmove(losses + least, losses + least + 1, sizeof *losses * after);
+        if (corners == 3) /* losses are lengths from now on */
+            for (int i = 0; i < corners; i++)
+                losses[i] = loss(hull, corners, i);
+        else
+            for (int i = least + corners - 1; i <= least + corners; i++)
+                losses[i % corners] = loss(hull, corners, i % corners);
     }
     return corners;
 }
