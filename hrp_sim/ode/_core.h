@@ -228,6 +228,24 @@ typedef struct {
     dJointFeedback feedback;
 } ContactRecord;
 
+/* The box of a body, to sort. */
+typedef struct {
+    dReal box[6];
+    int body;
+} Span;
+
+typedef struct {
+    int bodies[2];
+} BodyPair;
+
+/* Bodies whose boxes overlap, see _core_sweep.c. */
+typedef struct {
+    Span *spans;
+    int *starts, count;
+    BodyPair *found, *pairs; /* found: in their order at last */
+    int pair_count, capacity;
+} Sweep;
+
 typedef struct {
     PyObject_HEAD
     dWorldID world;
@@ -250,6 +268,7 @@ typedef struct {
     long contacts;                /* number in this step */
     long overflow_body;           /* body and link with the last contact, for FAULT_CONTACTS */
     int overflow_link;
+    Sweep sweep;
     int record_contacts;          /* whether steps record contact points and forces */
     ContactRecord *records;       /* of the last attempt at a step */
     int record_count, record_capacity, records_lost;
@@ -332,7 +351,11 @@ dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyI
 
 /* _core_bounds.c */
 #define BOUND_MARGIN 1e-6 /* above rounding errors of bounds and their distances, in [m] */
-int boxes_overlap(const dReal a[6], const dReal b[6]);
+static inline int boxes_overlap(const dReal a[6], const dReal b[6])
+{
+    return a[0] <= b[1] && b[0] <= a[1] && a[2] <= b[3] && b[2] <= a[3] && a[4] <= b[5] &&
+           b[4] <= a[5];
+}
 void box_clear(dReal box[6]);
 void box_extend(dReal box[6], const dReal p[3]);
 void ray_boxes_update(Body *body);
@@ -359,6 +382,10 @@ typedef struct {
 PatchPoint *patch_reserve(Patch *patch, int count);
 PatchPoint *patch_append(Patch *patch, const Geom *a, const Geom *b);
 void patch_reduce(Patch *patch, int max);
+
+/* _core_sweep.c */
+int sweep_pairs(World *world);
+void sweep_free(Sweep *sweep);
 
 /* _core_mesh_blocks.c */
 #define BLOCK_POINTS 32

@@ -7,12 +7,6 @@
 #define PARALLEL_EDGES 1e-6 /* squared sine below which edges give no separating axis */
 #define MAX_TRAVEL 1e6      /* beyond which rounding matters beside BOUND_MARGIN, in [m] */
 
-int boxes_overlap(const dReal a[6], const dReal b[6])
-{
-    return a[0] <= b[1] && b[0] <= a[1] && a[2] <= b[3] && b[2] <= a[3] && a[4] <= b[5] &&
-           b[4] <= a[5];
-}
-
 void box_clear(dReal box[6])
 {
     for (int axis = 0; axis < 3; axis++) {
@@ -53,16 +47,24 @@ void ray_boxes_update(Body *body)
     rays_update(&body->fixed);
 }
 
-/* Set the box of a bound along the axes of its frame. */
+static dReal reach_along(const Bound *bound, int axis)
+{
+    const dReal *row = bound->R + 3 * axis;
+    return fabs(row[0]) * bound->half[0] + fabs(row[1]) * bound->half[1] +
+           fabs(row[2]) * bound->half[2] + bound->radius;
+}
+
+/* Set the box of a bound along the axes of its frame. Not in a loop, which GCC 12 compiles as if it
+ * did not change the box. */
 static void bound_box(Bound *bound)
 {
-    for (int i = 0; i < 3; i++) {
-        const dReal *row = bound->R + 3 * i;
-        dReal reach = fabs(row[0]) * bound->half[0] + fabs(row[1]) * bound->half[1] +
-                      fabs(row[2]) * bound->half[2] + bound->radius;
-        bound->box[2 * i] = bound->p[i] - reach;
-        bound->box[2 * i + 1] = bound->p[i] + reach;
-    }
+    dReal x = reach_along(bound, 0), y = reach_along(bound, 1), z = reach_along(bound, 2);
+    bound->box[0] = bound->p[0] - x;
+    bound->box[1] = bound->p[0] + x;
+    bound->box[2] = bound->p[1] - y;
+    bound->box[3] = bound->p[1] + y;
+    bound->box[4] = bound->p[2] - z;
+    bound->box[5] = bound->p[2] + z;
 }
 
 /* Move a bound from the frame of a group to W. */
@@ -167,8 +169,10 @@ static void set_bounds_create(GeomSet *set)
 {
     for (int i = 0; i < set->colliding; i++)
         shape_bound(&set->items[i]);
-    for (int i = 0; i < set->link_count; i++)
+    for (int i = 0; i < set->link_count; i++) {
         link_bound(&set->links[i]);
+        set->links[i].shapes_placed = 0;
+    }
 }
 
 /* Compute the bounds of a body's shapes in the frames of its groups, where its shapes are new or

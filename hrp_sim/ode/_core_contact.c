@@ -189,6 +189,13 @@ static void body_collide(World *world, Body *body)
     }
 }
 
+static void bodies_collide(World *world, const Body *a, const Body *b)
+{
+    sets_collide(world, a, &a->moving, b, &b->moving);
+    sets_collide(world, a, &a->moving, b, &b->fixed);
+    sets_collide(world, a, &a->fixed, b, &b->moving);
+}
+
 /* Create the contact joints of this step, in an order that depends on the state alone. */
 void contacts_create(World *world)
 {
@@ -197,15 +204,14 @@ void contacts_create(World *world)
     records_clear(world);
     for (int i = 0; i < world->count; i++)
         bounds_place(world->bodies[i]);
+    int is_swept = sweep_pairs(world);
+    const BodyPair *pair = world->sweep.found, *end = pair + world->sweep.pair_count;
     for (int i = 0; i < world->count; i++) {
-        Body *a = world->bodies[i];
-        body_collide(world, a);
-        for (int j = i + 1; j < world->count; j++) {
-            const Body *b = world->bodies[j];
-            sets_collide(world, a, &a->moving, b, &b->moving);
-            sets_collide(world, a, &a->moving, b, &b->fixed);
-            sets_collide(world, a, &a->fixed, b, &b->moving);
-        }
+        body_collide(world, world->bodies[i]);
+        for (; is_swept && pair < end && pair->bodies[0] == i; pair++)
+            bodies_collide(world, world->bodies[i], world->bodies[pair->bodies[1]]);
+        for (int j = i + 1; !is_swept && j < world->count; j++) /* memory is short */
+            bodies_collide(world, world->bodies[i], world->bodies[j]);
     }
     records_request_forces(world);
 }

@@ -23,6 +23,7 @@ static int world_close(World *world)
         body_free(world->bodies[i]);
     sticking_free(world);
     records_free(world);
+    sweep_free(&world->sweep);
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
