@@ -137,31 +137,58 @@ typedef struct {
     dReal axis[3], across[3];       /* orthogonal unit vectors in the frame of a, or in W */
 } Loop;
 
+/* A box with rounded edges that contains shapes. */
+typedef struct {
+    dReal p[3], R[9], half[3], radius; /* R: the columns are the box's axes */
+    dReal box[6];                      /* along the axes of the frame: lower, upper of each */
+} Bound;
+
 typedef struct {
     dGeomID geom;
     int link, material, index; /* index: row in the Articulation */
-    dReal box[6];
+    dReal ray_box[6];          /* along the axes of W, when rays are cast */
+    Bound local, now;          /* in the frame of its group, and in W */
 } Geom;
+
+/* The colliding shapes of a link. */
+typedef struct {
+    int link, count;
+    Geom *shapes;
+    dBodyID group;     /* NULL if they do not move */
+    Bound local, now;  /* of all shapes, in the frame of the group, and in W */
+    int shapes_placed; /* whether the shapes' own bounds are up to date */
+    dReal travel;      /* no point has moved by more since the body was added, in [m] */
+} LinkShapes;
 
 typedef struct {
     Geom *items;
     int count, colliding; /* colliding shapes come first; the others only stop rays */
-    dReal box[6];         /* bounding box of all shapes */
+    LinkShapes *links;
+    int link_count;
+    dReal box[6], ray_box[6]; /* bounding boxes of the colliding shapes, and of all shapes */
 } GeomSet;
 
+/* Two links of a body whose shapes may collide. They are apart as long as their travels sum up to
+ * less than the limit; so are two of their shapes, with the limit at [i * links[1]->count + j]. */
 typedef struct {
-    const Geom *a, *b;
-} GeomPair;
+    LinkShapes *links[2];
+    dReal limit, *limits;
+} LinkPair;
 
 typedef struct {
     int (*pairs)[2];
     int count, capacity;
-} LinkPairs;
+} LinkNumbers;
 
 typedef struct {
     dTriMeshDataID data;
     dReal *vertices;
     dTriIndex *indices;
+    int corners;                   /* number of indices */
+    dReal (*points)[3];            /* the corners, each once, neighbours side by side */
+    dReal (*boxes)[6];             /* of each BLOCK_POINTS of them */
+    int point_count;
+    dReal middle[3], half[3];      /* of its box in its own frame */
 } Mesh;
 
 typedef struct {
@@ -178,8 +205,12 @@ typedef struct {
     Loop *loop;
     Mesh *mesh;
     GeomSet moving, fixed;
-    GeomPair *self_pairs; /* pairs of the body's own shapes that may collide */
-    size_t self_pair_count;
+    LinkPair *pairs;      /* pairs of the body's own links that may collide */
+    dReal *limits;        /* of their shapes */
+    LinkPair **near;      /* those of the pairs that may touch before room is used up, in order */
+    size_t pair_count, limit_count, near_count;
+    dReal room;           /* twice what each link may still move until all pairs are checked */
+    int bounds_changed;   /* whether bounds in the frames of groups are new */
     Py_buffer live[LIVE_FIELDS];
     int held;
 } Body;
@@ -225,6 +256,24 @@ typedef struct {
     dJointFeedback feedback;
 } ContactRecord;
 
+/* The box of a body, to sort. */
+typedef struct {
+    dReal box[6];
+    int body;
+} Span;
+
+typedef struct {
+    int bodies[2];
+} BodyPair;
+
+/* Bodies whose boxes overlap, see _core_sweep.c. */
+typedef struct {
+    Span *spans;
+    int *starts, count;
+    BodyPair *found, *pairs; /* found: in their order at last */
+    int pair_count, capacity;
+} Sweep;
+
 typedef struct {
     PyObject_HEAD
     dWorldID world;
@@ -248,6 +297,7 @@ typedef struct {
     long contacts;                /* number in this step */
     long overflow_body;           /* body and link with the last contact, for FAULT_CONTACTS */
     int overflow_link;
+    Sweep sweep;
     int record_contacts;          /* whether steps record contact points and forces */
     ContactRecord *records;       /* of the last attempt at a step */
     int record_count, record_capacity, records_lost;
@@ -335,11 +385,56 @@ void sticking_free(World *world);
 void sticking_back_off(World *world, int number);
 dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b);
 
+/* _core_bounds.c */
+#define BOUND_MARGIN 1e-6 /* above rounding errors of bounds and their distances, in [m] */
+static inline int boxes_overlap(const dReal a[6], const dReal b[6])
+{
+    return a[0] <= b[1] && b[0] <= a[1] && a[2] <= b[3] && b[2] <= a[3] && a[4] <= b[5] &&
+           b[4] <= a[5];
+}
+void box_clear(dReal box[6]);
+void box_extend(dReal box[6], const dReal p[3]);
+void ray_boxes_update(Body *body);
+void bounds_create(Body *body);
+void bounds_place(Body *body);
+void shapes_place(LinkShapes *link);
+dReal bounds_distance(const Bound *a, const Bound *b);
+
+/* _core_patch.c */
+#define PATCH_POINTS 2048
+typedef struct {
+    dContactGeom at;
+    const Geom *a, *b;
+    int is_clustered, is_kept;
+    dReal u, v; /* position in the plane across the normal */
+} PatchPoint;
+
+/* The contact points of two links; the normals point into the first. */
+typedef struct {
+    PatchPoint points[PATCH_POINTS];
+    int count;
+} Patch;
+
+PatchPoint *patch_reserve(Patch *patch, int count);
+PatchPoint *patch_append(Patch *patch, const Geom *a, const Geom *b);
+void patch_reduce(Patch *patch, int max);
+
+/* _core_sweep.c */
+int sweep_pairs(World *world);
+void sweep_free(Sweep *sweep);
+
+/* _core_mesh_blocks.c */
+#define BLOCK_POINTS 32
+int mesh_blocks_create(Mesh *mesh, int vertices);
+void mesh_blocks_free(Mesh *mesh);
+
+/* _core_mesh_faces.c */
+int mesh_face_collide(Patch *patch, const Geom *a, const Geom *b);
+
 /* _core_contact.c */
 void contacts_create(World *world);
-void boxes_update(Body *body);
-int self_pairs_list(const World *world, Body *body);
-int overlaps_disable(World *world, Body *body, LinkPairs *disabled);
+int link_pairs_list(const World *world, Body *body);
+int overlaps_disable(World *world, Body *body, LinkNumbers *disabled);
 
 /* _core_contact_records.c */
 void records_clear(World *world);
@@ -353,7 +448,7 @@ PyObject *world_recorded_contacts(World *world, void *closure);
 PyObject *world_read_contacts(World *world, PyObject *args);
 
 /* _core_boxes.c */
-int shapes_collide(const World *world, dGeomID a, dGeomID b, int max_count, dContactGeom *found);
+void shapes_collide(const World *world, Patch *patch, const Geom *a, const Geom *b);
 
 /* _core_friction.c */
 void free_slip(const World *world, dBodyID a, dBodyID b, const dContact *contact, dReal slip[3]);

@@ -1,4 +1,4 @@
-/* Contacts of boxes that lie flat on each other, some of which ODE misses. */
+/* Contacts of two shapes, also of boxes that lie flat on each other, some of which ODE misses. */
 #include "_core.h"
 
 #include <math.h>
@@ -6,6 +6,7 @@
 
 #define PARALLEL 1e-8 /* sine of the angle below which edges count as parallel */
 #define TILT 1e-7     /* [rad] */
+#define MAX_FOUND 512  /* contacts requested: ODE returns the first, not the deepest */
 #define FLAT_CONTACTS 3  /* fewest contact points of boxes that lie flat on each other */
 #define MIN_DEPTH 1e-6   /* more than the tilt changes the depth, in [m] */
 
@@ -43,19 +44,33 @@ static dGeomID tilted(dGeomID substitute_box, dGeomID box)
 }
 
 /* Find the contacts of two shapes; retry boxes that lie flat on each other with one of them
- * tilted. */
-int shapes_collide(const World *world, dGeomID a, dGeomID b, int max_count, dContactGeom *found)
+ * tilted. Returns their number. */
+static int shapes_find(const World *world, dGeomID a, dGeomID b, PatchPoint *found)
 {
-    int count = dCollide(a, b, max_count, found, sizeof *found);
+    int count = dCollide(a, b, MAX_FOUND, &found->at, sizeof *found);
     if (count >= FLAT_CONTACTS || dGeomGetClass(a) != dBoxClass || dGeomGetClass(b) != dBoxClass ||
         !are_nearly_parallel(dGeomGetRotation(a), dGeomGetRotation(b)))
         return count;
-    dContactGeom first[FLAT_CONTACTS];
+    PatchPoint first[FLAT_CONTACTS];
     memcpy(first, found, (size_t)count * sizeof *found);
-    int now = dCollide(a, tilted(world->substitute_box, b), max_count, found, sizeof *found);
+    int now = dCollide(a, tilted(world->substitute_box, b), MAX_FOUND, &found->at, sizeof *found);
     for (int i = 0; now > count && i < now; i++)
-        if (found[i].depth > MIN_DEPTH)
+        if (found[i].at.depth > MIN_DEPTH)
             return now;
     memcpy(found, first, (size_t)count * sizeof *found);
     return count;
+}
+
+/* Append the contacts of two shapes, whose bounds were placed. */
+void shapes_collide(const World *world, Patch *patch, const Geom *a, const Geom *b)
+{
+    if (mesh_face_collide(patch, a, b))
+        return;
+    PatchPoint *found = patch_reserve(patch, MAX_FOUND);
+    int count = shapes_find(world, a->geom, b->geom, found);
+    patch->count += count;
+    for (int i = 0; i < count; i++) {
+        found[i].a = a;
+        found[i].b = b;
+    }
 }

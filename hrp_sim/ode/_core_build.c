@@ -107,7 +107,10 @@ int body_create(World *world, Body *body, const Flat *flat)
     joints_create(world, body, flat);
     groups_start(body, flat);
     loops_create(world, body, flat);
-    return geoms_create(body, flat) == 0 && self_pairs_list(world, body);
+    if (geoms_create(body, flat) != 0 || !link_pairs_list(world, body))
+        return 0;
+    bounds_create(body);
+    return 1;
 }
 
 static void joints_destroy(Body *body)
@@ -158,7 +161,7 @@ void body_rebase(World *world, Body *body, const Flat *flat)
     groups_start(body, flat);
     loops_create(world, body, flat);
     geoms_place(body, flat);
-    boxes_update(body);
+    bounds_create(body);
     body_move(body, flat);
 }
 

@@ -4,78 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_FOUND 512    /* contacts requested: ODE returns the first, not the deepest */
-#define SAME_PLACE 1e-6  /* contacts closer than this are merged, in [m] */
-#define OVERLAP 1e-3     /* links that overlap deeper initially never collide, in [m] */
+#define OVERLAP 1e-3      /* links that overlap deeper initially never collide, in [m] */
+#define NEAR 0.01         /* distance of links of one body to look at in each step, in [m] */
 #define TRACK_SIDE_FRICTION 0.5
 
+/* Two links that may touch. */
 typedef struct {
     World *world;
     const Body *bodies[2];
-    const Geom *geoms[2];
+    LinkShapes *links[2];
+    dReal *limits; /* of their shapes, see LinkPair; NULL if there are none */
 } Pair;
 
-static int boxes_overlap(const dReal a[6], const dReal b[6])
-{
-    return a[0] <= b[1] && b[0] <= a[1] && a[2] <= b[3] && b[2] <= a[3] && a[4] <= b[5] &&
-           b[4] <= a[5];
-}
-
-/* Update the bounding boxes of the first shapes of a set. */
-static void set_update(GeomSet *set, int count)
-{
-    for (int axis = 0; axis < 3; axis++) {
-        set->box[2 * axis] = dInfinity;
-        set->box[2 * axis + 1] = -dInfinity;
-    }
-    for (int i = 0; i < count; i++) {
-        dReal *box = set->items[i].box;
-        dGeomGetAABB(set->items[i].geom, box);
-        for (int axis = 0; axis < 3; axis++) {
-            set->box[2 * axis] = min_real(set->box[2 * axis], box[2 * axis]);
-            set->box[2 * axis + 1] = max_real(set->box[2 * axis + 1], box[2 * axis + 1]);
-        }
-    }
-}
-
-/* Update the bounding boxes of a body's shapes. */
-void boxes_update(Body *body)
-{
-    set_update(&body->moving, body->moving.count);
-    set_update(&body->fixed, body->fixed.count);
-}
-
-/* Move the selected contacts to the front: the deepest, then repeatedly the one farthest from
- * them. */
-static int reduce(dContactGeom *contacts, int count, int wanted)
-{
-    dReal distance[MAX_FOUND];
-    int best = 0;
-    for (int i = 0; i < count; i++) {
-        distance[i] = dInfinity;
-        if (contacts[i].depth > contacts[best].depth)
-            best = i;
-    }
-    for (int kept = 0;; kept++) {
-        dContactGeom chosen = contacts[best];
-        contacts[best] = contacts[kept];
-        contacts[kept] = chosen;
-        distance[best] = distance[kept];
-        if (kept + 1 == wanted || kept + 1 == count)
-            return kept + 1;
-        best = kept + 1;
-        for (int i = kept + 1; i < count; i++) {
-            dReal d[3];
-            for (int k = 0; k < 3; k++)
-                d[k] = contacts[i].pos[k] - chosen.pos[k];
-            distance[i] = min_real(distance[i], dot3(d, d));
-            if (distance[i] > distance[best])
-                best = i;
-        }
-        if (distance[best] < SAME_PLACE * SAME_PLACE)
-            return kept + 1;
-    }
-}
+/* One thread at a time is in ODE, so one is enough. */
+static Patch patch;
 
 /* Set the surface velocity of a contact with a track. Returns 0 if the shape is no track.
  *
@@ -87,8 +29,8 @@ static int reduce(dContactGeom *contacts, int count, int wanted)
 static int track_surface(const Pair *pair, int side, dContact *contact)
 {
     const Body *body = pair->bodies[side], *other = pair->bodies[!side];
-    int link = pair->geoms[side]->link, group = body->link_group[link];
-    int other_group = other->link_group[pair->geoms[!side]->link];
+    int link = pair->links[side]->link, group = body->link_group[link];
+    int other_group = other->link_group[pair->links[!side]->link];
     const dReal *local = body->track_axis + 3 * link;
     const dReal sign = side ? -1.0 : 1.0; /* ODE's normal points into the first geom */
     dReal axis[3], *along = contact->fdir1;
@@ -112,66 +54,146 @@ static int track_surface(const Pair *pair, int side, dContact *contact)
     return 1;
 }
 
-static dBodyID group_of(const Body *body, const Geom *geom)
-{
-    int group = body->link_group[geom->link];
-    return group < 0 ? NULL : body->group[group];
-}
-
 /* Record a contact. */
 static void contact_record(const Pair *pair, const dContactGeom *contact, dJointID joint)
 {
     ContactRecord record = {.joint = joint, .depth = contact->depth};
     for (int side = 0; side < 2; side++) {
         record.body[side] = pair->bodies[side]->id;
-        record.link[side] = pair->geoms[side]->link;
+        record.link[side] = pair->links[side]->link;
     }
-    record.is_first = group_of(pair->bodies[0], pair->geoms[0]) != NULL;
+    record.is_first = pair->links[0]->group != NULL;
     memcpy(record.p, contact->pos, sizeof record.p);
     memcpy(record.normal, contact->normal, sizeof record.normal);
     records_append(pair->world, &record);
 }
 
-/* Create the contact joints of two shapes. */
-static void pair_collide(const Pair *pair)
+/* Create the joint of a contact. */
+static void contact_create(const Pair *pair, const PatchPoint *point)
 {
-    dContactGeom found[MAX_FOUND];
-    const Geom *a = pair->geoms[0], *b = pair->geoms[1];
-    if (pair->world->contacts >= MAX_CONTACTS)
+    dContact contact;
+    memset(&contact, 0, sizeof contact);
+    contact.geom = point->at;
+    contact_surface(pair->world, point->a, point->b, &contact);
+    if (!track_surface(pair, 0, &contact))
+        track_surface(pair, 1, &contact);
+    dJointID joint =
+        contact_joint_create(pair->world, &contact, pair->links[0]->group, pair->links[1]->group);
+    if (pair->world->record_contacts)
+        contact_record(pair, &point->at, joint);
+}
+
+/* Whether two bounds on two links are apart. If so, set the limit, if there is one, of the links'
+ * travels up to which they remain so. */
+static int are_apart(LinkShapes *const links[2], const Bound *a, const Bound *b, dReal *limit)
+{
+    dReal travel = links[0]->travel + links[1]->travel;
+    if (limit && travel < *limit)
+        return 1;
+    dReal distance = bounds_distance(a, b) - BOUND_MARGIN;
+    if (limit)
+        *limit = distance > 0.0 ? travel + distance : 0.0;
+    return distance > 0.0;
+}
+
+/* Find the contacts of a shape of one link with all shapes of the other one. */
+static void shape_collide(const Pair *pair, int side, int s)
+{
+    const LinkShapes *own = pair->links[side], *other = pair->links[!side];
+    const Geom *shape = &own->shapes[s];
+    int is_tested = pair->limits && own->count == 1 && other->count == 1; /* as links */
+    if (!boxes_overlap(shape->now.box, other->now.box))
         return;
-    int count = shapes_collide(pair->world, a->geom, b->geom, MAX_FOUND, found);
-    if (count > 0)
-        count = reduce(found, count, pair->world->max_contacts);
-    pair->world->contacts += count;
-    pair->world->overflow_body = pair->bodies[0]->id;
-    pair->world->overflow_link = a->link;
-    for (int i = 0; i < count; i++) {
-        dContact contact;
-        memset(&contact, 0, sizeof contact);
-        contact.geom = found[i];
-        contact_surface(pair->world, a, b, &contact);
-        if (!track_surface(pair, 0, &contact))
-            track_surface(pair, 1, &contact);
-        dJointID joint = contact_joint_create(pair->world, &contact, group_of(pair->bodies[0], a),
-                                     group_of(pair->bodies[1], b));
-        if (pair->world->record_contacts)
-            contact_record(pair, &found[i], joint);
+    for (int k = 0; k < other->count; k++) {
+        const Geom *a = side ? &other->shapes[k] : shape, *b = side ? shape : &other->shapes[k];
+        int i = side ? k * own->count + s : s * other->count + k;
+        if (boxes_overlap(a->now.box, b->now.box) &&
+            (is_tested || !are_apart(pair->links, &a->now, &b->now,
+                                     pair->limits ? pair->limits + i : NULL)))
+            shapes_collide(pair->world, &patch, a, b);
     }
 }
 
+/* Find the contacts of two links. */
+static void links_find(const Pair *pair)
+{
+    patch.count = 0;
+    shapes_place(pair->links[0]);
+    shapes_place(pair->links[1]);
+    /* Most shapes of a large link, such as a terrain, are away from the other link. */
+    int side = pair->links[1]->count > pair->links[0]->count;
+    for (int s = 0; s < pair->links[side]->count; s++)
+        shape_collide(pair, side, s);
+}
+
+/* Create the contact joints of two links. */
+static void links_collide(const Pair *pair)
+{
+    World *world = pair->world;
+    if (world->contacts >= MAX_CONTACTS)
+        return;
+    links_find(pair);
+    patch_reduce(&patch, world->max_contacts);
+    world->contacts += patch.count;
+    world->overflow_body = pair->bodies[0]->id;
+    world->overflow_link = pair->links[0]->link;
+    for (int i = 0; i < patch.count; i++)
+        contact_create(pair, &patch.points[i]);
+}
+
 static void sets_collide(World *world, const Body *a, const GeomSet *set_a, const Body *b,
-                       const GeomSet *set_b)
+                         const GeomSet *set_b)
 {
     if (!boxes_overlap(set_a->box, set_b->box))
         return;
-    for (int i = 0; i < set_a->colliding; i++) {
-        const Geom *geom = &set_a->items[i];
-        if (!boxes_overlap(geom->box, set_b->box))
+    for (int i = 0; i < set_a->link_count; i++) {
+        LinkShapes *link = &set_a->links[i];
+        if (!boxes_overlap(link->now.box, set_b->box))
             continue;
-        for (int j = 0; j < set_b->colliding; j++)
-            if (boxes_overlap(geom->box, set_b->items[j].box))
-                pair_collide(&(Pair){world, {a, b}, {geom, &set_b->items[j]}});
+        for (int j = 0; j < set_b->link_count; j++)
+            if (boxes_overlap(link->now.box, set_b->links[j].now.box))
+                links_collide(&(Pair){world, {a, b}, {link, &set_b->links[j]}, NULL});
     }
+}
+
+/* List the pairs of a body's own links that may touch before its links have moved by half the room
+ * that is left between all others. */
+static void near_pairs_list(Body *body)
+{
+    dReal room = dInfinity;
+    body->near_count = 0;
+    for (size_t k = 0; k < body->pair_count; k++) {
+        LinkPair *pair = &body->pairs[k];
+        dReal left = 0.0;
+        LinkShapes *a = pair->links[0], *b = pair->links[1];
+        if (are_apart(pair->links, &a->now, &b->now, &pair->limit))
+            left = pair->limit - a->travel - b->travel;
+        if (left < NEAR)
+            body->near[body->near_count++] = pair;
+        else
+            room = min_real(room, left);
+    }
+    body->room = room;
+}
+
+/* Create the contact joints of a body's own links. */
+static void body_collide(World *world, Body *body)
+{
+    if (!(body->room > 0.0))
+        near_pairs_list(body);
+    for (size_t k = 0; k < body->near_count; k++) {
+        LinkPair *near = body->near[k];
+        LinkShapes *a = near->links[0], *b = near->links[1];
+        if (!are_apart(near->links, &a->now, &b->now, &near->limit))
+            links_collide(&(Pair){world, {body, body}, {a, b}, near->limits});
+    }
+}
+
+static void bodies_collide(World *world, const Body *a, const Body *b)
+{
+    sets_collide(world, a, &a->moving, b, &b->moving);
+    sets_collide(world, a, &a->moving, b, &b->fixed);
+    sets_collide(world, a, &a->fixed, b, &b->moving);
 }
 
 /* Create the contact joints of this step, in an order that depends on the state alone. */
@@ -181,69 +203,71 @@ void contacts_create(World *world)
     world->contacts = 0;
     records_clear(world);
     for (int i = 0; i < world->count; i++)
-        set_update(&world->bodies[i]->moving, world->bodies[i]->moving.colliding);
+        bounds_place(world->bodies[i]);
+    int is_swept = sweep_pairs(world);
+    const BodyPair *pair = world->sweep.found, *end = pair + world->sweep.pair_count;
     for (int i = 0; i < world->count; i++) {
-        Body *a = world->bodies[i];
-        for (size_t k = 0; k < a->self_pair_count; k++)
-            if (boxes_overlap(a->self_pairs[k].a->box, a->self_pairs[k].b->box))
-                pair_collide(&(Pair){world, {a, a}, {a->self_pairs[k].a, a->self_pairs[k].b}});
-        for (int j = i + 1; j < world->count; j++) {
-            Body *b = world->bodies[j];
-            sets_collide(world, a, &a->moving, b, &b->moving);
-            sets_collide(world, a, &a->moving, b, &b->fixed);
-            sets_collide(world, a, &a->fixed, b, &b->moving);
-        }
+        body_collide(world, world->bodies[i]);
+        for (; is_swept && pair < end && pair->bodies[0] == i; pair++)
+            bodies_collide(world, world->bodies[i], world->bodies[pair->bodies[1]]);
+        for (int j = i + 1; !is_swept && j < world->count; j++) /* memory is short */
+            bodies_collide(world, world->bodies[i], world->bodies[j]);
     }
     records_request_forces(world);
 }
 
-/* Return the number of pairs of a body's own shapes that may collide; write them to list if
- * given. */
-static size_t self_pairs_collect(const Body *body, GeomPair *list)
+/* Append the pairs of a link with later links of its body that it may collide with, if there is
+ * a list. */
+static void pairs_append(Body *body, LinkShapes *a, GeomSet *set, int first)
 {
-    size_t moving = (size_t)body->moving.colliding, count = 0;
-    for (size_t i = 0; i < moving; i++) {
-        const Geom *a = &body->moving.items[i];
-        const int *allowed = body->contacts + (size_t)a->link * (size_t)body->links;
-        for (size_t j = i + 1; j < moving + (size_t)body->fixed.colliding; j++) {
-            const Geom *b = j < moving ? &body->moving.items[j] : &body->fixed.items[j - moving];
-            if (allowed[b->link] == CONTACT_NEVER)
-                continue;
-            if (list)
-                list[count] = (GeomPair){a, b};
-            count++;
-        }
+    const int *allowed = body->contacts + (size_t)a->link * (size_t)body->links;
+    for (int j = first; j < set->link_count; j++) {
+        LinkShapes *b = &set->links[j];
+        if (allowed[b->link] == CONTACT_NEVER)
+            continue;
+        if (body->pairs)
+            body->pairs[body->pair_count] = (LinkPair){{a, b}, 0.0, body->limits + body->limit_count};
+        body->pair_count++;
+        body->limit_count += (size_t)a->count * (size_t)b->count;
     }
-    return count;
 }
 
-/* List the pairs of a body's own shapes that may collide. Returns 0 when memory is short. */
-int self_pairs_list(const World *world, Body *body)
+static void pairs_collect(Body *body)
+{
+    body->pair_count = body->limit_count = 0;
+    for (int i = 0; i < body->moving.link_count; i++) {
+        pairs_append(body, &body->moving.links[i], &body->moving, i + 1);
+        pairs_append(body, &body->moving.links[i], &body->fixed, 0);
+    }
+}
+
+/* List the pairs of a body's own links that may collide. Returns 0 when memory is short. */
+int link_pairs_list(const World *world, Body *body)
 {
     if (!world->self_collision)
         return 1;
-    size_t count = self_pairs_collect(body, NULL);
-    body->self_pairs = malloc(sizeof *body->self_pairs * (count + 1));
-    if (body->self_pairs)
-        body->self_pair_count = self_pairs_collect(body, body->self_pairs);
-    return body->self_pairs != NULL;
+    pairs_collect(body);
+    body->near = malloc(sizeof *body->near * (body->pair_count + 1));
+    body->limits = calloc(body->limit_count + 1, sizeof *body->limits);
+    body->pairs = malloc(sizeof *body->pairs * (body->pair_count + 1));
+    if (!body->near || !body->limits || !body->pairs)
+        return 0;
+    pairs_collect(body);
+    return 1;
 }
 
-/* Whether two shapes of a body overlap. */
-static int overlap(const World *world, const GeomPair *pair)
+/* Whether two links of a body overlap. */
+static int overlap(World *world, const Body *body, const LinkPair *own)
 {
-    dContactGeom found[MAX_FOUND];
-    if (!boxes_overlap(pair->a->box, pair->b->box))
-        return 0;
-    int count = shapes_collide(world, pair->a->geom, pair->b->geom, MAX_FOUND, found);
-    for (int i = 0; i < count; i++)
-        if (found[i].depth > OVERLAP)
+    links_find(&(Pair){world, {body, body}, {own->links[0], own->links[1]}, NULL});
+    for (int i = 0; i < patch.count; i++)
+        if (patch.points[i].at.depth > OVERLAP)
             return 1;
     return 0;
 }
 
 /* Add a pair of links to a list. Returns 0 when memory is short. */
-static int pair_append(LinkPairs *list, int a, int b)
+static int pair_append(LinkNumbers *list, int a, int b)
 {
     if (list->count == list->capacity) {
         int capacity = 2 * list->capacity + 16;
@@ -260,23 +284,21 @@ static int pair_append(LinkPairs *list, int a, int b)
 
 /* Disable collisions of links that overlap in the initial posture, and list them. Returns 0 when
  * memory is short. */
-int overlaps_disable(World *world, Body *body, LinkPairs *disabled)
+int overlaps_disable(World *world, Body *body, LinkNumbers *disabled)
 {
     size_t kept = 0;
-    for (size_t k = 0; k < body->self_pair_count; k++) {
-        int a = body->self_pairs[k].a->link, b = body->self_pairs[k].b->link;
-        int *contact = &body->contacts[a * body->links + b];
-        if (*contact != CONTACT_UNLESS_OVERLAPPING || !overlap(world, &body->self_pairs[k]))
+    bounds_place(body);
+    for (size_t k = 0; k < body->pair_count; k++) {
+        const LinkPair pair = body->pairs[k];
+        int a = pair.links[0]->link, b = pair.links[1]->link, *contact = &body->contacts[a * body->links + b];
+        if (*contact != CONTACT_UNLESS_OVERLAPPING || !overlap(world, body, &pair)) {
+            body->pairs[kept++] = pair;
             continue;
+        }
         *contact = body->contacts[b * body->links + a] = CONTACT_NEVER;
         if (!pair_append(disabled, a, b))
             return 0;
     }
-    for (size_t k = 0; k < body->self_pair_count; k++) {
-        const GeomPair pair = body->self_pairs[k];
-        if (body->contacts[pair.a->link * body->links + pair.b->link] != CONTACT_NEVER)
-            body->self_pairs[kept++] = pair;
-    }
-    body->self_pair_count = kept;
+    body->pair_count = kept;
     return 1;
 }

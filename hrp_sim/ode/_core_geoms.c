@@ -15,6 +15,9 @@ static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
            sizeof(dReal) * 3 * (size_t)vertices);
     for (int i = 0; i < corners; i++)
         mesh->indices[i] = (dTriIndex)flat_ints(flat, TRIANGLES)[3 * t[k] + i];
+    mesh->corners = corners;
+    if (!mesh_blocks_create(mesh, vertices))
+        return NULL;
     dGeomTriMeshDataBuildDouble(mesh->data, mesh->vertices, 3 * sizeof(dReal), vertices,
                                 mesh->indices, corners, 3 * sizeof(dTriIndex));
     dGeomID geom = dCreateTriMesh(0, mesh->data, 0, 0, 0);
@@ -71,11 +74,28 @@ static int geom_add(Body *body, const Flat *flat, int k)
     dGeomID geom = geom_create(body, flat, k);
     if (!geom)
         return 0;
-    geom_place(geom, group < 0 ? NULL : body->group[group], flat_reals(flat, GEOM_P) + 3 * k,
+    geom_place(geom, group_or_world(body, group), flat_reals(flat, GEOM_P) + 3 * k,
                flat_reals(flat, GEOM_R) + 9 * k);
     set->colliding += material >= 0;
     set->items[set->count++] =
         (Geom){.geom = geom, .link = link, .material = material, .index = k};
+    return 1;
+}
+
+/* List the links of a set with their colliding shapes, which lie side by side: shapes are in the
+ * order of their links. Returns 0 when memory is short. */
+static int links_list(GeomSet *set, const Body *body)
+{
+    set->links = calloc((size_t)set->colliding + 1, sizeof *set->links);
+    if (!set->links)
+        return 0;
+    for (int i = 0; i < set->colliding; i++) {
+        Geom *shape = &set->items[i];
+        if (i == 0 || shape->link != shape[-1].link)
+            set->links[set->link_count++] =
+                (LinkShapes){.link = shape->link, .shapes = shape, .group = group_or_world(body, body->link_group[shape->link])};
+        set->links[set->link_count - 1].count++;
+    }
     return 1;
 }
 
@@ -92,7 +112,7 @@ int geoms_create(Body *body, const Flat *flat)
         for (int k = 0; k < (int)count; k++)
             if ((flat_ints(flat, GEOM_MATERIAL)[k] >= 0) == collides && !geom_add(body, flat, k))
                 return -1;
-    return 0;
+    return links_list(&body->moving, body) && links_list(&body->fixed, body) ? 0 : -1;
 }
 
 /* Place the shapes of static links. */
@@ -129,9 +149,14 @@ void geoms_free(Body *body)
     for (int i = 0; i < body->meshes; i++) {
         free(body->mesh[i].vertices);
         free(body->mesh[i].indices);
+        mesh_blocks_free(&body->mesh[i]);
     }
     free(body->moving.items);
     free(body->fixed.items);
     free(body->mesh);
-    free(body->self_pairs);
+    free(body->moving.links);
+    free(body->fixed.links);
+    free(body->pairs);
+    free(body->limits);
+    free(body->near);
 }

@@ -24,6 +24,7 @@ static int world_close(World *world)
     sticking_free(world);
     system_free(world);
     records_free(world);
+    sweep_free(&world->sweep);
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;

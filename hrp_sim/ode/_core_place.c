@@ -25,7 +25,7 @@ static int bodies_grow(World *world)
 typedef struct {
     Body *body;
     const Flat *flat;
-    LinkPairs overlapping;
+    LinkNumbers overlapping;
     int added;
 } Addition;
 
@@ -36,7 +36,6 @@ static void body_add(World *world, void *arguments)
     Body *body = addition->body;
     if (body_create(world, body, addition->flat)) {
         body_record_start(body);
-        boxes_update(body);
         addition->added = overlaps_disable(world, body, &addition->overlapping);
     }
     if (!addition->added)

@@ -68,12 +68,12 @@ static double hit_distance(const Ray *ray, dGeomID geom, const dContactGeom *hit
 
 static void ray_cast_set(World *world, Ray *ray, const GeomSet *set, int ignored_link)
 {
-    if (!set->count || !ray_hits_box(ray, set->box))
+    if (!set->count || !ray_hits_box(ray, set->ray_box))
         return;
     for (int i = 0; i < set->count; i++) {
         const Geom *item = &set->items[i];
         dContactGeom hit;
-        if (item->link == ignored_link || !ray_hits_box(ray, item->box))
+        if (item->link == ignored_link || !ray_hits_box(ray, item->ray_box))
             continue;
         dGeomRaySetLength(world->ray, ray->nearest);
         if (dCollide(world->ray, item->geom, 1, &hit, sizeof hit) > 0)
@@ -86,7 +86,7 @@ void rays_cast(World *world, void *arguments)
 {
     const Rays *rays = arguments;
     for (int i = 0; i < world->count; i++)
-        boxes_update(world->bodies[i]);
+        ray_boxes_update(world->bodies[i]);
     for (Py_ssize_t n = 0; n < rays->count; n++) {
         Ray ray = {.nearest = rays->max_distance};
         const double *o = rays->origins + 3 * n, *d = rays->directions + 3 * n;

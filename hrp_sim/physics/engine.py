@@ -55,7 +55,7 @@ class PhysicsSettings:
         limit_correcting_velocity: Whether ``max_correcting_velocity`` applies.
         max_correcting_velocity: Speed at which contacts separate bodies, in [m/s].
         surface_layer: Penetration depth that contacts allow, in [m].
-        max_contacts: Maximum number of contacts of a pair of shapes.
+        max_contacts: Maximum number of contacts of a pair of links, of each direction.
         joint_limits: Whether position limits of joints are enforced.
         self_collision: Whether links of one body collide, as far as the model allows it.
         convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
