@@ -139,9 +139,11 @@ static void pair_collide(const Pair *pair)
     const Geom *a = pair->geoms[0], *b = pair->geoms[1];
     if (pair->world->contacts >= MAX_CONTACTS)
         return;
+    double start = pair_costs_start(pair->world);
     int count = shapes_collide(pair->world, a->geom, b->geom, MAX_FOUND, found);
     if (count > 0)
         count = reduce(found, count, pair->world->max_contacts);
+    pair_costs_append(pair->world, pair->bodies[0], a->link, pair->bodies[1], b->link, start);
     pair->world->contacts += count;
     pair->world->overflow_body = pair->bodies[0]->id;
     pair->world->overflow_link = a->link;
@@ -180,6 +182,7 @@ void contacts_create(World *world)
     world->candidate_count = 0;
     world->contacts = 0;
     records_clear(world);
+    pair_costs_clear(world);
     for (int i = 0; i < world->count; i++)
         set_update(&world->bodies[i]->moving, world->bodies[i]->moving.colliding);
     for (int i = 0; i < world->count; i++) {
@@ -229,15 +232,15 @@ int self_pairs_list(const World *world, Body *body)
     return body->self_pairs != NULL;
 }
 
-/* Whether two shapes of a body overlap. */
-static int overlap(const World *world, const GeomPair *pair)
+/* Whether two shapes of a body overlap by more than a depth. */
+static int overlap(const World *world, const GeomPair *pair, dReal depth)
 {
     dContactGeom found[MAX_FOUND];
     if (!boxes_overlap(pair->a->box, pair->b->box))
         return 0;
     int count = shapes_collide(world, pair->a->geom, pair->b->geom, MAX_FOUND, found);
     for (int i = 0; i < count; i++)
-        if (found[i].depth > OVERLAP)
+        if (found[i].depth > depth)
             return 1;
     return 0;
 }
@@ -258,15 +261,16 @@ static int pair_append(LinkPairs *list, int a, int b)
     return 1;
 }
 
-/* Disable collisions of links that overlap in the initial posture, and list them. Returns 0 when
- * memory is short. */
+/* Disable collisions of links that overlap, or touch, in the initial posture, and list them.
+ * Returns 0 when memory is short. */
 int overlaps_disable(World *world, Body *body, LinkPairs *disabled)
 {
     size_t kept = 0;
     for (size_t k = 0; k < body->self_pair_count; k++) {
         int a = body->self_pairs[k].a->link, b = body->self_pairs[k].b->link;
         int *contact = &body->contacts[a * body->links + b];
-        if (*contact != CONTACT_UNLESS_OVERLAPPING || !overlap(world, &body->self_pairs[k]))
+        dReal depth = *contact == CONTACT_UNLESS_TOUCHING ? -1.0 : OVERLAP;
+        if (*contact < CONTACT_UNLESS_OVERLAPPING || !overlap(world, &body->self_pairs[k], depth))
             continue;
         *contact = body->contacts[b * body->links + a] = CONTACT_NEVER;
         if (!pair_append(disabled, a, b))
