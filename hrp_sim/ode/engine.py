@@ -63,7 +63,7 @@ class OdeEngine:
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = 0
         self._has_warned = False
-        self._has_points = False  # whether the recorded contacts belong to the state
+        self._has_points = False  # whether the records of contacts belong to the state
 
     @property
     def settings(self) -> PhysicsSettings:
@@ -116,8 +116,11 @@ class OdeEngine:
     def pair_costs(self) -> list[PairCost]:
         """Return the times that the last step recorded, the most expensive pair first.
 
-        Pairs that are too far apart to be examined are not listed.
+        Pairs that are too far apart to be examined are not listed. Empty unless
+        ``record_pair_costs`` was on and the state was reached by a step.
         """
+        if not self._has_points:
+            return []
         names = {entry.number: name for name, entry in self._entries.items()}
         seconds: dict[tuple[int, int, int, int], float] = defaultdict(float)
         for body_a, a, body_b, b, time in self._world.read_pair_costs():
@@ -353,10 +356,10 @@ class OdeEngine:
 
     def _rebuild(self, order: list[str]) -> None:
         """Create the world again, after an ODE failure or with another order of bodies."""
-        record_contacts = self._world.record_contacts
+        recorded = self._world.record_contacts, self._world.record_pair_costs
         self._world.close()
         self._world = _make_world(self._settings)
-        self._world.record_contacts = record_contacts
+        self._world.record_contacts, self._world.record_pair_costs = recorded
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
         for name, entry in entries.items():

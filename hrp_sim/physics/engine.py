@@ -16,6 +16,7 @@ from hrp_model.rigid import Array
 
 from .contact_points import ContactPoints
 from .materials import MaterialTable
+from .pair_costs import PairCost
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
 
@@ -190,6 +191,17 @@ class Engine(Protocol):
 
         Empty unless ``record_contacts`` was on, and after a reset, a restored state, or when a
         body was moved or removed. Snapshots do not contain them.
+        """
+
+    record_pair_costs: bool
+    """Whether steps record the times of collision detection for ``pair_costs``; off by default.
+    It does not affect the state."""
+
+    def pair_costs(self) -> list[PairCost]:
+        """Return the times that the last step recorded, the most expensive pair of links first.
+
+        Pairs that are too far apart to be examined are not listed. Empty for an engine that does
+        not measure them.
         """
 
     def add_body(self, placement: Placement) -> SimulatedBody:
