@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -27,8 +26,6 @@ _SCALE_TOLERANCE = 1e-9
 
 def flatten_shapes(placement: Placement, links: Links, settings: PhysicsSettings) -> Geoms:
     """Return all collision shapes of a body.
-
-    The triangles of a link form one mesh, so that it collides with another shape only once.
 
     Args:
         placement: The body.
@@ -107,28 +104,34 @@ def replaced_shapes(
 
 def _of_link(
     placement: Placement, link: Link, replaced: Mapping[Shape, tuple[Shape, ...]]
-) -> list[Geom]:
-    primitives: list[Geom] = []
-    meshes: list[Geom] = []
-    for shape in chain.from_iterable(replaced.get(x, (x,)) for x in link.collision):
-        if not np.all(np.isfinite(shape.T_FG)):
-            raise link_error(placement, link, "a collision shape's placement is not finite")
-        primitive = _primitive(shape)
-        if primitive is None:
-            meshes.append(triangle_geom(placement, link, shape))
-        elif not all(0.0 <= s < MAX_SIZE for s in primitive.size):
-            size = ", ".join(f"{s:g}" for s in primitive.size)
-            problem = f"the size of a collision shape ({size}) must be from 0 to {MAX_SIZE:g} m"
-            raise link_error(placement, link, problem)
-        elif primitive.size[0] == 0.0:
-            _log.warning(
-                "body '%s', link '%s': a collision shape of size zero is ignored",
-                placement.name,
-                link.name,
-            )
-        else:
-            primitives.append(primitive)
-    return [*primitives, *merge_meshes(meshes)]
+) -> Iterator[Geom]:
+    """Yield the shapes of a link; what replaces one mesh, such as convex parts, is one mesh."""
+    for written in link.collision:
+        meshes: list[Geom] = []
+        for shape in replaced.get(written, (written,)):
+            if not np.all(np.isfinite(shape.T_FG)):
+                raise link_error(placement, link, "a collision shape's placement is not finite")
+            primitive = _primitive(shape)
+            if primitive is None:
+                meshes.append(triangle_geom(placement, link, shape))
+            elif _has_size(placement, link, primitive):
+                yield primitive
+        yield from merge_meshes(meshes)
+
+
+def _has_size(placement: Placement, link: Link, primitive: Geom) -> bool:
+    """Check the size of a primitive; return whether it is positive."""
+    if not all(0.0 <= s < MAX_SIZE for s in primitive.size):
+        size = ", ".join(f"{s:g}" for s in primitive.size)
+        problem = f"the size of a collision shape ({size}) must be from 0 to {MAX_SIZE:g} m"
+        raise link_error(placement, link, problem)
+    if primitive.size[0] == 0.0:
+        _log.warning(
+            "body '%s', link '%s': a collision shape of size zero is ignored",
+            placement.name,
+            link.name,
+        )
+    return primitive.size[0] > 0.0
 
 
 def _primitive(shape: Shape) -> Geom | None:
