@@ -26,7 +26,8 @@ def result_text(world: str, result: BenchResult) -> RenderableType:
     parts: list[RenderableType] = [printable(speed), "", _times(result), ""]
     if shown := [x for x in result.pairs if x.seconds >= _SHOWN * result.total][:_MAX_PAIRS]:
         parts += [_pairs(shown, result), ""]
-    parts += [printable(f"{x.severity.value}: {x.message}\n") for x in result.advice]
+    for advice in result.advice:
+        parts += [printable(f"{advice.severity.value}: {advice.message}"), ""]
     faster = [x for x in result.suggestions if (x.real_time_factor or 0.0) > _FASTER * factor]
     others = [_other(x) for x in result.suggestions if x not in faster]
     if faster:
