@@ -3,8 +3,9 @@
 
 python scripts/collision_table.py FOLDER... [--steps 300] [-o docs/collision.md]
 
-Every model in the folders that loads and can move is simulated, limp and held, with the default
-settings; limp with each value of convex_meshes, and without self-collision. Times are CPU times.
+Every model in the folders that loads and can move is simulated, held by its servos, with the
+default settings, each value of convex_meshes, and without self-collision; and limp with the default
+settings. Times are CPU times.
 The parts of meshes are computed once and cached, which may take minutes.
 """
 
@@ -27,6 +28,7 @@ from page_section import table, write_section
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import Simulation, load_world
 from hrp_sim.articulation.flatten import flatten
+from hrp_sim.control.settings import LIMP
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
 from hrp_sim.world.config import WorldConfig
 
@@ -84,7 +86,7 @@ def silent() -> Diagnostics:
     return Diagnostics(listener=lambda _: None)
 
 
-def run(world: WorldConfig, steps: int, *, held: bool = False) -> Run:
+def run(world: WorldConfig, steps: int) -> Run:
     """Simulate a world.
 
     Raises:
@@ -104,8 +106,6 @@ def run(world: WorldConfig, steps: int, *, held: bool = False) -> Run:
         }
         engine.record_contacts = False
         sim.reset()
-        if held:
-            sim.step()  # sets the servos
         engine.step(WARM_UP)
         used, collisions, contacts = 0.0, [], []
         for _ in range(steps // SAMPLED):
@@ -140,7 +140,8 @@ def measure(path: Path, name: str, steps: int) -> Model | None:
             if model.triangles or key not in ("false", "true", "parts"):
                 changed = replace(world, physics=replace(world.physics, **settings))
                 model.runs[key] = run(changed, steps)
-        model.runs["held"] = run(world, steps, held=True)
+        bodies = tuple(replace(entry, control=LIMP) for entry in world.bodies)
+        model.runs["limp"] = run(replace(world, bodies=bodies), steps)
     except PhysicsError as error:
         model.error = str(error)
     return model
@@ -198,14 +199,14 @@ def slow(models: Sequence[Model]) -> str:
     """Return the models that are slow, and why."""
     rows = []
     for m in sorted(models, key=lambda m: m.name):
-        for name, key in (("limp", "auto"), ("held", "held")):
+        for name, key in (("held", "auto"), ("limp", "limp")):
             found = m.runs.get(key)
             if found and 1e6 * STEP / found.step < REAL_TIME:
                 collision = found.collision / found.step
                 cells = [f"{found.step:.0f}", f"{1e6 * STEP / found.step:.2f}"]
                 cells += [f"{collision:.0%}", f"{found.contacts:.0f}"]
                 rows.append([m.name, name, *cells])
-    count = sum("held" in m.runs for m in models)
+    count = sum("limp" in m.runs for m in models)
     text = f"Of {count} models, those below {REAL_TIME:g} times real time:\n\n"
     return text + table(
         ["model", "servos", "us a step", "real time", "of it collision", "points"], rows
