@@ -51,13 +51,13 @@ def convex_hull(points: Array) -> Mesh:
 
 def is_flat(points: Array) -> bool:
     """Return whether points, shape (n, 3), nearly lie in a plane."""
-    _, extents = _principal(points)
+    _, extents = principal(points)
     return bool(extents.min() <= _FLAT * extents.max())
 
 
 def thickened(points: Array) -> Array:
     """Return points that span a volume; flat ones are doubled on both sides of their plane."""
-    axes, extents = _principal(points)
+    axes, extents = principal(points)
     size = extents.max()
     for axis, extent in zip(axes.T, extents, strict=True):
         if extent <= _FLAT * size:
@@ -84,7 +84,7 @@ def tight_box(mesh: Mesh, R_GF: Array = IDENTITY_3) -> tuple[Pose, Array]:
     center = points.mean(axis=0)
     points = points - center
     extreme = _extreme_points(points)
-    simple = np.stack([R_GF, IDENTITY_3, _principal(points)[0]])
+    simple = np.stack([R_GF, IDENTITY_3, principal(points)[0]])
     starts = np.concatenate([simple, _along_faces(mesh)])
     volumes = _volumes(extreme, starts)
     order = np.argsort(np.where(volumes <= volumes.min() * _SAME, 0.0, volumes), kind="stable")
@@ -102,7 +102,7 @@ def _thickness(size: float) -> float:
     return min(_THICKNESS, _MAX_THICKNESS_SHARE * size)
 
 
-def _principal(points: Array) -> tuple[Array, Array]:
+def principal(points: Array) -> tuple[Array, Array]:
     """Return principal axes as the columns of a rotation, and the extents along them."""
     centered = points - points.mean(axis=0)
     axes: Array = np.linalg.eigh(centered.T @ centered)[1]
@@ -120,7 +120,7 @@ def _extreme_points(points: Array) -> Array:
     radius = np.sqrt(1.0 - z**2)
     directions = np.stack([radius * np.cos(angle), radius * np.sin(angle), z])
     # Normalize the extents first, or most directions would select the ends of a long body.
-    axes, extents = _principal(points)
+    axes, extents = principal(points)
     normalized = (points @ axes) / np.maximum(extents, _FLAT * extents.max())
     farthest = [int(np.argmax(normalized @ direction)) for direction in directions.T]
     chosen: Array = points[np.unique(farthest)]

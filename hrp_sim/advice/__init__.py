@@ -6,22 +6,25 @@ described beside them. Rules examine the initial state of a world, and bodies sp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from hrp_model import Diagnostic, Severity
 
+from ..physics.pair_costs import PairCost
 from ..world.config import WorldConfig
 from .contacts import RULES as CONTACT_RULES
 from .initial_state import InitialState
 from .joints import RULES as JOINT_RULES
 from .loops import RULES as LOOP_RULES
 from .masses import RULES as MASS_RULES
+from .meshes import RULES as MESH_RULES
+from .meshes import slow_meshes
 from .servos import RULES as SERVO_RULES
 from .settings import RULES as SETTING_RULES
 from .spawned import advise_spawned
 
-__all__ = ["advise", "advise_spawned", "failure_hint"]
+__all__ = ["advise", "advise_costs", "advise_spawned", "failure_hint"]
 
 _RULES = (
     *SETTING_RULES,
@@ -30,6 +33,7 @@ _RULES = (
     *LOOP_RULES,
     *SERVO_RULES,
     *CONTACT_RULES,
+    *MESH_RULES,
 )
 
 
@@ -41,6 +45,17 @@ def advise(world: WorldConfig) -> list[Diagnostic]:
     """
     starts = [InitialState(entry, world.physics) for entry in world.bodies]
     return list(chain.from_iterable(rule(world.physics, starts) for rule in _RULES))
+
+
+def advise_costs(world: WorldConfig, costs: Sequence[PairCost]) -> list[Diagnostic]:
+    """Return a warning if collision detection takes longer than a step of the world.
+
+    Args:
+        world: The world.
+        costs: Of one of its steps.
+    """
+    starts = [InitialState(entry, world.physics) for entry in world.bodies]
+    return list(slow_meshes(world.physics, starts, costs))
 
 
 def failure_hint(found: Iterable[Diagnostic]) -> str:

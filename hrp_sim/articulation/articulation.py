@@ -52,6 +52,7 @@ class Contact(IntEnum):
     NEVER = 0
     ALWAYS = 1
     UNLESS_OVERLAPPING = 2  # connected by joints: initially overlapping ones would burst apart
+    UNLESS_TOUCHING = 3  # one carries the other: designed to touch, like adjacent links
 
 
 @dataclass(frozen=True, eq=False)

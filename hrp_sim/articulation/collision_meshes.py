@@ -1,19 +1,33 @@
-"""Collision shapes as triangle meshes and convex hulls."""
+"""Collision shapes as triangle meshes, and as the convex shapes that replace them."""
 
 from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from hrp_model import Link
+from hrp_model.collision.convexity import convex_equivalent
+from hrp_model.collision.decompose import Decomposer
 from hrp_model.collision.hull import convex_hull, is_flat
 from hrp_model.diagnostics import MissingLibraryError
-from hrp_model.geometry import Shape
+from hrp_model.files.cache import cache_folder
+from hrp_model.geometry import Mesh, Shape
 from hrp_model.shapes.tessellate import shape_mesh
 
-from ..physics.engine import Placement
+from ..physics.engine import ConvexMeshes, Placement
 from .articulation import Geom, GeomKind, link_error
 
+_log = logging.getLogger("hrp_sim")
+
 MAX_SIZE = 1e6  # [m]
+_TIME_LIMIT = 30.0  # for the decomposition of one mesh, in [s]
+# Replacements of shapes, kept because a body may be spawned many times: a convex shape or None,
+# and convex parts.
+_equivalents: WeakKeyDictionary[Shape, Shape | None] = WeakKeyDictionary()
+_parts: WeakKeyDictionary[Shape, tuple[Shape, ...]] = WeakKeyDictionary()
 
 
 def triangle_geom(placement: Placement, link: Link, shape: Shape) -> Geom:
@@ -55,18 +69,76 @@ def merge_meshes(meshes: list[Geom]) -> list[Geom]:
     ]
 
 
-def convex_geom(placement: Placement, link: Link, triangles: Geom) -> Geom:
-    """Return the convex hull of triangles, as triangles; flat meshes are returned unchanged.
+def convex_replacements(
+    placement: Placement, meshes: Mapping[Shape, Link], convex: ConvexMeshes
+) -> dict[Shape, tuple[Shape, ...]]:
+    """Return the convex shapes that replace collision meshes.
+
+    Args:
+        placement: The body.
+        meshes: Shapes that collide as triangles, and their links.
+        convex: ``True`` replaces each mesh by its hull; ``"auto"`` a convex one by the primitive
+            or hull that it is; ``"parts"`` also a concave one by convex parts.
+
+    Returns:
+        Only what is replaced: flat meshes never are.
 
     Raises:
-        PhysicsError: scipy, which computes hulls, is not installed.
+        PhysicsError: A mesh is invalid, or a library that the setting needs is not installed.
     """
-    points = triangles.vertices[np.unique(triangles.triangles)]
-    if len(points) < 4 or is_flat(points):
-        return triangles
+    if convex is False:
+        return {}
     try:
-        hull = convex_hull(points)
+        if convex is True:
+            return {
+                shape: (hull,)
+                for shape, link in meshes.items()
+                if (hull := _hull(_mesh(placement, link, shape)))
+            }
+        found: dict[Shape, tuple[Shape, ...]] = {
+            shape: (convex_shape,)
+            for shape, link in meshes.items()
+            if (convex_shape := _equivalent(placement, link, shape))
+        }
+        if convex == "parts":
+            _decompose(placement, {x: link for x, link in meshes.items() if x not in found})
+            found |= {shape: _parts[shape] for shape in meshes if _parts.get(shape)}
     except MissingLibraryError as error:
+        if convex == "auto":
+            _log.info("body '%s': convex meshes collide as triangles: %s", placement.name, error)
+            return {}
         problem = f"the setting convex_meshes cannot be used: {error}"
-        raise link_error(placement, link, problem) from None
-    return Geom(GeomKind.MESH, vertices=hull.vertices, triangles=hull.triangles)
+        raise link_error(placement, next(iter(meshes.values())), problem) from None
+    return found
+
+
+def _mesh(placement: Placement, link: Link, shape: Shape) -> Mesh:
+    geom = triangle_geom(placement, link, shape)
+    return Mesh(geom.vertices, geom.triangles)
+
+
+def _hull(mesh: Mesh) -> Shape | None:
+    """Return the convex hull of a mesh, or None for a flat one."""
+    points = mesh.vertices[np.unique(mesh.triangles)]
+    return None if len(points) < 4 or is_flat(points) else Shape(convex_hull(points))
+
+
+def _equivalent(placement: Placement, link: Link, shape: Shape) -> Shape | None:
+    """Return the convex shape that a mesh is, or None."""
+    if shape not in _equivalents:
+        found = convex_equivalent(_mesh(placement, link, shape))
+        _equivalents[shape] = found and Shape(found[0], found[1].matrix())
+    return _equivalents[shape]
+
+
+def _decompose(placement: Placement, meshes: Mapping[Shape, Link]) -> None:
+    """Store the convex parts of concave meshes; none for flat ones and those that fail."""
+    missing = {x: _mesh(placement, link, x) for x, link in meshes.items() if x not in _parts}
+    solid = {shape: mesh for shape, mesh in missing.items() if _hull(mesh)}
+    if solid:
+        with Decomposer(_TIME_LIMIT, cache_folder("convex_parts")) as decomposer:
+            found = decomposer.decomposed(list(solid.values()))
+        for shape, parts in zip(solid, found, strict=True):
+            _parts[shape] = tuple(filter(None, map(_hull, parts or ())))
+    for shape in missing:
+        _parts.setdefault(shape, ())

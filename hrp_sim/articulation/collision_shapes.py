@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from hrp_model.rigid import Pose
 
 from ..physics.engine import PhysicsSettings, Placement
 from .articulation import NO_CONTACT, STATIC, Geom, GeomKind, Geoms, Links, link_error
-from .collision_meshes import MAX_SIZE, convex_geom, merge_meshes, triangle_geom
+from .collision_meshes import MAX_SIZE, convex_replacements, merge_meshes, triangle_geom
 
 _log = logging.getLogger("hrp_sim")
 
@@ -26,8 +27,6 @@ _SCALE_TOLERANCE = 1e-9
 def flatten_shapes(placement: Placement, links: Links, settings: PhysicsSettings) -> Geoms:
     """Return all collision shapes of a body.
 
-    The triangles of a link form one mesh, so that it collides with another shape only once.
-
     Args:
         placement: The body.
         links: Poses of its links.
@@ -35,14 +34,14 @@ def flatten_shapes(placement: Placement, links: Links, settings: PhysicsSettings
 
     Raises:
         PhysicsError: A shape is not finite or too large, or its triangles refer to vertices that
-            do not exist; or ``convex_meshes`` is set and scipy is missing.
+            do not exist; or a library that ``convex_meshes`` needs is not installed.
     """
+    moving = [link for i, link in enumerate(placement.body.links) if links.group[i] != STATIC]
+    replaced = replaced_shapes(placement, moving, settings)
     found = [
         (i, geom)
         for i, link in enumerate(placement.body.links)
-        for geom in _of_link(
-            placement, link, convex=settings.convex_meshes and links.group[i] != STATIC
-        )
+        for geom in _of_link(placement, link, replaced)
     ]
     poses = [Pose(links.R[i], links.p[i]) @ geom.X_LE for i, geom in found]
     geoms = [geom for _, geom in found]
@@ -82,29 +81,57 @@ def _material(placement: Placement, link: Link, settings: PhysicsSettings) -> in
     return table.index(name)
 
 
-def _of_link(placement: Placement, link: Link, *, convex: bool) -> list[Geom]:
-    primitives: list[Geom] = []
-    meshes: list[Geom] = []
-    for shape in link.collision:
-        if not np.all(np.isfinite(shape.T_FG)):
-            raise link_error(placement, link, "a collision shape's placement is not finite")
-        primitive = _primitive(shape)
-        if primitive is None:
-            mesh = triangle_geom(placement, link, shape)
-            meshes.append(convex_geom(placement, link, mesh) if convex else mesh)
-        elif not all(0.0 <= s < MAX_SIZE for s in primitive.size):
-            size = ", ".join(f"{s:g}" for s in primitive.size)
-            problem = f"the size of a collision shape ({size}) must be from 0 to {MAX_SIZE:g} m"
-            raise link_error(placement, link, problem)
-        elif primitive.size[0] == 0.0:
-            _log.warning(
-                "body '%s', link '%s': a collision shape of size zero is ignored",
-                placement.name,
-                link.name,
-            )
-        else:
-            primitives.append(primitive)
-    return [*primitives, *merge_meshes(meshes)]
+def replaced_shapes(
+    placement: Placement, links: Iterable[Link], settings: PhysicsSettings
+) -> dict[Shape, tuple[Shape, ...]]:
+    """Return what is used for each collision mesh of moving links; see ``convex_meshes``.
+
+    A cone counts as a mesh, and so does every shape that is no primitive of the engine. One that
+    is kept is used for itself.
+
+    Raises:
+        PhysicsError: A mesh is invalid, or a library that the setting needs is not installed.
+    """
+    meshes = {
+        shape: link
+        for link in links
+        for shape in link.collision
+        if np.all(np.isfinite(shape.T_FG)) and _primitive(shape) is None
+    }
+    found = convex_replacements(placement, meshes, settings.convex_meshes)
+    return {shape: found.get(shape, (shape,)) for shape in meshes}
+
+
+def _of_link(
+    placement: Placement, link: Link, replaced: Mapping[Shape, tuple[Shape, ...]]
+) -> Iterator[Geom]:
+    """Yield the shapes of a link; what replaces one mesh, such as convex parts, is one mesh."""
+    for written in link.collision:
+        meshes: list[Geom] = []
+        for shape in replaced.get(written, (written,)):
+            if not np.all(np.isfinite(shape.T_FG)):
+                raise link_error(placement, link, "a collision shape's placement is not finite")
+            primitive = _primitive(shape)
+            if primitive is None:
+                meshes.append(triangle_geom(placement, link, shape))
+            elif _has_size(placement, link, primitive):
+                yield primitive
+        yield from merge_meshes(meshes)
+
+
+def _has_size(placement: Placement, link: Link, primitive: Geom) -> bool:
+    """Check the size of a primitive; return whether it is positive."""
+    if not all(0.0 <= s < MAX_SIZE for s in primitive.size):
+        size = ", ".join(f"{s:g}" for s in primitive.size)
+        problem = f"the size of a collision shape ({size}) must be from 0 to {MAX_SIZE:g} m"
+        raise link_error(placement, link, problem)
+    if primitive.size[0] == 0.0:
+        _log.warning(
+            "body '%s', link '%s': a collision shape of size zero is ignored",
+            placement.name,
+            link.name,
+        )
+    return primitive.size[0] > 0.0
 
 
 def _primitive(shape: Shape) -> Geom | None:

@@ -256,14 +256,18 @@ def _contacts(body: Body, group_of: IntArray, joints: Joints, loops: Loops) -> I
     """Return a ``Contact`` for every pair of links.
 
     Links of one group, and of groups connected directly by a joint, never collide. Other links
-    of the same tree do unless they overlap initially; a FREE joint separates trees.
+    of the same tree do unless they overlap initially, or, if one carries the other, touch; a FREE
+    joint separates trees.
     """
-    tree = np.arange(-1, group_of.max(initial=STATIC) + 1)  # tree[g + 1] of group g
+    count = group_of.max(initial=STATIC) + 2
+    tree, carried = np.arange(count) - 1, np.eye(count, dtype=np.bool_)  # [g + 1] of group g
     for child, parent in zip(joints.child, joints.parent, strict=True):
         tree[child + 1] = tree[parent + 1]
+        carried[child + 1] |= carried[parent + 1]
     same_tree = tree[group_of + 1][:, None] == tree[group_of + 1]
     contacts = np.full(same_tree.shape, Contact.ALWAYS, dtype=np.int32)
     contacts[same_tree] = Contact.UNLESS_OVERLAPPING
+    contacts[(carried | carried.T)[group_of + 1][:, group_of + 1]] = Contact.UNLESS_TOUCHING
     connected = np.eye(len(tree), dtype=np.bool_)
     for a, b in (
         *zip(joints.child, joints.parent, strict=True),

@@ -69,10 +69,10 @@ def alternatives(world: WorldConfig) -> Iterator[Alternative]:
             "fewer contact points per pair of shapes",
             replace(physics, max_contacts=_USUAL_CONTACTS),
         )
-    if not physics.convex_meshes and _has_moving_meshes(world):
+    if physics.convex_meshes is not True and _has_moving_meshes(world):
         yield alternative(
             "convex_meshes: true",
-            "meshes of moving links collide as their convex hulls",
+            "meshes of moving links collide as their convex hulls: hollows are filled",
             replace(physics, convex_meshes=True),
         )
     if physics.self_collision and _has_many_shapes(world):

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
-from hrp_model import Diagnostics
+from hrp_model import Diagnostic, Diagnostics
 
 from ..sensors.registry import KINDS, kind_of
 from ..world.config import WorldConfig
 from .alternatives import alternatives, without_contacts
+from .pairs import PairRun, PairTime
 from .runs import PlainRun, ProfiledRun
 
 SLICES = 20  # of a run, in which the variants of the world take turns
@@ -67,6 +68,8 @@ class BenchResult:
         control: Time of commands, controllers and the schedule of the sensors, in Python.
         sensors: Time of the sensors by kind, the most expensive first.
         suggestions: Settings that were tried, the fastest first.
+        pairs: Cost of pairs of links, the most expensive first.
+        advice: What to do about costly meshes.
     """
 
     time_step: float
@@ -77,6 +80,8 @@ class BenchResult:
     control: float
     sensors: tuple[SensorTime, ...]
     suggestions: tuple[Suggestion, ...]
+    pairs: tuple[PairTime, ...] = ()
+    advice: tuple[Diagnostic, ...] = ()
 
     @property
     def without_sensors(self) -> float:
@@ -104,6 +109,7 @@ class WorldBench:
         self._time_step = world.physics.time_step
         self._profile = ProfiledRun(world, diagnostics)
         self._plain = PlainRun(world)
+        self._pairs = PairRun(world)
         self._bare = PlainRun(without_contacts(world))
         self._alternatives = [(x, PlainRun(x.world)) for x in alternatives(world)]
         self._runs = self._plain, self._bare, *(run for _, run in self._alternatives)
@@ -128,6 +134,7 @@ class WorldBench:
             if slices % SLICES == 0:
                 self._restart()
             self._profile.advance(steps)
+            self._pairs.advance(steps)
             for run in self._runs:
                 run.advance(steps * self._time_step)
             elapsed, slices = perf_counter() - start, slices + 1
@@ -137,11 +144,13 @@ class WorldBench:
     def close(self) -> None:
         """Free the engines."""
         self._profile.simulation.close()
+        self._pairs.close()
         for run in self._runs:
             run.close()
 
     def _restart(self) -> None:
         self._profile.simulation.reset()
+        self._pairs.restart()
         for run in self._runs:
             run.restart()
 
@@ -161,6 +170,8 @@ class WorldBench:
             suggestions=tuple(
                 sorted(self._suggestions(), key=lambda x: -(x.real_time_factor or 0.0))
             ),
+            pairs=tuple(self._pairs.times()),
+            advice=tuple(self._pairs.advice()),
         )
 
     def _sensors(self) -> Iterator[SensorTime]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,7 +10,10 @@ from rich.table import Table
 from hrp_model.printable import printable
 
 from .measure import BenchResult, SensorTime, Suggestion
+from .pairs import PairTime
 
+_SHOWN = 0.005  # share of a step from which a pair of links is listed
+_MAX_PAIRS = 12
 _FASTER = 1.05  # how much a setting must help to be suggested; less may be noise
 
 
@@ -21,6 +24,10 @@ def result_text(world: str, result: BenchResult) -> RenderableType:
     if result.sensors:
         speed += f", {_factor(result.time_step / result.without_sensors)} without sensors"
     parts: list[RenderableType] = [printable(speed), "", _times(result), ""]
+    if shown := [x for x in result.pairs if x.seconds >= _SHOWN * result.total][:_MAX_PAIRS]:
+        parts += [_pairs(shown, result), ""]
+    for advice in result.advice:
+        parts += [printable(f"{advice.severity.value}: {advice.message}"), ""]
     faster = [x for x in result.suggestions if (x.real_time_factor or 0.0) > _FASTER * factor]
     others = [_other(x) for x in result.suggestions if x not in faster]
     if faster:
@@ -63,6 +70,15 @@ def result_object(world: str, result: BenchResult) -> dict[str, object]:
             }
             for x in result.suggestions
         ],
+        "pairs": [
+            {
+                "links": list(pair.links),
+                "triangles": list(pair.triangles),
+                "contact_points": pair.contacts,
+                "time_per_step": pair.seconds,
+            }
+            for pair in result.pairs
+        ],
     }
 
 
@@ -86,6 +102,30 @@ def _rows(result: BenchResult) -> Iterator[tuple[str, float, str]]:
     for kind in result.sensors:
         yield _title(kind), kind.time_per_step, _readings(kind)
     yield "total", result.total, ""
+
+
+def _pairs(pairs: Sequence[PairTime], result: BenchResult) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("finding contacts of")
+    table.add_column("and")
+    for name in ("triangles", "points", "us", "share"):
+        table.add_column(name, justify="right")
+    for pair in pairs:
+        table.add_row(
+            *map(printable, pair.links),
+            " + ".join(f"{count}" for count in pair.triangles),
+            f"{pair.contacts:.1f}",
+            f"{1e6 * pair.seconds:.1f}",
+            f"{pair.seconds / result.total:.0%}",
+        )
+    rest = result.pairs[len(pairs) :]
+    if rest:
+        seconds = sum(pair.seconds for pair in rest)
+        others = f"{len(rest)} other pairs" if len(rest) > 1 else "another pair"
+        share = f"{seconds / result.total:.0%}"
+        points = f"{sum(pair.contacts for pair in rest):.1f}"
+        table.add_row(others, "", "", points, f"{1e6 * seconds:.1f}", share)
+    return table
 
 
 def _title(kind: SensorTime) -> str:

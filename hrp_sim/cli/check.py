@@ -10,8 +10,10 @@ from hrp_model.program.console import print_text
 from hrp_model.program.report import summary
 from hrp_model.program.working import working
 
-from ..advice import advise
-from ..physics.engine import PhysicsError
+from ..advice import advise, advise_costs
+from ..engines import ENGINES, make_engine
+from ..physics.engine import Engine, PhysicsError
+from ..physics.pair_costs import PairCost
 from ..simulation import Simulation
 from ..world.load import load_world
 from ..world.reporting import print_all
@@ -39,11 +41,23 @@ def check_world(world: str, diagnostics: Diagnostics) -> None:
     """
     try:
         config = load_world(world, diagnostics)
-        Simulation(config, defer_images=True, diagnostics=diagnostics).close()
+        engine = make_engine(ENGINES[0], config.physics)
+        with Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics):
+            costs = _costs_of_first_step(engine)
     except ModelError:
         return  # all errors are in the diagnostics
     except PhysicsError as error:
         diagnostics.error("unusable-physics", str(error))
         return
-    for advice in advise(config):
+    for advice in (*advise(config), *advise_costs(config, costs)):
         diagnostics.add(advice)
+
+
+def _costs_of_first_step(engine: Engine) -> list[PairCost]:
+    """Return the costs of collision detection in a step; none if the physics fails in it."""
+    engine.record_pair_costs = True
+    try:
+        engine.step()
+    except PhysicsError:  # a run reports it
+        return []
+    return engine.pair_costs()

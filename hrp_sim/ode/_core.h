@@ -25,7 +25,7 @@ enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { ATTACH_BALL, ATTACH_HINGE, ATTACH_FIXED, ATTACH_PISTON, ATTACH_XY, ATTACH_Z, ATTACH_SLIDER };
 enum { SOLVER_WORLD, SOLVER_DENSE, SOLVER_QUICK };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
-enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING };
+enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING, CONTACT_UNLESS_TOUCHING };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
        FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS };
 
@@ -274,6 +274,13 @@ typedef struct {
     int pair_count, capacity;
 } Sweep;
 
+/* Time of collision detection of two links, or of some of their shapes. */
+typedef struct {
+    long body[2];
+    int link[2];
+    double seconds;
+} PairCost;
+
 typedef struct {
     PyObject_HEAD
     dWorldID world;
@@ -301,6 +308,9 @@ typedef struct {
     int record_contacts;          /* whether steps record contact points and forces */
     ContactRecord *records;       /* of the last attempt at a step */
     int record_count, record_capacity, records_lost;
+    int record_pair_costs;        /* whether steps record times of collision detection */
+    PairCost *pair_costs;         /* of the last attempt at a step */
+    size_t pair_cost_count, pair_cost_capacity;
 } World;
 
 /* _core_buffers.c */
@@ -446,6 +456,16 @@ PyObject *world_get_record_contacts(World *world, void *closure);
 int world_set_record_contacts(World *world, PyObject *value, void *closure);
 PyObject *world_recorded_contacts(World *world, void *closure);
 PyObject *world_read_contacts(World *world, PyObject *args);
+
+/* _core_pair_costs.c */
+void pair_costs_clear(World *world);
+double pair_costs_start(const World *world);
+void pair_costs_append(World *world, const Body *a, int link_a, const Body *b, int link_b,
+                       double start);
+void pair_costs_free(World *world);
+PyObject *world_get_record_pair_costs(World *world, void *closure);
+int world_set_record_pair_costs(World *world, PyObject *value, void *closure);
+PyObject *world_read_pair_costs(World *world, PyObject *none);
 
 /* _core_boxes.c */
 void shapes_collide(const World *world, Patch *patch, const Geom *a, const Geom *b);

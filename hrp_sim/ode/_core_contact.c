@@ -132,8 +132,11 @@ static void links_collide(const Pair *pair)
     World *world = pair->world;
     if (world->contacts >= MAX_CONTACTS)
         return;
+    double start = pair_costs_start(world);
     links_find(pair);
     patch_reduce(&patch, world->max_contacts);
+    pair_costs_append(world, pair->bodies[0], pair->links[0]->link, pair->bodies[1],
+                      pair->links[1]->link, start);
     world->contacts += patch.count;
     world->overflow_body = pair->bodies[0]->id;
     world->overflow_link = pair->links[0]->link;
@@ -202,6 +205,7 @@ void contacts_create(World *world)
     world->candidate_count = 0;
     world->contacts = 0;
     records_clear(world);
+    pair_costs_clear(world);
     for (int i = 0; i < world->count; i++)
         bounds_place(world->bodies[i]);
     int is_swept = sweep_pairs(world);
@@ -256,12 +260,12 @@ int link_pairs_list(const World *world, Body *body)
     return 1;
 }
 
-/* Whether two links of a body overlap. */
-static int overlap(World *world, const Body *body, const LinkPair *own)
+/* Whether two links of a body overlap by more than a depth. */
+static int overlap(World *world, const Body *body, const LinkPair *own, dReal depth)
 {
     links_find(&(Pair){world, {body, body}, {own->links[0], own->links[1]}, NULL});
     for (int i = 0; i < patch.count; i++)
-        if (patch.points[i].at.depth > OVERLAP)
+        if (patch.points[i].at.depth > depth)
             return 1;
     return 0;
 }
@@ -282,16 +286,18 @@ static int pair_append(LinkNumbers *list, int a, int b)
     return 1;
 }
 
-/* Disable collisions of links that overlap in the initial posture, and list them. Returns 0 when
- * memory is short. */
+/* Disable collisions of links that overlap, or touch, in the initial posture, and list them.
+ * Returns 0 when memory is short. */
 int overlaps_disable(World *world, Body *body, LinkNumbers *disabled)
 {
     size_t kept = 0;
     bounds_place(body);
     for (size_t k = 0; k < body->pair_count; k++) {
         const LinkPair pair = body->pairs[k];
-        int a = pair.links[0]->link, b = pair.links[1]->link, *contact = &body->contacts[a * body->links + b];
-        if (*contact != CONTACT_UNLESS_OVERLAPPING || !overlap(world, body, &pair)) {
+        int a = pair.links[0]->link, b = pair.links[1]->link;
+        int *contact = &body->contacts[a * body->links + b];
+        dReal depth = *contact == CONTACT_UNLESS_TOUCHING ? -1.0 : OVERLAP;
+        if (*contact < CONTACT_UNLESS_OVERLAPPING || !overlap(world, body, &pair, depth)) {
             body->pairs[kept++] = pair;
             continue;
         }

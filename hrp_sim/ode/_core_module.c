@@ -25,6 +25,7 @@ static int world_close(World *world)
     system_free(world);
     records_free(world);
     sweep_free(&world->sweep);
+    pair_costs_free(world);
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
@@ -249,6 +250,8 @@ static PyMethodDef methods[] = {
      "cast_rays(origins, directions, max_distance, ignored id, its link or -1, distances)."},
     {"read_contacts", (PyCFunction)world_read_contacts, METH_VARARGS,
      "read_contacts(ids, values): write the contacts that the last step recorded."},
+    {"read_pair_costs", (PyCFunction)world_read_pair_costs, METH_NOARGS,
+     "read_pair_costs(): return body, link, body, link and time of each pair of the last step."},
     {"close", (PyCFunction)world_close_method, METH_NOARGS, "Free everything."},
     {NULL, NULL, 0, NULL},
 };
@@ -258,6 +261,8 @@ static PyGetSetDef properties[] = {
     {"contacts", (getter)world_contacts, NULL, "Number of contacts in the last step.", NULL},
     {"record_contacts", (getter)world_get_record_contacts, (setter)world_set_record_contacts,
      "Whether steps record contact points and forces.", NULL},
+    {"record_pair_costs", (getter)world_get_record_pair_costs, (setter)world_set_record_pair_costs,
+     "Whether steps record the times of collision detection by pair.", NULL},
     {"recorded_contacts", (getter)world_recorded_contacts, NULL,
      "Number of contacts that the last step recorded.", NULL},
     {"random", (getter)world_random, (setter)world_set_random,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -23,6 +24,7 @@ from ..physics.engine import (
     Solver,
     check_ranges,
 )
+from ..physics.pair_costs import PairCost
 from ..physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..physics.state import SimulatedBody, WorldState
 from . import _core
@@ -49,8 +51,8 @@ class OdeEngine:
     unless another engine steps in another thread meanwhile: ODE has one random state for the
     whole process.
 
-    Links of one body that are connected by joints and overlap by more than 1 mm initially do
-    not collide with each other.
+    Links of one body that are connected by joints do not collide with each other if they overlap
+    by more than 1 mm initially, or if they touch initially and one carries the other.
 
     Raises:
         PhysicsError: A setting is out of range.
@@ -66,7 +68,7 @@ class OdeEngine:
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = 0
         self._has_warned = False
-        self._has_points = False  # whether the recorded contacts belong to the state
+        self._has_points = False  # whether the records of contacts belong to the state
 
     @property
     def settings(self) -> PhysicsSettings:
@@ -106,6 +108,33 @@ class OdeEngine:
         names = {entry.number: name for name, entry in self._entries.items()}
         bodies = tuple((names[a], names[b]) for a, b in ids[:, ::2].tolist())
         return ContactPoints.from_arrays(self._time_ns, bodies, ids, values)
+
+    @property
+    def record_pair_costs(self) -> bool:
+        """Whether steps record the times of collision detection; it does not affect the state."""
+        return self._world.record_pair_costs
+
+    @record_pair_costs.setter
+    def record_pair_costs(self, on: bool) -> None:
+        self._world.record_pair_costs = on
+
+    def pair_costs(self) -> list[PairCost]:
+        """Return the times that the last step recorded, the most expensive pair first.
+
+        Pairs that are too far apart to be examined are not listed. Empty unless
+        ``record_pair_costs`` was on and the state was reached by a step.
+        """
+        if not self._has_points:
+            return []
+        names = {entry.number: name for name, entry in self._entries.items()}
+        seconds: dict[tuple[int, int, int, int], float] = defaultdict(float)
+        for body_a, a, body_b, b, time in self._world.read_pair_costs():
+            seconds[body_a, a, body_b, b] += time
+        costs = [
+            PairCost((names[body_a], names[body_b]), (a, b), time)
+            for (body_a, a, body_b, b), time in seconds.items()
+        ]
+        return sorted(costs, key=lambda cost: -cost.seconds)
 
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Add a body to the world.
@@ -332,10 +361,10 @@ class OdeEngine:
 
     def _rebuild(self, order: list[str]) -> None:
         """Create the world again, after an ODE failure or with another order of bodies."""
-        record_contacts = self._world.record_contacts
+        recorded = self._world.record_contacts, self._world.record_pair_costs
         self._world.close()
         self._world = _make_world(self._settings)
-        self._world.record_contacts = record_contacts
+        self._world.record_contacts, self._world.record_pair_costs = recorded
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
         for name, entry in entries.items():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,13 @@ from hrp_model.rigid import Array
 
 from .contact_points import ContactPoints
 from .materials import MaterialTable
+from .pair_costs import PairCost
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
 
 AnyArray = NDArray[Any]
+ConvexMeshes: TypeAlias = bool | Literal["auto", "parts"]
+CONVEX_MESHES: tuple[ConvexMeshes, ...] = ("auto", True, False, "parts")
 
 
 class PhysicsError(RuntimeError):
@@ -59,6 +62,8 @@ class PhysicsSettings:
         joint_limits: Whether position limits of joints are enforced.
         self_collision: Whether links of one body collide, as far as the model allows it.
         convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
+            "auto": those that are convex, as the hull or primitive that they are. "parts": also
+            concave ones, as convex parts.
         predict_sticking: Whether the WORLD solver first assumes that contacts at rest stick,
             and repeats the step where one would pull or slip. The motion is the same, computed
             faster; stacks stay up because contact forces are distributed evenly.
@@ -80,7 +85,7 @@ class PhysicsSettings:
     max_contacts: int = 4
     joint_limits: bool = True
     self_collision: bool = True
-    convex_meshes: bool = False
+    convex_meshes: ConvexMeshes = "auto"
     predict_sticking: bool = True
     seed: int = 0
 
@@ -124,6 +129,10 @@ def check_ranges(settings: PhysicsSettings) -> None:
             raise PhysicsError(
                 f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
             )
+    if settings.convex_meshes not in CONVEX_MESHES:
+        raise PhysicsError(
+            f"convex_meshes must be 'auto', True, False or 'parts', not {settings.convex_meshes!r}"
+        )
     if len(settings.gravity) != 3 or not all(abs(g) < MAX_GRAVITY for g in settings.gravity):
         raise PhysicsError(
             f"gravity must be three numbers below {MAX_GRAVITY:g} m/s^2, not {settings.gravity}"
@@ -186,6 +195,17 @@ class Engine(Protocol):
 
         Empty unless ``record_contacts`` was on, and after a reset, a restored state, or when a
         body was moved or removed. Snapshots do not contain them.
+        """
+
+    record_pair_costs: bool
+    """Whether steps record the times of collision detection for ``pair_costs``; off by default.
+    It does not affect the state."""
+
+    def pair_costs(self) -> list[PairCost]:
+        """Return the times that the last step recorded, the most expensive pair of links first.
+
+        Pairs that are too far apart to be examined are not listed. Empty for an engine that does
+        not measure them.
         """
 
     def add_body(self, placement: Placement) -> SimulatedBody:

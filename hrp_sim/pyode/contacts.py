@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 
 import numpy as np
 import ode
@@ -19,7 +20,7 @@ from .shapes import Owner, collide, near_pairs
 # Contacts closer to each other than this are merged, in [m].
 _SAME_PLACE = 1e-6
 # Links of one body that overlap deeper than this initially never collide, in [m].
-_OVERLAP = 1e-3
+_NEVER_BEYOND = {Contact.UNLESS_OVERLAPPING: 1e-3, Contact.UNLESS_TOUCHING: -1.0}
 # Coulomb coefficient of tracks across their direction.
 _TRACK_SIDE_FRICTION = 0.5
 # Impacts slower than what gravity adds in so many steps, or slower than this [m/s], do not bounce.
@@ -122,9 +123,10 @@ class Contacts:
         for a, b in near_pairs(self._space, self._bodies):
             if not a.owner.body == b.owner.body == body.name:
                 continue
-            if self._rule(a.owner, b.owner) == Contact.UNLESS_OVERLAPPING:
+            least = _NEVER_BEYOND.get(Contact(self._rule(a.owner, b.owner)))
+            if least is not None:
                 depths = [contact.getContactGeomParams()[2] for contact in collide(a, b)]
-                if max(depths, default=0.0) > _OVERLAP:
+                if max(depths, default=-inf) > least:
                     found.add((a.owner.link, b.owner.link))
         for i, j in found:
             body.contacts[i, j] = body.contacts[j, i] = Contact.NEVER

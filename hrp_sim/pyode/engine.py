@@ -28,6 +28,7 @@ from ..physics.engine import (
     Solver,
     check_ranges,
 )
+from ..physics.pair_costs import PairCost
 from ..physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..physics.state import SimulatedBody, WorldState
 from .body import ArticulatedBody, StepFaultError
@@ -93,6 +94,19 @@ class PyOdeEngine:
     def record_contacts(self, on: bool) -> None:
         self._record_contacts = self._contacts.record_forces = on
         self._contacts.discard_points()
+
+    @property
+    def record_pair_costs(self) -> bool:
+        """Always False: the times of collision detection are not measured."""
+        return False
+
+    @record_pair_costs.setter
+    def record_pair_costs(self, on: bool) -> None:
+        pass
+
+    def pair_costs(self) -> list[PairCost]:
+        """Return nothing."""
+        return []
 
     def contact_points(self) -> ContactPoints:
         """Return the contact points and forces that the last step recorded."""

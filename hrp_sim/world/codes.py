@@ -136,6 +136,14 @@ _SENSORS = {
     ),
 }
 _ADVICE = {
+    "collision-meshes": (
+        "the shapes as which the collision meshes of a link collide",
+        "no action needed; convex_meshes under 'physics' chooses others",
+    ),
+    "slow-meshes": (
+        "finding the contacts of meshes takes longer than the time step",
+        "set convex_meshes, or give the link simpler collision shapes",
+    ),
     "coarse-step": (
         "the time step is too long for stable contacts",
         "use a time step of at most 0.02 s; 0.001 s suits most robots",

@@ -13,8 +13,16 @@ from math import inf
 from typing import Any
 
 from hrp_model.readers.yaml.nodes import Mapping
+from hrp_model.readers.yaml.scalars import Scalar
 
-from ..physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Solver
+from ..physics.engine import (
+    CONVEX_MESHES,
+    MAX_GRAVITY,
+    PHYSICS_RANGES,
+    ConvexMeshes,
+    PhysicsSettings,
+    Solver,
+)
 
 _SOLVERS = {
     **{solver.value: solver for solver in Solver},
@@ -35,13 +43,15 @@ _ALTERNATIVE_KEYS = {
     "surface_layer": ("surface_layer_depth", "surfaceLayerDepth"),
     "joint_limits": ("enable_joint_limit", "jointLimitMode"),
 }
+_CONVEX_MESHES: dict[str, ConvexMeshes | None] = {
+    str(value).lower(): value for value in CONVEX_MESHES
+}
 _FRAME_RATE = ("frame_rate", "frameRate", "framerate")
 _MIN_FRAME_RATE, _MAX_FRAME_RATE = 10.0, 1e6  # [Hz], from the range of the time step
 _INTEGERS = ("iterations", "max_contacts", "seed")
 _SWITCHES = (
     "joint_limits",
     "self_collision",
-    "convex_meshes",
     "predict_sticking",
     "limit_correcting_velocity",
 )
@@ -146,6 +156,11 @@ def _value(node: Mapping, key: str, spelling: str) -> Any:
         return node.choice(spelling, choices=choices, default=None)
     if key == "gravity":
         return _gravity(node)
+    if key == "convex_meshes":
+        written = node.get(key)
+        if isinstance(written, Scalar) and written.is_boolean:
+            return written.boolean()
+        return node.choice(key, choices=_CONVEX_MESHES, default=None)
     if key in _SWITCHES:
         return node.boolean(spelling, default=None)
     if spelling in _FRAME_RATE:

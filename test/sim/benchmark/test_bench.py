@@ -9,11 +9,13 @@ import pytest
 from silent_diagnostics import silent
 from sim.render.scenes import needs_opengl
 
+from hrp_model import Diagnostic, Severity
 from hrp_model.geometry import Mesh, Shape
 from hrp_model.program.console import output_console
 from hrp_sim.benchmark import measure, runs
 from hrp_sim.benchmark.alternatives import Alternative, alternatives, without_contacts
 from hrp_sim.benchmark.measure import BenchResult, SensorTime, Suggestion, WorldBench
+from hrp_sim.benchmark.pairs import PairTime
 from hrp_sim.benchmark.report import result_object, result_text
 from hrp_sim.cli.main import main
 from hrp_sim.physics.engine import PhysicsError, Solver
@@ -167,6 +169,13 @@ RESULT = BenchResult(
         Suggestion("iterations: 25", "less accurate", 2.05),
         Suggestion("convex_meshes: true", "hulls", None, "scipy is missing"),
     ),
+    pairs=(
+        PairTime(("rob/L_FOOT", "floor/FLOOR"), (988, 0), 4.0, 1e-4),
+        PairTime(("rob/HAND", "rob/\x1b[2J"), (0, 12), 0.5, 5e-6),
+        PairTime(("rob/A", "rob/B"), (0, 0), 0.0, 1e-7),
+        PairTime(("rob/A", "rob/C"), (0, 0), 0.0, 1e-7),
+    ),
+    advice=(Diagnostic(Severity.WARNING, "slow-meshes", "finding contacts takes 2 ms"),),
 )
 
 
@@ -183,6 +192,13 @@ def test_the_report_lists_parts_and_what_is_faster(capsys):
         "sensors: imu 100.0 10% 500 readings per simulated second, 100.0 us each",
         "total 1000.0 100%",
         "",
+        "finding contacts of and triangles points us share",
+        "rob/L_FOOT floor/FLOOR 988 + 0 4.0 100.0 10%",
+        "rob/HAND rob/\ufffd[2J 0 + 12 0.5 5.0 0%",
+        "2 other pairs 0.0 0.2 0%",
+        "",
+        "warning: finding contacts takes 2 ms",
+        "",
         "what to try real time effect",
         "solver: quick 12 x approximate",
         "",
@@ -190,6 +206,15 @@ def test_the_report_lists_parts_and_what_is_faster(capsys):
         "settings go under 'physics' in a world file; see docs/performance.md",
     ]
     assert "\x1b" not in lines[0]
+
+
+def test_the_pairs_of_a_world_are_those_that_touch():
+    pairs = result_of(load_world("stack")).pairs
+    assert pairs
+    assert sum(pair.contacts for pair in pairs) == pytest.approx(40.0, abs=1.0)
+    assert any(link.endswith("/FLOOR") for pair in pairs for link in pair.links)
+    assert all(pair.triangles == (0, 0) for pair in pairs)
+    assert [pair.seconds for pair in pairs] == sorted((p.seconds for p in pairs), reverse=True)
 
 
 def test_json_holds_the_same_in_si_units():

@@ -90,7 +90,7 @@ def test_who_may_touch_whom():
     never = {(base, plate), (base, arm), (plate, belt), (arm, hand), (rail, belt), (hand, rail)}
     for a, b in never:
         assert flat.contacts[a, b] == flat.contacts[b, a] == Contact.NEVER
-    assert flat.contacts[hand, base] == Contact.UNLESS_OVERLAPPING
+    assert flat.contacts[hand, base] == flat.contacts[base, hand] == Contact.UNLESS_TOUCHING
     assert flat.contacts[arm, rail] == Contact.UNLESS_OVERLAPPING
     assert flat.contacts[loose, base] == flat.contacts[hand, loose] == Contact.ALWAYS
 
@@ -102,18 +102,16 @@ def test_shapes_stand_in_the_frames_of_their_groups():
         root(free=True, collision=(cylinder, *cubes, placed(Sphere(0.2)))),
         child("END", "BASE", FIXED, X_PL=at(1.0, 0.0, 0.0), collision=(cylinder,)),
     )
-    flat = flatten(moving(Body(name="b", links=links)), PhysicsSettings())
-    kinds = [GeomKind(k) for k in flat.geoms.kind]
-    assert kinds == [GeomKind.CYLINDER, GeomKind.SPHERE, GeomKind.MESH, GeomKind.CYLINDER]
+    flat = flatten(moving(Body(name="b", links=links)), PhysicsSettings(convex_meshes=False))
+    kinds = [GeomKind(k).name for k in flat.geoms.kind]
+    assert kinds == ["CYLINDER", "MESH", "MESH", "SPHERE", "CYLINDER"]
     # The common centre of mass is halfway to END.
-    np.testing.assert_allclose(
-        flat.geoms.p, [[-0.5, 0, 0.5], [-0.5, 0, 0], [-0.5, 0, 0], [0.5, 0, 0.5]]
-    )
+    np.testing.assert_allclose(flat.geoms.p, [[-0.5, 0, 0.5], *[[-0.5, 0, 0]] * 3, [0.5, 0, 0.5]])
     np.testing.assert_allclose(flat.geoms.R[0] @ Z, Y)
     np.testing.assert_allclose(flat.geoms.size[0], [0.1, 0.4, 0.0])
     np.testing.assert_array_equal(flat.geoms.material, NO_MATERIAL)
-    assert len(flat.geoms.triangles) == 24
-    assert flat.geoms.triangles.max() == len(flat.geoms.vertices) - 1
+    np.testing.assert_array_equal(flat.geoms.first_triangle, [0, 0, 12, 24, 24, 24])
+    assert flat.geoms.triangles.max() == 7
 
 
 def test_a_shape_of_size_zero_is_left_out_aloud(caplog):

@@ -73,7 +73,7 @@ def support(geoms, k, directions):
         (PILL, (2, 2, -2), GeomKind.CAPSULE),
         (PILL, (1, 2, 1), GeomKind.MESH),
         (CONE, (1, 1, 1), GeomKind.MESH),
-        (mesh_of(BOX), (1, 1, 1), GeomKind.MESH),
+        (mesh_of(BOX), (1, 1, 1), GeomKind.BOX),
     ],
 )
 def test_primitives_take_the_scales_that_keep_their_kind(geometry, scale, kind):
@@ -237,10 +237,11 @@ def test_meshes_and_cones_that_move_may_become_their_hulls():
     )
     shapes = [placed(star), placed(refined(mesh_of(BOX), 2), at(5.0)), placed(CONE, at(9.0))]
     hulls = flat_geoms(*shapes, convex_meshes=True)
-    assert list(hulls.kind) == [GeomKind.MESH]
+    assert list(hulls.kind) == [GeomKind.MESH] * 3
     assert len(hulls.vertices) == 8 + 8 + 21
     assert len(hulls.triangles) == 12 + 12 + 20 + 18
-    for kept in (flat_geoms(*shapes), flat_geoms(*shapes, static=True, convex_meshes=True)):
+    for static in (False, True):
+        kept = flat_geoms(*shapes, static=static, convex_meshes=static)
         assert len(kept.triangles) == 8 + 12 * 16 + 40
     flat_sheet = placed(mesh_of(Box(np.array([1.0, 1.0, 0.0]))))
     np.testing.assert_array_equal(

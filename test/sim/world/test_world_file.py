@@ -154,6 +154,14 @@ bodies: []
     assert config.physics.step_ns == 2_000_000
 
 
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("auto", "auto"), ("parts", "parts"), ("true", True), ("no", False), ("off", False)],
+)
+def test_convex_meshes_is_a_word_or_a_switch(world, word, value):
+    assert world(f"physics: {{ convex_meshes: {word} }}\nbodies: []").physics.convex_meshes == value
+
+
 @pytest.mark.parametrize("physics", ["", "physics: {}\n", "physics:\n", "physics: { gravity: }\n"])
 def test_what_is_not_written_has_its_default(world, physics):
     assert world(f"{physics}bodies: []").physics == PhysicsSettings()
