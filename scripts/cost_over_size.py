@@ -186,9 +186,9 @@ class Curve:
     @property
     def exponent(self) -> float | None:
         """Slope of the larger half of the sizes; None with fewer than two."""
-        sizes = sorted(self.us)[len(self.us) // 2 - (len(self.us) % 2 == 0) :]
-        if len(sizes) < 2:
+        if len(self.us) < 2:
             return None
+        sizes = sorted(self.us)[-max(2, (len(self.us) + 1) // 2) :]
         x, y = np.log(sizes), np.log([self.us[size] for size in sizes])
         return float(np.polyfit(x, y, 1)[0])
 
