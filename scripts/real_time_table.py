@@ -113,7 +113,7 @@ def measure(path: Path, name: str, seconds: float) -> Result:
             pair = _measure_pair(replace(world, bodies=bodies), seconds)
             result.ours[control], result.mujoco[control] = pair
     except (ModelError, PhysicsError) as error:
-        result.error = str(error).partition("\n")[0]
+        result.error = str(error).partition("\n")[0].replace(f"{path.parent}/", "")
     return result
 
 
@@ -258,7 +258,7 @@ def section(results: Sequence[Result]) -> str:
             f"Where MuJoCo simulates the same, a step here takes {statistics.median(compared):.2g} "
             f"times as long as there (median of {len(compared)} runs).",
         )
-    failed = [[r.model, r.error] for r in results if r.error]
+    failed = [[r.model, r.error.replace("|", "\\|")] for r in results if r.error]
     if failed:
         parts += ["Models that cannot be simulated:", table(["model", "reason"], failed)]
     return "\n\n".join(parts)

@@ -24,6 +24,7 @@ from hrp_sim.physics.state import JointDrive
 from hrp_sim.world.config import WorldConfig
 
 _ELEMENT_NAME = re.compile(r"Element name '([^']*)'")
+_MIN_MOMENT = 1e-3  # relative to the largest
 _SERVO_TYPES = {JointType.REVOLUTE, JointType.PRISMATIC}
 
 
@@ -144,12 +145,25 @@ def _read(mujoco: Any, urdf: Path, dropped: set[str]) -> Any:
     for body in spec.bodies:
         for number, geom in enumerate(body.geoms):
             geom.name = f"{body.name} #{number}"
+        _repair_inertia(body)
     for geom in [g for g in spec.geoms if g.name in dropped]:
         spec.delete(geom)
     used = {geom.meshname for geom in spec.geoms}
     for mesh in [m for m in spec.meshes if m.name not in used]:
         spec.delete(mesh)
     return spec
+
+
+def _repair_inertia(body: Any) -> None:
+    """Replace principal moments that are not positive, as our physics does."""
+    xx, yy, zz, xy, xz, yz = full = np.array(body.fullinertia)
+    if not np.isfinite(full).all():
+        return
+    moments, axes = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    lowest = _MIN_MOMENT * moments.max()
+    if moments.min() < lowest:
+        repaired = axes @ np.diag(np.maximum(moments, lowest)) @ axes.T
+        body.fullinertia = repaired[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
 
 def _set_options(mujoco: Any, spec: Any, physics: PhysicsSettings) -> None:
@@ -174,12 +188,13 @@ def _set_joints(
 ) -> None:
     """Set what a URDF lacks: rotors and servos."""
     for i, link in enumerate(placement.body.moving_links):
-        joint = spec.joint(joints[link.name])
+        name = joints.get(link.name, "")
+        joint = spec.joint(name)
         if joint is None:
-            raise TwinError(f"MuJoCo has no joint '{joints[link.name]}'")
+            raise TwinError(f"MuJoCo has no joint of link '{link.name}'")
         joint.armature = link.joint.equivalent_rotor_inertia
         if link.joint.type in _SERVO_TYPES and drive.kp[i] > 0.0:
-            _add_servo(mujoco, spec, link, joints[link.name], (drive.kp[i], drive.kd[i]))
+            _add_servo(mujoco, spec, link, name, (drive.kp[i], drive.kd[i]))
 
 
 def _add_servo(mujoco: Any, spec: Any, link: Link, joint: str, gains: tuple[float, float]) -> None:

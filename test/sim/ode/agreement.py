@@ -25,10 +25,12 @@ class Step:
     Attributes:
         motions: By body.
         contacts: Force of b on a for each pair of links, or for each contact.
+        messages: How often ODE's solver gave up, which leaves some rows without force.
     """
 
     motions: dict[str, BodyMotion]
     contacts: dict[tuple, np.ndarray]
+    messages: int
 
 
 def make_world(placements, solver, drive=lambda _engine: None, **settings):
@@ -53,13 +55,14 @@ def transfer(saved, engine):
 def step_from(saved, engine, *, each=False):
     """Take one step from a state; ``each`` keeps the contacts of a pair of links apart."""
     transfer(saved, engine)
+    before = engine._world.message_count
     engine.step()
     motions = {name: body.motion.copy() for name, body in engine.state.bodies.items()}
     points, contacts = engine.contact_points(), {}
     for number, (bodies, links) in enumerate(zip(points.bodies, points.links, strict=True)):
         key = (*bodies, *links.tolist(), *([number] if each else ()))
         contacts[key] = contacts.get(key, np.zeros(3)) + points.force[number]
-    return Step(motions, contacts)
+    return Step(motions, contacts, engine._world.message_count - before)
 
 
 def differences(one, other):

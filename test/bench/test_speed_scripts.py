@@ -1,0 +1,166 @@
+"""The scripts that measure many models, many sizes and many steps, in short."""
+
+import importlib.util
+import json
+import sys
+
+import numpy as np
+import pytest
+from paths import ROOT
+
+from hrp_sim.ode import OdeEngine
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Return a function that imports a script."""
+    path, made = list(sys.path), []
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # where dataclasses look for it
+        made.append(name)
+        sys.path.insert(0, str(ROOT / "scripts"))
+        spec.loader.exec_module(module)
+        return module
+
+    yield load
+    sys.path[:] = path
+    for name in made:
+        del sys.modules[name]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before(monkeypatch):
+    monkeypatch.setattr("logging.disable", lambda _level: None)
+
+
+@pytest.fixture(scope="module")
+def real_time(script):
+    return script("real_time_table")
+
+
+@pytest.fixture(scope="module")
+def cost(script):
+    return script("cost_over_size")
+
+
+@pytest.fixture(scope="module")
+def soak(script):
+    module = script("scene_soak")
+    module.PART, module.BATCH = 40, 20
+    return module
+
+
+def test_a_model_is_measured_limp_and_holding(real_time):
+    path = ROOT / "models" / "arm" / "arm.body"
+    result = real_time.measure(path, "arm", seconds=0.02)
+    assert (result.joints, result.shapes, result.error) == (6, 11, "")
+    assert set(result.ours) == {"limp", "holding"}
+    for timing in result.ours.values():
+        assert timing.us > 0.0 < timing.factor
+    (row,) = real_time.rows_of([result])
+    assert row[:3] == ["arm", "6", "11"]
+
+
+def test_models_are_sorted_and_the_slow_ones_are_marked(real_time):
+    def result(name, factor):
+        timing = real_time.Timing(us=1000.0 / factor, factor=factor, contacts=4)
+        return real_time.Result(name, ours={"limp": timing})
+
+    still = real_time.Result("still", is_static=True)
+    broken = real_time.Result("broken", error="a | b")
+    text = real_time.section([result("fast", 50.0), result("slow", 2.0), still, broken])
+    assert "2 models move; 1 of them" in text
+    assert "1 models are static" in text
+    assert text.index("| slow |") < text.index("| fast |")
+    assert "**2**" in text
+    assert "| broken | a \\| b |" in text
+
+
+def test_a_model_that_cannot_be_read_is_reported_without_its_folder(real_time, tmp_path):
+    broken = tmp_path / "broken.body"
+    broken.write_text("format: ChoreonoidBody\nlinks: [\n")
+    result = real_time.measure_apart(broken, "broken.body", seconds=0.01)
+    assert result.error
+    assert str(tmp_path) not in result.error
+
+
+@pytest.mark.parametrize("name", ["chain", "boxes", "robots", "contacts", "wall"])
+def test_every_family_has_worlds_of_its_sizes(name, cost):
+    family = cost.FAMILIES[name]
+    size = family.sizes[1]
+    engine = OdeEngine(PhysicsSettings(**family.settings))
+    bodies = [engine.add_body(placement) for placement in family.make(size)]
+    engine.step(3)
+    counted = {
+        "chain": len(bodies[0].motion.q),
+        "contacts": engine.contacts,
+    }.get(name, len(bodies) - 1)
+    assert counted == size
+    engine.close()
+
+
+def test_the_exponent_is_that_of_the_larger_sizes(cost):
+    sizes = (5, 10, 20, 50, 100, 200)
+    curve = cost.Curve("chain", "world", {n: 100.0 + 1e-3 * n**3 for n in sizes})
+    assert 2.0 < curve.exponent < 3.0
+    line = cost.Curve("chain", "world", {n: 2.0 * n for n in sizes})
+    assert line.exponent == pytest.approx(1.0)
+    assert cost.Curve("chain", "world", {5: 1.0}).exponent is None
+
+
+def test_curves_are_measured_written_and_drawn(cost, tmp_path, monkeypatch):
+    page, picture = tmp_path / "page.md", tmp_path / "pictures" / "cost.svg"
+    page.write_text(f"before\n{cost.BEGIN}\n{cost.END}\nafter\n")
+    monkeypatch.setattr(cost, "PAGE", page)
+    monkeypatch.setattr(cost, "PICTURE", picture)
+    monkeypatch.setattr(cost, "SETTLING", 3)
+    figures = tmp_path / "figures.json"
+    arguments = ["--family", "contacts", "--seconds", "0.001", "--json", str(figures), "--page"]
+    assert cost.main(arguments) == 0
+    curves = json.loads(figures.read_text())
+    assert [c["solver"] for c in curves] == [solver.value for solver in Solver]
+    assert all(c["us"]["4"] > 0.0 for c in curves)
+    assert "| contacts of one body | 4 | 9 |" in page.read_text()
+    assert "contacts of one body" in picture.read_text()
+
+
+@pytest.mark.parametrize("scene", ["humanoid", "tracks"])
+def test_a_soak_that_was_ended_goes_on_as_if_it_had_not_been(scene, soak, tmp_path):
+    arguments = ["--scene", scene, "--bound", "1000"]
+    assert soak.main([str(tmp_path / "whole"), *arguments, "--steps", "80"]) == 0
+    for steps in ("40", "80", "80"):
+        assert soak.main([str(tmp_path / "parts"), *arguments, "--steps", steps]) == 0
+    whole, parts = (
+        json.loads((tmp_path / name / f"{scene}-world.json").read_text())
+        for name in ("whole", "parts")
+    )
+    assert whole["steps"] == parts["steps"] == 80
+    assert whole["digest"] == parts["digest"]
+
+
+def test_a_soak_counts_failed_steps(soak, tmp_path, monkeypatch, capsys):
+    real, calls = OdeEngine.step, []
+
+    def step(engine, count=1):
+        calls.append(count)
+        if len(calls) == 2:
+            raise PhysicsError("its motion has diverged")
+        real(engine, count)
+
+    monkeypatch.setattr(OdeEngine, "step", step)
+    arguments = ["--scene", "tracks", "--steps", "80", "--bound", "1000"]
+    assert soak.main([str(tmp_path), *arguments]) == 1
+    printed = capsys.readouterr().out
+    assert "1 failed" in printed
+    assert "its motion has diverged" in printed
+
+
+def test_growth_of_memory_is_that_of_one_process_after_its_warm_up(soak):
+    flat, grown = [50, *[10] * 20], list(np.arange(100, 120))
+    progress = soak.Progress("tracks", "world", resident=[flat, grown], heap=[flat])
+    assert progress.growth == 17
+    assert soak.Progress("tracks", "world", resident=[[7]], heap=[[]]).growth == 0
