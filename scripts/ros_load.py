@@ -54,15 +54,22 @@ PATIENCE = 60.0  # [s]
 
 def simulate(run: str, world: str, seconds: float) -> dict[str, Any]:
     """Run the world once in this process; return its speed and the number of messages."""
+    from hrp_sim.physics.schedule import NEVER_NS
     from hrp_sim.running.runner import Runner
 
     with ExitStack() as stack:
         if run in ("physics", "sensors"):
             simulation, on_step = _alone(world, stack, reads=run == "sensors")
-            published = dict
+            published, on_step_due = dict, lambda: NEVER_NS
         else:
-            simulation, on_step, published = _in_ros(world, stack)
-        runner = Runner(simulation, on_step, real_time_factor=RUNS[run], duration=seconds)
+            simulation, on_step, published, on_step_due = _in_ros(world, stack)
+        runner = Runner(
+            simulation,
+            on_step,
+            real_time_factor=RUNS[run],
+            duration=seconds,
+            on_step_due=on_step_due,
+        )
         began = time.monotonic(), time.thread_time(), time.process_time()
         runner.run()
         wall, thread, process = (
@@ -113,7 +120,7 @@ def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
     return simulation, on_step
 
 
-def _in_ros(world: str, stack: ExitStack) -> tuple[Any, Any, Any]:
+def _in_ros(world: str, stack: ExitStack) -> tuple[Any, Any, Any, Any]:
     """Return a simulation with ROS, once all relevant topics have subscribers."""
     from hrp_sim.ros.sim_node import RosSession
 
@@ -129,7 +136,7 @@ def _in_ros(world: str, stack: ExitStack) -> tuple[Any, Any, Any]:
     def published() -> dict[str, int]:
         return {name: topics[name].count for name in TYPES}
 
-    return session.simulation, session.publish, published
+    return session.simulation, session.publish, published, session.distribution.next_ns
 
 
 @contextmanager

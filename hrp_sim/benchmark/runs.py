@@ -129,15 +129,13 @@ class PlainRun:
         """Simulate a slice of about this duration, in [s]; nothing after an error."""
         if self._simulation is None or self.error is not None:
             return
-        step = self._simulation.step
-        steps = max(1, round(duration / self._time_step))
+        duration = max(1, round(duration / self._time_step)) * self._time_step
         start = perf_counter()
         try:
-            for _ in range(steps):
-                step()
+            self._simulation.run(duration)
         except PhysicsError as error:
             self.error = error
-        self._times.append((perf_counter() - start) / (steps * self._time_step))
+        self._times.append((perf_counter() - start) / duration)
 
     def restart(self) -> None:
         """Go back to the start."""

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from ..physics.by_name import ByName
 from ..physics.engine import AnyArray, PhysicsError, Placement
+from ..physics.schedule import NEVER_NS
 from ..physics.state import SimulatedBody
 from .commands import (
     CancelTrajectory,
@@ -133,10 +134,20 @@ class CommandQueue:
                 self.counts.taken += 1
                 controller.apply(pending.command, time_ns)
 
-    def update(self, time_ns: int, step_ns: int) -> None:
-        """Write the joint targets of the step that begins at a time, in [ns]."""
+    def update(self, time_ns: int, step_ns: int) -> int:
+        """Write the joint targets of the step that begins at a time, in [ns].
+
+        Returns:
+            The beginning of the next step whose targets may differ, in [ns], or a time between
+            that and the previous step; not later than ``time_ns`` means each step.
+        """
+        next_ns = NEVER_NS
         for controller in self._controllers.values():
-            controller.update(time_ns, step_ns)
+            if time_ns >= controller.next_ns:
+                controller.update(time_ns, step_ns)
+            if controller.next_ns < next_ns:
+                next_ns = controller.next_ns
+        return next_ns
 
     def check_trajectories(self, time_ns: int) -> None:
         """Check the progress of trajectories after a step, at its end, in [ns]."""

@@ -11,6 +11,7 @@ import numpy as np
 from hrp_model.rigid import Array
 
 from ..physics.engine import AnyArray
+from ..physics.schedule import NEVER_NS
 from ..physics.snapshot import check_arrays
 from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
 from .active_trajectory import ActiveTrajectory
@@ -46,6 +47,7 @@ from .trajectory_run import TrajectoryRun, TrajectoryStatus
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
 _POSITION, _VELOCITY, _EFFORT = range(3)
 _TRAJECTORIES = "trajectories/"
+_NOW = 0  # as ``next_ns``: before the next step
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,10 @@ class BodyController:
         q: Initial joint positions, in [rad] or [m], shape (joints,).
         fixed: Whether the root is fixed to the world.
         counts: Where commands are counted.
+
+    Attributes:
+        next_ns: When ``update`` must be called next, in [ns]: before the first step that begins
+            at this time or later. Before that it would change nothing.
 
     Raises:
         ValueError: The settings name a joint that the body does not have.
@@ -110,6 +116,7 @@ class BodyController:
     @timeout.setter
     def timeout(self, timeout: CommandTimeout | None) -> None:
         self._deadlines.timeout = timeout
+        self.next_ns = _NOW
 
     @property
     def rate_limit(self) -> CommandRateLimit:
@@ -174,6 +181,7 @@ class BodyController:
 
         Does not raise: invalid commands are counted and logged.
         """
+        self.next_ns = _NOW
         match command:
             case JointCommand():
                 self._apply_joint_command(command, time_ns)
@@ -202,6 +210,7 @@ class BodyController:
 
     def reset(self) -> None:
         """Go back to the initial targets; gains and modes that were set are kept."""
+        self.next_ns = _NOW
         self._follower.abort("the world was reset")
         self._deadlines.clear()
         drive = self._drive
@@ -221,6 +230,7 @@ class BodyController:
 
     def retime(self, before_ns: int, time_ns: int) -> None:
         """Continue at another clock time, in [ns]; remaining times do not change."""
+        self.next_ns = _NOW
         self._deadlines.retime(time_ns - before_ns)
         self._follower.retime(before_ns, time_ns)
 
@@ -247,6 +257,7 @@ class BodyController:
 
     def restore(self, state: ControlState, time_ns: int) -> None:
         """Go back to a saved state; the engine restores the drive."""
+        self.next_ns = _NOW
         arrays, joints = state.arrays, self._joints
         self._targets.final[:] = arrays["target"]
         self._targets.moving = bool(arrays["approaching"])
@@ -265,7 +276,6 @@ class BodyController:
             time_ns: When the step begins, in [ns].
             step_ns: How long it takes, in [ns].
         """
-        # Checked here to save calls, as most steps have nothing to do.
         if self._targets.moving:
             self._targets.advance(self._drive.q, step_ns)
         if self._follower.trajectories:
@@ -274,6 +284,7 @@ class BodyController:
             self._mimics.set_targets(self._motion, self._drive)
         if time_ns >= self._deadlines.next_ns and (late := self._deadlines.expired(time_ns)):
             self._fall_back(late)
+        self.next_ns = self._next_update_ns()
 
     def check_trajectories(self, time_ns: int) -> None:
         """Check the progress of trajectories after a step, at its end, in [ns]."""
@@ -284,6 +295,12 @@ class BodyController:
                 self._hold_end(trajectory)
             else:
                 self._hold(trajectory.moves.tolist(), self._motion.q)
+
+    def _next_update_ns(self) -> int:
+        if self._targets.moving or self._mimics.leaders:
+            return _NOW
+        starts = (_NOW if t.begun else t.start_ns for t in self._follower.trajectories)
+        return min(self._deadlines.next_ns, *starts, NEVER_NS)
 
     def _save_own(self) -> dict[str, AnyArray]:
         own_mode = np.full(len(self._initial), -1, dtype=np.int64)  # none

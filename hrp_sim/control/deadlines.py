@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..physics.schedule import EARLIEST_NS
+from ..physics.schedule import EARLIEST_NS, NEVER_NS
 from .settings import CommandTimeout
 
 _NEVER = -1
-_FOREVER = 2**63 - 1
 
 
 class Deadlines:
@@ -27,7 +26,7 @@ class Deadlines:
     def __init__(self, count: int) -> None:
         self.commanded_ns: NDArray[np.int64] = np.full(count, _NEVER, dtype=np.int64)
         self._timeout: CommandTimeout | None = None
-        self.next_ns = _FOREVER
+        self.next_ns = NEVER_NS
 
     @property
     def timeout(self) -> CommandTimeout | None:
@@ -48,7 +47,7 @@ class Deadlines:
     def clear(self) -> None:
         """Forget all commands."""
         self.commanded_ns[:] = _NEVER
-        self.next_ns = _FOREVER
+        self.next_ns = NEVER_NS
 
     def retime(self, shift_ns: int) -> None:
         """Shift all times, in [ns].
@@ -70,7 +69,7 @@ class Deadlines:
         To be called from ``next_ns`` on.
         """
         if self._timeout is None:
-            self.next_ns = _FOREVER
+            self.next_ns = NEVER_NS
             return []
         commanded = self.commanded_ns
         known = commanded != _NEVER
@@ -79,6 +78,6 @@ class Deadlines:
         ).tolist()
         commanded[late] = _NEVER
         waiting = commanded[commanded != _NEVER]
-        first_ns = int(waiting.min()) if len(waiting) else _FOREVER - self._timeout.after_ns
+        first_ns = int(waiting.min()) if len(waiting) else NEVER_NS - self._timeout.after_ns
         self.next_ns = first_ns + self._timeout.after_ns
         return late

@@ -179,6 +179,10 @@ class Engine(Protocol):
         """The settings of the world."""
 
     @property
+    def time_ns(self) -> int:
+        """The simulation time, in [ns]."""
+
+    @property
     def state(self) -> WorldState:
         """The current state of the world; its arrays are live."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -154,8 +155,7 @@ class SimulatedBody:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WorldState:
+class WorldState(NamedTuple):
     """The world after a step. The arrays are the engine's own: valid until the next step.
 
     Attributes:

@@ -40,7 +40,7 @@ class WorldPublisher:
         options: Options of the topics.
         recording: Records the topics; gets the time of each step.
         on_clock: Called with each time in [ns], before it is published on ``/clock``.
-        on_step: Called after each step, before its readings are published.
+        on_step: Called after steps, before their readings are published.
 
     Raises:
         ValueError: A topic name or quality of service is invalid.
@@ -183,6 +183,13 @@ class WorldPublisher:
         """Return the parts of an image that have subscribers."""
         found = self._outputs.get(camera)
         return NO_PARTS if found is None else found.wanted_parts()
+
+    def next_ns(self, simulation: Simulation) -> int:
+        """Return the time of the next step with something to publish besides readings, in [ns]."""
+        due_ns = self._clock_ticks.due_ns
+        if self._contacts is None:
+            return due_ns
+        return min(due_ns, self._contacts.sampler.next_ns(simulation.engine.settings.step_ns))
 
     def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Publish the readings of one step, and the clock when it is due.

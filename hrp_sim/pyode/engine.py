@@ -76,6 +76,11 @@ class PyOdeEngine:
         return self._settings
 
     @property
+    def time_ns(self) -> int:
+        """The simulation time, in [ns]."""
+        return self._time_ns
+
+    @property
     def state(self) -> WorldState:
         """The current state of the world; its arrays are live."""
         return WorldState(self._time_ns, self._simulated)

@@ -411,6 +411,7 @@ def _run() -> int:
             session.publish,
             real_time_factor=factor,
             on_failure=session.node.report_failure,
+            on_step_due=session.distribution.next_ns,
         )
         session.serve(runner)
         signals.stop(runner.stop)

@@ -165,10 +165,10 @@ class SimulationServices:
             set_result(response.result, *outcome)
             send()
 
-        self._begin(request.steps, lambda _: None, end)
+        self._begin(request.steps, None, end)
 
     def _begin(
-        self, steps: int, on_each: Callable[[int], None], end: Callable[[Outcome], None]
+        self, steps: int, on_each: Callable[[int], None] | None, end: Callable[[Outcome], None]
     ) -> Stepping | None:
         """Begin to take steps; ``end`` receives the outcome."""
         try:

@@ -40,13 +40,25 @@ class ContactSampler:
         self._publish = publish
         self._recording: Simulation | None = None  # that records the next step for this sampler
 
+    def next_ns(self, step_ns: int) -> int:
+        """Return the time of the next step that ``after_step`` must be called for, in [ns].
+
+        Args:
+            step_ns: Time step, in [ns]. The step before a sample is needed to record that.
+        """
+        due_ns = self._ticks.due_ns
+        return due_ns if self._recording is not None else due_ns - step_ns
+
     def restart(self, time_ns: int) -> None:
         """Continue from another time, in [ns]."""
         self._ticks.wait(time_ns)
 
     def after_step(self, simulation: Simulation) -> None:
-        """Publish the contacts of the last step if they are due; called after every step."""
-        time_ns = simulation.state.time_ns
+        """Publish the contacts of the last step if they are due; called after steps.
+
+        After each step, or at least after those of ``next_ns``.
+        """
+        time_ns = simulation.engine.time_ns
         is_due = self._ticks.is_due(time_ns)
         if self._recording is simulation and is_due:
             points = simulation.contacts()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
+from ..physics.schedule import NEVER_NS
 from ..render import Parts
 from ..sensors import CameraSensor, ImageReading, Reading, RenderRequest
 from ..simulation import Simulation
@@ -22,8 +23,13 @@ class Consumer(Protocol):
     def wanted_parts(self, camera: str) -> Parts:
         """Return the parts to render of an image for which ``wants`` was true."""
 
+    def next_ns(self, simulation: Simulation) -> int:
+        """Return the time of the next step that must be taken even without readings, in [ns]."""
+
     def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
-        """Take the readings of a step to this time, in [ns]; called after every step.
+        """Take the readings of a step to this time, in [ns].
+
+        Called after each step with readings, and at least after those of ``next_ns``.
 
         Instead of images there are ``RenderRequest``; the images follow. There may be readings
         that only other consumers want.
@@ -71,13 +77,17 @@ class Distribution:
         runner.on_change.insert(0, partial(self._follow_change, runner))
 
     def publish(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
-        """Give the readings of one step to all consumers; called after every step."""
+        """Give the readings of one step to all consumers; called after steps."""
         self._time_ns = time_ns
         for name, reading in readings.items():
             if isinstance(reading, RenderRequest):
                 self._render(name, reading)
         for consumer in self._consumers:
             consumer.take_step(time_ns, readings)
+
+    def next_ns(self) -> int:
+        """Return the time of the next step that must be published even without readings."""
+        return min((c.next_ns(self._simulation) for c in self._consumers), default=NEVER_NS)
 
     def finish_images(self) -> None:
         """Wait until all images were taken; called after the run."""

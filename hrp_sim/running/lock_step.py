@@ -165,6 +165,11 @@ class LockStep:
         with self._lock:
             return dict(self._misstamped)
 
+    @property
+    def next_ns(self) -> int:
+        """Time of the next step that ``stepped`` must be called for, in [ns]."""
+        return self._clock.due_ns
+
     def is_boundary(self, time_ns: int) -> bool:
         """Return whether commands for this time, in [ns], are or will be waited for."""
         return time_ns == self._boundary_ns

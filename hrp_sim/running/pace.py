@@ -36,10 +36,10 @@ class StepTimes:
         """Mean duration in [s]; 0 without steps."""
         return self.total / self.count if self.count else 0.0
 
-    def add(self, seconds: float) -> None:
-        """Add a step of this duration, in [s]."""
-        self.count += 1
-        self.total += seconds
+    def add(self, count: int, seconds: float) -> None:
+        """Add steps of this duration each, in [s]."""
+        self.count += count
+        self.total += count * seconds
         self.longest = max(self.longest, seconds)
 
 
@@ -54,12 +54,14 @@ class Pace:
         measured: Real-time factor over the last ``WINDOW``; 0 before its end.
         lag: Delay of the last step, in [s]; 0 without a target.
         lost: Sum of the lags above ``MAX_LAG``, which are not caught up, in [s].
+        step_time: Wall-clock duration of the last step, in [s]; 0 before the first.
     """
 
     target: float
     measured: float = 0.0
     lag: float = 0.0
     lost: float = 0.0
+    step_time: float = 0.0
 
     def __post_init__(self) -> None:
         self._step_times = StepTimes()
@@ -98,14 +100,15 @@ class Pace:
             self.lost += self.lag
         return max(due, _wall_time(self._began, now_ns, CATCH_UP * target)) - wall
 
-    def begin_step(self, now_ns: int) -> None:
-        """Record that a step begins at this simulation time, in [ns]."""
+    def begin_steps(self, now_ns: int) -> None:
+        """Record that steps begin at this simulation time, in [ns]."""
         self._began = time.monotonic(), now_ns
 
-    def end_step(self, now_ns: int) -> None:
-        """Record that a step ended at this simulation time, in [ns]."""
+    def end_steps(self, now_ns: int, count: int) -> None:
+        """Record that this number of steps ended at this simulation time, in [ns]."""
         wall = time.monotonic()
-        self._step_times.add(wall - self._began[0])
+        self.step_time = (wall - self._began[0]) / count
+        self._step_times.add(count, self.step_time)
         start, start_ns = self._window
         if wall - start >= WINDOW:
             self.measured = (now_ns - start_ns) / NS_PER_S / (wall - start)

@@ -32,7 +32,10 @@ _T = TypeVar("_T")
 
 # Default timeout of ``call``, which may have to wait for a slow step. In [s].
 CALL_TIMEOUT = 10.0
+# Maximum duration of steps that are taken at once; calls wait for their end. In [s].
+_RESPONSE_TIME = 0.005
 _NEVER = -1
+_EACH_STEP = 0
 
 
 class RunStateError(RuntimeError):
@@ -59,11 +62,15 @@ class Gate(Protocol):
     def submit(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         """Submit a command; see ``Runner.submit``. Callable from any thread."""
 
+    @property
+    def next_ns(self) -> int:
+        """Time of the next step that ``stepped`` must be called for, in [ns]."""
+
     def start(self, now_ns: int, *, after_reset: bool) -> None:
         """Called when the run starts or resumes at this time, in [ns]."""
 
     def stepped(self, now_ns: int) -> None:
-        """Called after each step to this time, in [ns], before readings are published."""
+        """Called after a step to this time, in [ns], before readings are published."""
 
     def wait_time(self, now_ns: int) -> float:
         """Return how long to wait before the step from this time, in [s]; 0 permits the step.
@@ -80,12 +87,16 @@ class Runner:
 
     Args:
         simulation: The simulation to step.
-        on_step: Called after every step with the time in [ns] and the due readings.
+        on_step: Called after steps with the time in [ns] and the due readings: after each,
+            unless ``on_step_due`` is given.
         real_time_factor: Target real-time factor; 0 runs as fast as possible.
         duration: Simulation time after which ``run`` ends, in [s], rounded down to whole steps;
             None runs until ``stop``.
         on_failure: Called when the physics fails; the run then halts until ``reset`` or
             ``resume``. Without it a failure ends ``run``.
+        on_step_due: Returns the time of the next step after which ``on_step`` must be called
+            even if there are no readings, in [ns]. As fast as possible, and while paused, the
+            runner then takes several steps at once until a reading is due.
 
     Attributes:
         simulation: The simulation being stepped.
@@ -107,6 +118,7 @@ class Runner:
         real_time_factor: float = 1.0,
         duration: float | None = None,
         on_failure: Callable[[PhysicsError], None] | None = None,
+        on_step_due: Callable[[], int] = lambda: _EACH_STEP,
     ) -> None:
         self.simulation = simulation
         self.pace = Pace(real_time_factor)
@@ -118,6 +130,7 @@ class Runner:
         self.stopped = False
         self._on_step = on_step
         self._on_failure = on_failure
+        self._on_step_due = on_step_due
         self._left_ns = None if duration is None else round(duration * NS_PER_S)
         self._mailbox = Mailbox()
         self._stepping: Stepping | None = None
@@ -198,14 +211,15 @@ class Runner:
     def step(
         self,
         steps: int,
-        on_each: Callable[[int], None] = lambda _: None,
+        on_each: Callable[[int], None] | None = None,
         on_end: Callable[[Stepping], None] = lambda _: None,
     ) -> Stepping:
         """Begin to take steps in a paused simulation, as fast as possible; return at once.
 
         Args:
             steps: Number of steps, at least 1.
-            on_each: Called after each step with the number taken so far, in the stepping thread.
+            on_each: Called after each step with the number taken so far, in the stepping thread;
+                without it several steps may be taken at once.
             on_end: Called at the end, complete or not, in the same thread.
 
         Raises:
@@ -304,8 +318,8 @@ class Runner:
                 self.pace.halt()
                 self._mailbox.wait(None)
                 continue
-            if self._is_reset or self.simulation.state.time_ns != now_ns:  # or after a pause
-                now_ns = self.simulation.state.time_ns
+            if self._is_reset or self.simulation.engine.time_ns != now_ns:  # or after a pause
+                now_ns = self.simulation.engine.time_ns
                 self.pace.start(now_ns)
                 self.states.start(now_ns)
                 if self.gate is not None:
@@ -320,33 +334,64 @@ class Runner:
             if self.gate is not None and (seconds := self.gate.wait_time(now_ns)) > 0.0:
                 self._mailbox.wait(seconds)
                 continue
+            taken = self._step(self._most_steps(now_ns, left_ns))
+            now_ns += taken * step_ns
             if left_ns is not None:
-                left_ns -= step_ns
-            if self._step():
-                now_ns += step_ns
-            elif self._on_failure is None:
+                left_ns -= taken * step_ns
+            if self.error is not None and self._on_failure is None:
                 return
 
-    def _step(self) -> bool:
-        """Take one step and publish its readings; return False if the physics failed."""
-        self.pace.begin_step(self.simulation.state.time_ns)
-        try:
-            readings = self.simulation.step()
-        except PhysicsError as error:
-            self.error = error
-            self._end_stepping()
-            if self._on_failure is not None:
-                self._on_failure(error)
-            return False
-        now_ns = self.simulation.state.time_ns
-        self.states.stepped(now_ns, self.simulation.state_hash)
+    def _most_steps(self, now_ns: int, left_ns: int | None) -> int:
+        """Return how many steps may be taken at once from this time, in [ns].
+
+        Args:
+            now_ns: The time.
+            left_ns: Duration that is left, in [ns]; None for no limit.
+        """
+        stepping, step_ns = self._stepping, self.simulation.engine.settings.step_ns
+        if stepping is None and self.pace.target > 0.0:
+            return 1
+        due_ns = min(self._on_step_due(), self.states.next_ns)
         if self.gate is not None:
-            self.gate.stepped(now_ns)
-        self._on_step(now_ns, readings)
-        self.pace.end_step(now_ns)
-        if self._stepping is not None and self._stepping.count():
-            self._end_stepping()
-        return True
+            due_ns = min(due_ns, self.gate.next_ns)
+        steps = -((now_ns - due_ns) // step_ns)
+        if stepping is not None:
+            steps = min(steps, stepping.next_steps)
+        if left_ns is not None:
+            steps = min(steps, left_ns // step_ns)
+        if steps * self.pace.step_time > _RESPONSE_TIME:
+            steps = int(_RESPONSE_TIME / self.pace.step_time)
+        return max(steps, 1)
+
+    def _step(self, most: int) -> int:
+        """Take at most this number of steps and publish their readings; return their number."""
+        simulation, error = self.simulation, None
+        before_ns = simulation.engine.time_ns
+        self.pace.begin_steps(before_ns)
+        readings: Mapping[str, Reading] = {}
+        try:
+            readings = simulation.advance(most)
+        except PhysicsError as failure:
+            error = failure
+        now_ns = simulation.engine.time_ns
+        taken = (now_ns - before_ns) // simulation.engine.settings.step_ns
+        if taken > 0:
+            self.states.stepped(now_ns, simulation.state_hash)
+            if self.gate is not None:
+                self.gate.stepped(now_ns)
+            self._on_step(now_ns, readings)
+            self.pace.end_steps(now_ns, taken)
+            if self._stepping is not None and self._stepping.count(taken):
+                self._end_stepping()
+        if error is not None:
+            self._fail(error)
+        return taken
+
+    def _fail(self, error: PhysicsError) -> None:
+        self.error = error
+        self._end_stepping()
+        if self._on_failure is not None:
+            self._on_failure(error)
 
     def _update_halted(self) -> None:
         """Notify listeners if the run has halted or resumed."""

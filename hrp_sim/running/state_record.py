@@ -26,6 +26,11 @@ class StateRecord:
         self._latest: tuple[tuple[int, str], ...] = ()
         self._new: deque[tuple[int, str]] = deque(maxlen=MAX_STATES)
 
+    @property
+    def next_ns(self) -> int:
+        """Time of the next step that ``stepped`` must be called for, in [ns]."""
+        return self._clock.due_ns
+
     def start(self, now_ns: int) -> None:
         """Continue from this time, in [ns]; later states are discarded."""
         self._clock.wait(now_ns)

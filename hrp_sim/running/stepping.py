@@ -13,7 +13,7 @@ class Stepping:
 
     Args:
         steps: Number of requested steps.
-        on_each: Called after each step with the number taken so far.
+        on_each: Called after each step with the number taken so far; None if that is not needed.
         on_end: Called at the end.
         on_cancel: Called by ``cancel``.
 
@@ -31,7 +31,7 @@ class Stepping:
     def __init__(
         self,
         steps: int,
-        on_each: Callable[[int], None],
+        on_each: Callable[[int], None] | None,
         on_end: Callable[[Stepping], None],
         on_cancel: Callable[[], None],
     ) -> None:
@@ -59,10 +59,16 @@ class Stepping:
         """Wait for the end, for this time at most, in [s]; return whether it was reached."""
         return self._ended.wait(seconds)
 
-    def count(self) -> bool:
-        """Count a step; return whether it was the last one. Called by the runner."""
-        self.done += 1
-        self._on_each(self.done)
+    @property
+    def next_steps(self) -> int:
+        """Number of steps that may be taken before ``count`` must be called."""
+        return self.steps - self.done if self._on_each is None else 1
+
+    def count(self, steps: int) -> bool:
+        """Count steps; return whether the last one was among them. Called by the runner."""
+        self.done += steps
+        if self._on_each is not None:
+            self._on_each(self.done)
         return self.done >= self.steps
 
     def end(self, error: PhysicsError | None) -> None:

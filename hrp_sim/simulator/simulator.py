@@ -221,7 +221,7 @@ class Simulator:
     def step(
         self,
         steps: int,
-        on_each: Callable[[int], None] = lambda _: None,
+        on_each: Callable[[int], None] | None = None,
         on_end: Callable[[Stepping], None] = lambda _: None,
     ) -> Stepping | None:
         """Begin to take steps in a paused simulation; return None for zero steps.

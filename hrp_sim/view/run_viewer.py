@@ -13,6 +13,7 @@ from hrp_model.view.robot import RobotView
 from hrp_model.view.scale import scale_of
 from hrp_model.view.viewer import Viewer
 
+from ..physics.schedule import NEVER_NS
 from ..physics.state import SimulatedBody
 from ..render import ALL_PARTS, NO_PARTS, Parts
 from ..running.runner import Change, Runner
@@ -94,6 +95,10 @@ class RunViewer:
         if not self._is_watched:
             return NO_PARTS
         return ALL_PARTS if self._curves.wants(camera) else self._sensors.wanted_parts(camera)
+
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return the time of the next step to be taken, in [ns]: each, while somebody looks."""
+        return 0 if self._is_watched or self._was_watched else NEVER_NS
 
     def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Keep what is to be drawn of a step; called after every step."""

@@ -49,6 +49,10 @@ class FakeEngine:
         return ContactPoints.empty(self._time_ns)
 
     @property
+    def time_ns(self):
+        return self._time_ns
+
+    @property
     def state(self):
         return WorldState(self._time_ns, dict(self._bodies))
 

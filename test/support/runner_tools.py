@@ -10,29 +10,36 @@ from hrp_sim.running.mailbox import Mailbox
 class Counter:
     """Replacement for a Simulation: a step takes ``cost`` seconds of the given clock."""
 
-    def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0):
-        self.engine = SimpleNamespace(settings=PhysicsSettings(time_step=time_step), contacts=0)
+    def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0, most=1):
+        settings = PhysicsSettings(time_step=time_step)
+        self.engine = SimpleNamespace(settings=settings, contacts=0, time_ns=0)
         self.bodies = {}
-        self.state = SimpleNamespace(time_ns=0)
         self.steps = 0
         self._fails_at = fails_at
         self._clock = clock
         self._cost = cost
+        self.most = most
+
+    @property
+    def state(self):
+        return SimpleNamespace(time_ns=self.engine.time_ns)
 
     def reset(self):
-        self.state.time_ns = 0
+        self.engine.time_ns = 0
         self._fails_at = None
 
     def state_hash(self):
         return f"after {self.steps} steps"
 
-    def step(self):
+    def advance(self, steps):
+        """Take a step, or up to ``most`` at once; the last one is read."""
         if self.steps == self._fails_at:
             raise PhysicsError("link ARM is nowhere")
+        taken = min(steps, self.most)
         if self._clock:
             self._clock.now += self._cost(self.steps) if callable(self._cost) else self._cost
-        self.steps += 1
-        self.state.time_ns += self.engine.settings.step_ns
+        self.steps += taken
+        self.engine.time_ns += taken * self.engine.settings.step_ns
         return {"imu": self.steps}
 
 

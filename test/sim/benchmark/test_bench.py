@@ -141,10 +141,10 @@ def test_a_run_that_fails_in_a_step_has_no_time(monkeypatch):
     run.advance(DURATION)
     assert run.ratio_to(run) == 1.0
 
-    def fail(self):
+    def fail(self, seconds):
         raise PhysicsError("it fell")
 
-    monkeypatch.setattr(runs.Simulation, "step", fail)
+    monkeypatch.setattr(runs.Simulation, "run", fail)
     run.advance(DURATION)
     run.restart()
     run.advance(DURATION)

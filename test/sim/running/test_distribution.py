@@ -30,6 +30,9 @@ class Consumer:
         assert camera == CAMERA
         return self.parts
 
+    def next_ns(self, simulation):
+        return 0
+
     def take_step(self, time_ns, readings):
         self.times.append(time_ns)
         self.names.update(readings)

@@ -150,13 +150,13 @@ def test_after_a_jump_back_the_states_that_have_not_been_yet_are_not_told():
 
 def test_a_run_tells_its_pace_its_steps_and_what_is_in_its_world(stack, monkeypatch):
     clock = Clock(monkeypatch)
-    step = stack.step
+    advance = stack.advance
 
-    def slow_step():
-        clock.now += 0.002
-        return step()
+    def slowly(steps):
+        clock.now += 0.002 * steps
+        return advance(steps)
 
-    monkeypatch.setattr(stack, "step", slow_step)
+    monkeypatch.setattr(stack, "advance", slowly)
     runner = run(stack, 1.0)
     health = run_health(runner)
     assert (health.part, health.level) == ("simulation", "warn")

@@ -58,6 +58,58 @@ def test_every_step_is_told_with_its_time_and_readings():
     assert heard == [(k * 1_000_000, {"imu": k}) for k in (1, 2, 3)]
 
 
+def test_as_fast_as_possible_steps_up_to_the_next_that_must_be_told():
+    heard, simulation = [], Counter(most=100)
+    due = iter([5, 5, 8, 20])
+    Runner(
+        simulation,
+        lambda time_ns, _: heard.append(time_ns // 1_000_000),
+        real_time_factor=0.0,
+        duration=0.012,
+        on_step_due=lambda: next(due) * 1_000_000,
+    ).run()
+    assert heard == [5, 6, 8, 12]
+
+
+def test_in_real_time_each_step_waits_for_its_time(clock):
+    heard = []
+    Runner(
+        Counter(clock=clock, most=100),
+        lambda time_ns, _: heard.append((time_ns // 1_000_000, clock.now)),
+        duration=0.003,
+        on_step_due=lambda: 10**9,
+    ).run()
+    assert heard == [(k, pytest.approx(1000.0 + 0.001 * (k - 1))) for k in (1, 2, 3)]
+
+
+def test_slow_steps_are_not_taken_many_at_once(clock):
+    heard = []
+    Runner(
+        Counter(clock=clock, cost=0.003, most=2),
+        lambda time_ns, _: heard.append(time_ns // 1_000_000),
+        real_time_factor=0.0,
+        duration=0.006,
+        on_step_due=lambda: 10**9,
+    ).run()
+    assert heard == [2, 4, 6]
+    heard.clear()
+    Runner(
+        Counter(clock=clock, cost=0.02, most=2),
+        lambda time_ns, _: heard.append(time_ns // 1_000_000),
+        real_time_factor=0.0,
+        duration=0.006,
+        on_step_due=lambda: 10**9,
+    ).run()
+    assert heard == [2, 3, 4, 5, 6]
+
+
+def test_hashes_are_of_whole_seconds_also_with_many_steps_at_once():
+    simulation = Counter(most=10**6)
+    runner = run(simulation, real_time_factor=0.0, duration=2.5, on_step_due=lambda: 10**12)
+    assert [time_ns for time_ns, _ in runner.states.take()] == [10**9, 2 * 10**9]
+    assert simulation.steps == 2500
+
+
 def test_a_callback_can_stop_the_run():
     simulation = Counter()
     runner = Runner(simulation, lambda time_ns, _: time_ns == 5_000_000 and runner.stop())
@@ -190,7 +242,7 @@ def test_going_back_to_time_zero_does_not_disturb_the_pace(clock):
     def reset_once(time_ns, _):
         seen.append(time_ns)
         if len(seen) == 700:
-            simulation.state.time_ns = 0
+            simulation.engine.time_ns = 0
         elif len(seen) == 1000:
             runner.stop()
 

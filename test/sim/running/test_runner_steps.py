@@ -100,8 +100,20 @@ def test_steps_of_a_world_that_goes_on_at_once_end_too():
         assert stepping.done < stepping.steps
 
 
+def test_steps_that_nobody_counts_are_taken_together():
+    with running(Counter(most=100), on_step_due=lambda: 10**12) as runner:
+        stepping = runner.step(7)
+        assert stepping.wait(PATIENCE)
+        assert (stepping.done, runner.simulation.steps) == (7, 7)
+        counted = []
+        assert runner.step(3, counted.append).wait(PATIENCE)
+    assert counted == [1, 2, 3]
+
+
 def test_a_gate_is_notified_of_a_reset():
     class Gate:
+        next_ns = 0
+
         def start(self, now_ns, *, after_reset):
             starts.append((now_ns, after_reset))
 
@@ -199,7 +211,7 @@ def test_a_failure_is_told_as_standing_still_and_a_reset_as_going_on():
 
 def test_another_simulation_goes_on_from_its_own_time_and_steps_as_long_as_its_own_steps():
     first, second = Counter(0.001), Counter(0.004)
-    second.state.time_ns = 500_000_000
+    second.engine.time_ns = 500_000_000
     seen = []
     with running(first, on_step=lambda time_ns, _: seen.append(time_ns)) as runner:
         assert runner.step(2).wait(PATIENCE)
