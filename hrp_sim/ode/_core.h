@@ -27,7 +27,7 @@ enum { SOLVER_WORLD, SOLVER_DENSE, SOLVER_QUICK };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING, CONTACT_UNLESS_TOUCHING };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
-       FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS };
+       FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS, FAULT_INTERRUPTED };
 
 /* Limits of one step. */
 #define MAX_CONTACTS 200000
@@ -290,10 +290,13 @@ typedef struct {
     struct System *system;        /* of the exact solver, or NULL */
     int solver, joint_limits, self_collision, max_contacts;
     unsigned long seed, random;
-    long next_id, message_count;
+    long next_id, message_count, steps_done;
     Body **bodies;
     int count;
     int busy, broken;
+    volatile int interrupt;       /* whether the current step is to be given up */
+    double next_poll;             /* when to look for signals, on the monotonic clock, in [s] */
+    PyThreadState *thread;        /* of the thread that steps, without the GIL */
     int materials;                /* number of rows and of columns of both matrices */
     dReal *friction, *restitution;
     int predict_sticking, sticking_disabled, attempts;
@@ -531,6 +534,7 @@ void ode_unlock(void);
 typedef void OdeWork(World *world, void *arguments);
 int ode_run(World *world, OdeWork *work, void *arguments);
 int ode_run_or_raise(World *world, OdeWork *work, void *arguments);
+int is_interrupted(World *world);
 int rows_check(World *world, Fault *fault);
 int world_ready(World *world);
 int world_usable(World *world);

@@ -130,7 +130,7 @@ static void links_find(const Pair *pair)
 static void links_collide(const Pair *pair)
 {
     World *world = pair->world;
-    if (world->contacts >= MAX_CONTACTS)
+    if (world->contacts >= MAX_CONTACTS || is_interrupted(world))
         return;
     double start = pair_costs_start(world);
     links_find(pair);

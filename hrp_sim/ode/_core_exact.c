@@ -125,7 +125,7 @@ int system_step(World *world)
     if (system->is_short || !structure_update(system))
         return 0;
     for (int i = 0; i < system->island_count; i++)
-        if (!island_solve(world, &system->islands[i]))
+        if (is_interrupted(world) || !island_solve(world, &system->islands[i]))
             return 0;
     joints_read(world);
     for (int n = 0; n < system->node_count; n++)

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#define LONG_COLUMN 16 /* blocks of a column whose elimination takes some time */
 #define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
 
 static dReal *block_at(const System *system, int index)
@@ -218,9 +219,11 @@ static void column_eliminate(System *system, int at, dReal sign)
     }
 }
 
-/* Factor the matrix of an island in place. Returns 0 if a number is not finite. */
-int matrix_factor(System *system, const Island *island)
+/* Factor the matrix of an island in place. Returns 0 if a number is not finite, or the step is to
+ * be given up. */
+int matrix_factor(World *world, const Island *island)
 {
+    System *system = world->system;
     for (int at = island->first; at < island->end; at++) {
         dReal *P = system->pivot + 36 * (size_t)at;
         if (!cholesky(P))
@@ -228,6 +231,9 @@ int matrix_factor(System *system, const Island *island)
         invert(P);
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
             divide_block(block_at(system, i), P);
+        const int length = system->column_start[at + 1] - system->column_start[at];
+        if (length > LONG_COLUMN && is_interrupted(world))
+            return 0;
         column_eliminate(system, at, system->vertex_at[at] < system->node_count ? 1.0 : -1.0);
     }
     return 1;

@@ -3,6 +3,9 @@
 #include "_core.h"
 
 #include <pthread.h>
+#include <time.h>
+
+#define POLL_INTERVAL 0.05 /* [s] */
 
 /* All worlds of a process share ODE's random numbers, job queue and triangle caches. So only one
  * thread may be in ODE at a time; two would crash or make runs differ. Reading the pose of a body
@@ -112,6 +115,24 @@ int ode_run_or_raise(World *world, OdeWork *work, void *arguments)
     if (!done)
         PyErr_Format(PyExc_RuntimeError, "ODE failed: %s", last_error);
     return done;
+}
+
+/* Whether the current step is to be given up, on request or because a signal handler raised an
+ * exception. Long computations ask repeatedly; signals are looked for from time to time. */
+int is_interrupted(World *world)
+{
+    struct timespec clock;
+    if (world->interrupt || !world->thread)
+        return world->interrupt;
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    double now = (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+    if (now < world->next_poll)
+        return 0;
+    world->next_poll = now + POLL_INTERVAL;
+    PyEval_RestoreThread(world->thread);
+    world->interrupt |= PyErr_CheckSignals() != 0;
+    world->thread = PyEval_SaveThread();
+    return world->interrupt;
 }
 
 /* Return an upper bound of the number of constraint rows of a joint. */

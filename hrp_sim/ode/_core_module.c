@@ -127,13 +127,24 @@ static PyObject *world_step_method(World *world, PyObject *argument)
     if ((count == -1 && PyErr_Occurred()) || !world_usable(world))
         return NULL;
     world->busy = 1;
-    Py_BEGIN_ALLOW_THREADS
+    world->interrupt = 0;
+    world->thread = PyEval_SaveThread();
     world_step(world, count, &fault);
-    Py_END_ALLOW_THREADS
+    PyEval_RestoreThread(world->thread);
+    world->thread = NULL;
     world->busy = 0;
     if (fault.kind == FAULT_NONE)
         Py_RETURN_NONE;
+    world->steps_done = fault.done;
+    if (PyErr_Occurred()) /* a signal handler raised it */
+        return NULL;
     return Py_BuildValue("(illi)", fault.kind, fault.done, fault.body, fault.index);
+}
+
+static PyObject *world_interrupt(World *world, PyObject *Py_UNUSED(none))
+{
+    world->interrupt = 1;
+    Py_RETURN_NONE;
 }
 
 static int rays_check(const double *origins, const double *directions, Py_ssize_t count)
@@ -209,6 +220,11 @@ static PyObject *world_broken(World *world, void *Py_UNUSED(closure))
     return PyBool_FromLong(world->broken);
 }
 
+static PyObject *world_steps_done(World *world, void *Py_UNUSED(closure))
+{
+    return PyLong_FromLong(world->steps_done);
+}
+
 static PyObject *world_random(World *world, void *Py_UNUSED(closure))
 {
     return PyLong_FromUnsignedLong(world->random);
@@ -246,6 +262,8 @@ static PyMethodDef methods[] = {
     {"reset", (PyCFunction)world_reset, METH_NOARGS, "Reset every body to its initial state."},
     {"step", (PyCFunction)world_step_method, METH_O,
      "step(count): advance; return None, or (fault, steps done, body id, index)."},
+    {"interrupt", (PyCFunction)world_interrupt, METH_NOARGS,
+     "Give up a step that is being taken, in any thread."},
     {"cast_rays", (PyCFunction)world_cast_rays, METH_VARARGS,
      "cast_rays(origins, directions, max_distance, ignored id, its link or -1, distances)."},
     {"read_contacts", (PyCFunction)world_read_contacts, METH_VARARGS,
@@ -265,6 +283,8 @@ static PyGetSetDef properties[] = {
      "Whether steps record the times of collision detection by pair.", NULL},
     {"recorded_contacts", (getter)world_recorded_contacts, NULL,
      "Number of contacts that the last step recorded.", NULL},
+    {"steps_done", (getter)world_steps_done, NULL,
+     "Number of steps that the last call completed which did not complete all.", NULL},
     {"random", (getter)world_random, (setter)world_set_random,
      "State of the random numbers that order constraints.", NULL},
     {"stick_backoffs", (getter)world_get_stick_backoffs, (setter)world_set_stick_backoffs,
@@ -306,6 +326,7 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "FAULT_WRENCH", FAULT_WRENCH) ||
         PyModule_AddIntConstant(module, "FAULT_CONTACTS", FAULT_CONTACTS) ||
         PyModule_AddIntConstant(module, "FAULT_ROWS", FAULT_ROWS) ||
+        PyModule_AddIntConstant(module, "FAULT_INTERRUPTED", FAULT_INTERRUPTED) ||
         PyModule_AddIntConstant(module, "SOLVER_WORLD", SOLVER_WORLD) ||
         PyModule_AddIntConstant(module, "SOLVER_DENSE", SOLVER_DENSE) ||
         PyModule_AddIntConstant(module, "SOLVER_QUICK", SOLVER_QUICK) ||

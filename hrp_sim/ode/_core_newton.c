@@ -19,13 +19,15 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_ITERATIONS 60
-#define MAX_ATTEMPTS 3  /* before no contact of the island is predicted to stick */
+#define MAX_ITERATIONS 60 /* of islands up to LARGE nodes; fewer of larger ones */
+#define MAX_ATTEMPTS 3    /* likewise, before no contact of the island is predicted to stick */
+#define LARGE 64
 #define TOLERANCE 1e-9  /* of impulses, relative to the largest of the island */
 #define MAX_SEARCHES 40
 
 /* Visits of all rows with bounds of an island. */
 typedef struct {
+    World *world;
     System *system;
     const Island *island;
 } View;
@@ -238,7 +240,7 @@ static int solve_free(const View *view)
 {
     System *system = view->system;
     matrix_assemble(system, view->island);
-    if (!matrix_factor(system, view->island))
+    if (!matrix_factor(view->world, view->island))
         return 0;
     rhs_set(view);
     matrix_solve(system, view->island, system->x);
@@ -502,10 +504,19 @@ static void step_take(const View *view, dReal x)
     }
 }
 
-/* Find the free rows, from a guess on. Returns 0 if a number is not finite. */
+/* Return by what factor an island is larger than those that get all iterations. The dense matrix of
+ * many bodies in one place takes seconds to factor. */
+static int excess_of(const Island *island)
+{
+    return 1 + (island->end - island->first) / (2 * LARGE);
+}
+
+/* Find the free rows, from a guess on. A solution that is not reached within the permitted
+ * iterations is the best found. Returns 0 if a number is not finite. */
 static int minimize(const View *view, int has_solution)
 {
-    for (int iteration = 0; iteration < MAX_ITERATIONS; iteration++) {
+    const int most = MAX_ITERATIONS / excess_of(view->island);
+    for (int iteration = 0; iteration < most; iteration++) {
         solution_keep(view);
         if (!solve_free(view))
             return 0;
@@ -526,13 +537,13 @@ static int holds(const Touch *touch)
 
 /* Make regular contacts of those that were wrongly predicted to stick. Returns whether there are
  * any. */
-static int sticking_correct(World *world, const View *view, int disables)
+static int sticking_correct(const View *view, int disables)
 {
     int found = 0;
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         Touch *touch = touch_at(view, i);
         if (touch->sticks && !holds(touch)) {
-            sticking_back_off(world, view->system->touch_order[i]);
+            sticking_back_off(view->world, view->system->touch_order[i]);
             touch->sticks = 0;
             found = 1;
         }
@@ -554,12 +565,12 @@ static int is_stiff(const View *view)
 /* Solve an island. Returns 0 if a number is not finite. */
 int island_solve(World *world, const Island *island)
 {
-    const View view = {world->system, island};
+    const View view = {world, world->system, island};
     for (int attempt = 1;; attempt++) {
         rows_begin(&view);
         if (!minimize(&view, 0) || (friction_begin(&view) && !minimize(&view, 1)))
             return 0;
-        if (!sticking_correct(world, &view, attempt >= MAX_ATTEMPTS))
+        if (!sticking_correct(&view, attempt * excess_of(island) >= MAX_ATTEMPTS))
             break;
     }
     if (is_stiff(&view))

@@ -114,7 +114,7 @@ int structure_update(System *system);
 
 /* _core_factor.c */
 void matrix_assemble(System *system, const Island *island);
-int matrix_factor(System *system, const Island *island);
+int matrix_factor(World *world, const Island *island);
 void matrix_solve(const System *system, const Island *island, dReal *x);
 
 /* _core_newton.c */

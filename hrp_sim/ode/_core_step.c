@@ -25,7 +25,7 @@ static int solve(World *world, Fault *fault)
             loops_hold(world);
         if (!world->system || system_begin(world)) {
             contacts_create(world);
-            if (rows_check(world, fault))
+            if (!world->interrupt && rows_check(world, fault))
                 solved = advance(world);
         }
         records_read_forces(world);
@@ -63,6 +63,8 @@ static int attempt(World *world, Fault *fault)
 /* After a failed attempt, whether another one that bounds all efforts with a range may succeed. */
 static int drives_retry_bounded(World *world, Fault *fault)
 {
+    if (world->interrupt)
+        *fault = (Fault){.kind = FAULT_INTERRUPTED};
     if (world->broken || (fault->kind != FAULT_STATE && fault->kind != FAULT_SOLVER))
         return 0;
     int found = 0;

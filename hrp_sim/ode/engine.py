@@ -22,6 +22,7 @@ from ..physics.engine import (
     PhysicsSettings,
     Placement,
     Solver,
+    StepInterrupted,
     check_ranges,
 )
 from ..physics.pair_costs import PairCost
@@ -289,6 +290,7 @@ class OdeEngine:
             PhysicsError: A drive or wrench has a number that is not finite or too large, or a
                 negative gain; or the resulting state is invalid. The world stays as it was
                 before the failed step. It can continue when the cause is removed, and be reset.
+            StepInterrupted: ``interrupt`` was called; the world stays as it was before the step.
         """
         world = self._world
         if world.broken:
@@ -296,7 +298,12 @@ class OdeEngine:
         if count < 0:
             raise ValueError(f"the number of steps must not be negative, not {count}")
         self._has_points = count > 0
-        fault = world.step(count)
+        try:
+            fault = world.step(count)
+        except BaseException:  # of a signal handler
+            self._has_points = False
+            self._time_ns += world.steps_done * self._step_ns
+            raise
         if fault is None:
             self._time_ns += count * self._step_ns
             if world.message_count >= MANY_MESSAGES and not self._has_warned:
@@ -306,7 +313,16 @@ class OdeEngine:
         self._has_points = False
         kind, done, number, index = fault
         self._time_ns += done * self._settings.step_ns
+        if kind == _core.FAULT_INTERRUPTED:
+            raise StepInterrupted
         raise self._failure(kind, number, index)
+
+    def interrupt(self) -> None:
+        """Ask for a step that is being taken to be given up; no effect between steps.
+
+        May be called from any thread and from signal handlers.
+        """
+        self._world.interrupt()
 
     def cast_rays(
         self,

@@ -29,6 +29,10 @@ class PhysicsError(RuntimeError):
     """A step failed, or the physics cannot use an input; the message names the link."""
 
 
+class StepInterrupted(Exception):  # noqa: N818 - not an error: it was asked for
+    """A step was given up, as ``Engine.interrupt`` asks for; the world stays as before it."""
+
+
 class Solver(Enum):
     """Solver of the constraints of a step: WORLD is exact and uses the tree of a robot's joints.
 
@@ -275,6 +279,14 @@ class Engine(Protocol):
         Raises:
             PhysicsError: The state is not finite or too large. The world stays as it was
                 before the failed step and can be reset.
+            StepInterrupted: See ``interrupt``. Exceptions that signal handlers raise end a step
+                in the same way.
+        """
+
+    def interrupt(self) -> None:
+        """Ask for a step that is being taken to be given up; no effect between steps.
+
+        May be called from any thread and from signal handlers.
         """
 
     def cast_rays(

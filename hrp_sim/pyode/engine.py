@@ -208,6 +208,9 @@ class PyOdeEngine:
         self._contacts.discard_points()
         self._time_ns = time_ns
 
+    def interrupt(self) -> None:
+        """Has no effect: PyODE cannot give up a step."""
+
     def step(self, count: int = 1) -> None:
         """Advance by ``count`` steps.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ..physics.engine import PhysicsError
+from ..physics.engine import PhysicsError, StepInterrupted
 from ..physics.schedule import NS_PER_S
 from .mailbox import Mailbox, NotRunningError
 from .pace import Pace
@@ -159,8 +159,12 @@ class Runner:
         return self.pace.lag
 
     def stop(self) -> None:
-        """End ``run`` before its next step; callable from signal handlers."""
+        """End ``run`` before its next step, giving up a current one that takes long.
+
+        Callable from signal handlers.
+        """
         self.stopped = True
+        self.simulation.engine.interrupt()
         self.wake()
 
     def wake(self) -> None:
@@ -373,6 +377,8 @@ class Runner:
             readings = simulation.advance(most)
         except PhysicsError as failure:
             error = failure
+        except StepInterrupted:
+            pass  # the run has been stopped
         now_ns = simulation.engine.time_ns
         taken = (now_ns - before_ns) // simulation.engine.settings.step_ns
         if taken > 0:
