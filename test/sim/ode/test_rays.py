@@ -81,7 +81,8 @@ def test_rays_from_anywhere_meet_solids_where_geometry_says(name, place, far):
     rng = np.random.default_rng(8)
     geometry = SOLIDS[name]
     X_WL = at(0.3 * far, -0.2 * far, 0.4 * far, axis_angle_matrix(Z, 1.1) @ SIDE)
-    engine, _ = world(place(lone(placed(geometry)), X_WL), gravity=(0, 0, 0))
+    body = lone(placed(geometry))
+    engine, _ = world(place(body, X_WL), gravity=(0, 0, 0), convex_meshes=False)
     origins, directions = random_rays(rng, 400, X_WL.p, 1.0, 3.0)
     expected = distances([(geometry, X_WL)], origins, directions)
     seen = engine.cast_rays(origins, directions, 100.0)
@@ -93,7 +94,8 @@ def test_rays_from_anywhere_meet_solids_where_geometry_says(name, place, far):
 def test_rays_from_within_tell_where_they_leave(name):
     rng = np.random.default_rng(9)
     geometry, X_WL = SOLIDS[name], at(0.3, -0.2, 0.4, SIDE)
-    engine, _ = world(moving(lone(placed(geometry)), X_WL), gravity=(0, 0, 0))
+    body = lone(placed(geometry))
+    engine, _ = world(moving(body, X_WL), gravity=(0, 0, 0), convex_meshes=False)
     origins, directions = random_rays(rng, 200, X_WL.p, 0.0, 0.15)
     expected = distances([(geometry, X_WL)], origins, directions)
     seen = engine.cast_rays(origins, directions, 10.0)
