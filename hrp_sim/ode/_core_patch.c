@@ -16,6 +16,7 @@
 #define SAME_PLACE 1e-6     /* points closer than this are one, in [m] */
 #define SAME_SHARE 1e-4     /* likewise, relative to the extent of the points */
 #define CLEARLY_DEEPER 1e-5 /* [m] */
+#define MAX_ALTERNATING 16  /* points */
 #define CROWD_KEPT 8        /* of each direction, where there are too many points */
 
 /* Compare by u, then v; the deepest of equal points first. */
@@ -217,7 +218,34 @@ static int cluster_collect(Patch *patch, const PatchPoint *seed, PatchPoint **me
     return count;
 }
 
-/* Keep at most max points of each direction, in their order. */
+/* Move the point farthest from all before it to each place. Iterative solvers converge faster if
+ * neighbouring points do not follow each other. */
+static void points_alternate(Patch *patch)
+{
+    PatchPoint *points = patch->points;
+    for (int place = 1; place + 1 < patch->count && place < MAX_ALTERNATING; place++) {
+        dReal farthest = -1.0;
+        int best = place;
+        for (int i = place; i < patch->count; i++) {
+            dReal nearest = dInfinity;
+            for (int j = 0; j < place; j++) {
+                dReal d[3];
+                for (int k = 0; k < 3; k++)
+                    d[k] = points[i].at.pos[k] - points[j].at.pos[k];
+                nearest = min_real(nearest, dot3(d, d));
+            }
+            if (nearest > farthest) {
+                farthest = nearest;
+                best = i;
+            }
+        }
+        PatchPoint swapped = points[place];
+        points[place] = points[best];
+        points[best] = swapped;
+    }
+}
+
+/* Keep at most max points of each direction. */
 void patch_reduce(Patch *patch, int max)
 {
     static PatchPoint *members[PATCH_POINTS];
@@ -232,6 +260,7 @@ void patch_reduce(Patch *patch, int max)
         if (patch->points[i].is_kept)
             patch->points[kept++] = patch->points[i];
     patch->count = kept;
+    points_alternate(patch);
 }
 
 /* Make room for points: if there is none, keep few of each direction. Fewer than 150 directions
