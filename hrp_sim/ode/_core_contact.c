@@ -226,7 +226,8 @@ static void pairs_append(Body *body, LinkShapes *a, GeomSet *set, int first)
         if (allowed[b->link] == CONTACT_NEVER)
             continue;
         if (body->pairs)
-            body->pairs[body->pair_count] = (LinkPair){{a, b}, 0.0, body->limits + body->limit_count};
+            body->pairs[body->pair_count] =
+                (LinkPair){{a, b}, 0.0, body->limits + body->limit_count};
         body->pair_count++;
         body->limit_count += (size_t)a->count * (size_t)b->count;
     }
@@ -290,7 +291,8 @@ int overlaps_disable(World *world, Body *body, LinkNumbers *disabled)
     bounds_place(body);
     for (size_t k = 0; k < body->pair_count; k++) {
         const LinkPair pair = body->pairs[k];
-        int a = pair.links[0]->link, b = pair.links[1]->link, *contact = &body->contacts[a * body->links + b];
+        int a = pair.links[0]->link, b = pair.links[1]->link;
+        int *contact = &body->contacts[a * body->links + b];
         if (*contact != CONTACT_UNLESS_OVERLAPPING || !overlap(world, body, &pair)) {
             body->pairs[kept++] = pair;
             continue;
