@@ -230,7 +230,8 @@ static void pairs_append(Body *body, LinkShapes *a, GeomSet *set, int first)
         if (allowed[b->link] == CONTACT_NEVER)
             continue;
         if (body->pairs)
-            body->pairs[body->pair_count] = (LinkPair){{a, b}, 0.0, body->limits + body->limit_count};
+            body->pairs[body->pair_count] =
+                (LinkPair){{a, b}, 0.0, body->limits + body->limit_count};
         body->pair_count++;
         body->limit_count += (size_t)a->count * (size_t)b->count;
     }

@@ -93,7 +93,8 @@ static int links_list(GeomSet *set, const Body *body)
         Geom *shape = &set->items[i];
         if (i == 0 || shape->link != shape[-1].link)
             set->links[set->link_count++] =
-                (LinkShapes){.link = shape->link, .shapes = shape, .group = group_or_world(body, body->link_group[shape->link])};
+                (LinkShapes){.link = shape->link, .shapes = shape,
+                             .group = group_or_world(body, body->link_group[shape->link])};
         set->links[set->link_count - 1].count++;
     }
     return 1;

@@ -89,10 +89,10 @@ static void corners_add(Patch *patch, const Geom *a, const Geom *b, const Geom *
  * are others. */
 int mesh_face_collide(Patch *patch, const Geom *a, const Geom *b)
 {
-    int first = dGeomGetClass(a->geom), second = dGeomGetClass(b->geom);
-    const Geom *mesh = first == dTriMeshClass ? a : b, *box = first == dTriMeshClass ? b : a;
+    int is_first = dGeomGetClass(a->geom) == dTriMeshClass;
+    const Geom *mesh = is_first ? a : b, *box = is_first ? b : a;
     Face face = {0, 1.0};
-    if (first + second != dTriMeshClass + dBoxClass || (first != dTriMeshClass && first != dBoxClass) ||
+    if (dGeomGetClass(mesh->geom) != dTriMeshClass || dGeomGetClass(box->geom) != dBoxClass ||
         !face_find(&mesh->now, &box->now, &face))
         return 0;
     corners_add(patch, a, b, mesh, box, &face);

@@ -16,6 +16,7 @@
 #define SAME_PLACE 1e-6     /* points closer than this are one, in [m] */
 #define SAME_SHARE 1e-4     /* likewise, relative to the extent of the points */
 #define CLEARLY_DEEPER 1e-5 /* [m] */
+#define MAX_ALTERNATING 16  /* points */
 #define CROWD_KEPT 8        /* of each direction, where there are too many points */
 
 /* Compare by u, then v; the deepest of equal points first. */
@@ -42,9 +43,9 @@ static dReal distance2(const PatchPoint *a, const PatchPoint *b)
     return (a->u - b->u) * (a->u - b->u) + (a->v - b->v) * (a->v - b->v);
 }
 
-/* Drop points well inside the quadrilateral of the outermost points along both diagonals: hulls of
- * few points are found faster. Returns how many are left. */
-static int inner_points_drop(PatchPoint **points, int count)
+/* Move points well inside the quadrilateral of the outermost points along both diagonals to the
+ * end: hulls of few points are found faster. Returns how many are left. */
+static int inner_points_move(PatchPoint **points, int count)
 {
     PatchPoint *extreme[4] = {points[0], points[0], points[0], points[0]};
     for (int i = 1; i < count; i++) {
@@ -63,8 +64,11 @@ static int inner_points_drop(PatchPoint **points, int count)
         int is_inside = 1;
         for (int k = 0; k < 4 && is_inside; k++)
             is_inside = area(extreme[k], extreme[(k + 1) % 4], points[i]) > 0.0;
-        if (!is_inside)
-            points[left++] = points[i];
+        if (is_inside)
+            continue;
+        PatchPoint *outer = points[i];
+        points[i] = points[left];
+        points[left++] = outer;
     }
     return left;
 }
@@ -73,7 +77,7 @@ static int inner_points_drop(PatchPoint **points, int count)
 static int hull_find(PatchPoint **points, int count, PatchPoint **hull)
 {
     int corners = 0;
-    count = inner_points_drop(points, count);
+    count = inner_points_move(points, count);
     qsort(points, (size_t)count, sizeof *points, compare_points);
     for (int i = 0; i < count; i++) {
         while (corners > 1 && area(hull[corners - 2], hull[corners - 1], points[i]) <= 0.0)
@@ -88,8 +92,8 @@ static int hull_find(PatchPoint **points, int count, PatchPoint **hull)
     return corners > 1 ? corners - 1 : corners;
 }
 
-/* How much a polygon loses without a corner: twice an area or, of a triangle that is left with an
- * edge, what it is shorter than the longest one. */
+/* How much a polygon loses without a corner: twice an area. A triangle loses the less, the longer
+ * the edge is that is left. */
 static dReal loss(PatchPoint *const *hull, int corners, int i)
 {
     const PatchPoint *before = hull[(i + corners - 1) % corners], *after = hull[(i + 1) % corners];
@@ -122,7 +126,8 @@ static int corners_drop(PatchPoint **hull, int corners, int max)
 }
 
 /* Return the deepest point at the place of another. */
-static PatchPoint *deepest_near(PatchPoint *const *points, int count, PatchPoint *place, dReal near2)
+static PatchPoint *deepest_near(PatchPoint *const *points, int count, PatchPoint *place,
+                                dReal near2)
 {
     PatchPoint *deepest = place;
     for (int i = 0; i < count; i++)
@@ -217,7 +222,34 @@ static int cluster_collect(Patch *patch, const PatchPoint *seed, PatchPoint **me
     return count;
 }
 
-/* Keep at most max points of each direction, in their order. */
+/* Move the point farthest from all before it to each place. Iterative solvers converge faster if
+ * neighbouring points do not follow each other. */
+static void points_alternate(Patch *patch)
+{
+    PatchPoint *points = patch->points;
+    for (int place = 1; place + 1 < patch->count && place < MAX_ALTERNATING; place++) {
+        dReal farthest = -1.0;
+        int best = place;
+        for (int i = place; i < patch->count; i++) {
+            dReal nearest = dInfinity;
+            for (int j = 0; j < place; j++) {
+                dReal d[3];
+                for (int k = 0; k < 3; k++)
+                    d[k] = points[i].at.pos[k] - points[j].at.pos[k];
+                nearest = min_real(nearest, dot3(d, d));
+            }
+            if (nearest > farthest) {
+                farthest = nearest;
+                best = i;
+            }
+        }
+        PatchPoint swapped = points[place];
+        points[place] = points[best];
+        points[best] = swapped;
+    }
+}
+
+/* Keep at most max points of each direction. */
 void patch_reduce(Patch *patch, int max)
 {
     static PatchPoint *members[PATCH_POINTS];
@@ -232,6 +264,7 @@ void patch_reduce(Patch *patch, int max)
         if (patch->points[i].is_kept)
             patch->points[kept++] = patch->points[i];
     patch->count = kept;
+    points_alternate(patch);
 }
 
 /* Make room for points: if there is none, keep few of each direction. Fewer than 150 directions

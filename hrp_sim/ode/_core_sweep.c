@@ -1,6 +1,6 @@
-/* Pairs of bodies whose bounding boxes overlap, found by sweeping along the axis on which the bodies
- * are spread most. The pairs are sorted, so they depend on the state alone; the order along the
- * axis, kept from step to step since it hardly changes, only saves time. */
+/* Pairs of bodies whose bounding boxes overlap, found by sweeping along the axis on which the
+ * bodies are spread most. The pairs are sorted, so they depend on the state alone; the order along
+ * the axis, kept from step to step since it hardly changes, only saves time. */
 #include "_core.h"
 
 #include <string.h>
@@ -51,8 +51,9 @@ static int spans_read(Sweep *sweep, Body *const *bodies)
         Span *span = &sweep->spans[i];
         const Body *body = bodies[span->body];
         for (int k = 0; k < 3; k++) {
-            span->box[2 * k] = min_real(body->moving.box[2 * k], body->fixed.box[2 * k]);
-            span->box[2 * k + 1] = max_real(body->moving.box[2 * k + 1], body->fixed.box[2 * k + 1]);
+            const dReal *moving = body->moving.box + 2 * k, *fixed = body->fixed.box + 2 * k;
+            span->box[2 * k] = min_real(moving[0], fixed[0]);
+            span->box[2 * k + 1] = max_real(moving[1], fixed[1]);
             if (!(span->box[2 * k] <= span->box[2 * k + 1])) /* a body without shapes */
                 continue;
             dReal middle = 0.5 * (span->box[2 * k] + span->box[2 * k + 1]);

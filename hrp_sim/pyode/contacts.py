@@ -15,10 +15,9 @@ from ..ode import guard
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import PhysicsSettings
 from .body import ArticulatedBody, StepFaultError
+from .contact_patch import reduced
 from .shapes import Owner, collide, near_pairs
 
-# Contacts closer to each other than this are merged, in [m].
-_SAME_PLACE = 1e-6
 # Links of one body that overlap deeper than this initially never collide, in [m].
 _NEVER_BEYOND = {Contact.UNLESS_OVERLAPPING: 1e-3, Contact.UNLESS_TOUCHING: -1.0}
 # Coulomb coefficient of tracks across their direction.
@@ -71,7 +70,7 @@ class Contacts:
         for a, b in near_pairs(self._space, self._bodies):
             if self._rule(a.owner, b.owner) == Contact.NEVER:
                 continue
-            for contact in _spread(collide(a, b), self._settings.max_contacts):
+            for contact in reduced(collide(a, b), self._settings.max_contacts):
                 self._add(a, b, contact)
             if len(self._joints) > guard.MAX_CONTACTS:
                 raise StepFaultError(guard.FAULT_CONTACTS, a.owner.body, a.owner.link)
@@ -221,20 +220,3 @@ class Contacts:
             return np.zeros(3)
         a = np.array(body.getForce()) / body.getMass().mass + self._settings.gravity
         return np.asarray(body.getPointVel(position) + a * self._settings.time_step)
-
-
-def _spread(contacts: list[ode.Contact], max_count: int) -> list[ode.Contact]:
-    """Select contacts: the deepest, then repeatedly the one farthest from those selected."""
-    if len(contacts) < 2:
-        return contacts
-    params = [contact.getContactGeomParams() for contact in contacts]
-    places = np.array([position for position, *_ in params])
-    chosen = [int(np.argmax([depth for _, _, depth, *_ in params]))]
-    distance: Array = np.full(len(contacts), np.inf)
-    while len(chosen) < max_count:
-        distance = np.minimum(distance, ((places - places[chosen[-1]]) ** 2).sum(axis=1))
-        farthest = int(np.argmax(distance))
-        if distance[farthest] < _SAME_PLACE**2:
-            break
-        chosen.append(farthest)
-    return [contacts[i] for i in chosen]
