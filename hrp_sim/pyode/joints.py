@@ -135,8 +135,9 @@ class DrivenJoint(Joint, ABC):
 
         With J the rotor inertia, d the damping and D = kd + kp h, the drive's effort is
         base - D v', where base = effort + kp (q_ref - q) + kd dq_ref and q is the position in the
-        middle of the step. The rotor resists with J (v' - v) / h, the damping with d v'. A row of a motor with the
-        softness 1 / K keeps v' + force / K = target, so the sum of the three is one row,
+        middle of the step. The rotor resists with J (v' - v) / h, the damping with d v'. A row of
+        a motor with the softness 1 / K keeps v' + force / K = target, so the sum of the three is
+        one row,
 
             force = (J/h v + base) - K v',   K = J/h + d + D,
 

@@ -1,4 +1,4 @@
-"""Spinning bodies against closed forms, and wheels whose momentum the body that holds them takes."""
+"""Spinning bodies against closed forms, and wheels in a satellite."""
 
 from itertools import pairwise
 
