@@ -168,7 +168,7 @@ def top_rate(solver: Solver) -> str:
 
 def top_lean(solver: Solver) -> str:
     """Tilt of the top after a second, from 0."""
-    return f"{_top(solver)[1]:.2f} rad"
+    return f"{abs(_top(solver)[1]):.1e} rad"
 
 
 def stack(solver: Solver) -> str:

@@ -145,9 +145,9 @@ static void effort_add(const Body *body, const Joint *joint, dReal effort)
 
 /* Set up the drive of one joint for the next step of length h.
  *
- * With J the rotor inertia and D = kd + kp h, the effort at the end of the step is
- * tau = base - D v', where base = effort + kp (q_ref - q) + kd dq_ref. The rotor resists
- * with J (v' - v) / h, viscous friction d with d v'. In terms of the constraint
+ * With J the rotor inertia and D = kd + kp h, the effort is tau = base - D v', where
+ * base = effort + kp (q_ref - q) + kd dq_ref, and q is the position in the middle of the step. The
+ * rotor resists with J (v' - v) / h, viscous friction d with d v'. In terms of the constraint
  * v' + force / K = target that is
  *
  *     force = (J/h v + base) - (J/h + d + D) v',   K = J/h + d + D,

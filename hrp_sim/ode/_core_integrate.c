@@ -124,6 +124,28 @@ static void deviation(const Spin *spin, dReal P[3], dReal time, dReal out[4])
     out[3] = sb * (ca * cc + sa * sc);
 }
 
+/* Turn a body further, about one of its principal axes. */
+static void turn_further(dReal own[4], int axis, dReal angle)
+{
+    dReal before[4], about[4] = {0.0};
+    memcpy(before, own, sizeof before);
+    sine_cosine(angle / 2.0, &about[1 + axis], &about[0]);
+    multiply(own, before, about);
+}
+
+/* Set the angular velocity with which a group has the angular momentum L. */
+static void set_momentum(dBodyID group, const Spin *spin, const dReal L[3])
+{
+    dReal w[3] = {0.0}, axis[3];
+    for (int i = 0; i < 3; i++) {
+        rotate4(axis, dBodyGetRotation(group), spin->axis[i]);
+        dReal rate = dot3(axis, L) / spin->moment[i];
+        for (int k = 0; k < 3; k++)
+            w[k] += rate * axis[k];
+    }
+    dBodySetAngularVel(group, w[0], w[1], w[2]);
+}
+
 /* Turn a group freely for a time.
  *
  * The energy of a spin with the momentum P in principal axes is, with moments A <= B <= C,
@@ -134,59 +156,48 @@ static void deviation(const Spin *spin, dReal P[3], dReal time, dReal out[4])
  * axis. They are composed symmetrically, which is symplectic, of second order, and exact if two
  * moments are equal. There is nothing to iterate, and no spin is too fast. The momentum L in W
  * remains exactly, since the angular velocity is computed from it.
+ *
+ * Joints hold the axis of a fast wheel by a velocity in each middle of a step, which must not have
+ * turned too far in the next: where joints hold a body, the precession is limited, and the body
+ * turns about its own axis by the rest.
  */
 static void turn_freely(dBodyID group, const Spin *spin, const GroupState *from, dReal time)
 {
-    const dReal *w = dBodyGetAngularVel(group);
-    dReal axis[3][3], P[3], L[3] = {0.0};
+    const int is_sphere = spin->first == 0.0 && spin->last == 0.0;
+    dReal axis[3][3], P[3], L[3] = {0.0}, sine, cosine, own[4], in_W[4], q[4];
     for (int i = 0; i < 3; i++) {
         rotate4(axis[i], from->R, spin->axis[i]);
-        P[i] = spin->moment[i] * dot3(axis[i], w);
+        P[i] = spin->moment[i] * dot3(axis[i], dBodyGetAngularVel(group));
         for (int k = 0; k < 3; k++)
             L[k] += P[i] * axis[i][k];
     }
-    dReal rate = sqrt(dot3(L, L)) / spin->moment[1], s, c;
-    if (!(rate > 0.0)) {
+    dReal size = sqrt(dot3(L, L)), angle = size / spin->moment[1] * time, lag = 0.0;
+    if (!(angle > 0.0)) {
         dBodySetQuaternion(group, from->quaternion);
         return;
     }
-    dReal angle = rate * time, lag = 0.0;
-    if (angle > MAX_PRECESSION && (spin->first != 0.0 || spin->last != 0.0) &&
-        dBodyGetNumJoints(group) > 0) {
+    if (angle > MAX_PRECESSION && !is_sphere && dBodyGetNumJoints(group) > 0)
         lag = angle - MAX_PRECESSION;
-        angle = MAX_PRECESSION;
-    }
-    sine_cosine(angle / 2.0, &s, &c);
-    s /= rate * spin->moment[1];
-    dReal about_L[4] = {c, s * L[0], s * L[1], s * L[2]}, own[4], spun[4], q[4];
-    if (spin->first == 0.0 && spin->last == 0.0) { /* the angular velocity stays */
+    sine_cosine((angle - lag) / 2.0, &sine, &cosine);
+    sine /= size;
+    const dReal about_L[4] = {cosine, sine * L[0], sine * L[1], sine * L[2]};
+    if (is_sphere) { /* the angular velocity stays */
         multiply(q, about_L, from->quaternion);
         dBodySetQuaternion(group, q);
         return;
     }
     int fastest = fabs(P[0]) > fabs(P[2]) ? 0 : 2;
-    dReal share = P[fastest] / (rate * spin->moment[1]);
+    dReal lag_about_axis = lag * P[fastest] / size;
     deviation(spin, P, time, own);
-    if (lag > 0.0) {
-        dReal before[4], extra[4] = {0.0};
-        memcpy(before, own, sizeof before);
-        sine_cosine(lag * share / 2.0, &extra[1 + fastest], &extra[0]);
-        multiply(own, before, extra);
-    }
-    spun[0] = own[0];
+    if (lag > 0.0)
+        turn_further(own, fastest, lag_about_axis);
+    in_W[0] = own[0];
     for (int k = 0; k < 3; k++)
-        spun[1 + k] = own[1] * axis[0][k] + own[2] * axis[1][k] + own[3] * axis[2][k];
-    multiply(own, about_L, spun);
+        in_W[1 + k] = own[1] * axis[0][k] + own[2] * axis[1][k] + own[3] * axis[2][k];
+    multiply(own, about_L, in_W);
     multiply(q, own, from->quaternion);
     dBodySetQuaternion(group, q);
-    dReal w_after[3] = {0.0};
-    for (int i = 0; i < 3; i++) {
-        rotate4(axis[i], dBodyGetRotation(group), spin->axis[i]);
-        dReal component = dot3(axis[i], L) / spin->moment[i];
-        for (int k = 0; k < 3; k++)
-            w_after[k] += component * axis[i][k];
-    }
-    dBodySetAngularVel(group, w_after[0], w_after[1], w_after[2]);
+    set_momentum(group, spin, L);
 }
 
 /* Move a group freely from a pose for a time, with its current velocity. */

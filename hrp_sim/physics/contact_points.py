@@ -14,7 +14,7 @@ from hrp_model.rigid import Array
 class ContactPoints:
     """The contacts of one step, each between two links a and b.
 
-    Positions are those at the start of the step, forces are means over the step. The force
+    Positions are those in the middle of the step, forces are means over the step. The force
     between two links is the sum over their contacts.
 
     Attributes:

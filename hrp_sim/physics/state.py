@@ -29,7 +29,7 @@ class BodyMotion:
         a: Accelerations of the link origins over the last step, in [m/s^2], shape (links, 3).
         alpha: Angular accelerations over the last step, in [rad/s^2], shape (links, 3).
         force: Mean force of the parent on the link through its joint over the last step,
-            computed in the posture at its start and rotated with the link, in [N], shape
+            computed in the posture in its middle and rotated with the link, in [N], shape
             (links, 3); zero for links without a force sensor.
         torque: Mean torque likewise, about the link origin, in [N m], shape (links, 3).
         q: Joint positions, in [rad] or [m], shape (joints,).
@@ -76,8 +76,8 @@ MAX_DRIVE_VALUE = 1e12
 class JointDrive:
     """Commands to the joints of one body, which the engine reads at every step.
 
-    The effort on joint i is, evaluated at the end of the step (implicitly, so that it is
-    stable for any gain) and clipped to the joint's effort range::
+    The effort on joint i is, evaluated a whole step after the middle of the step (implicitly, so
+    that it is stable for any gain) and clipped to the joint's effort range::
 
         effort + kp * (q - q_now) + kd * (dq - dq_now)
 

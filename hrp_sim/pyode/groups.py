@@ -124,7 +124,7 @@ def _times(matrices: Array, vectors: Array) -> Array:
 
 
 def _turned(angle: Array, y: Array, z: Array) -> tuple[Array, Array]:
-    """Return the components of a vector in axes that turn by an angle from the first to the last."""
+    """Return the components of a vector in axes that turn by an angle from y to z."""
     cosine, sine = np.cos(angle), np.sin(angle)
     return cosine * y + sine * z, cosine * z - sine * y
 

@@ -133,10 +133,11 @@ class DrivenJoint(Joint, ABC):
     def drive(self, drive: JointDrive, step: float, *, is_bounded: bool) -> None:
         """Set up the motor for the next step, of length h.
 
-        With J the rotor inertia, d the damping and D = kd + kp h, the drive's effort at the end
-        of the step is base - D v', where base = effort + kp (q_ref - q) + kd dq_ref. The
-        rotor resists with J (v' - v) / h, the damping with d v'. A row of a motor with the
-        softness 1 / K keeps v' + force / K = target, so the sum of the three is one row,
+        With J the rotor inertia, d the damping and D = kd + kp h, the drive's effort is
+        base - D v', where base = effort + kp (q_ref - q) + kd dq_ref and q is the position in the
+        middle of the step. The rotor resists with J (v' - v) / h, the damping with d v'. A row of
+        a motor with the softness 1 / K keeps v' + force / K = target, so the sum of the three is
+        one row,
 
             force = (J/h v + base) - K v',   K = J/h + d + D,
 
@@ -165,7 +166,9 @@ class DrivenJoint(Joint, ABC):
             self._applied, bound = (lower + upper) / 2.0, (upper - lower) / 2.0
         else:
             K, target = passive + D, momentum + base
-        _set_row(self._motor, 0, target / (K or 1.0) - self._drift, 1.0 / (K or 1.0), inf if K else 0.0)
+        _set_row(
+            self._motor, 0, target / (K or 1.0) - self._drift, 1.0 / (K or 1.0), inf if K else 0.0
+        )
         target = (base - self._applied) / (D or 1.0) - self._drift
         _set_row(self._motor, _SECOND_ROW, target, 1.0 / (D or 1.0), bound)
         is_on = K > 0.0 or bound > 0.0  # else ODE does not update its feedback

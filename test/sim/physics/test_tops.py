@@ -1,4 +1,4 @@
-"""Spinning bodies against closed forms, and wheels whose momentum the body that holds them takes."""
+"""Spinning bodies against closed forms, and wheels in a satellite."""
 
 from itertools import pairwise
 
@@ -136,7 +136,9 @@ def satellite(*moments):
     return Body(name="satellite", links=(base, child("WHEEL", "BASE", REVOLUTE, X, **wheel)))
 
 
-@pytest.mark.parametrize("moments", [(0.004, 0.002, 0.002), (0.002, 0.02, 0.02), (0.004, 3e-3, 2e-3)])
+@pytest.mark.parametrize(
+    "moments", [(0.004, 0.002, 0.002), (0.002, 0.02, 0.02), (0.004, 3e-3, 2e-3)]
+)
 @pytest.mark.parametrize("spin", [100.0, 300.0, 500.0, 2000.0])
 def test_a_reaction_wheel_keeps_the_momentum_of_its_satellite(moments, spin):
     thrown = moving(satellite(*moments), w=np.array([0.3, 0.4, 0.2]), dq=np.array([spin]))
