@@ -279,7 +279,8 @@ static void refine(const View *view)
         const int vertex = system->node_count + (int)(coupling - system->couplings);
         dReal *x = system->x + 6 * (size_t)system->position_of[vertex];
         for (int r = 0; r < 6; r++) {
-            const dReal *J_first = coupling->J_first + 6 * r, *J_second = coupling->J_second + 6 * r;
+            const dReal *J_first = coupling->J_first + 6 * r;
+            const dReal *J_second = coupling->J_second + 6 * r;
             int exists = r < coupling->rows || (r == 5 && coupling->axis_rows);
             x[r] = 0.0;
             if (!exists)

@@ -253,9 +253,9 @@ static int holds(const StickCandidate *candidate)
 /* Record that a contact was wrongly predicted to stick: its back-off doubles each time. */
 void sticking_back_off(World *world, int number)
 {
-    ContactMemory *backoff = &world->memory[number];
-    int longer = 2 * backoff->interval + 1;
-    backoff->wait = backoff->interval =
+    ContactMemory *memory = &world->memory[number];
+    int longer = 2 * memory->interval + 1;
+    memory->wait = memory->interval =
         (unsigned char)(longer < MAX_BACKOFF ? longer : MAX_BACKOFF);
 }
 
@@ -278,12 +278,12 @@ int sticking_check_forces(World *world)
 void sticking_end(World *world)
 {
     for (int i = 0; i < world->candidate_limit; i++) {
-        ContactMemory *backoff = &world->memory[i];
+        ContactMemory *memory = &world->memory[i];
         if (i >= world->candidate_count)
-            *backoff = (ContactMemory){0, 0, 0};
-        else if (backoff->wait > 0)
-            backoff->wait--;
-        else if (backoff->interval > 0)
-            backoff->interval--;
+            *memory = (ContactMemory){0, 0, 0};
+        else if (memory->wait > 0)
+            memory->wait--;
+        else if (memory->interval > 0)
+            memory->interval--;
     }
 }

@@ -208,8 +208,8 @@ class OdeEngine:
     def save(self) -> dict[str, AnyArray]:
         """Return copies of the whole state by name, from which ``restore`` continues bit-exactly.
 
-        ``time_ns`` and ``random`` (), ``habits`` (what each contact leaves to the next
-        step, shape (contacts, 3); see _core_sticking.c), ``bodies`` (their names, in order), ``settings``
+        ``time_ns`` and ``random`` (), ``habits`` (what each contact leaves to the next step, shape
+        (contacts, 3); see _core_sticking.c), ``bodies`` (their names, in order), ``settings``
         ("name=value" each), and the arrays of each ``EngineBody``, as "BODY/...".
         """
         memory = np.frombuffer(self._world.contact_memory, np.uint8)
