@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define MAX_ITERATIONS 60 /* of islands up to LARGE nodes; fewer of larger ones */
-#define MAX_ATTEMPTS 3    /* likewise, before no contact of the island is predicted to stick */
+#define MAX_ATTEMPTS 6     /* likewise, before no contact of the island is predicted to stick */
 #define LARGE 32
 #define TOLERANCE 1e-9  /* of impulses, relative to the largest of the island */
 #define MAX_SEARCHES 40
