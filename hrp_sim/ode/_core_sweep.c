@@ -8,7 +8,7 @@
 /* Reserve memory for the bodies of a world. Returns 0 when memory is short. */
 static int bodies_reserve(Sweep *sweep, int count)
 {
-    if (count == sweep->count)
+    if (sweep->starts && count == sweep->count)
         return 1;
     size_t size = (size_t)count + 1;
     Span *spans = realloc(sweep->spans, size * sizeof *spans);

@@ -249,3 +249,14 @@ def test_links_that_are_moved_into_each_other_touch_at_once():
         engine.step()
         assert (engine.contacts > 0) == (abs(angle) < 0.1)
     assert thing.motion.p.shape == (3, 3)
+
+
+def test_a_world_without_bodies_or_shapes_can_be_stepped():
+    engine = world()[0]
+    engine.step(3)
+    thing = engine.add_body(moving(lone()))
+    engine.step(10)
+    engine.remove_body("thing")
+    engine.step(3)
+    assert engine.contacts == 0
+    assert thing.motion.v[0, 2] == pytest.approx(-G * 0.01)
