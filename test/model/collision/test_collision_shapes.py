@@ -1,7 +1,5 @@
 """Simpler collision shapes: what they contain, how they are formed, where they stand."""
 
-import sys
-
 import numpy as np
 import pytest
 import trimesh
