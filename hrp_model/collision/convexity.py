@@ -18,9 +18,9 @@ Primitive: TypeAlias = Box | Sphere | Cylinder | Capsule
 __all__ = ["MAX_DISTANCE", "MAX_VOLUME_SHARE", "convex_equivalent"]
 
 # Tolerances: distance of the surfaces as a share of the diagonal of the mesh's bounding box, and
-# difference of the volumes as a share of that of the hull. Of 462 solid collision meshes of
-# published models 113 are convex to 1e-3 and 1 %, 114 to these tolerances, 115 to 1e-2. A cylinder
-# drawn with 20 sides differs by at most 0.0044 and 1.7 %.
+# difference of the volumes as a share of that of the hull. Of 368 solid collision meshes of
+# published models 109 are convex to 1e-4 and 0.1 %, 111 to these tolerances, 115 to 1e-2 and 5 %. A
+# cylinder as high as wide differs from its mesh of 40 sides by 0.0009 and 0.4 %.
 MAX_DISTANCE = 0.001
 MAX_VOLUME_SHARE = 0.005
 
