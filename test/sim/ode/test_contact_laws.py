@@ -15,7 +15,7 @@ from sim.physics.scenes import G, X, at, box_inertia, floor, lone, moving, place
 
 from hrp_model.geometry import Box, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
-from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.physics.engine import PhysicsSettings, Solver
 
 SETTINGS = PhysicsSettings()
 H, CFM = SETTINGS.time_step, SETTINGS.cfm
@@ -133,10 +133,10 @@ def heap(rng):
         yield moving(thing, pose, f"t{k}", v=rng.normal(size=3) * 0.5, w=rng.normal(size=3))
 
 
-def observed(predict, seed, steps=150):
+def observed(predict, seed, steps=150, solver=Solver.WORLD, friction=MU):
     """Yield every tenth step of a heap, with the normal forces that it has without friction."""
     places = [floor(), *heap(np.random.default_rng(seed))]
-    engine, _, *bodies = world(*places, friction=MU, predict_sticking=predict)
+    engine, _, *bodies = world(*places, friction=friction, predict_sticking=predict, solver=solver)
     twin, *_ = world(*places, friction=0.0, predict_sticking=False)
     engine.record_contacts = twin.record_contacts = True
     for _ in range(steps):
@@ -166,6 +166,22 @@ def test_a_heap_obeys_newton_euler_and_signorini(seed, predict):
         pushing += np.count_nonzero(step.push > 1e-9)
         parting += np.count_nonzero(rate > 1e-3)
     assert min(pushing, parting) > 100
+
+
+def test_a_heap_that_breaks_the_laws_is_noticed():
+    """`quick` leaves errors in rates; and friction that is a per cent too strong is seen."""
+    worst = 0.0
+    for step, _ in observed(True, 0, 50, Solver.QUICK):
+        step.assert_balanced()
+        rate = step.parting + CFM * step.push - step.wanted
+        worst = max(worst, -rate.min())
+    assert worst > 100.0 * SPEED
+    worst = 0.0
+    for step, bound in observed(False, 0, 50, friction=1.01 * MU):
+        fast = (np.linalg.norm(step.slip_before, axis=1) > 0.1) & (bound > 0.1)
+        share = np.linalg.norm(step.friction, axis=1)[fast] / (MU * bound[fast])
+        worst = max(worst, share.max(initial=0.0))
+    assert worst > 1.002
 
 
 @pytest.mark.parametrize("seed", range(4))
