@@ -49,7 +49,7 @@ def alternatives(world: WorldConfig) -> Iterator[Alternative]:
             )
     else:
         yield alternative("solver: world", "exact", replace(physics, solver=Solver.WORLD))
-        if physics.iterations > _MIN_ITERATIONS:
+        if physics.solver is Solver.QUICK and physics.iterations > _MIN_ITERATIONS:
             fewer = physics.iterations // 2
             yield alternative(
                 f"iterations: {fewer}",
