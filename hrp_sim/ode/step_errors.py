@@ -22,7 +22,7 @@ def warn_of_messages(time_ns: int) -> None:
     """Warn that ODE's solver has difficulties, at a simulation time in [ns]."""
     _log.warning(
         "ODE's solver has numerical difficulties at %.6g s: bodies may be jammed; a larger cfm "
-        "(1e-7) or the solver 'quick' may help",
+        "(1e-7) or another solver may help",
         time_ns / 1e9,
     )
 
@@ -95,6 +95,6 @@ def _diverged(simulated: SimulatedBody, link: int, when: str) -> str:
 def _too_many_rows(when: str) -> str:
     return (
         f"its joints and contacts and those of all connected bodies have more than "
-        f"{_core.MAX_ROWS} constraint rows {when}, too many for solver: world; use solver: quick, "
-        "or a smaller max_contacts"
+        f"{_core.MAX_ROWS} constraint rows {when}, too many for solver: dense; use solver: world "
+        "or quick, or a smaller max_contacts"
     )
