@@ -60,7 +60,7 @@ def alternatives(world: WorldConfig) -> Iterator[Alternative]:
         longer = 2.0 * physics.time_step
         yield alternative(
             f"time_step: {longer:g}",
-            "twice the error of motions",
+            "up to four times the error of motions",
             replace(physics, time_step=longer),
         )
     if physics.max_contacts > _USUAL_CONTACTS:
