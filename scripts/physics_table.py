@@ -193,8 +193,7 @@ def humanoid(solver: Solver, seconds: int, iterations: int = 50) -> str:
     simulation.wanted = lambda _name: False
     (robot,) = (b for b in simulation.bodies.values() if b.body.moving_links)
     start = robot.motion.p[0].copy()
-    for _ in range(seconds * 1000):
-        simulation.step()
+    simulation.run(seconds)
     drift = float(np.abs(robot.motion.p[0] - start).max()) * 1e3
     return "it falls" if drift > 100.0 else f"{drift:.2g} mm"
 

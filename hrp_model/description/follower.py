@@ -7,7 +7,7 @@ from math import isfinite
 
 from ..kinematics.loops import Gap
 from .closed_loops import ClosedLoops
-from .frame_tree import FrameTree, MovedFrame
+from .frame_tree import NO_FRAMES, FrameTree, MovedFrames
 
 
 class LastPositions:
@@ -22,10 +22,14 @@ class LastPositions:
 
         If a joint has a later stamp already, time was reset: all later positions are dropped.
         """
-        if any(self._last[name][0] > time_ns for name in joints if name in self._last):
-            self._last = {name: last for name, last in self._last.items() if last[0] <= time_ns}
-        new = zip(joints, positions, strict=True)
-        self._last.update((name, (time_ns, q)) for name, q in new if isfinite(q))
+        last = self._last
+        for name in joints:
+            if name in last and last[name][0] > time_ns:
+                self._last = last = {k: x for k, x in last.items() if x[0] <= time_ns}
+                break
+        for name, q in zip(joints, positions, strict=True):
+            if isfinite(q):
+                last[name] = time_ns, q
 
     def restamped(self, joints: Container[str]) -> dict[int, dict[str, float]]:
         """Return the positions of joints by new stamps in [ns], which were not used before.
@@ -103,7 +107,7 @@ class JointFollower:
 
     def follow(
         self, time_ns: int, joints: Sequence[str], positions: Sequence[float], now: float
-    ) -> list[MovedFrame]:
+    ) -> MovedFrames:
         """Return the moved frames, including dependent joints of closed loops.
 
         Args:
@@ -122,13 +126,13 @@ class JointFollower:
         self.unknown.update((name, None) for name in unknown if name not in self._tree.tracks)
         self.seen.update(known)
         if not known or not self._throttle.accept(known, time_ns):
-            return []
+            return NO_FRAMES
         self.published += 1
         completed, self.open_loops, self.loop_residual = self._loops.complete(known)
         self.computed.update(completed.keys() - known.keys())
         return self._tree.moved(completed)
 
-    def repeated(self) -> dict[int, list[MovedFrame]]:
+    def repeated(self) -> dict[int, MovedFrames]:
         """Return the frames at the last positions, by new stamps in [ns].
 
         For frames that have got another name or pose although no joint has moved. The
@@ -165,7 +169,7 @@ class StampThrottle:
         A stamp before the last one means that time was reset: the message passes.
         """
         names = list(joints)
-        last = min((self._last.get(name, -1) for name in names), default=-1)
+        last = min([self._last.get(name, -1) for name in names], default=-1)
         if not self._is_due(last, stamp_ns):
             return False
         self._last.update(dict.fromkeys(names, stamp_ns))

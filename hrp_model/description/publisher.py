@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from hrp_msgs import names
-from hrp_msgs.convert.tf import FramePose
+from hrp_msgs.convert.tf import FrameNames, FramePose
 from hrp_msgs.topics.robot import RobotTopics
 
 from ..frames import Frame
 from ..rigid import matrix_quaternion
 from .description import Description
 from .follower import JointFollower, LastPositions
-from .frame_tree import MovedFrame
+from .frame_tree import MovedFrame, MovedFrames
 from .health import WarningThrottle
 
 MAX_FREQUENCY = 100.0  # [Hz], by default
@@ -55,6 +57,7 @@ class DescriptionPublisher:
         self._warn = warn
         self._warnings = WarningThrottle(_WARNING_PERIOD)
         self._warned_of_world = False
+        self._last_names: tuple[tuple[str, FrameNames], FrameNames] = ("", ()), ()
 
     def publish(self, description: Description, last: LastPositions | None = None) -> None:
         """Publish a robot, in place of a previous one with the given last joint positions."""
@@ -86,7 +89,7 @@ class DescriptionPublisher:
     def publish_last_positions(self) -> None:
         """Publish the moving frames at the last positions, with new stamps."""
         for time_ns, frames in self.follower.repeated().items():
-            self.topics.publish_moving(time_ns, self._prefixed(frames))
+            self.topics.publish_moving(time_ns, self._prefixed_names(frames), frames.poses)
 
     @property
     def moves(self) -> bool:
@@ -121,13 +124,25 @@ class DescriptionPublisher:
         for problem in self._warnings.due(follower.open_loops, now):
             self._warn(problem)
         if frames:
-            self.topics.publish_moving(time_ns, [*above, *self._prefixed(frames)])
+            own, poses = self._prefixed_names(frames), frames.poses
+            if above:
+                own = (*((parent, name) for parent, name, _, _ in above), *own)
+                poses = np.concatenate([[[*p, *xyzw] for _, _, p, xyzw in above], poses])
+            self.topics.publish_moving(time_ns, own, poses)
 
     def _frame_poses(self, frames: Iterable[Frame]) -> list[FramePose]:
         return self._prefixed(
             MovedFrame(f.name, f.parent, tuple(f.pose.p.tolist()), matrix_quaternion(f.pose.R))
             for f in frames
         )
+
+    def _prefixed_names(self, frames: MovedFrames) -> FrameNames:
+        """Return the names of frames with the prefix, which is the same for the next ones."""
+        key, prefix = (self.frame_prefix, frames.names), self.frame_prefix
+        if key != self._last_names[0]:
+            pairs = ((names.frame(a, prefix), names.frame(b, prefix)) for a, b in frames.names)
+            self._last_names = key, tuple(pairs)
+        return self._last_names[1]
 
     def _prefixed(self, frames: Iterable[MovedFrame]) -> list[FramePose]:
         prefix = self.frame_prefix

@@ -86,6 +86,26 @@ class Template:
         place = self._places[field]
         return partial(Struct(f"<{place.size}{place.code}").pack_into, self._body, place.begin)
 
+    def table(self, fields: Sequence[str]) -> Callable[[NDArray[np.float64]], None]:
+        """Return a function that replaces the numbers of several fields by the rows of an array.
+
+        Args:
+            fields: As in ``view``, each with the same number of doubles.
+
+        Raises:
+            KeyError: As in ``view``.
+        """
+        numbers = np.frombuffer(self._body[: len(self._body) // 8 * 8], "<f8")
+        places = [self._places[field] for field in fields]
+        # Doubles are aligned to their own size.
+        found = [i for place in places for i in range(place.begin // 8, place.end // 8)]
+        indices = np.array(found, dtype=np.intp)
+
+        def replace(rows: NDArray[np.float64]) -> None:
+            numbers[indices] = rows.ravel()
+
+        return replace
+
     def data(self, time_ns: int) -> bytes:
         """Return the bytes of the message.
 

@@ -12,8 +12,11 @@ from .odometry import OdometryReading
 
 # Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
 FramePose = tuple[str, str, Sequence[float] | Array, Sequence[float]]
+# Names of the parent and of the frame itself, of several frames.
+FrameNames = tuple[tuple[str, str], ...]
 
 _MAX_TEMPLATES = 32
+_ORIGIN, _IDENTITY = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 
 
 def transform(
@@ -46,22 +49,25 @@ class MovingFrames:
     """
 
     def __init__(self) -> None:
-        self._templates: dict[object, tuple[Template, list[Callable[..., None]]]] = {}
+        self._templates: dict[FrameNames, tuple[Template, Callable[[Array], None]]] = {}
 
-    def message(self, time_ns: int, frames: Iterable[FramePose]) -> bytes:
-        """Return the message with the poses of frames at a time in [ns]."""
-        frames = list(frames)
-        key = tuple([frame[:2] for frame in frames])
-        found = self._templates.get(key)
+    def message(self, time_ns: int, frames: FrameNames, poses: Array) -> bytes:
+        """Return the message with the poses of frames.
+
+        Args:
+            time_ns: Time of the poses, in [ns].
+            frames: Names of the parent and of the frame itself, with prefixes.
+            poses: Position in [m] and unit quaternion (x, y, z, w) of each, shape (frames, 7).
+        """
+        found = self._templates.get(frames)
         if found is None:
             if len(self._templates) >= _MAX_TEMPLATES:
                 self._templates.clear()
-            template = Template(tf_message(transform(time_ns, *frame) for frame in frames))
-            poses = [template.setter(f"transforms[{i}].transform") for i in range(len(frames))]
-            found = self._templates[key] = template, poses
-        template, poses = found
-        for set_pose, (_, _, p, xyzw) in zip(poses, frames, strict=True):
-            set_pose(*p, *xyzw)
+            template = Template(tf_message(transform(0, *x, _ORIGIN, _IDENTITY) for x in frames))
+            fields = [f"transforms[{i}].transform" for i in range(len(frames))]
+            found = self._templates[frames] = template, template.table(fields)
+        template, set_poses = found
+        set_poses(poses)
         return template.data(time_ns)
 
 
@@ -71,10 +77,12 @@ class RootTransformConverter:
     message_type = TFMessage
 
     def __init__(self, frames: Frames) -> None:
-        self._frames = frames.world, frames.root
-        self._moving = MovingFrames()
+        template = Template(
+            tf_message([transform(0, frames.world, frames.root, _ORIGIN, _IDENTITY)])
+        )
+        self._template, self._set_pose = template, template.setter("transforms[0].transform")
 
     def convert(self, reading: OdometryReading) -> bytes:
         """Return the message of a reading."""
-        pose = *self._frames, reading.position.tolist(), reading.orientation
-        return self._moving.message(reading.time_ns, [pose])
+        self._set_pose(*reading.position.tolist(), *reading.orientation)
+        return self._template.data(reading.time_ns)

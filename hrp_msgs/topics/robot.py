@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .. import names, qos
-from ..convert.tf import FramePose, MovingFrames, tf_message, transform
+from ..convert.basic import Array
+from ..convert.tf import FrameNames, FramePose, MovingFrames, tf_message, transform
 from ..messages import String, TFMessage
 from .topic import TopicMaker
 
@@ -56,7 +57,13 @@ class RobotTopics:
         """Whether ``/tf`` has subscribers."""
         return self._moving is not None and self._moving.has_subscribers()
 
-    def publish_moving(self, time_ns: int, frames: Iterable[FramePose]) -> None:
-        """Publish poses of frames at a time in [ns]; must be called by one thread at a time."""
+    def publish_moving(self, time_ns: int, frames: FrameNames, poses: Array) -> None:
+        """Publish poses of frames; must be called by one thread at a time.
+
+        Args:
+            time_ns: Time of the poses, in [ns].
+            frames: Names of the parent and of the frame itself, with prefixes.
+            poses: See ``MovingFrames.message``.
+        """
         if self._moving is not None:
-            self._moving.publish(self._moving_frames.message(time_ns, frames))
+            self._moving.publish(self._moving_frames.message(time_ns, frames, poses))

@@ -240,11 +240,12 @@ typedef struct {
     int sticks; /* whether it is predicted to stick */
 } StickCandidate;
 
-/* Exponential back-off of the prediction, kept from step to step by the contact's number. */
+/* What a contact leaves to the next step, by its number. */
 typedef struct {
     unsigned char wait;     /* steps left in which it is not predicted to stick */
-    unsigned char interval; /* last waiting time, in steps */
-} StickBackoff;
+    unsigned char interval; /* last waiting time, in steps: an exponential back-off */
+    unsigned char active;   /* exact solver: bounds of its rows, two bits each */
+} ContactMemory;
 
 /* A recorded contact: the force acts on its first shape, the normal points into it. */
 typedef struct {
@@ -301,7 +302,7 @@ typedef struct {
     dReal *friction, *restitution;
     int predict_sticking, sticking_disabled, attempts;
     StickCandidate *candidates;
-    StickBackoff *backoff, *backoff_before; /* before: at the start of the current step */
+    ContactMemory *memory, *memory_before; /* before: at the start of the current step */
     int candidate_count, candidate_count_before;
     int candidate_limit, candidate_capacity;
     long contacts;                /* number in this step */
@@ -391,8 +392,8 @@ void sticking_begin(World *world);
 void sticking_end(World *world);
 int sticking_check_forces(World *world);
 void sticking_restore(World *world);
-PyObject *world_get_stick_backoffs(World *world, void *closure);
-int world_set_stick_backoffs(World *world, PyObject *value, void *closure);
+PyObject *world_get_contact_memory(World *world, void *closure);
+int world_set_contact_memory(World *world, PyObject *value, void *closure);
 void sticking_reset(World *world);
 void sticking_free(World *world);
 void sticking_back_off(World *world, int number);

@@ -93,8 +93,7 @@ static void joints_read(World *world)
             Joint *joint = &world->bodies[i]->joint[j];
             joint->now.active = 0;
             for (int k = 0; k < coupling->axis_rows; k++)
-                if (!coupling->axis[k].is_free)
-                    joint->now.active |= (1 + 2 * coupling->axis[k].at_upper) << 2 * k;
+                joint->now.active |= row_bits(&coupling->axis[k]) << 2 * k;
             if (joint->watched)
                 wrench_read(joint, coupling, world->step);
         }

@@ -128,7 +128,8 @@ void joints_create(World *world, Body *body, const Flat *flat)
             joint->lower = -dInfinity;
             joint->upper = dInfinity;
         }
-        joint->effort_from_force = world->solver == SOLVER_QUICK && joint->motor && joint->coulomb_friction == 0.0;
+        joint->effort_from_force = world->solver == SOLVER_QUICK && joint->motor &&
+                                   joint->coulomb_friction == 0.0;
         if (joint->watched)
             dJointSetFeedback(joint->joint, &joint->feedback);
         if (joint->motor && (joint->watched || joint->effort_from_force))

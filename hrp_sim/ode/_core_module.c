@@ -287,8 +287,8 @@ static PyGetSetDef properties[] = {
      "Number of steps that the last call completed which did not complete all.", NULL},
     {"random", (getter)world_random, (setter)world_set_random,
      "State of the random numbers that order constraints.", NULL},
-    {"stick_backoffs", (getter)world_get_stick_backoffs, (setter)world_set_stick_backoffs,
-     "Back-off of sticking prediction of each contact of the last step, two bytes each.", NULL},
+    {"contact_memory", (getter)world_get_contact_memory, (setter)world_set_contact_memory,
+     "What each contact of the last step leaves to the next one, three bytes each.", NULL},
     {"broken", (getter)world_broken, NULL, "Whether an error of ODE left it unusable.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

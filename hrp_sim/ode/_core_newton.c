@@ -20,8 +20,8 @@
 #include <string.h>
 
 #define MAX_ITERATIONS 60 /* of islands up to LARGE nodes; fewer of larger ones */
-#define MAX_ATTEMPTS 3    /* likewise, before no contact of the island is predicted to stick */
-#define LARGE 64
+#define MAX_ATTEMPTS 6     /* likewise, before no contact of the island is predicted to stick */
+#define LARGE 32
 #define TOLERANCE 1e-9  /* of impulses, relative to the largest of the island */
 #define MAX_SEARCHES 40
 
@@ -61,56 +61,51 @@ static void row_classify(BoundedRow *row)
         row->impulse = row->at_upper ? row->upper : row->lower;
 }
 
-/* Set bounds, and the initial guess of what is free. */
-static void row_begin(BoundedRow *row, dReal lower, dReal upper, int is_free)
+/* Set bounds, and guess whether the row is at one of them; active: two bits, see row_bits. */
+static void row_begin(BoundedRow *row, dReal lower, dReal upper, int active)
 {
     row->lower = lower;
     row->upper = upper;
-    row->is_free = is_free;
-    if (!is_free)
-        row->impulse = lower;
+    row->at_upper = active >> 1;
+    row->impulse = row->at_upper ? upper : lower;
+    row->is_free = lower < upper && (!(active & 1) || !isfinite(row->impulse));
 }
 
-/* Whether gravity and external forces press a contact together. */
-static int is_pressed(const System *system, const Touch *touch)
+/* Return whether a row is at a bound, and whether at the upper one: a bit each. */
+int row_bits(const BoundedRow *row)
 {
-    dReal rate = 0.0;
-    const int nodes[2] = {touch->first, touch->second};
-    const dReal *J[2] = {touch->J_first, touch->J_second};
-    for (int i = 0; i < 2; i++) {
-        if (nodes[i] == WORLD_NODE)
-            continue;
-        const Node *node = &system->nodes[nodes[i]];
-        rate += dot3(J[i], node->impulse) / node->mass;
-    }
-    return touch->row[0].target > rate;
+    return row->is_free ? 0 : 1 + 2 * row->at_upper;
 }
 
-/* Set all bounds but those of friction, and guess which rows are free. */
+/* Return the bits of a row of a contact in the last step. */
+static int bits_before(const View *view, int i, int r)
+{
+    const int number = view->system->touch_order[i];
+    const World *world = view->world;
+    return number < world->candidate_limit ? world->memory[number].active >> 2 * r & 3 : 0;
+}
+
+/* Set all bounds but those of friction, and guess that rows are at the bounds of the last step. */
 static void rows_begin(const View *view)
 {
-    const System *system = view->system;
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
         Coupling *coupling = coupling_at(view, i);
         for (int k = 0; k < coupling->axis_rows; k++) {
             BoundedRow *row = &coupling->axis[k];
-            if (row->is_free)
-                continue;
-            row->impulse = row->at_upper ? row->upper : row->lower;
-            row->is_free = !isfinite(row->impulse);
+            row_begin(row, row->lower, row->upper, row_bits(row));
         }
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         Touch *touch = touch_at(view, i);
         if (touch->sticks)
-            row_begin(&touch->row[0], -dInfinity, dInfinity, 1);
+            row_begin(&touch->row[0], -dInfinity, dInfinity, 0);
         else
-            row_begin(&touch->row[0], 0.0, dInfinity, is_pressed(system, touch));
+            row_begin(&touch->row[0], 0.0, dInfinity, bits_before(view, i, 0) & 1);
         for (int r = 1; r < touch->rows; r++) {
             if (touch->sticks)
-                row_begin(&touch->row[r], -dInfinity, dInfinity, 1);
+                row_begin(&touch->row[r], -dInfinity, dInfinity, 0);
             else
-                row_begin(&touch->row[r], 0.0, 0.0, 0);
+                row_begin(&touch->row[r], 0.0, 0.0, 1);
         }
     }
 }
@@ -125,11 +120,9 @@ static int friction_begin(const View *view)
             continue;
         const dReal normal = fabs(touch->row[0].impulse);
         for (int r = 1; r < touch->rows; r++) {
-            BoundedRow *row = &touch->row[r];
-            row->upper = normal > 0.0 ? touch->friction[r - 1] * normal : 0.0;
-            row->lower = -row->upper;
-            row_classify(row);
-            found |= row->upper > 0.0;
+            dReal bound = normal > 0.0 ? touch->friction[r - 1] * normal : 0.0;
+            row_begin(&touch->row[r], -bound, bound, bits_before(view, i, r));
+            found |= bound > 0.0;
         }
     }
     return found;
@@ -286,7 +279,8 @@ static void refine(const View *view)
         const int vertex = system->node_count + (int)(coupling - system->couplings);
         dReal *x = system->x + 6 * (size_t)system->position_of[vertex];
         for (int r = 0; r < 6; r++) {
-            const dReal *J_first = coupling->J_first + 6 * r, *J_second = coupling->J_second + 6 * r;
+            const dReal *J_first = coupling->J_first + 6 * r;
+            const dReal *J_second = coupling->J_second + 6 * r;
             int exists = r < coupling->rows || (r == 5 && coupling->axis_rows);
             x[r] = 0.0;
             if (!exists)
@@ -513,7 +507,7 @@ static int excess_of(const Island *island)
 
 /* Find the free rows, from a guess on. A solution that is not reached within the permitted
  * iterations is the best found. Returns 0 if a number is not finite. */
-static int minimize(const View *view, int has_solution)
+static int minimize(const View *view)
 {
     const int most = MAX_ITERATIONS / excess_of(view->island);
     for (int iteration = 0; iteration < most; iteration++) {
@@ -522,7 +516,7 @@ static int minimize(const View *view, int has_solution)
             return 0;
         if (is_solved(view))
             return 1;
-        step_take(view, iteration || has_solution ? search(view) : 1.0);
+        step_take(view, iteration ? search(view) : 1.0);
     }
     return 1;
 }
@@ -562,18 +556,34 @@ static int is_stiff(const View *view)
     return 0;
 }
 
+/* Remember which rows of contacts are at their bounds, for the next step to begin with. */
+static void rows_remember(const View *view)
+{
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        const int number = view->system->touch_order[i];
+        const Touch *touch = touch_at(view, i);
+        if (number >= view->world->candidate_limit)
+            continue;
+        ContactMemory *memory = &view->world->memory[number];
+        memory->active = 0;
+        for (int r = 0; r < touch->rows; r++)
+            memory->active |= (unsigned char)(row_bits(&touch->row[r]) << 2 * r);
+    }
+}
+
 /* Solve an island. Returns 0 if a number is not finite. */
 int island_solve(World *world, const Island *island)
 {
     const View view = {world, world->system, island};
     for (int attempt = 1;; attempt++) {
         rows_begin(&view);
-        if (!minimize(&view, 0) || (friction_begin(&view) && !minimize(&view, 1)))
+        if (!minimize(&view) || (friction_begin(&view) && !minimize(&view)))
             return 0;
         if (!sticking_correct(&view, attempt * excess_of(island) >= MAX_ATTEMPTS))
             break;
     }
     if (is_stiff(&view))
         refine(&view);
+    rows_remember(&view);
     return 1;
 }

@@ -219,7 +219,8 @@ static void slider_rows(Coupling *coupling, const Attachment *attachment, const 
         error[i] = b.p[i] - a.p[i] + offset[i];
     }
     for (int r = 0; r < 2; r++) {
-        dReal *J_first = coupling->J_first + 6 * (3 + r), *J_second = coupling->J_second + 18 + 6 * r;
+        dReal *J_first = coupling->J_first + 6 * (3 + r);
+        dReal *J_second = coupling->J_second + 6 * (3 + r);
         for (int i = 0; i < 3; i++) {
             J_first[i] = across[r][i];
             J_second[i] = -across[r][i];
@@ -352,7 +353,7 @@ static dReal mobility_of(const System *system, int first, int second, int turns)
     return mobility;
 }
 
-/* Add a row along the axis, at the bound where it was in the last step, with a velocity that it aims at, and bounds of its force. */
+/* Add a row along the axis, with the bound at which it was in the last step. */
 static void axis_row_add(Coupling *coupling, const Joint *joint, dReal h, dReal least, AxisRow row)
 {
     const int k = coupling->axis_rows++, active = joint->now.active >> 2 * k;
@@ -383,8 +384,9 @@ static dReal stop_position(const System *system, const Joint *joint, const Coupl
 static void axis_rows_fill(World *world, const System *system, const Joint *joint,
                            Coupling *coupling)
 {
-    const dReal h = world->step, rate = velocity_along(system, coupling->first, coupling->axis_first) +
-                                        velocity_along(system, coupling->second, coupling->axis_second);
+    const dReal h = world->step;
+    const dReal rate = velocity_along(system, coupling->first, coupling->axis_first) +
+                       velocity_along(system, coupling->second, coupling->axis_second);
     dReal least = MIN_AXIS_SOFTNESS * mobility_of(system, coupling->first, coupling->second,
                                                   joint->kind == JOINT_HINGE);
     AxisRow rows[3];

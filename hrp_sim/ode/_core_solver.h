@@ -118,6 +118,7 @@ int matrix_factor(World *world, const Island *island);
 void matrix_solve(const System *system, const Island *island, dReal *x);
 
 /* _core_newton.c */
+int row_bits(const BoundedRow *row);
 int island_solve(World *world, const Island *island);
 
 static inline dReal dot6(const dReal a[6], const dReal b[6])

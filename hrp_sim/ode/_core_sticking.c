@@ -23,18 +23,18 @@ static int candidates_reserve(World *world, int capacity)
     if (capacity <= world->candidate_capacity)
         return 1;
     size_t old = (size_t)world->candidate_capacity, size = (size_t)capacity;
-    StickBackoff *backoff = realloc(world->backoff, size * sizeof *backoff);
-    if (backoff)
-        world->backoff = backoff;
-    StickBackoff *before = realloc(world->backoff_before, size * sizeof *before);
+    ContactMemory *memory = realloc(world->memory, size * sizeof *memory);
+    if (memory)
+        world->memory = memory;
+    ContactMemory *before = realloc(world->memory_before, size * sizeof *before);
     if (before)
-        world->backoff_before = before;
+        world->memory_before = before;
     StickCandidate *candidates = realloc(world->candidates, size * sizeof *candidates);
     if (candidates)
         world->candidates = candidates;
-    if (!backoff || !before || !candidates)
+    if (!memory || !before || !candidates)
         return 0;
-    memset(backoff + old, 0, (size - old) * sizeof *backoff);
+    memset(memory + old, 0, (size - old) * sizeof *memory);
     world->candidate_capacity = capacity;
     return 1;
 }
@@ -60,13 +60,13 @@ void sticking_begin(World *world)
     world->sticking_disabled = 0;
     world->attempts = 0;
     world->candidate_count_before = world->candidate_count;
-    if (!world->predict_sticking)
+    if (!world->predict_sticking && !world->system)
         return;
     world->candidate_limit =
         candidates_reserve(world, capacity) ? capacity : world->candidate_capacity;
     if (world->candidate_limit > 0)
-        memcpy(world->backoff_before, world->backoff,
-               (size_t)world->candidate_limit * sizeof(StickBackoff));
+        memcpy(world->memory_before, world->memory,
+               (size_t)world->candidate_limit * sizeof(ContactMemory));
 }
 
 /* Undo the changes of a failed step. */
@@ -74,69 +74,70 @@ void sticking_restore(World *world)
 {
     world->candidate_count = world->candidate_count_before;
     if (world->candidate_limit > 0)
-        memcpy(world->backoff, world->backoff_before,
-               (size_t)world->candidate_limit * sizeof(StickBackoff));
+        memcpy(world->memory, world->memory_before,
+               (size_t)world->candidate_limit * sizeof(ContactMemory));
 }
 
 /* Clear all back-offs, at the start of a run. */
 void sticking_reset(World *world)
 {
     world->candidate_count = 0;
-    if (world->backoff)
-        memset(world->backoff, 0, (size_t)world->candidate_capacity * sizeof *world->backoff);
+    if (world->memory)
+        memset(world->memory, 0, (size_t)world->candidate_capacity * sizeof *world->memory);
 }
 
 /* Free the memory of candidates and back-offs. */
 void sticking_free(World *world)
 {
     free(world->candidates);
-    free(world->backoff);
-    free(world->backoff_before);
+    free(world->memory);
+    free(world->memory_before);
     world->candidates = NULL;
-    world->backoff = world->backoff_before = NULL;
+    world->memory = world->memory_before = NULL;
     world->candidate_limit = world->candidate_capacity = world->candidate_count = 0;
 }
 
-/* Return wait and interval of each contact, a byte each. */
-PyObject *world_get_stick_backoffs(World *world, void *Py_UNUSED(closure))
+/* Return the memory of each contact, three bytes each. */
+PyObject *world_get_contact_memory(World *world, void *Py_UNUSED(closure))
 {
     if (!world_ready(world))
         return NULL;
     int tracked = tracked_candidates(world);
-    size_t size = sizeof(StickBackoff) * (size_t)world->candidate_count;
+    size_t size = sizeof(ContactMemory) * (size_t)world->candidate_count;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
     if (!bytes)
         return NULL;
     memset(PyBytes_AS_STRING(bytes), 0, size);
     if (tracked > 0)
-        memcpy(PyBytes_AS_STRING(bytes), world->backoff, sizeof(StickBackoff) * (size_t)tracked);
+        memcpy(PyBytes_AS_STRING(bytes), world->memory, sizeof(ContactMemory) * (size_t)tracked);
     return bytes;
 }
 
-/* Set what stick_backoffs returned before. */
-int world_set_stick_backoffs(World *world, PyObject *value, void *Py_UNUSED(closure))
+/* Set what contact_memory returned before. */
+int world_set_contact_memory(World *world, PyObject *value, void *Py_UNUSED(closure))
 {
     char *bytes;
     Py_ssize_t size;
     if (!value) {
-        PyErr_SetString(PyExc_TypeError, "stick_backoffs cannot be deleted");
+        PyErr_SetString(PyExc_TypeError, "contact_memory cannot be deleted");
         return -1;
     }
     if (PyBytes_AsStringAndSize(value, &bytes, &size) || !world_ready(world))
         return -1;
-    if (size > (Py_ssize_t)sizeof(StickBackoff) * MAX_CONTACTS) {
-        PyErr_Format(PyExc_ValueError, "stick_backoffs of more than %d contacts", MAX_CONTACTS);
+    if (size > (Py_ssize_t)sizeof(ContactMemory) * MAX_CONTACTS) {
+        PyErr_Format(PyExc_ValueError, "contact_memory of more than %d contacts", MAX_CONTACTS);
         return -1;
     }
-    int candidate_count = (int)(size / (Py_ssize_t)sizeof(StickBackoff));
+    int candidate_count = (int)(size / (Py_ssize_t)sizeof(ContactMemory));
     sticking_reset(world);
     if (!candidates_reserve(world, capacity_after(candidate_count))) {
         PyErr_NoMemory();
         return -1;
     }
     world->candidate_count = candidate_count;
-    world->candidate_limit = world->predict_sticking ? capacity_after(candidate_count) : 0;
-    memcpy(world->backoff, bytes, sizeof(StickBackoff) * (size_t)candidate_count);
+    world->candidate_limit =
+        world->predict_sticking || world->system ? capacity_after(candidate_count) : 0;
+    memcpy(world->memory, bytes, sizeof(ContactMemory) * (size_t)candidate_count);
     return 0;
 }
 
@@ -201,8 +202,8 @@ static dJointID stick_joint_create(World *world, const dContactGeom *contact, co
 /* Whether the back-off of a contact allows to predict that it sticks. */
 static int may_be_predicted(const World *world, int number)
 {
-    return number < world->candidate_limit && !world->sticking_disabled &&
-           world->backoff[number].wait == 0;
+    return world->predict_sticking && number < world->candidate_limit && !world->sticking_disabled &&
+           world->memory[number].wait == 0;
 }
 
 /* Create the joint of a contact; the normal points into a. The exact solver needs none. */
@@ -252,9 +253,9 @@ static int holds(const StickCandidate *candidate)
 /* Record that a contact was wrongly predicted to stick: its back-off doubles each time. */
 void sticking_back_off(World *world, int number)
 {
-    StickBackoff *backoff = &world->backoff[number];
-    int longer = 2 * backoff->interval + 1;
-    backoff->wait = backoff->interval =
+    ContactMemory *memory = &world->memory[number];
+    int longer = 2 * memory->interval + 1;
+    memory->wait = memory->interval =
         (unsigned char)(longer < MAX_BACKOFF ? longer : MAX_BACKOFF);
 }
 
@@ -277,12 +278,12 @@ int sticking_check_forces(World *world)
 void sticking_end(World *world)
 {
     for (int i = 0; i < world->candidate_limit; i++) {
-        StickBackoff *backoff = &world->backoff[i];
+        ContactMemory *memory = &world->memory[i];
         if (i >= world->candidate_count)
-            *backoff = (StickBackoff){0, 0};
-        else if (backoff->wait > 0)
-            backoff->wait--;
-        else if (backoff->interval > 0)
-            backoff->interval--;
+            *memory = (ContactMemory){0, 0, 0};
+        else if (memory->wait > 0)
+            memory->wait--;
+        else if (memory->interval > 0)
+            memory->interval--;
     }
 }

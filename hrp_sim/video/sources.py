@@ -81,12 +81,15 @@ class SimulationSource:
 
     def frames(self, fps: float) -> Iterator[Frame]:
         """Yield frames: each shows the first step at or after its time."""
-        start_ns = self._simulation.state.time_ns
+        start_ns, step_ns = (
+            self._simulation.engine.time_ns,
+            self._simulation.engine.settings.step_ns,
+        )
         for number in count():
             due_ns = start_ns + round(number * NS_PER_S / fps)
             try:
-                while self._simulation.state.time_ns < due_ns:
-                    self._simulation.step()
+                while (left_ns := due_ns - self._simulation.engine.time_ns) > 0:
+                    self._simulation.advance(-(-left_ns // step_ns))
             except PhysicsError as error:
                 self.problem = f"{error}\nhint: {self._hint}" if self._hint else str(error)
                 return

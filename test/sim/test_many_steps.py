@@ -107,6 +107,25 @@ def test_an_advance_takes_no_more_steps_than_asked(pair):
     assert one.state_hash() == other.state_hash()
 
 
+def test_many_steps_take_few_calls_of_the_engine(pair, monkeypatch):
+    one, _ = pair("arm")
+    one.wanted = lambda _: False
+    calls, step = [], one.engine.step
+    monkeypatch.setattr(one.engine, "step", lambda count=1: (calls.append(count), step(count)))
+    one.run(0.1)
+    assert calls == [2] * 50  # sensors of 500 Hz are due, though nobody wants them
+    for name in one.sensors:
+        one.set_enabled(name, False)
+    calls.clear()
+    one.run(0.1)
+    assert sum(calls) == 100
+    assert len(calls) < 10
+    one.command("arm", {"J2": one.bodies["arm"].motion.q[1] + 0.01})  # at limited speed
+    calls.clear()
+    one.run(0.02)
+    assert calls[0] == 1
+
+
 def test_commands_trajectories_timeouts_and_pushes_act_in_the_same_steps(pair):
     one, other = pair("arm")
     joints = [x.joint.name for x in one.bodies["arm"].body.moving_links]

@@ -1,5 +1,6 @@
 """Poses to TF messages, with numbers that all differ."""
 
+import numpy as np
 import pytest
 from message_bytes import read
 
@@ -43,6 +44,12 @@ def frames(count, prefix="", first=0.0):
     ]
 
 
+def split(poses):
+    """Return names and numbers of frames."""
+    rows = [[*p, *xyzw] for _, _, p, xyzw in poses]
+    return tuple(pose[:2] for pose in poses), np.reshape(rows, (-1, 7))
+
+
 def expected(time_ns, poses):
     return tf_message(transform(time_ns, *pose) for pose in poses)
 
@@ -52,7 +59,7 @@ def test_moving_frames_keep_every_number_in_its_place():
     # The same frames again, others, none, and the first ones in another order.
     sets = frames(9), frames(9, first=1.0), frames(4, "left/"), [], frames(9)[::-1], frames(9)
     for time_ns, poses in enumerate(sets, 3_000_000_007):
-        message = read(moving.message(time_ns, iter(poses)), TFMessage)
+        message = read(moving.message(time_ns, *split(poses)), TFMessage)
         assert message == expected(time_ns, poses)
 
 
@@ -60,4 +67,4 @@ def test_any_number_of_sets_of_frames_may_move():
     moving = MovingFrames()
     for number in [*range(100), *range(100)]:
         poses = frames(2, f"robot_{number}/")
-        assert read(moving.message(number, poses), TFMessage) == expected(number, poses)
+        assert read(moving.message(number, *split(poses)), TFMessage) == expected(number, poses)

@@ -71,7 +71,7 @@ def test_a_world_that_steps_in_another_thread_is_not_looked_into():
     thread.start()
     problem = None
     while thread.is_alive() and problem is None:
-        problem = problem_of(lambda: core.stick_backoffs)
+        problem = problem_of(lambda: core.contact_memory)
     thread.join()
     assert problem == "the world is being used by another thread"
-    assert len(core.stick_backoffs) >= 2 * 20
+    assert len(core.contact_memory) >= 3 * 20
