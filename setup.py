@@ -14,10 +14,7 @@ VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
     "yourdfpy>=0.0.52",
     "mujoco>=3.1,<4",
 ]
-DECOMPOSE = [  # other collision shapes than the model's: convex hulls, convex parts
-    "scipy>=1.8",
-    "vhacdx>=0.1",
-]
+DECOMPOSE = ["vhacdx>=0.1"]  # collision meshes as convex parts
 # The robot in a browser: hrp-model view, hrp-sim run --view. Panels came with 1.1; private parts are
 # used in hrp_model/view/server.py.
 VIEW = ["viser>=1.1,<1.2"]
@@ -105,6 +102,7 @@ setup(
     ],
     install_requires=[
         "numpy>=1.21",  # every array
+        "scipy>=1.8",  # convex hulls, as which convex collision meshes are simulated
         "PyYAML>=5.4",  # .body and world files where our extension for libyaml was not built
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
         "trimesh>=3.10",  # COLLADA, glTF and PLY

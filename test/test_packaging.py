@@ -32,6 +32,7 @@ LIBRARIES = {
     "re2": ("google-re2", None),
     "argcomplete": ("argcomplete", "python3-argcomplete"),
     "rich": ("rich", "python3-rich"),
+    "scipy": ("scipy", "python3-scipy"),
     "tomli": ("tomli", None),  # on Python 3.10, and only for settings of hrp-model check
     "trimesh": ("trimesh", None),
     "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from math import pi, sqrt
-from typing import Any
 
 import numpy as np
 
-from ..diagnostics import MissingLibraryError
 from ..geometry import IntArray, Mesh
 from ..rigid import IDENTITY_3, Array, Pose, axis_angle_matrix
 from ..shapes.unique_rows import unique_rows
@@ -29,17 +26,11 @@ def convex_hull(points: Array) -> Mesh:
 
     Points in a plane or on a line are given a thickness of 1 mm, or of a hundredth of their
     size if that is less.
-
-    Raises:
-        MissingLibraryError: scipy is not installed.
     """
-    try:
-        spatial: Any = import_module("scipy.spatial")  # optional and slow to import
-    except ImportError:
-        message = "convex hulls need scipy: pip install 'hrp_ros[decompose]'"
-        raise MissingLibraryError(message) from None
+    from scipy.spatial import ConvexHull  # slow to import
+
     points = thickened(points)
-    hull = spatial.ConvexHull(points - points.mean(axis=0))
+    hull = ConvexHull(points - points.mean(axis=0))
     triangles: IntArray = hull.simplices
     corners = hull.points[triangles]
     facing = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

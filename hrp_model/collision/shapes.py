@@ -73,8 +73,7 @@ def with_collision(
             number of meshes done and their total number.
 
     Raises:
-        MissingLibraryError: A library is not installed: scipy for hulls, vhacdx or coacd
-            for convex parts.
+        MissingLibraryError: Neither vhacdx nor coacd, for convex parts, is installed.
     """
     if shapes is CollisionShapes.AS_MODELLED:
         return body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
@@ -19,8 +18,6 @@ from hrp_model.shapes.tessellate import shape_mesh
 
 from ..physics.engine import ConvexMeshes, Placement
 from .articulation import Geom, GeomKind, link_error
-
-_log = logging.getLogger("hrp_sim")
 
 MAX_SIZE = 1e6  # [m]
 _TIME_LIMIT = 30.0  # for the decomposition of one mesh, in [s]
@@ -88,27 +85,25 @@ def convex_replacements(
     """
     if convex is False:
         return {}
-    try:
-        if convex is True:
-            return {
-                shape: (hull,)
-                for shape, link in meshes.items()
-                if (hull := _hull(_mesh(placement, link, shape)))
-            }
-        found: dict[Shape, tuple[Shape, ...]] = {
-            shape: (convex_shape,)
+    if convex is True:
+        return {
+            shape: (hull,)
             for shape, link in meshes.items()
-            if (convex_shape := _equivalent(placement, link, shape))
+            if (hull := _hull(_mesh(placement, link, shape)))
         }
-        if convex == "parts":
-            _decompose(placement, {x: link for x, link in meshes.items() if x not in found})
-            found |= {shape: _parts[shape] for shape in meshes if _parts.get(shape)}
-    except MissingLibraryError as error:
-        if convex == "auto":
-            _log.info("body '%s': convex meshes collide as triangles: %s", placement.name, error)
-            return {}
-        problem = f"the setting convex_meshes cannot be used: {error}"
-        raise link_error(placement, next(iter(meshes.values())), problem) from None
+    found: dict[Shape, tuple[Shape, ...]] = {
+        shape: (convex_shape,)
+        for shape, link in meshes.items()
+        if (convex_shape := _equivalent(placement, link, shape))
+    }
+    if convex == "parts":
+        concave = {shape: link for shape, link in meshes.items() if shape not in found}
+        try:
+            _decompose(placement, concave)
+        except MissingLibraryError as error:
+            problem = f"the setting convex_meshes cannot be used: {error}"
+            raise link_error(placement, next(iter(concave.values())), problem) from None
+        found |= {shape: _parts[shape] for shape in concave if _parts[shape]}
     return found
 
 

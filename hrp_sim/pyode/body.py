@@ -111,10 +111,13 @@ class ArticulatedBody:
     def write_state(self, _number: int, saved: SavedBody, /) -> None:
         """Set a saved state, up to rounding: PyODE normalises quaternions."""
         self._restore(GroupStates(saved.p, saved.quaternion, saved.R, saved.v, saved.w))
-        for joint, q in zip(self._joints, saved.q.tolist(), strict=True):
-            if isinstance(joint, DrivenJoint):
-                joint.q = q
+        values = zip(self._joints, saved.q.tolist(), saved.dq.tolist(), strict=True)
+        driven = [(joint, q, dq) for joint, q, dq in values if isinstance(joint, DrivenJoint)]
+        for joint, q, _ in driven:
+            joint.q = q
         self._write_at_rest()
+        for joint, _, dq in driven:  # differs from the rate of its groups, see move_to_middle
+            joint.dq = self._motion.dq[joint.coordinate] = dq
 
     def check_inputs(self) -> None:
         """Check drives and wrenches.

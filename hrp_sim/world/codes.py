@@ -197,8 +197,8 @@ _ADVICE = {
         "place it so that it does not overlap other bodies",
     ),
     "tall-stack": (
-        "the solver 'world' cannot hold a stack of this many bodies",
-        "use predict_sticking: true, or solver: quick",
+        "the solver 'dense' cannot hold a stack of this many bodies",
+        "use predict_sticking: true, or solver: world",
     ),
     "too-weak": (
         "an actuator is too weak to hold its joint in the initial posture",

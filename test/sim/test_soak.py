@@ -12,6 +12,7 @@ from paths import ROOT
 from sim.physics.scenes import at, floor, moving
 from sim.render.scenes import needs_opengl, why_no_opengl
 
+from hrp_sim.physics.engine import Solver
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
@@ -125,7 +126,8 @@ def test_the_command_prints_what_it_measured(soak, capsys):
     assert soak.main(counts) == 0
     printed = capsys.readouterr()
     *lines, samples = printed.out.splitlines()
-    names = ["cycles", "steps, solver 'world'", "steps, solver 'quick'", "seconds of sensors"]
+    solvers = [f"steps, solver '{solver.value}'" for solver in Solver]
+    names = ["cycles", *solvers, "seconds of sensors"]
     assert [line.split(":")[0] for line in lines] == names
     assert all("within 4 MiB" in line and "bytes each" in line for line in lines)
     assert "force 5000" in samples

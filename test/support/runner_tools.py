@@ -12,7 +12,10 @@ class Counter:
 
     def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0, most=1):
         settings = PhysicsSettings(time_step=time_step)
-        self.engine = SimpleNamespace(settings=settings, contacts=0, time_ns=0)
+        self.interrupts = 0
+        self.engine = SimpleNamespace(
+            settings=settings, contacts=0, time_ns=0, interrupt=self._interrupt
+        )
         self.bodies = {}
         self.steps = 0
         self._fails_at = fails_at
@@ -23,6 +26,9 @@ class Counter:
     @property
     def state(self):
         return SimpleNamespace(time_ns=self.engine.time_ns)
+
+    def _interrupt(self):
+        self.interrupts += 1
 
     def reset(self):
         self.engine.time_ns = 0

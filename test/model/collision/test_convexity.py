@@ -84,23 +84,36 @@ def test_a_box_of_any_number_of_triangles_is_a_box(times, flipped):
 
 
 def test_what_was_drawn_from_a_round_primitive_is_one_again():
-    ball, _ = convex_equivalent(moved(mesh(trimesh.creation.icosphere(3, 0.2))))
+    ball, _ = convex_equivalent(moved(mesh(trimesh.creation.icosphere(4, 0.2))))
     assert ball == Sphere(pytest.approx(0.2))
-    rod, X = convex_equivalent(moved(mesh_of(Cylinder(0.1, 0.3))))
+    rod, X = convex_equivalent(moved(mesh_of(Cylinder(0.1, 0.3), 60)))
     assert rod == Cylinder(pytest.approx(0.1), pytest.approx(0.3))
     np.testing.assert_allclose(np.abs(X.R[:, 1] @ PLACE.R[:, 1]), 1.0)
     np.testing.assert_allclose(X.p, PLACE.p, atol=1e-9)
-    pill, X = convex_equivalent(moved(mesh_of(Capsule(0.1, 0.3), 40)))
+    pill, X = convex_equivalent(moved(mesh_of(Capsule(0.1, 0.3), 80)))
     assert pill == Capsule(pytest.approx(0.1, rel=1e-3), pytest.approx(0.3, rel=1e-3))
     np.testing.assert_allclose(np.abs(X.R[:, 1] @ PLACE.R[:, 1]), 1.0, atol=1e-6)
 
 
 def test_a_coarse_cylinder_stays_the_prism_that_it_is():
-    for sides in (3, 6, 12):
+    for sides in (3, 6, 12, 20, 32):
         part = mesh_of(Cylinder(0.1, 0.3), sides)
         hull, _ = convex_equivalent(part)
         assert isinstance(hull, Mesh)
         assert len(hull.triangles) == 4 * sides - 4
+
+
+@pytest.mark.parametrize("sides", range(20, 64, 4))
+def test_a_primitive_lies_within_the_tolerances_of_its_mesh(sides):
+    """A cylinder's sides lie above those of the prism by r (1 - cos(pi / n))."""
+    radius, height = 0.1, 0.3
+    found, _ = convex_equivalent(moved(mesh_of(Cylinder(radius, height), sides)))
+    angle = np.pi / sides
+    depth = radius * (1.0 - np.cos(angle)) / np.linalg.norm([2 * radius, 2 * radius, height])
+    share = 2.0 * angle / np.sin(2.0 * angle) - 1.0
+    within = depth <= MAX_DISTANCE and share <= MAX_VOLUME_SHARE
+    assert isinstance(found, Cylinder) == within
+    assert within == (sides >= 40)
 
 
 def test_a_hull_has_no_more_triangles_than_its_faces_need():

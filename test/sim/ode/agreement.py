@@ -121,9 +121,7 @@ def random_tree(rng, *, free=None):
             damping=rng.uniform(0.01, 1.0) if has["oil"] else 0.0,
             friction=10.0 ** rng.uniform(-1.0, 2.0) if has["rub"] else 0.0,
             position=Range(-width, width) if has["stops"] else Range(-np.inf, np.inf),
-            effort=Range(-rng.uniform(0.0, 20.0), rng.uniform(0.0, 20.0))
-            if has["weak"]
-            else Range(),
+            effort=_efforts(rng, kind) if has["weak"] else Range(),
         )
         links.append(link)
     watchers = [link.name for link in links[1:] if rng.random() < 0.5]
@@ -176,6 +174,16 @@ def _inertia(rng, size):
     points = rng.normal(size=(8, 3)) * size
     points -= points.mean(axis=0)
     return (np.sum(points**2) * np.eye(3) - points.T @ points) / len(points)
+
+
+def _efforts(rng, kind):
+    """Return a range of efforts; that of a slider is symmetric.
+
+    Bounds of ODE's rows are symmetric, so that `dense` applies the middle of a range as a force: at
+    the anchor of a slider, which differs from where its row acts by the position error.
+    """
+    lower, upper = rng.uniform(0.0, 20.0, 2)
+    return Range(-upper if kind is PRISMATIC else -lower, upper)
 
 
 def _rotation(rng):

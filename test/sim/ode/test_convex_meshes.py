@@ -115,16 +115,14 @@ def test_a_fine_sole_stands_like_a_box():
         assert thing.motion.p[0, 2] == pytest.approx(0.025, abs=2e-4)
 
 
-def test_without_scipy_meshes_stay_triangles(monkeypatch, caplog):
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr("hrp_model.collision.hull.import_module", missing)
-    caplog.set_level("INFO", "hrp_sim")
-    assert list(geoms(placed(fine(Box(BRICK), 1))).kind) == [GeomKind.MESH]
-    assert "convex meshes collide as triangles: convex hulls need scipy" in caplog.text
-    with pytest.raises(PhysicsError, match=r"'BASE': the setting convex_meshes .* scipy"):
-        geoms(placed(fine(Box(BRICK), 1)), convex_meshes="parts")
+def test_parts_without_a_library_are_refused_by_name(monkeypatch):
+    monkeypatch.setattr("hrp_model.collision.decompose.find_spec", lambda _: None)
+    bent = placed(angle_iron())
+    assert list(geoms(bent).kind) == [GeomKind.MESH]
+    with pytest.raises(PhysicsError, match=r"'BASE': the setting convex_meshes .* vhacdx or coacd"):
+        geoms(bent, convex_meshes="parts")
+    brick = placed(fine(Box(BRICK), 1))
+    assert list(geoms(brick, convex_meshes="parts").kind) == [GeomKind.BOX]  # needs none
 
 
 def test_another_word_is_refused():

@@ -315,7 +315,7 @@ def test_gains_that_are_derived_hold_a_body_that_was_mended(fix):
 @pytest.mark.parametrize("solver", list(Solver))
 def test_both_engines_mend_alike(solver):
     pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
-    bodies = (universal_pendulum(), chain([0.0, 1.0, 0.5], 0.2, [0.0, 0.0, 0.0]))
+    bodies = (universal_pendulum(), chain([0.0, 1.0, 0.5], 0.2, [0.0, 0.04, 0.0]))
     found = []
     for name in ENGINES:
         engine = make_engine(name, PhysicsSettings(solver=solver))
@@ -323,4 +323,4 @@ def test_both_engines_mend_alike(solver):
         engine.step(500)
         found.append(np.concatenate([simulated.motion.q for simulated in added]))
     # The errors of QUICK depend on its random order, which PyODE cannot seed.
-    assert_allclose(*found, atol=1e-6 if solver is Solver.WORLD else 1e-2)
+    assert_allclose(*found, atol=1e-2 if solver is Solver.QUICK else 1e-9)

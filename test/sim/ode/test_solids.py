@@ -273,16 +273,6 @@ def test_hulls_rest_at_their_heights(shape, start, height, solver):
     assert thing.motion.p[0, 2] == pytest.approx(height, abs=1e-3)
 
 
-def test_hulls_without_scipy_are_refused_by_name(monkeypatch):
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr("hrp_model.collision.hull.import_module", missing)
-    with pytest.raises(PhysicsError, match=r"'BASE': the setting convex_meshes .* scipy"):
-        flat_geoms(placed(CONE), convex_meshes=True)
-    flat_geoms(placed(CONE))
-
-
 class _ContactGeom(ctypes.Structure):
     _fields_ = (
         ("pos", ctypes.c_double * 4),

@@ -16,12 +16,14 @@ def script():
 
 def test_free_motions_are_as_the_page_says(script):
     rows = page_rows(script)
-    written = {(row[0], row[1]): row for row in rows if row[1] in ("world", "quick")}
+    solvers = {solver.value for solver in Solver}
+    written = {(row[0], row[1]): row for row in rows if row[1] in solvers}
     for motion in script.motions():
-        found = script.free_row(motion, Solver.WORLD)
-        page = written[motion.name, "world"]
-        assert all(map(same, found, page)), (found, page)
-    assert len(written) == 2 * sum(1 for _ in script.motions())
+        for solver in (Solver.WORLD, Solver.DENSE):
+            found = script.free_row(motion, solver)
+            page = written[motion.name, solver.value]
+            assert all(map(same, found, page)), (found, page)
+    assert len(written) == len(Solver) * sum(1 for _ in script.motions())
 
 
 def test_quick_checks_are_as_the_page_says(script):

@@ -9,6 +9,7 @@ from sim.physics.bodies import chain
 from sim.physics.scenes import (
     REVOLUTE,
     TRACK,
+    G,
     X,
     Y,
     Z,
@@ -40,6 +41,8 @@ ONE_STEP = 1e-6  # of what differs after one step, relative to the largest numbe
 ONE_SECOND = 1e-3  # [rad] or [m]
 
 SEEDS = pytest.mark.parametrize("seed", range(12))
+DENSE = Solver.DENSE
+EXACT = pytest.mark.parametrize("solver", [Solver.WORLD, DENSE])
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 
 
@@ -72,15 +75,29 @@ def test_robots_of_random_joints_are_in_the_same_place_after_a_second(seed):
 
 
 @SEEDS
+@EXACT
 @pytest.mark.parametrize("predict_sticking", [True, False])
-def test_piles_of_all_primitives_accelerate_alike(seed, predict_sticking):
-    engines = in_both(*pile(np.random.default_rng(seed)), predict_sticking=predict_sticking)
+def test_piles_of_all_primitives_accelerate_alike(seed, solver, predict_sticking):
+    engines = in_both(
+        *pile(np.random.default_rng(seed)), solver=solver, predict_sticking=predict_sticking
+    )
+    for engine in engines:
+        engine.record_contacts = True
     step(engines)
     assert engines[0].contacts == engines[1].contacts > 0
-    assert difference(engines, "a", "alpha") < ONE_STEP
-    if not predict_sticking:  # what sticks for whom makes differences that grow
-        step(engines, 50)
-        assert difference(engines, "p", "R") < ONE_SECOND
+    assert difference(engines, "a", "alpha") < 1e-3 * ONE_STEP * (1 if solver is DENSE else 3)
+    for _ in range(50):
+        if predict_sticking or any(grazing(engine) for engine in engines):
+            break  # what sticks for whom makes differences that grow
+        assert difference(engines, "p", "R") < 1e-9
+        step(engines)
+    else:
+        assert engines[0].contacts == engines[1].contacts
+
+
+def grazing(engine):
+    """Return whether bodies barely touch somewhere, so that rounding decides whether they do."""
+    return bool((engine.contact_points().depth < 1e-12).any())
 
 
 def test_robots_on_the_floor_collide_with_it_and_with_themselves():
@@ -120,19 +137,37 @@ def test_chains_under_either_solver(solver):
     assert difference(engines, "q", "dq") < ONE_SECOND
 
 
-def test_contact_points_carry_the_same_forces():
+@pytest.mark.parametrize(
+    ("solver", "count"),
+    [(Solver.WORLD, 10), (DENSE, 50)],  # ODE's solver, with which pyode steps, slips a little later
+)
+def test_contact_points_carry_the_same_forces(solver, count):
     box = lone(placed(Box(np.array([0.4, 0.3, 0.2]))), mass=2.5)
-    engines = in_both(
-        moving(box, at(z=0.0999), v=0.5 * X), floor(), friction=0.3, predict_sticking=False
-    )
+    start = moving(box, at(z=0.0999), v=0.5 * X)
+    engines = in_both(start, floor(), friction=0.3, predict_sticking=False, solver=solver)
     for engine in engines:
         engine.record_contacts = True
-    step(engines, 50)
+    step(engines, count)
     one, other = (engine.contact_points() for engine in engines)
     assert {frozenset(pair) for pair in other.bodies} == {frozenset(["thing", "floor"])}
     assert len(one) == len(other) == 4
-    np.testing.assert_allclose(other.force_on("thing"), one.force_on("thing"), atol=1e-3)
-    np.testing.assert_allclose(other.depth.sum(), one.depth.sum(), rtol=1e-3)
+    np.testing.assert_allclose(other.force_on("thing"), one.force_on("thing"), atol=1e-6)
+    np.testing.assert_allclose(other.depth, one.depth, rtol=1e-6)
+    for name in ("position", "normal", "force"):
+        np.testing.assert_allclose(getattr(other, name), getattr(one, name), atol=1e-6)
+
+
+def test_a_block_slides_as_coulomb_says_where_ode_errs():
+    """Four redundant contacts: ODE's solver loses the friction of a step now and then."""
+    box = lone(placed(Box(np.array([0.4, 0.3, 0.2]))), mass=2.5)
+    engines = in_both(moving(box, at(z=0.0999), v=0.5 * X), floor(), friction=0.3)
+    step(engines, 50)
+    errors = [
+        abs(engine.state.bodies["thing"].motion.v[0, 0] - (0.5 - 0.3 * G * 0.05))
+        for engine in engines
+    ]
+    assert errors[0] < 1e-8
+    assert 1e-4 < errors[1] < 2e-3
 
 
 def test_hinges_turn_on_and_on_until_their_stops():

@@ -66,8 +66,11 @@ def robot():
 
 
 def engine_with(things, engine="ode"):
-    """Return an engine in which the room stands, and the things and the robot drift about."""
-    made = make_engine(engine, PhysicsSettings(gravity=(0.0, 0.0, 0.0)))
+    """Return an engine in which the room stands, and the things and the robot drift about.
+
+    Rays are compared with the triangles of meshes, so that none is replaced.
+    """
+    made = make_engine(engine, PhysicsSettings(gravity=(0.0, 0.0, 0.0), convex_meshes=False))
     rng = np.random.default_rng(2)
     for k, (geometry, X_WG) in enumerate(WALLS):
         made.add_body(replace(fixed(lone(placed(geometry)), X_WG), name=f"wall{k}"))

@@ -281,7 +281,7 @@ def test_a_spinning_cameras_images_come_in_order_and_show_their_moment():
 
     def submit(i):
         poses = {"robot": poses_of(turns[i % count]), "panels": poses_of(Pose())}
-        world = replace(camera_world(bodies, poses), time_ns=i * period)
+        world = camera_world(bodies, poses)._replace(time_ns=i * period)
         room.submit("eye", partial(sensor.render, sensor.capture(world)))
 
     found = []
