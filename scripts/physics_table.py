@@ -229,7 +229,7 @@ CHECKS = (
 
 
 def _minute(solver: Solver) -> str:
-    return humanoid(solver, 60, iterations=50 if solver is Solver.WORLD else 150)
+    return humanoid(solver, 60, iterations=150 if solver is Solver.QUICK else 50)
 
 
 def check_row(check: Check) -> list[str]:

@@ -48,7 +48,7 @@ def complete(tmp_path, monkeypatch):
     [
         ("hrp-model d", ["dump"]),
         ("hrp-sim r", ["replay", "run", "rviz"]),
-        ("hrp-sim run rover --solver ", ["quick", "world"]),
+        ("hrp-sim run rover --solver ", ["dense", "quick", "world"]),
         ("hrp-sim run --nam", []),
         ("hrp-sim sensors rover --nam", ["--naming"]),
         ("hrp-model urdf arm", ["arm.body", "arm2.WRL", "arm_parts/"]),

@@ -66,7 +66,7 @@ def alternatives(world: WorldConfig) -> Iterator[Alternative]:
     if physics.max_contacts > _USUAL_CONTACTS:
         yield alternative(
             f"max_contacts: {_USUAL_CONTACTS}",
-            "fewer contact points per pair of shapes",
+            "fewer contact points per pair of links",
             replace(physics, max_contacts=_USUAL_CONTACTS),
         )
     if physics.convex_meshes is not True and _has_moving_meshes(world):

@@ -22,7 +22,7 @@ def warn_of_messages(time_ns: int) -> None:
     """Warn that ODE's solver has difficulties, at a simulation time in [ns]."""
     _log.warning(
         "ODE's solver has numerical difficulties at %.6g s: bodies may be jammed; a larger cfm "
-        "(1e-7) or the solver 'quick' may help",
+        "(1e-7) or another solver may help",
         time_ns / 1e9,
     )
 

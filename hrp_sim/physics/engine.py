@@ -34,9 +34,10 @@ class StepInterrupted(Exception):  # noqa: N818 - not an error: it was asked for
 
 
 class Solver(Enum):
-    """Solver of the constraints of a step: WORLD is exact and uses the tree of a robot's joints.
+    """Solver of the constraints of a step.
 
-    DENSE is ODE's own exact solver, for comparison; QUICK is ODE's iterative one.
+    WORLD is exact and uses the tree of a robot's joints; DENSE is ODE's own exact solver, for
+    comparison; QUICK is ODE's iterative one. The engine ``pyode`` has DENSE for WORLD.
     """
 
     WORLD = "world"
@@ -50,7 +51,7 @@ class PhysicsSettings:
 
     Attributes:
         time_step: In [s].
-        solver: WORLD is exact and the default; QUICK is for many contacts.
+        solver: WORLD is exact and the default; QUICK is for large heaps of bodies.
         gravity: In W, in [m/s^2].
         iterations: Of the QUICK solver.
         over_relaxation: Of the QUICK solver.
@@ -68,10 +69,10 @@ class PhysicsSettings:
         convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
             "auto": those that are convex, as the hull or primitive that they are. "parts": also
             concave ones, as convex parts.
-        predict_sticking: Whether the WORLD solver first assumes that contacts at rest stick,
-            and repeats the step where one would pull or slip. The motion is the same, computed
-            faster; stacks stay up because contact forces are distributed evenly.
-        seed: Of the random order of constraints.
+        predict_sticking: Whether WORLD and DENSE first assume that contacts at rest stick,
+            and solve again where one would pull or slip. The motion is the same, computed
+            faster; with DENSE stacks stay up because contact forces are distributed evenly.
+        seed: Of the random order of constraints, which WORLD has none of.
     """
 
     time_step: float = 0.001

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy as np
 from hrp_model.rigid import Array
 
 SOURCES = Path(__file__).resolve().parents[1] / "loop"
+# Files of the engine that the program shares, see loop/engine.c.
+ENGINE = Path(__file__).resolve().parents[3] / "hrp_sim" / "ode"
+SHARED = ("bounds", "boxes", "integrate", "mesh_blocks", "mesh_faces", "patch")
 
 
 class BenchError(RuntimeError):
@@ -34,15 +38,18 @@ def compile_loop(folder: Path) -> Path:
         raise BenchError(f"no C compiler '{compiler()}': install one (apt install build-essential)")
     program = folder / "loop"
     # No fused multiply-add: the engine is built with -std=c11, which turns it off.
-    flags = ["-O2", "-std=gnu11", "-ffp-contract=off"]
-    files = [str(path) for path in (*sorted(SOURCES.glob("*.c")), "-o", program)]
+    include = sysconfig.get_paths()["include"]  # of Python, for the engine's header
+    flags = ["-O2", "-std=gnu11", "-ffp-contract=off", f"-I{ENGINE}", f"-I{include}"]
+    shared = [ENGINE / f"_core_{name}.c" for name in SHARED]
+    files = [str(path) for path in (*sorted(SOURCES.glob("*.c")), *shared, "-o", program)]
     command = [*shlex.split(compiler()), *flags, *files, "-lode", "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         first = done.stderr.strip().splitlines()[:1]
         reason = "".join(first) or f"{compiler()} failed"
         raise BenchError(
-            f"the plain C program does not compile; is libode-dev installed? ({reason})"
+            "the plain C program does not compile; are libode-dev and python3-dev installed? "
+            f"({reason})"
         )
     return program
 

@@ -133,10 +133,11 @@ def _mesh_feet() -> Scene:
     """Return the humanoid with soles of many triangles."""
     world = _own_model("humanoid", "humanoid.body")
     entries = [_with_mesh_feet(entry) for entry in world.bodies]
+    physics = replace(world.physics, convex_meshes=False)  # as boxes they would be no meshes
     return Scene(
         name="mesh-feet",
         description="a humanoid stands on feet of 768 triangles each, its servos hold",
-        world=replace(world, bodies=tuple(entries)),
+        world=replace(world, physics=physics, bodies=tuple(entries)),
         sensors=True,
     )
 

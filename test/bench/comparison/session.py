@@ -28,7 +28,7 @@ from .plain_c import BenchError, PlainC
 from .rows import Row, rows_of
 from .scene_file import write_scene
 from .scenes import Scene, Subject
-from .targets import DENSE, SPARSE, Measured
+from .targets import Measured
 
 CHECKED_STEPS = 50
 # Another solver gives the same steps up to rounding, which grows from step to step.
@@ -62,7 +62,7 @@ class Session:
         self, scene: Scene, solver: Solver, program: Path, folder: Path, *, original: bool = False
     ) -> None:
         world = scene.world.with_physics(solver=solver)
-        self._is_sparse = solver is SPARSE
+        self._is_sparse = solver is Solver.WORLD
         self._as_set = replace(scene, world=world)
         physics = world.physics
         if not self._is_sparse:
@@ -126,7 +126,7 @@ class Session:
         if scene.sensors:
             makers[Measured.SIMULATION] = lambda: SimulationRun(scene)
         if self._is_sparse:
-            dense = replace(scene, world=scene.world.with_physics(solver=DENSE))
+            dense = replace(scene, world=scene.world.with_physics(solver=Solver.DENSE))
             makers[Measured.DENSE] = lambda: EngineRun(dense)
         elif self._predicts_sticking():
             makers[Measured.ENGINE_STICKING] = lambda: EngineRun(self._as_set)
@@ -144,7 +144,7 @@ class Session:
 
     def _predicts_sticking(self) -> bool:
         physics = self._as_set.world.physics
-        return physics.predict_sticking and physics.solver is DENSE
+        return physics.predict_sticking and physics.solver is Solver.DENSE
 
     def _has_pyode(self) -> bool:
         try:

@@ -7,11 +7,6 @@ from enum import Enum
 
 from hrp_sim.physics.engine import Solver
 
-# ODE's own exact solver: the same steps as plain C, to the last bit.
-DENSE = Solver.__members__.get("DENSE", Solver.WORLD)
-# Our own exact solver, if there is one: the same steps up to rounding.
-SPARSE = Solver.WORLD if DENSE is not Solver.WORLD else None
-
 
 class Measured(Enum):
     """The implementation that a row measures."""
@@ -87,8 +82,8 @@ _AS_MUJOCO = Target(Quantity.TO_MUJOCO, 1.5, 1.0)
 # The default of each solver: simulations that predict sticking, if the solver does.
 DEFAULTS = {
     Solver.QUICK: Measured.SIMULATION,
-    DENSE: Measured.SIMULATION_STICKING,
-    Solver.WORLD: Measured.SIMULATION if SPARSE else Measured.SIMULATION_STICKING,
+    Solver.DENSE: Measured.SIMULATION_STICKING,
+    Solver.WORLD: Measured.SIMULATION,
 }
 # Of simulations of well-known robots, whose sensors are read.
 _ROBOTS = {
@@ -102,12 +97,12 @@ def targets_of(scene: str, solver: Solver, measured: Measured) -> tuple[Target, 
     """Return the targets of a row."""
     targets: tuple[Target, ...] = ()
     if measured is Measured.ENGINE:
-        targets = (_NO_SLOWER,) if solver is SPARSE else (_STEP,)
-        if (scene, solver) == ("humanoid", SPARSE):
+        targets = (_NO_SLOWER,) if solver is Solver.WORLD else (_STEP,)
+        if (scene, solver) == ("humanoid", Solver.WORLD):
             targets = (*_STANDING, _AS_MUJOCO)
         if (scene, solver) == ("arm", Solver.WORLD):
             targets = (*targets, _FALL)
-    elif measured is Measured.SIMULATION and (scene, solver) == ("humanoid", DENSE):
+    elif measured is Measured.SIMULATION and (scene, solver) == ("humanoid", Solver.DENSE):
         targets = (_SIMULATION,)
     elif measured is Measured.SCAN:
         targets = (_SCAN, _PLANE_SCAN) if scene == "scan" else (_SCAN,)

@@ -7,12 +7,34 @@
 #define TURN 6.283185307179586476925
 #define UNBOUNDED 1e6 /* replaces the missing limit of a one-sided effort range */
 
-static void hinge_read(Joint *joint)
+/* The rate that rows of motors constrain; ODE's own slider rate neglects that the axis turns. */
+static double rate_of(const Body *body, const Joint *joint)
 {
-    double angle = dJointGetHingeAngle(joint->joint);
-    int turns = (int)lround((joint->q - angle) / TURN);
+    if (joint->kind == HINGE)
+        return dJointGetHingeAngleRate(joint->joint);
+    if (joint->kind != SLIDER)
+        return 0.0;
+    if (scene.original)
+        return dJointGetSliderPositionRate(joint->joint);
+    dBodyID child = body->group[joint->child];
+    double axis[3], apart[3], across[3];
+    rotate(axis, dBodyGetRotation(child), joint->axis);
+    double rate = dot(axis, dBodyGetLinearVel(child));
+    if (joint->parent < 0)
+        return rate;
+    dBodyID parent = body->group[joint->parent];
+    for (int i = 0; i < 3; i++)
+        apart[i] = dBodyGetPosition(child)[i] - dBodyGetPosition(parent)[i];
+    cross(across, apart, axis);
+    return rate - dot(axis, dBodyGetLinearVel(parent)) -
+           (dot(across, dBodyGetAngularVel(child)) + dot(across, dBodyGetAngularVel(parent))) / 2.0;
+}
+
+static void hinge_read(Joint *joint, double elapsed)
+{
+    double angle = dJointGetHingeAngle(joint->joint), expected = joint->q + joint->dq * elapsed;
+    int turns = (int)lround((expected - angle) / TURN);
     joint->q = angle + TURN * turns;
-    joint->dq = dJointGetHingeAngleRate(joint->joint);
     if (turns != joint->turns) { /* ODE compares the stops with an angle within +-pi */
         joint->turns = turns;
         dJointSetHingeParam(joint->joint, dParamLoStop, joint->lower - TURN * turns);
@@ -20,41 +42,63 @@ static void hinge_read(Joint *joint)
     }
 }
 
-/* ODE's own slider rate neglects that the axis turns with the parent. */
 static void slider_read(const Body *body, Joint *joint)
 {
     dBodyID child = body->group[joint->child];
-    dBodyID parent = joint->parent < 0 ? NULL : body->group[joint->parent];
-    dVector3 at, from, v, v_parent = {0.0, 0.0, 0.0};
-    double axis[3], way[3], rate[3];
+    dVector3 at, from;
+    double axis[3];
     const double *a = joint->anchor, *b = joint->parent_anchor;
     rotate(axis, dBodyGetRotation(child), joint->axis);
     dBodyGetRelPointPos(child, a[0], a[1], a[2], at);
-    dBodyGetRelPointVel(child, a[0], a[1], a[2], v);
     memcpy(from, b, 3 * sizeof(double));
-    if (parent) {
-        dBodyGetRelPointPos(parent, b[0], b[1], b[2], from);
-        dBodyGetPointVel(parent, at[0], at[1], at[2], v_parent);
-    }
-    for (int i = 0; i < 3; i++)
-        way[i] = at[i] - from[i], rate[i] = v[i] - v_parent[i];
-    joint->q = dot(axis, way);
-    joint->dq = dot(axis, rate);
+    if (joint->parent >= 0)
+        dBodyGetRelPointPos(body->group[joint->parent], b[0], b[1], b[2], from);
+    joint->q = dot(axis, at) - dot(axis, from);
 }
 
-/* Read q and dq of all joints after a step. */
-void joints_read(Body *body)
+static void positions_read(Body *body, double elapsed)
 {
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
         if (joint->kind == HINGE)
-            hinge_read(joint);
+            hinge_read(joint, elapsed);
         else if (joint->kind == SLIDER && scene.original)
-            joint->q = dJointGetSliderPosition(joint->joint),
-            joint->dq = dJointGetSliderPositionRate(joint->joint);
+            joint->q = dJointGetSliderPosition(joint->joint);
         else if (joint->kind == SLIDER)
             slider_read(body, joint);
     }
+}
+
+/* Read q and dq of all joints. */
+void joints_read(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        body->joint[j].dq = rate_of(body, &body->joint[j]);
+    positions_read(body, 0.0);
+}
+
+/* Move a body freely to the middle of the step. */
+void body_to_middle(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        body->joint[j].drift = -rate_of(body, &body->joint[j]);
+    move_to_middle(body->engine);
+    for (int j = 0; j < body->joints; j++)
+        body->joint[j].drift += rate_of(body, &body->joint[j]);
+    positions_read(body, scene.step / 2.0);
+}
+
+/* Move a body freely from the middle of the step to its end. Rates change as in the first half. */
+void body_to_end(Body *body)
+{
+    return_to_middle(body->engine);
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        if (joint->kind != FIXED)
+            joint->dq = rate_of(body, joint) + joint->drift;
+    }
+    move_to_end(body->engine);
+    positions_read(body, scene.step / 2.0);
 }
 
 static void row_set(Joint *joint, int row, double target, double softness, double bound)
@@ -106,7 +150,7 @@ static void bounded_rows(Joint *joint, double rotor, double passive, double D)
 }
 
 /* Gains, damping and the rotor of a joint in one row, implicit in the velocity at the end of
- * the step: (rotor / h) (dq' - dq) = base - (D + viscosity) dq', D = kd + kp h. */
+ * the step: (rotor / h) (dq' - dq) = base - (D + viscosity) dq', D = kd + kp h. q is that in the middle of the step. */
 static void drive(const Body *body, Joint *joint)
 {
     double D = joint->kd + joint->kp * scene.step, rotor = joint->rotor / scene.step;
@@ -131,27 +175,12 @@ static void drive(const Body *body, Joint *joint)
         effort_add(body, joint);
 }
 
-/* A row constrains the rate along the slider axis at the start of the step, but the axis turns. */
-static double drift(const Body *body, const Joint *joint)
-{
-    double axis[3], apart[3];
-    if (joint->kind != SLIDER || joint->parent < 0)
-        return 0.0;
-    dBodyID child = body->group[joint->child];
-    const dReal *w = dBodyGetAngularVel(child), *p = dBodyGetPosition(child);
-    const dReal *from = dBodyGetPosition(body->group[joint->parent]);
-    rotate(axis, dBodyGetRotation(child), joint->axis);
-    for (int i = 0; i < 3; i++)
-        apart[i] = p[i] - from[i];
-    return scene.step * (dot(w, w) * dot(axis, apart) - dot(axis, w) * dot(w, apart));
-}
-
 void joints_drive(Body *body)
 {
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
-        if (joint->motor)
-            joint->drift = drift(body, joint);
+        if (joint->effort_from_force)
+            rotate(joint->axis_then, dBodyGetRotation(body->group[joint->child]), joint->axis);
         if (joint->motor || joint->effort != 0.0)
             drive(body, joint);
     }
@@ -167,9 +196,7 @@ void joints_weigh(Body *body)
         if (!joint->effort_from_force || joint->is_bounded)
             continue;
         const dJointFeedback *row = &joint->motor_feedback;
-        double axis[3];
-        rotate(axis, body->saved[joint->child].R, joint->axis);
-        joint->drive = dot(axis, joint->kind == HINGE ? row->t1 : row->f1) +
+        joint->drive = dot(joint->axis_then, joint->kind == HINGE ? row->t1 : row->f1) +
                        joint->rotor * (joint->dq - joint->dq_saved) / scene.step +
                        joint->viscosity * joint->dq;
     }

@@ -1,23 +1,25 @@
 /* The same scene in plain C, as a baseline for the engine's speed.
  *
  * A straightforward program without any checks: it reads the scene from a file of numbers; each
- * body of several shapes has a simple space, as have all static shapes; a callback keeps the
- * four best contacts of each pair; one motor row covers rotor and gains of a joint; the state is
- * written to plain arrays.
+ * body of several shapes has a simple space, as have all static shapes; a callback lists the pairs
+ * of shapes that may touch; one motor row covers rotor and gains of a joint; the state is written
+ * to plain arrays. See engine.c for what it shares with the engine.
  */
 #ifndef LOOP_H
 #define LOOP_H
 
-#include <ode/ode.h>
+#include "engine.h"
 
-enum { FOUND = 512, FOUND_BY_ORIGINAL = 100 };
+enum { FOUND_BY_ORIGINAL = 100 };
 enum { FIXED, HINGE, SLIDER };
 enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { BOX, SPHERE, CYLINDER, CAPSULE, MESH };
-enum { NEVER, ALWAYS, UNLESS_OVERLAPPING };
+enum { NEVER, ALWAYS, UNLESS_OVERLAPPING, UNLESS_TOUCHING };
 
 /* User data of a geom; order is its index among the moving or the static shapes of its body. */
 typedef struct {
+    double mesh[MESH_BYTES / 8]; /* the engine's */
+    void *shape, *of_link;       /* likewise */
     int body, link, standing, order, material;
     dBodyID group;
     const double *points; /* of a mesh, else NULL */
@@ -33,7 +35,8 @@ typedef struct {
     double q, dq, q_saved, dq_saved;
     double base, damping, applied; /* effort at the end of the step: base - damping dq */
     double drive;                  /* that effort */
-    double drift;                  /* change of a slider's rate in a step due to rotation alone */
+    double drift;                  /* change of the rate in half a step of free motion */
+    double axis_then[3];           /* in the middle of the step, in the world */
     int is_on[2], is_bounded, was_bounded, has_exceeded;
     int effort_from_force; /* whether the effort is computed from the motor's force */
     dJointFeedback feedback, motor_feedback;
@@ -70,6 +73,7 @@ typedef struct {
     double *q, *dq, *effort;
     int *allowed;
     dSpaceID space;
+    void *engine;
 } Body;
 
 typedef struct {
@@ -80,8 +84,7 @@ typedef struct {
     int bodies, max_contacts, quick, self_collision, joint_limits;
     int remembers; /* whether steps save the state before them */
     int original;  /* work like the original plugin */
-    int ordered;   /* create contacts in the engine's order, to compare trajectories */
-    dGeomID substitute_box; /* for boxes whose contacts ODE misses */
+    int ordered;   /* contacts of pairs of links in the engine's order, not in the reverse one */
     double step, gravity[3];
     int materials; /* friction and restitution have a row and a column for each */
     double *friction, *restitution;
@@ -107,15 +110,17 @@ dJointID fixed(dBodyID a, dBodyID b);
 void loop_create(Body *body, Loop *loop);
 void loops_hold(const Body *body);
 void geom_create(int of_body, int order[2]);
+void tag_complete(dGeomID geom, void *shape, void *of_link);
 
 /* touch.c */
-int found_between(dGeomID a, dGeomID b, dContactGeom *found);
-void touch(dGeomID a, dGeomID b);
+void touch(dGeomID a, dGeomID b, const dContactGeom *point);
 void touch_as_original(dGeomID a, dGeomID b);
 
 /* drives.c, contacts.c, motion.c */
 void joints_drive(Body *body);
 void joints_read(Body *body);
+void body_to_middle(Body *body);
+void body_to_end(Body *body);
 void joints_weigh(Body *body);
 int joints_exceed(Body *body);
 void state_save(Body *body);

@@ -18,8 +18,11 @@
 
 static void attempt(void)
 {
-    for (int i = 0; i < scene.bodies; i++)
+    for (int i = 0; i < scene.bodies; i++) {
+        if (!scene.original)
+            body_to_middle(&scene.body[i]);
         joints_drive(&scene.body[i]);
+    }
     for (int i = 0; i < scene.bodies; i++)
         loops_hold(&scene.body[i]);
     contacts_create();
@@ -29,7 +32,10 @@ static void attempt(void)
         dWorldStep(scene.world, scene.step);
     dJointGroupEmpty(scene.contacts);
     for (int i = 0; i < scene.bodies; i++) {
-        joints_read(&scene.body[i]);
+        if (scene.original)
+            joints_read(&scene.body[i]);
+        else
+            body_to_end(&scene.body[i]);
         joints_weigh(&scene.body[i]);
     }
 }

@@ -79,7 +79,7 @@ static void settings_read(void)
     scene.materials = integer();
     scene.friction = array(scene.materials * scene.materials, sizeof(double));
     scene.restitution = array(scene.materials * scene.materials, sizeof(double));
-    scene.substitute_box = dCreateBox(0, 1.0, 1.0, 1.0);
+    engine_begin(scene.step);
     numbers(scene.friction, scene.materials * scene.materials);
     numbers(scene.restitution, scene.materials * scene.materials);
 }
@@ -111,6 +111,7 @@ static void groups_read(Body *body, int is_kinematic)
         body->group[g] = dBodyCreate(scene.world);
         dBodySetMass(body->group[g], &mass);
         dBodySetFiniteRotationMode(body->group[g], !scene.original);
+        dBodySetGyroscopicMode(body->group[g], scene.original);
         place(body->group[g]);
     }
     if (is_kinematic)
@@ -157,8 +158,10 @@ static void body_read(int of_body)
     for (int i = 0; i < body->loops; i++)
         loop_create(body, &body->loop[i]);
     body->space = space_of(geoms);
+    body->engine = engine_body(body->groups, body->group, geoms);
     for (int k = 0; k < geoms; k++)
         geom_create(of_body, order);
+    shapes_end(body->engine, tag_complete);
     joints_read(body);
 }
 

@@ -14,6 +14,7 @@ static dTriMeshDataID mesh_read(Tag *tag)
         indices[i] = (dTriIndex)integer();
     tag->points = points;
     tag->corners = indices;
+    mesh_prepare(tag, points, vertices, indices, corners);
     dTriMeshDataID data = dGeomTriMeshDataCreate();
     int stride = 3 * sizeof(dTriIndex);
     if (scene.original)
@@ -64,7 +65,8 @@ void geom_create(int of_body, int order[2])
     if (material < 0)
         space = scene.untouched;
     Tag *tag = array(1, sizeof *tag);
-    *tag = (Tag){of_body, link, standing, order[standing]++, material, NULL, NULL, NULL};
+    *tag = (Tag){.body = of_body, .link = link, .standing = standing,
+                 .order = order[standing]++, .material = material};
     dGeomID geom = shape_read(space, kind, size, tag);
     dGeomSetData(geom, tag);
     if (group < 0) {
@@ -76,4 +78,13 @@ void geom_create(int of_body, int order[2])
         dGeomSetOffsetPosition(geom, p[0], p[1], p[2]);
         dGeomSetOffsetRotation(geom, R);
     }
+    if (material >= 0)
+        shape_add(body->engine, standing, geom, link, tag->group);
+}
+
+void tag_complete(dGeomID geom, void *shape, void *of_link)
+{
+    Tag *tag = dGeomGetData(geom);
+    tag->shape = shape;
+    tag->of_link = of_link;
 }

@@ -1,82 +1,11 @@
-/* Contacts of two shapes. */
+/* Contact joints. */
 #include "loop.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SAME_PLACE 1e-6 /* contacts closer than this are merged, in [m] */
-#define PARALLEL 1e-8   /* sine of the angle below which edges count as parallel */
-#define TILT 1e-7       /* [rad] */
-#define FLAT_CONTACTS 3 /* fewest contact points of boxes that lie flat on each other */
-#define MIN_DEPTH 1e-6  /* more than the tilt changes the depth, in [m] */
 #define MIN_SLIP 1e-6   /* slower slip has no direction, in [m/s] */
 #define DECELERATION 10.0 /* approximate deceleration by friction with mu = 1, in [m/s^2] */
-
-static int has_nearly_parallel_edges(dGeomID a, dGeomID b)
-{
-    const dReal *R = dGeomGetRotation(a), *S = dGeomGetRotation(b);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            double cosine = R[i] * S[j] + R[4 + i] * S[4 + j] + R[8 + i] * S[8 + j];
-            if (cosine != 0.0 && fabs(cosine) < PARALLEL)
-                return 1;
-        }
-    return 0;
-}
-
-/* ODE may miss boxes whose edges are parallel up to rounding; try them again with one tilted. */
-int found_between(dGeomID a, dGeomID b, dContactGeom *found)
-{
-    int count = dCollide(a, b, FOUND, found, sizeof *found);
-    if (count >= FLAT_CONTACTS || dGeomGetClass(a) != dBoxClass || dGeomGetClass(b) != dBoxClass ||
-        !has_nearly_parallel_edges(a, b))
-        return count;
-    dContactGeom first[FLAT_CONTACTS];
-    memcpy(first, found, sizeof *found * (size_t)count);
-    dVector3 size;
-    dMatrix3 tilt, R;
-    const dReal *p = dGeomGetPosition(b);
-    dGeomBoxGetLengths(b, size);
-    dRFromAxisAndAngle(tilt, 1.0, 2.0, 3.0, TILT);
-    dMultiply0_333(R, dGeomGetRotation(b), tilt);
-    dGeomBoxSetLengths(scene.substitute_box, size[0], size[1], size[2]);
-    dGeomSetPosition(scene.substitute_box, p[0], p[1], p[2]);
-    dGeomSetRotation(scene.substitute_box, R);
-    int now = dCollide(a, scene.substitute_box, FOUND, found, sizeof *found);
-    for (int i = 0; now > count && i < now; i++)
-        if (found[i].depth > MIN_DEPTH)
-            return now;
-    memcpy(found, first, sizeof *found * (size_t)count);
-    return count;
-}
-
-/* Select the deepest contact, then repeatedly the one farthest from those selected. */
-static int reduce(dContactGeom *c, int count, int wanted)
-{
-    double gap[FOUND];
-    int best = 0, kept = 0;
-    for (int i = 0; i < count; i++) {
-        gap[i] = dInfinity;
-        if (c[i].depth > c[best].depth)
-            best = i;
-    }
-    while (kept < count && kept < wanted && gap[best] >= SAME_PLACE * SAME_PLACE) {
-        dContactGeom chosen = c[best];
-        c[best] = c[kept];
-        c[kept] = chosen;
-        gap[best] = gap[kept];
-        best = ++kept;
-        for (int i = kept; i < count; i++) {
-            double d[3];
-            for (int k = 0; k < 3; k++)
-                d[k] = c[i].pos[k] - chosen.pos[k];
-            gap[i] = fmin(gap[i], dot(d, d));
-            if (gap[i] > gap[best])
-                best = i;
-        }
-    }
-    return kept;
-}
 
 /* Drive a track along axis x normal, the normal pointing into its link. */
 static int track(const Tag *tag, const Tag *other, int side, dContact *contact)
@@ -148,21 +77,14 @@ static void slip(dBodyID a, dBodyID b, dContact *contact)
     contact->surface.mu2 = contact->surface.mu * fmin(1.0, stopped / speed);
 }
 
-void touch(dGeomID a, dGeomID b)
+void touch(dGeomID a, dGeomID b, const dContactGeom *point)
 {
     const Tag *x = dGeomGetData(a), *y = dGeomGetData(b);
-    dContactGeom found[FOUND];
-    int count = found_between(a, b, found);
-    if (count)
-        count = reduce(found, count, scene.max_contacts);
-    for (int i = 0; i < count; i++) {
-        dContact contact = {.geom = found[i]};
-        surface(x, y, &contact);
-        if (!track(x, y, 0, &contact) && !track(y, x, 1, &contact))
-            slip(x->group, y->group, &contact);
-        dJointAttach(dJointCreateContact(scene.world, scene.contacts, &contact), x->group,
-                     y->group);
-    }
+    dContact contact = {.geom = *point};
+    surface(x, y, &contact);
+    if (!track(x, y, 0, &contact) && !track(y, x, 1, &contact))
+        slip(x->group, y->group, &contact);
+    dJointAttach(dJointCreateContact(scene.world, scene.contacts, &contact), x->group, y->group);
 }
 
 /* Like the original plugin: every contact that is found, with friction along axes of the world. */
