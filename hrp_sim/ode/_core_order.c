@@ -255,7 +255,7 @@ static int islands_order(System *system, const Lists *edges, int *ints)
     for (int n = 0; n < nodes; n++)
         listed[start[system->island_of[n] + 1]++] = n;
     size_t words = ((size_t)largest + WORD - 1) / WORD;
-    Word *adjacent = malloc(sizeof(Word) * words * (size_t)(largest + 1));
+    Word *adjacent = malloc(sizeof(Word) * (words * (size_t)largest + 1));
     char *is_emitted = calloc((size_t)system->coupling_count + 1, 1);
     if (adjacent && is_emitted)
         for (int i = 0; i < system->island_count; i++) {
@@ -414,7 +414,10 @@ static int structure_build(System *system)
 static int touches_locate(System *system)
 {
     if (!array_reserve(&system->touch_order, &system->touch_order_capacity, system->touch_count,
-                       sizeof(int)))
+                       sizeof(int)) ||
+        !array_reserve(&system->bounded, &system->bounded_capacity,
+                       3 * system->touch_count + MAX_AXIS_ROWS * system->coupling_count,
+                       sizeof(BoundedRow *)))
         return 0;
     for (int i = 0; i < system->island_count; i++)
         system->islands[i].touches_end = 0;

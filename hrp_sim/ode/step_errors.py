@@ -95,6 +95,6 @@ def _diverged(simulated: SimulatedBody, link: int, when: str) -> str:
 def _too_many_rows(when: str) -> str:
     return (
         f"its joints and contacts and those of all connected bodies have more than "
-        f"{_core.MAX_ROWS} constraint rows {when}, too many for solver: world; use solver: quick, "
+        f"{_core.MAX_ROWS} constraint rows {when}, too many for solver: dense; use solver: world, "
         "or a smaller max_contacts"
     )
