@@ -224,16 +224,21 @@ static void eliminate(Elimination *work, int number)
         }
 }
 
-/* Write the elimination order of an island. A tree always has a node with at most one joint left.
- */
+/* Return the rank of a node that is left; the lowest is eliminated next. A tree always has a node
+ * with at most one joint left. */
+static int rank_of(const Elimination *work, int number)
+{
+    return work->degree[number] + (work->tree_joints[number] > 1 ? work->count : 0);
+}
+
+/* Write the elimination order of an island. */
 static void island_order(Elimination *work)
 {
     elimination_begin(work);
     for (int done = 0; done < work->count; done++) {
         int best = -1;
         for (int i = 0; i < work->count; i++)
-            if (work->degree[i] >= 0 && work->tree_joints[i] <= 1 &&
-                (best < 0 || work->degree[i] < work->degree[best]))
+            if (work->degree[i] >= 0 && (best < 0 || rank_of(work, i) < rank_of(work, best)))
                 best = i;
         eliminate(work, best);
     }
