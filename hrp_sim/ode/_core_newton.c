@@ -19,10 +19,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_ITERATIONS 60 /* of islands up to LARGE nodes; fewer of larger ones */
-#define MIN_ITERATIONS 4
+#define MAX_ITERATIONS 60 /* fewer of islands with large matrices, see Island.excess */
 #define MAX_ATTEMPTS 3    /* likewise, before no contact of the island is predicted to stick */
-#define LARGE 32
 #define TOLERANCE 1e-9  /* of impulses, relative to the largest of the island */
 #define MAX_SEARCHES 40
 
@@ -480,19 +478,12 @@ static void step_shorten(const View *view, dReal x)
     }
 }
 
-/* Return by what factor an island is larger than those that get all iterations. The dense matrix of
- * many bodies in one place takes seconds to factor. */
-static int excess_of(const Island *island)
-{
-    return 1 + (island->end - island->first) / (2 * LARGE);
-}
-
 /* Find the free rows, from a guess on. A solution that is not reached within the permitted
  * iterations is the best found. Returns 0 if a number is not finite. */
 static int minimize(const View *view)
 {
-    const int most = MAX_ITERATIONS / excess_of(view->island);
-    for (int iteration = 0; iteration < most || iteration < MIN_ITERATIONS; iteration++) {
+    const int most = MAX_ITERATIONS / view->island->excess;
+    for (int iteration = 0; iteration < most; iteration++) {
         if (iteration > 0)
             solution_keep(view);
         if (!solve_free(view))
@@ -567,7 +558,7 @@ int island_solve(World *world, const Island *island)
         rows_begin(&view);
         if (!minimize(&view) || (friction_begin(&view) && !minimize(&view)))
             return 0;
-        if (!sticking_correct(&view, attempt * excess_of(island) >= MAX_ATTEMPTS))
+        if (!sticking_correct(&view, attempt * island->excess >= MAX_ATTEMPTS))
             break;
     }
     if (is_stiff(&view))

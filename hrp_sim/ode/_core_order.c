@@ -9,10 +9,12 @@
  */
 #include "_core_solver.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #define WORD 64
+#define LARGE 64 /* vertices of a dense island that gets all iterations of the solver */
 
 typedef uint64_t Word;
 
@@ -370,6 +372,22 @@ static int structure_reserve(System *system, int vertices)
     return 1;
 }
 
+/* Compare the cost to factor the islands with that of dense ones: that of many bodies in one place
+ * takes seconds, whereas a chain of thousands of links takes little. MAX_BLOCKS limits the excess, so
+ * that there are iterations for every island. */
+static void islands_measure(System *system)
+{
+    for (int i = 0; i < system->island_count; i++) {
+        Island *island = &system->islands[i];
+        double products = 0.0; /* of blocks; n^3 / 6 of a dense matrix */
+        for (int at = island->first; at < island->end; at++) {
+            double length = system->column_start[at + 1] - system->column_start[at];
+            products += length * length / 2.0;
+        }
+        island->excess = 1 + (int)(cbrt(6.0 * products) / LARGE);
+    }
+}
+
 /* List the couplings of each island in the order of elimination, and find their blocks. */
 static void couplings_locate(System *system)
 {
@@ -410,6 +428,7 @@ static int structure_build(System *system)
     free(ints);
     if (!done)
         return 0;
+    islands_measure(system);
     couplings_locate(system);
     int blocks = system->column_start[vertices];
     return array_reserve(&system->block, &system->block_capacity, blocks, 36 * sizeof(dReal));

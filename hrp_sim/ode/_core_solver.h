@@ -69,6 +69,7 @@ typedef struct {
 typedef struct {
     int first, end; /* positions */
     int touches, touches_end, couplings, couplings_end; /* ranges of touch_order, coupling_order */
+    int excess; /* by what factor its matrix is larger than those that get all iterations */
 } Island;
 
 struct System {
