@@ -227,7 +227,7 @@ static void pairs_append(Body *body, LinkShapes *a, GeomSet *set, int first)
     const int *allowed = body->contacts + (size_t)a->link * (size_t)body->links;
     for (int j = first; j < set->link_count; j++) {
         LinkShapes *b = &set->links[j];
-        if (allowed[b->link] == CONTACT_NEVER)
+        if (allowed[b->link] == CONTACT_NEVER || a->group == b->group)
             continue;
         if (body->pairs)
             body->pairs[body->pair_count] =

@@ -29,7 +29,7 @@ void system_free(World *world)
                      system->column_start,   system->row,         system->island_of,
                      system->touch_order,    system->islands,     system->pivot,
                      system->coupling_order, system->block,       system->x,
-                     system->dv,             system->dv_before};
+                     system->dv,             system->dv_before,   system->bounded};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(system);

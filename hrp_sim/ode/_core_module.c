@@ -124,6 +124,7 @@ static PyObject *world_step_method(World *world, PyObject *argument)
 {
     Fault fault;
     long count = PyLong_AsLong(argument);
+    world->steps_done = 0;
     if ((count == -1 && PyErr_Occurred()) || !world_usable(world))
         return NULL;
     world->busy = 1;

@@ -19,17 +19,18 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_ITERATIONS 60 /* of islands up to LARGE nodes; fewer of larger ones */
-#define MAX_ATTEMPTS 6     /* likewise, before no contact of the island is predicted to stick */
-#define LARGE 32
+#define MAX_ITERATIONS 60 /* fewer of islands with large matrices, see Island.excess */
+#define MAX_ATTEMPTS 6    /* likewise, before no contact of the island is predicted to stick */
 #define TOLERANCE 1e-9  /* of impulses, relative to the largest of the island */
 #define MAX_SEARCHES 40
 
-/* Visits of all rows with bounds of an island. */
+/* An island, and all of its rows with bounds. */
 typedef struct {
     World *world;
     System *system;
     const Island *island;
+    BoundedRow **rows;
+    int row_count;
 } View;
 
 static Coupling *coupling_at(const View *view, int i)
@@ -40,6 +41,23 @@ static Coupling *coupling_at(const View *view, int i)
 static Touch *touch_at(const View *view, int i)
 {
     return &view->system->touches[view->system->touch_order[i]];
+}
+
+/* List the rows with bounds. */
+static void rows_list(View *view)
+{
+    view->rows = view->system->bounded;
+    view->row_count = 0;
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
+        Coupling *coupling = coupling_at(view, i);
+        for (int k = 0; k < coupling->axis_rows; k++)
+            view->rows[view->row_count++] = &coupling->axis[k];
+    }
+    for (int i = view->island->touches; i < view->island->touches_end; i++) {
+        Touch *touch = touch_at(view, i);
+        for (int r = 0; r < touch->rows; r++)
+            view->rows[view->row_count++] = &touch->row[r];
+    }
 }
 
 static dReal *dv_of(const System *system, int node)
@@ -331,16 +349,8 @@ static void row_check(const BoundedRow *row, Check *check)
 static int is_solved(const View *view)
 {
     Check check = {0.0, 0.0};
-    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
-        const Coupling *coupling = coupling_at(view, i);
-        for (int k = 0; k < coupling->axis_rows; k++)
-            row_check(&coupling->axis[k], &check);
-    }
-    for (int i = view->island->touches; i < view->island->touches_end; i++) {
-        const Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++)
-            row_check(&touch->row[r], &check);
-    }
+    for (int i = 0; i < view->row_count; i++)
+        row_check(view->rows[i], &check);
     return check.violation <= TOLERANCE * check.largest;
 }
 
@@ -365,16 +375,8 @@ static void rows_search(const View *view, Search *search)
 {
     search->derivative = search->smooth * (search->x - 1.0);
     search->curvature = search->smooth;
-    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
-        const Coupling *coupling = coupling_at(view, i);
-        for (int k = 0; k < coupling->axis_rows; k++)
-            row_search(&coupling->axis[k], search);
-    }
-    for (int i = view->island->touches; i < view->island->touches_end; i++) {
-        const Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++)
-            row_search(&touch->row[r], search);
-    }
+    for (int i = 0; i < view->row_count; i++)
+        row_search(view->rows[i], search);
 }
 
 /* Return the curvature along Newton's step, without that of rows with bounds. */
@@ -431,20 +433,6 @@ static dReal search(const View *view)
     return state.x;
 }
 
-static void row_keep(BoundedRow *row)
-{
-    row->rate_before = row->rate;
-    row->wanted_before = row->wanted;
-}
-
-/* Go back to a fraction x of Newton's step, and classify the row there. */
-static void row_interpolate(BoundedRow *row, dReal x)
-{
-    row->rate = row->rate_before + x * (row->rate - row->rate_before);
-    row->wanted = row->wanted_before + x * (row->wanted - row->wanted_before);
-    row_classify(row);
-}
-
 /* Remember the solution before a Newton step. */
 static void solution_keep(const View *view)
 {
@@ -457,21 +445,19 @@ static void solution_keep(const View *view)
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
         Coupling *coupling = coupling_at(view, i);
         memcpy(coupling->impulse_before, coupling->impulse, sizeof coupling->impulse);
-        for (int k = 0; k < coupling->axis_rows; k++)
-            row_keep(&coupling->axis[k]);
     }
-    for (int i = view->island->touches; i < view->island->touches_end; i++) {
-        Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++)
-            row_keep(&touch->row[r]);
+    for (int i = 0; i < view->row_count; i++) {
+        BoundedRow *row = view->rows[i];
+        row->rate_before = row->rate;
+        row->wanted_before = row->wanted;
     }
 }
 
-/* Go back to a fraction x of Newton's step, and classify all rows there. */
-static void step_take(const View *view, dReal x)
+/* Go back to a fraction x of Newton's step. */
+static void step_shorten(const View *view, dReal x)
 {
     System *system = view->system;
-    for (int at = view->island->first; x < 1.0 && at < view->island->end; at++) {
+    for (int at = view->island->first; at < view->island->end; at++) {
         const int vertex = system->vertex_at[at];
         if (vertex >= system->node_count)
             continue;
@@ -484,39 +470,31 @@ static void step_take(const View *view, dReal x)
         for (int r = 0; r < 6; r++)
             coupling->impulse[r] = coupling->impulse_before[r] +
                                    x * (coupling->impulse[r] - coupling->impulse_before[r]);
-        for (int k = 0; k < coupling->axis_rows; k++) {
-            BoundedRow *row = &coupling->axis[k];
-            row_interpolate(row, x);
-        }
     }
-    for (int i = view->island->touches; i < view->island->touches_end; i++) {
-        Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++) {
-            BoundedRow *row = &touch->row[r];
-            row_interpolate(row, x);
-        }
+    for (int i = 0; i < view->row_count; i++) {
+        BoundedRow *row = view->rows[i];
+        row->rate = row->rate_before + x * (row->rate - row->rate_before);
+        row->wanted = row->wanted_before + x * (row->wanted - row->wanted_before);
     }
-}
-
-/* Return by what factor an island is larger than those that get all iterations. The dense matrix of
- * many bodies in one place takes seconds to factor. */
-static int excess_of(const Island *island)
-{
-    return 1 + (island->end - island->first) / (2 * LARGE);
 }
 
 /* Find the free rows, from a guess on. A solution that is not reached within the permitted
  * iterations is the best found. Returns 0 if a number is not finite. */
 static int minimize(const View *view)
 {
-    const int most = MAX_ITERATIONS / excess_of(view->island);
+    const int most = MAX_ITERATIONS / view->island->excess;
     for (int iteration = 0; iteration < most; iteration++) {
-        solution_keep(view);
+        if (iteration > 0)
+            solution_keep(view);
         if (!solve_free(view))
             return 0;
         if (is_solved(view))
             return 1;
-        step_take(view, iteration ? search(view) : 1.0);
+        dReal x = iteration > 0 ? search(view) : 1.0; /* the guess was no solution to go back to */
+        if (x < 1.0)
+            step_shorten(view, x);
+        for (int i = 0; i < view->row_count; i++)
+            row_classify(view->rows[i]);
     }
     return 1;
 }
@@ -574,12 +552,13 @@ static void rows_remember(const View *view)
 /* Solve an island. Returns 0 if a number is not finite. */
 int island_solve(World *world, const Island *island)
 {
-    const View view = {world, world->system, island};
+    View view = {.world = world, .system = world->system, .island = island};
+    rows_list(&view);
     for (int attempt = 1;; attempt++) {
         rows_begin(&view);
         if (!minimize(&view) || (friction_begin(&view) && !minimize(&view)))
             return 0;
-        if (!sticking_correct(&view, attempt * excess_of(island) >= MAX_ATTEMPTS))
+        if (!sticking_correct(&view, attempt * island->excess >= MAX_ATTEMPTS))
             break;
     }
     if (is_stiff(&view))

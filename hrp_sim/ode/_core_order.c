@@ -9,10 +9,12 @@
  */
 #include "_core_solver.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #define WORD 64
+#define LARGE 64 /* vertices of a dense island that gets all iterations of the solver */
 
 typedef uint64_t Word;
 
@@ -224,16 +226,21 @@ static void eliminate(Elimination *work, int number)
         }
 }
 
-/* Write the elimination order of an island. A tree always has a node with at most one joint left.
- */
+/* Return the rank of a node that is left; the lowest is eliminated next. A tree always has a node
+ * with at most one joint left. */
+static int rank_of(const Elimination *work, int number)
+{
+    return work->degree[number] + (work->tree_joints[number] > 1 ? work->count : 0);
+}
+
+/* Write the elimination order of an island. */
 static void island_order(Elimination *work)
 {
     elimination_begin(work);
     for (int done = 0; done < work->count; done++) {
         int best = -1;
         for (int i = 0; i < work->count; i++)
-            if (work->degree[i] >= 0 && work->tree_joints[i] <= 1 &&
-                (best < 0 || work->degree[i] < work->degree[best]))
+            if (work->degree[i] >= 0 && (best < 0 || rank_of(work, i) < rank_of(work, best)))
                 best = i;
         eliminate(work, best);
     }
@@ -255,7 +262,7 @@ static int islands_order(System *system, const Lists *edges, int *ints)
     for (int n = 0; n < nodes; n++)
         listed[start[system->island_of[n] + 1]++] = n;
     size_t words = ((size_t)largest + WORD - 1) / WORD;
-    Word *adjacent = malloc(sizeof(Word) * words * (size_t)(largest + 1));
+    Word *adjacent = malloc(sizeof(Word) * (words * (size_t)largest + 1));
     char *is_emitted = calloc((size_t)system->coupling_count + 1, 1);
     if (adjacent && is_emitted)
         for (int i = 0; i < system->island_count; i++) {
@@ -365,6 +372,22 @@ static int structure_reserve(System *system, int vertices)
     return 1;
 }
 
+/* Compare the cost to factor the islands with that of dense ones: that of many bodies in one place
+ * takes seconds, whereas a chain of thousands of links takes little. MAX_BLOCKS limits the excess, so
+ * that there are iterations for every island. */
+static void islands_measure(System *system)
+{
+    for (int i = 0; i < system->island_count; i++) {
+        Island *island = &system->islands[i];
+        double products = 0.0; /* of blocks; n^3 / 6 of a dense matrix */
+        for (int at = island->first; at < island->end; at++) {
+            double length = system->column_start[at + 1] - system->column_start[at];
+            products += length * length / 2.0;
+        }
+        island->excess = 1 + (int)(cbrt(6.0 * products) / LARGE);
+    }
+}
+
 /* List the couplings of each island in the order of elimination, and find their blocks. */
 static void couplings_locate(System *system)
 {
@@ -405,6 +428,7 @@ static int structure_build(System *system)
     free(ints);
     if (!done)
         return 0;
+    islands_measure(system);
     couplings_locate(system);
     int blocks = system->column_start[vertices];
     return array_reserve(&system->block, &system->block_capacity, blocks, 36 * sizeof(dReal));
@@ -414,7 +438,10 @@ static int structure_build(System *system)
 static int touches_locate(System *system)
 {
     if (!array_reserve(&system->touch_order, &system->touch_order_capacity, system->touch_count,
-                       sizeof(int)))
+                       sizeof(int)) ||
+        !array_reserve(&system->bounded, &system->bounded_capacity,
+                       3 * system->touch_count + MAX_AXIS_ROWS * system->coupling_count,
+                       sizeof(BoundedRow *)))
         return 0;
     for (int i = 0; i < system->island_count; i++)
         system->islands[i].touches_end = 0;

@@ -9,11 +9,12 @@
 #define MIN_AXIS_SOFTNESS 1e-12
 #define MAX_STIFFNESS 1e7 /* of a contact, relative to the inertia of its groups */
 
-/* Make room for count items, growing by half. Returns 0 when memory is short. */
+/* Make room for count items, growing by half; there is an array even for none. Returns 0 when
+ * memory is short. */
 int array_reserve(void *array, int *capacity, int count, size_t size)
 {
     void **items = array;
-    if (count <= *capacity)
+    if (*items && count <= *capacity)
         return 1;
     int wanted = count + count / 2 + 16;
     void *grown = realloc(*items, (size_t)wanted * size);

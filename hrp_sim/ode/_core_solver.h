@@ -51,7 +51,6 @@ typedef struct {
     dReal target[6], softness[6], impulse[6], impulse_before[6];
     dReal axis_first[6], axis_second[6];
     BoundedRow axis[MAX_AXIS_ROWS];
-    dJointFeedback *feedback;
     int block_first, block_second; /* indices of its blocks in the matrix */
 } Coupling;
 
@@ -65,12 +64,12 @@ typedef struct {
     dReal friction[2]; /* coefficient along each tangential row */
     BoundedRow row[3];
     int block;         /* index of its block in the matrix, if both are groups */
-    int record;        /* index of its ContactRecord, or -1 */
 } Touch;
 
 typedef struct {
     int first, end; /* positions */
     int touches, touches_end, couplings, couplings_end; /* ranges of touch_order, coupling_order */
+    int excess; /* by what factor its matrix is larger than those that get all iterations */
 } Island;
 
 struct System {
@@ -94,6 +93,8 @@ struct System {
     Island *islands;
     int island_count;
     int *island_of;                         /* of each node */
+    BoundedRow **bounded;                   /* room for all rows with bounds of an island */
+    int bounded_capacity;
 
     /* Numbers, by position. */
     dReal *pivot, *block, *x;

@@ -17,7 +17,7 @@ static int advance(World *world)
 /* Advance ODE once. Returns 0 on failure, and may describe the fault. */
 static int solve(World *world, Fault *fault)
 {
-    jmp_buf here;
+    jmp_buf here, *outer = error_exit; /* a signal handler may step another world */
     volatile int solved = 0;
     if (setjmp(here) == 0) {
         error_exit = &here;
@@ -28,12 +28,13 @@ static int solve(World *world, Fault *fault)
             if (!world->interrupt && rows_check(world, fault))
                 solved = advance(world);
         }
-        records_read_forces(world);
+        if (solved)
+            records_read_forces(world);
         dJointGroupEmpty(world->contact_group);
     } else {
         world->broken = 1; /* ODE was interrupted: its objects may be inconsistent */
     }
-    error_exit = NULL;
+    error_exit = outer;
     return solved;
 }
 
@@ -60,12 +61,14 @@ static int attempt(World *world, Fault *fault)
     return 1;
 }
 
-/* After a failed attempt, whether another one that bounds all efforts with a range may succeed. */
+/* After a failed attempt, whether another one that bounds all efforts with a range may succeed. The
+ * exact solver always bounds them. */
 static int drives_retry_bounded(World *world, Fault *fault)
 {
     if (world->interrupt)
         *fault = (Fault){.kind = FAULT_INTERRUPTED};
-    if (world->broken || (fault->kind != FAULT_STATE && fault->kind != FAULT_SOLVER))
+    if (world->system || world->broken ||
+        (fault->kind != FAULT_STATE && fault->kind != FAULT_SOLVER))
         return 0;
     int found = 0;
     for (int i = 0; i < world->count; i++)

@@ -259,7 +259,8 @@ void sticking_back_off(World *world, int number)
         (unsigned char)(longer < MAX_BACKOFF ? longer : MAX_BACKOFF);
 }
 
-/* Return whether a contact was wrongly predicted to stick in the last attempt. After MAX_ATTEMPTS prediction is disabled for the step. */
+/* Return whether a contact was wrongly predicted to stick in the last attempt. After MAX_ATTEMPTS
+ * prediction is disabled for the step. */
 int sticking_check_forces(World *world)
 {
     int fails = 0, tracked = tracked_candidates(world);
