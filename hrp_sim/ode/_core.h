@@ -28,11 +28,13 @@ enum { SOLVER_WORLD, SOLVER_DENSE, SOLVER_QUICK };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING, CONTACT_UNLESS_TOUCHING };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
-       FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS, FAULT_INTERRUPTED };
+       FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS, FAULT_BLOCKS,
+       FAULT_INTERRUPTED };
 
 /* Limits of one step. */
 #define MAX_CONTACTS 200000
 #define MAX_ROWS 10000 /* of one island, for WorldStep: a matrix of 800 MB */
+#define MAX_BLOCKS 1000000 /* of the matrix of the exact solver, of 288 bytes each */
 
 /* Arrays of an Articulation, used only while a body is created. */
 typedef enum {
@@ -522,7 +524,7 @@ void system_free(World *world);
 void system_outdate(World *world);
 int system_begin(World *world);
 void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b, int sticks);
-int system_step(World *world);
+int system_step(World *world, Fault *fault);
 int touch_number(const World *world);
 void touch_force(const World *world, int number, dReal force[3]);
 

@@ -16,12 +16,14 @@ FAULT_SOLVER: int
 FAULT_WRENCH: int
 FAULT_CONTACTS: int
 FAULT_ROWS: int
+FAULT_BLOCKS: int
 FAULT_INTERRUPTED: int
 SOLVER_WORLD: int
 SOLVER_DENSE: int
 SOLVER_QUICK: int
 MAX_CONTACTS: int
 MAX_ROWS: int
+MAX_BLOCKS: int
 
 class OdeError(RuntimeError):
     """ODE has failed; the objects that it was working on must not be used again."""

@@ -116,13 +116,28 @@ void touch_force(const World *world, int number, dReal force[3])
     }
 }
 
-/* Solve the step whose contacts were found; change the velocities. Returns 0 on failure. */
-int system_step(World *world)
+/* Describe a matrix that would be too large, by the body and the group of one of its nodes. */
+static void crowd_describe(const World *world, Fault *fault)
+{
+    int node = world->system->crowded;
+    for (int i = 0; i < world->count; node -= world->bodies[i++]->groups)
+        if (node < world->bodies[i]->groups) {
+            *fault = (Fault){.kind = FAULT_BLOCKS, .body = world->bodies[i]->id, .index = node};
+            return;
+        }
+}
+
+/* Solve the step whose contacts were found; change the velocities. Returns 0 on failure, and may
+ * describe the fault. */
+int system_step(World *world, Fault *fault)
 {
     System *system = world->system;
     couplings_fill(world, system);
-    if (system->is_short || !structure_update(system))
+    if (system->is_short || !structure_update(system)) {
+        if (system->crowded != WORLD_NODE)
+            crowd_describe(world, fault);
         return 0;
+    }
     for (int i = 0; i < system->island_count; i++)
         if (is_interrupted(world) || !island_solve(world, &system->islands[i]))
             return 0;
@@ -137,6 +152,7 @@ int system_step(World *world)
 int system_begin(World *world)
 {
     world->system->touch_count = world->system->is_short = 0;
+    world->system->crowded = WORLD_NODE;
     if (!system_list(world, world->system))
         return 0;
     nodes_update(world, world->system);

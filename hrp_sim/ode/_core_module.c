@@ -327,6 +327,8 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "FAULT_WRENCH", FAULT_WRENCH) ||
         PyModule_AddIntConstant(module, "FAULT_CONTACTS", FAULT_CONTACTS) ||
         PyModule_AddIntConstant(module, "FAULT_ROWS", FAULT_ROWS) ||
+        PyModule_AddIntConstant(module, "FAULT_BLOCKS", FAULT_BLOCKS) ||
+        PyModule_AddIntConstant(module, "MAX_BLOCKS", MAX_BLOCKS) ||
         PyModule_AddIntConstant(module, "FAULT_INTERRUPTED", FAULT_INTERRUPTED) ||
         PyModule_AddIntConstant(module, "SOLVER_WORLD", SOLVER_WORLD) ||
         PyModule_AddIntConstant(module, "SOLVER_DENSE", SOLVER_DENSE) ||

@@ -304,8 +304,13 @@ static int columns_build(System *system, const Lists *edges, int vertices, int *
         int longest = edges->start[vertex + 1] - edges->start[vertex];
         for (int child = first_child[at]; child >= 0; child = next_child[child])
             longest += system->column_start[child + 1] - system->column_start[child];
-        if (count + longest > MAX_BLOCKS ||
-            !array_reserve(&system->row, &system->row_capacity, count + longest, sizeof(int)))
+        if (count + longest > MAX_BLOCKS) {
+            system->crowded = vertex < system->node_count
+                                  ? vertex
+                                  : system->couplings[vertex - system->node_count].first;
+            return 0;
+        }
+        if (!array_reserve(&system->row, &system->row_capacity, count + longest, sizeof(int)))
             return 0;
         for (int e = edges->start[vertex]; e < edges->start[vertex + 1]; e++) {
             int row = system->position_of[edges->items[e]];

@@ -19,7 +19,6 @@
 
 #define WORLD_NODE (-1)
 #define MAX_AXIS_ROWS 4
-#define MAX_BLOCKS 1000000 /* of the matrix, of 288 bytes each */
 
 /* A group: generalized velocities are (v of its centre of mass, w), in W. */
 typedef struct {
@@ -78,6 +77,7 @@ struct System {
     Touch *touches;
     int node_count, coupling_count, touch_count;
     int node_capacity, coupling_capacity, touch_capacity;
+    int crowded;  /* a node of a matrix that would be too large in this step, or -1 */
     int is_short; /* whether memory was short in this step */
     int is_stale; /* whether bodies were added or removed since nodes were listed */
     dReal cfm, erp, max_correcting_velocity, surface_layer;

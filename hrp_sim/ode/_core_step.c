@@ -2,11 +2,11 @@
 #include "_core.h"
 
 /* Solve the step with the chosen solver, and take it. Returns 0 on failure. */
-static int advance(World *world)
+static int advance(World *world, Fault *fault)
 {
     switch (world->solver) {
     case SOLVER_WORLD:
-        return system_step(world);
+        return system_step(world, fault);
     case SOLVER_DENSE:
         return dWorldStep(world->world, world->step);
     default:
@@ -26,7 +26,7 @@ static int solve(World *world, Fault *fault)
         if (!world->system || system_begin(world)) {
             contacts_create(world);
             if (!world->interrupt && rows_check(world, fault))
-                solved = advance(world);
+                solved = advance(world, fault);
         }
         if (solved)
             records_read_forces(world);

@@ -55,11 +55,12 @@ def body_error(
             "separate bodies that overlap, or use a smaller max_contacts"
         )
         return link_error(placement, body.links[index], problem)
-    if kind in (_core.FAULT_STATE, _core.FAULT_ROWS):
+    if kind in (_core.FAULT_STATE, _core.FAULT_ROWS, _core.FAULT_BLOCKS):
         i = int(np.argmax(articulation.links.group == index))
-        problem = (
-            _diverged(simulated, i, when) if kind == _core.FAULT_STATE else _too_many_rows(when)
-        )
+        if kind == _core.FAULT_STATE:
+            problem = _diverged(simulated, i, when)
+        else:
+            problem = _too_many_rows(when) if kind == _core.FAULT_ROWS else _crowded(when)
         return link_error(placement, body.links[i], problem)
     if kind == _core.FAULT_WRENCH:
         wrench = simulated.wrench
@@ -97,4 +98,11 @@ def _too_many_rows(when: str) -> str:
         f"its joints and contacts and those of all connected bodies have more than "
         f"{_core.MAX_ROWS} constraint rows {when}, too many for solver: dense; use solver: world, "
         "or a smaller max_contacts"
+    )
+
+
+def _crowded(when: str) -> str:
+    return (
+        f"too many bodies touch each other {when}: the matrix of solver: world would have more "
+        f"than {_core.MAX_BLOCKS} blocks; use solver: quick, or fewer bodies in one place"
     )
