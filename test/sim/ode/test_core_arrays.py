@@ -6,9 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sim.ode.menagerie import placements
-from sim.physics.scenes import REVOLUTE, at, fixed, floor, lone, moving, one_joint, placed, world
+from sim.physics.scenes import (
+    FIXED,
+    REVOLUTE,
+    at,
+    child,
+    fixed,
+    floor,
+    lone,
+    moving,
+    one_joint,
+    placed,
+    root,
+    world,
+)
 
-from hrp_model.geometry import Sphere
+from hrp_model.body import Body
+from hrp_model.geometry import Box, Sphere
 from hrp_sim.articulation.flatten import flatten
 from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.physics.state import SimulatedBody
@@ -52,6 +66,38 @@ def test_extra_joints_between_a_group_and_itself(group):
     with pytest.raises(ValueError, match="connects a group to itself"):
         add(engine, replace(articulation, loops=replace(articulation.loops, a=same, b=same)))
     engine.step()
+
+
+def test_joints_in_a_ring():
+    """Joints of a body form a tree; a ring of them is simulated all the same."""
+    engine, *_ = world(floor())
+    articulation = next(
+        flat
+        for flat in (flatten(p, PhysicsSettings()) for p in placements().values())
+        if len(flat.joints.kind) > 2 and not len(flat.loops.kind)
+    )
+    joints = articulation.joints
+    parents, children = joints.parent.copy(), joints.child
+    parents[0] = children[-1] if children[-1] != children[0] else children[-2]
+    add(engine, replace(articulation, joints=replace(joints, parent=parents)))
+    engine._world.step(3)
+
+
+def test_links_of_one_group_never_collide():
+    engine, *_ = world(floor())
+    shapes = (placed(Box(np.full(3, 0.2))),)
+    body = Body(
+        name="lump",
+        links=(
+            root("A", free=True, collision=shapes),
+            child("B", "A", FIXED, X_PL=at(0.1), collision=shapes),
+        ),
+    )
+    articulation = flatten(moving(body, at(z=1.0)), PhysicsSettings())
+    always = np.ones_like(articulation.contacts)
+    add(engine, replace(articulation, contacts=always))
+    engine._world.step(3)
+    assert engine.contacts == 0
 
 
 def problem_of(call):

@@ -145,6 +145,9 @@ def test_an_absurd_motion_names_link_and_time_and_can_be_reset():
         engine.step(100)
     assert engine.state.time_ns == 19_000_000
     assert arm.motion.dq[0] == pytest.approx(5e3 * 19, rel=1e-3)
+    with pytest.raises(OverflowError):
+        engine.step(2**70)
+    assert engine.state.time_ns == 19_000_000
     with pytest.raises(PhysicsError, match="its motion has diverged"):
         engine.step()
     engine.reset()
