@@ -202,7 +202,8 @@ static dJointID stick_joint_create(World *world, const dContactGeom *contact, co
 /* Whether the back-off of a contact allows to predict that it sticks. */
 static int may_be_predicted(const World *world, int number)
 {
-    return world->predict_sticking && number < world->candidate_limit && !world->sticking_disabled &&
+    return world->predict_sticking && number < world->candidate_limit &&
+           !world->sticking_disabled &&
            world->memory[number].wait == 0;
 }
 
