@@ -389,9 +389,10 @@ static dReal smooth_curvature(const View *view)
         if (vertex >= system->node_count)
             continue;
         const Node *node = &system->nodes[vertex];
+        const dReal *dv = dv_of(system, vertex), *before = system->dv_before + 6 * (size_t)vertex;
         dReal d[6], turned[3];
         for (int k = 0; k < 6; k++)
-            d[k] = dv_of(system, vertex)[k] - system->dv_before[6 * (size_t)vertex + k];
+            d[k] = dv[k] - before[k];
         rotate3(turned, node->I_W, d + 3);
         sum += node->mass * dot3(d, d) + dot3(d + 3, turned);
     }

@@ -378,8 +378,8 @@ static int structure_reserve(System *system, int vertices)
 }
 
 /* Compare the cost to factor each island with that of a dense one: many bodies in one place take
- * seconds, whereas a chain of thousands of links takes little. MAX_BLOCKS limits the excess, so that
- * there are iterations for every island. */
+ * seconds, a chain of thousands of links takes little. MAX_BLOCKS limits the excess, so that there
+ * are iterations for every island. */
 static void islands_measure(System *system)
 {
     for (int i = 0; i < system->island_count; i++) {
