@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import logging
 import sys
 
 import numpy as np
@@ -35,6 +36,10 @@ def script():
 @pytest.fixture(autouse=True)
 def _logging_as_before(monkeypatch):
     monkeypatch.setattr("logging.disable", lambda _level: None)
+    logger = logging.getLogger("hrp_sim")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 @pytest.fixture(scope="module")
