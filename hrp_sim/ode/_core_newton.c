@@ -21,7 +21,7 @@
 
 #define MAX_ITERATIONS 60 /* fewer of islands with large matrices, see Island.excess */
 #define MAX_ATTEMPTS 6    /* likewise, before no contact of the island is predicted to stick */
-#define TOLERANCE 1e-9  /* of impulses, relative to the largest of the island */
+#define TOLERANCE 1e-9    /* of impulses, relative to the largest of the island */
 #define MAX_SEARCHES 40
 
 /* An island, and all of its rows with bounds. */
@@ -75,8 +75,7 @@ static void row_classify(BoundedRow *row)
 {
     row->is_free = row->wanted > row->lower && row->wanted < row->upper;
     row->at_upper = row->wanted >= row->upper;
-    if (!row->is_free)
-        row->impulse = row->at_upper ? row->upper : row->lower;
+    row->impulse = clamp(row->wanted, row->lower, row->upper);
 }
 
 /* Set bounds, and guess whether the row is at one of them; active: two bits, see row_bits. */
@@ -162,6 +161,15 @@ static void impulse_add(const System *system, dReal impulse, int first, int seco
         x[k] += impulse * J_second[k];
 }
 
+/* Add the impulses along the axis of a joint that are at their bounds. */
+static void fixed_impulses_add(const System *system, const Coupling *coupling)
+{
+    for (int k = 0; k < coupling->axis_rows; k++)
+        if (!coupling->axis[k].is_free)
+            impulse_add(system, coupling->axis[k].impulse, coupling->first, coupling->second,
+                        coupling->axis_first, coupling->axis_second);
+}
+
 /* Set the right-hand side of an island's system. */
 static void rhs_set(const View *view)
 {
@@ -174,13 +182,8 @@ static void rhs_set(const View *view)
         else
             memcpy(x, system->couplings[vertex - system->node_count].target, 6 * sizeof(dReal));
     }
-    for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
-        const Coupling *coupling = coupling_at(view, i);
-        for (int k = 0; k < coupling->axis_rows; k++)
-            if (!coupling->axis[k].is_free)
-                impulse_add(system, coupling->axis[k].impulse, coupling->first, coupling->second,
-                            coupling->axis_first, coupling->axis_second);
-    }
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++)
+        fixed_impulses_add(system, coupling_at(view, i));
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         const Touch *touch = touch_at(view, i);
         for (int r = 0; r < touch->rows; r++) {
@@ -308,10 +311,7 @@ static void refine(const View *view)
             impulse_add(system, coupling->impulse[r], coupling->first, coupling->second, J_first,
                         J_second);
         }
-        for (int k = 0; k < coupling->axis_rows; k++)
-            if (!coupling->axis[k].is_free)
-                impulse_add(system, coupling->axis[k].impulse, coupling->first, coupling->second,
-                            coupling->axis_first, coupling->axis_second);
+        fixed_impulses_add(system, coupling);
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         const Touch *touch = touch_at(view, i);

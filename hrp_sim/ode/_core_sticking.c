@@ -1,11 +1,13 @@
-/* Prediction of sticking contacts, which are solved as ball joints.
+/* Prediction of sticking contacts, which are solved without bounds, and what contacts leave to the
+ * next step.
  *
  * dWorldStep solves all unbounded rows at once, but adds the bounded rows of contacts one by one,
  * each at the cost of a solve. A sticking contact needs no bounds: it is a ball joint whose force
  * pushes and lies within the friction cone. So contacts at rest are predicted to stick; if the
- * force of one disproves it, the step is repeated with a regular contact there. The motion is the
- * solution of the same problem. Where redundant contacts can share a force in many ways, this one
- * shares it evenly, whereas dWorldStep's leaves some corners without force and makes stacks fall.
+ * force of one disproves it, the step is repeated with a regular contact there. (The exact solver
+ * only solves the island again, see _core_newton.c.) The motion is the solution of the same problem.
+ * Where redundant contacts can share a force in many ways, this one shares it evenly, whereas
+ * dWorldStep's leaves some corners without force and makes stacks fall.
  */
 #include "_core.h"
 
@@ -15,7 +17,7 @@
 #define MAX_REST_SPEED 0.01 /* [m/s], about what gravity adds in a step */
 #define MIN_SOFTNESS 1e-13  /* cfm / h relative to 1 / mass: above rounding errors */
 #define MAX_BACKOFF 127     /* in steps */
-#define MAX_ATTEMPTS 3      /* at a step, before prediction is disabled for it */
+#define MAX_ATTEMPTS 3      /* of dWorldStep at a step, before prediction is disabled for it */
 
 /* Reserve memory for candidates, zero-initialized. Returns 0 when memory is short. */
 static int candidates_reserve(World *world, int capacity)
@@ -203,8 +205,7 @@ static dJointID stick_joint_create(World *world, const dContactGeom *contact, co
 static int may_be_predicted(const World *world, int number)
 {
     return world->predict_sticking && number < world->candidate_limit &&
-           !world->sticking_disabled &&
-           world->memory[number].wait == 0;
+           !world->sticking_disabled && world->memory[number].wait == 0;
 }
 
 /* Create the joint of a contact; the normal points into a. The exact solver needs none. */

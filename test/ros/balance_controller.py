@@ -52,7 +52,8 @@ class Balance:
         node.create_subscription(JointState, "joint_states", self._answer, profile)
 
     def _answer(self, reading: JointState) -> None:
-        if reading.header.stamp == self._answered:
+        # A command that is published before its subscriber is found gets lost, and is not sent again.
+        if reading.header.stamp == self._answered or not self._publisher.get_subscription_count():
             return
         self._answered = reading.header.stamp
         command = JointState(name=reading.name)
