@@ -153,8 +153,5 @@ int system_begin(World *world)
 {
     world->system->touch_count = world->system->is_short = 0;
     world->system->crowded = WORLD_NODE;
-    if (!system_list(world, world->system))
-        return 0;
-    nodes_update(world, world->system);
-    return 1;
+    return system_list(world, world->system);
 }

@@ -99,7 +99,7 @@ int system_list(World *world, System *system)
 }
 
 /* Update what the rows depend on: inertias in W and the impulses of all forces. */
-void nodes_update(World *world, System *system)
+static void nodes_update(World *world, System *system)
 {
     dVector3 gravity;
     dWorldGetGravity(world->world, gravity);
@@ -412,6 +412,7 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
 void couplings_fill(World *world, System *system)
 {
     int number = 0;
+    nodes_update(world, system);
     for (int i = 0; i < world->count; i++) {
         Body *body = world->bodies[i];
         for (int j = 0; j < body->joints; j++) {
@@ -446,20 +447,6 @@ static dReal separation(const System *system, const dContact *contact, dReal par
     return speed;
 }
 
-/* Add the velocity of a point of a node after the step if no row acted on it; arm: from its centre
- * of mass. */
-static void free_velocity_add(const System *system, int n, const dReal arm[3], dReal sign,
-                              dReal sum[3])
-{
-    if (n == WORLD_NODE)
-        return;
-    const Node *node = &system->nodes[n];
-    dReal turning[3];
-    cross3(turning, node->w, arm);
-    for (int i = 0; i < 3; i++)
-        sum[i] += sign * (node->v[i] + turning[i] + node->impulse[i] / node->mass);
-}
-
 /* Whether a contact is so much stiffer than the inertia of a node that rounding errors count. */
 static int is_stiff(const System *system, int n, const dReal arm[3], dReal softness)
 {
@@ -487,8 +474,7 @@ void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyI
             arms[1][i] = contact->geom.pos[i] - system->nodes[touch->second].p[i];
     }
     if (!(surface->mode & dContactFDir1)) {
-        free_velocity_add(system, touch->first, arms[0], 1.0, slip);
-        free_velocity_add(system, touch->second, arms[1], -1.0, slip);
+        free_slip(world, a, b, contact, slip);
         friction_align(world, slip, contact);
     }
     if (surface->mode & dContactFDir1) {

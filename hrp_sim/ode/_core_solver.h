@@ -105,7 +105,6 @@ typedef struct System System;
 /* _core_rows.c */
 int array_reserve(void *array, int *capacity, int count, size_t size);
 int system_list(World *world, System *system);
-void nodes_update(World *world, System *system);
 void couplings_fill(World *world, System *system);
 Touch *touch_append(System *system);
 void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b);
