@@ -52,7 +52,7 @@ class Balance:
         node.create_subscription(JointState, "joint_states", self._answer, profile)
 
     def _answer(self, reading: JointState) -> None:
-        # A command that is published before its subscriber is found gets lost, and is not sent again.
+        # A command published before its subscriber is found gets lost, and is not sent again.
         if reading.header.stamp == self._answered or not self._publisher.get_subscription_count():
             return
         self._answered = reading.header.stamp
