@@ -65,6 +65,7 @@ setup(
         "hrp_model.readers.vrml": ["*.wrl"],
         "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*/*", "*/*/*", "*/*/*/*"],
         "hrp_sim.ode": ["*.pyi"],
+        "hrp_sim.sensors": ["*.pyi"],
     },
     ext_modules=[
         Extension(
@@ -74,6 +75,11 @@ setup(
             ],
             depends=[str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("*.h"))],
             libraries=["ode"],
+            extra_compile_args=C_FLAGS,
+        ),
+        Extension(
+            "hrp_sim.sensors._probe",
+            sources=["hrp_sim/sensors/_probe.c"],
             extra_compile_args=C_FLAGS,
         ),
         # Only faster than what Python does without them, so an installation goes on if they fail.

@@ -364,6 +364,7 @@ class Simulation:
         commands.apply(time_ns)
         change_ns = commands.update(time_ns, step_ns)
         if self._wrenches:
+            steps = 1
             with self._wrenches.applied(self.bodies, step_ns):
                 engine.step()
         else:
@@ -371,11 +372,10 @@ class Simulation:
                 until_ns = min(change_ns, self._schedule.next_ns)
                 steps = max(min(steps, _MAX_STEPS, -((time_ns - until_ns) // step_ns)), 1)
             engine.step(steps)
+        end_ns = time_ns + steps * step_ns
         if change_ns <= time_ns:
-            commands.check_trajectories(time_ns + step_ns)
-        if engine.time_ns < self._schedule.next_ns:
-            return {}
-        return self._sensors.read(self.wanted)
+            commands.check_trajectories(end_ns)
+        return {} if end_ns < self._schedule.next_ns else self._sensors.read(self.wanted)
 
     def run(self, seconds: float) -> dict[str, Reading]:
         """Advance by a duration; return the last reading of each sensor that was due meanwhile.

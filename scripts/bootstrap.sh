@@ -191,14 +191,14 @@ install_ros() {
 is_installed() {
   [ -x "$VENV/bin/hrp-sim" ] && (cd / && "$VENV/bin/python" -c "
 import os, sys
-import hrp_sim.ode._core as core
+import hrp_sim.ode._core as core, hrp_sim.sensors._probe
 assert os.path.dirname(core.__file__) == sys.argv[1]
 " "$OLDPWD/hrp_sim/ode" 2>/dev/null)
 }
 
 install_package() {
   local mark
-  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_model/readers/*.[ch] hrp_model/readers/yaml/*.[ch] | fingerprint "$PWD" "$EXTRA")
+  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_sim/sensors/*.c hrp_model/readers/*.[ch] hrp_model/readers/yaml/*.[ch] | fingerprint "$PWD" "$EXTRA")
   is_done package "$mark" && is_installed && return
   pip_install "hrp_ros and its requirements" --no-build-isolation -e ".[$EXTRA]"
   mark_done package "$mark"

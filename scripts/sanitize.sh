@@ -20,6 +20,7 @@ GCC_WARNINGS=(-Wlogical-op -Wduplicated-cond -Wclobbered -Wjump-misses-init)
 TESTS=(test/sim/ode test/sim/physics/test_{absurd_bodies,drives,force_sensors,free_motion}.py
   test/sim/physics/test_{joint_friction,wrenches}.py
   test/sim/hostile/test_hostile_numbers.py test/sim/hostile/test_hostile_states.py
+  test/sim/sensors/test_{force,imu,joint_and_odometry,probes}.py
   test/model/readers/test_number_list.py test/model/readers/yaml/test_yaml_tree.py
   test/model/readers/vrml/test_tokens.py test/model/readers/vrml/test_parser.py)
 
@@ -32,7 +33,7 @@ compile_strictly() {
     local flags=("${WARNINGS[@]}")
     [ "$compiler" = gcc ] && flags+=("${GCC_WARNINGS[@]}")
     say "$compiler ${flags[*]}"
-    for file in hrp_sim/ode/*.c hrp_model/readers/*.c hrp_model/readers/yaml/*.c; do
+    for file in hrp_sim/ode/*.c hrp_sim/sensors/*.c hrp_model/readers/*.c hrp_model/readers/yaml/*.c; do
       "$compiler" -O2 -std=c11 -fPIC -isystem "$include" "${flags[@]}" -c "$file" -o "$work/object.o"
     done
   done
@@ -52,8 +53,8 @@ build_sanitized() {
       LDFLAGS="-fsanitize=address,undefined" "$PY" setup.py -q build_ext --inplace)
   local found
   found=$(find "$work/tree"/hrp_* -name '*.so' | wc -l)
-  [ "$found" = 3 ] || {
-    say "only $found of 3 extensions were built"
+  [ "$found" = 4 ] || {
+    say "only $found of 4 extensions were built"
     return 1
   }
 }

@@ -20,7 +20,8 @@ hypothesis.settings.load_profile("repeatable")
 
 def pytest_sessionstart() -> None:
     """Compile the extensions into a tree that has none: colcon keeps them beside it."""
-    if not list((ROOT / "hrp_sim" / "ode").glob("_core.*.so")):
+    extensions = "ode/_core", "sensors/_probe"
+    if not all(list((ROOT / "hrp_sim").glob(f"{name}.*.so")) for name in extensions):
         subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=ROOT)
 
 

@@ -177,7 +177,13 @@ def test_every_module_is_in_the_wheel(wheel, package):
 
 
 @pytest.mark.parametrize(
-    "name", ["hrp_sim/ode/_core", "hrp_model/readers/_numbers", "hrp_model/readers/yaml/_yaml"]
+    "name",
+    [
+        "hrp_sim/ode/_core",
+        "hrp_sim/sensors/_probe",
+        "hrp_model/readers/_numbers",
+        "hrp_model/readers/yaml/_yaml",
+    ],
 )
 def test_the_extensions_are_in_the_wheel(wheel, name):
     if name.endswith("_yaml") and find_spec("hrp_model.readers.yaml._yaml") is None:

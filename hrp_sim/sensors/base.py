@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Pose
-from hrp_model.rigid import Array
+from hrp_model.rigid import ZERO_3, Array
 
 from ..articulation.numeric_limits import MAX_COORDINATE, is_valid_mounting
-from ..physics.state import WorldState
+from ..physics.state import BodyMotion, WorldState
+from ._probe import Probe, measure
 
 AnyArray = NDArray[Any]
 
@@ -53,6 +55,21 @@ class Sensor(Protocol):
 
     def read(self, world: WorldState) -> Reading | None:
         """Return a reading of the current state; None if there is none yet."""
+
+
+@runtime_checkable
+class ProbingSensor(Sensor, Protocol):
+    """A sensor with a probe, which is measured together with those of other sensors.
+
+    ``read`` measures it alone.
+    """
+
+    @property
+    def probe(self) -> Probe:
+        """The probe, on the body that carries the sensor."""
+
+    def reading(self, world: WorldState, vectors: Sequence[Array]) -> Reading:
+        """Return a reading of the current state, given what the probe measures of it."""
 
 
 @runtime_checkable
@@ -107,41 +124,40 @@ def check_limits(*limits: Array | None) -> None:
             raise ValueError(f"its measurement limits must not be negative, not {limit.tolist()}")
 
 
-Vector = tuple[float, float, float]
-Rows = tuple[Vector, Vector, Vector]
+def saturate(vector: Array, limit: Array) -> Array:
+    """Return a vector clipped to +-limit per axis, shape (3,); NaN stays NaN."""
+    clipped: Array = np.minimum(np.maximum(vector, -limit), limit)
+    return clipped
 
 
-def rows_of(R: Array) -> Rows:
-    """Return the rows of a (3, 3) array as floats, which are faster than numpy for so few."""
-    x, y, z = R.tolist()
-    return tuple(x), tuple(y), tuple(z)
+def make_probe(
+    kind: int, link: int, X_LS: Pose, limits: Sequence[Array | None], g_W: Array = ZERO_3
+) -> Probe:
+    """Return a probe; the limits of its first two vectors are None for no limits."""
+    bounds = np.array([np.full(3, inf) if limit is None else limit for limit in limits])
+    return Probe(kind, link, X_LS.R, X_LS.p, g_W, bounds)
 
 
-def rotate_inverse(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
-    """Return R^T v, which expresses a vector of W in S, from the rows of R_WS."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
-    x, y, z = v
-    return (
-        xx * x + yx * y + zx * z,
-        xy * x + yy * y + zy * z,
-        xz * x + yz * y + zz * z,
-    )
+def measure_one(probe: Probe, motion: BodyMotion) -> list[Array]:
+    """Return the vectors of one probe, each of shape (3,), read-only."""
+    return Probes([probe], [motion]).measure()
 
 
-def none_if_identity(rows: Rows) -> Rows | None:
-    """Return the rows of a rotation, or None for the identity."""
-    return None if rows == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) else rows
+class Probes:
+    """Probes of several sensors, and the motions of their bodies.
 
+    Args:
+        probes: Of the sensors.
+        motions: Of the body of each.
+    """
 
-def rotate_to_sensor(rows: Rows | None, v: Vector) -> Vector:
-    """Return R^T v, like ``rotate_inverse``; None is the identity."""
-    return v if rows is None else rotate_inverse(rows, v)
+    def __init__(self, probes: Iterable[Probe], motions: Iterable[BodyMotion]) -> None:
+        self._probes, self._motions = tuple(probes), tuple(motions)
+        self._shape = sum(probe.vectors for probe in self._probes), 3
 
-
-def saturate(values: Vector, limits: Vector) -> Array:
-    """Return three values clipped to +-limit each, shape (3,); NaN stays NaN."""
-    x, y, z = values
-    a, b, c = limits
-    if -a <= x <= a and -b <= y <= b and -c <= z <= c:
-        return np.array(values)
-    return np.array([min(max(v, -m), m) for v, m in zip(values, limits, strict=True)])
+    def measure(self) -> list[Array]:
+        """Return the vectors of all probes, one after the other, each of shape (3,), read-only."""
+        vectors = np.empty(self._shape)
+        measure(self._probes, self._motions, vectors)
+        vectors.setflags(write=False)
+        return list(vectors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import expm1, pi
 
@@ -12,18 +12,8 @@ from hrp_model import JointType, Pose, devices
 from hrp_model.rigid import Array
 
 from ..physics.state import WorldState
-from .base import (
-    AnyArray,
-    Rows,
-    Vector,
-    check_limits,
-    check_mounting,
-    none_if_identity,
-    rotate_inverse,
-    rotate_to_sensor,
-    rows_of,
-    saturate,
-)
+from ._probe import WRENCH_ON_LINK, WRENCH_ON_PARENT, Probe
+from .base import AnyArray, check_limits, check_mounting, make_probe, measure_one, saturate
 from .context import SensorContext
 from .noise import Noise
 
@@ -94,19 +84,17 @@ class ForceSensor:
     force_stdev: float = 0.0
     torque_stdev: float = 0.0
     noise: Noise | None = None
-    _R_LS: Rows | None = field(init=False, repr=False)
-    _p_LS: Vector = field(init=False, repr=False)
-    _limits: tuple[Vector, Vector] = field(init=False, repr=False)
+    probe: Probe = field(init=False, repr=False)
     _filtered: Array = field(init=False, repr=False)
     _filtered_ns: AnyArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_mounting(self.X_LS)
         check_limits(self.max_force, self.max_torque)
-        limits = tuple(self.max_force.tolist()), tuple(self.max_torque.tolist())
-        object.__setattr__(self, "_R_LS", none_if_identity(rows_of(self.X_LS.R)))
-        object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
-        object.__setattr__(self, "_limits", limits)
+        kind = WRENCH_ON_LINK if self.on_link else WRENCH_ON_PARENT
+        is_plain = self.noise is None and not self.observes  # else clipped when the rest is done
+        limits = (self.max_force, self.max_torque) if is_plain else (None, None)
+        object.__setattr__(self, "probe", make_probe(kind, self.link, self.X_LS, limits))
         object.__setattr__(self, "_filtered", np.zeros((2, 3)))
         object.__setattr__(self, "_filtered_ns", np.array([_NEVER], dtype=np.int64))
 
@@ -135,7 +123,7 @@ class ForceSensor:
         last_ns, now_ns = int(self._filtered_ns[0]), world.time_ns
         if now_ns == last_ns:
             return
-        wrench = self._wrench(world)
+        wrench = np.array(measure_one(self.probe, world.bodies[self.body].motion))
         if last_ns == _NEVER or now_ns < last_ns:
             self._filtered[:] = wrench
         else:
@@ -145,37 +133,21 @@ class ForceSensor:
 
     def read(self, world: WorldState) -> WrenchReading:
         """Return the measured wrench of the last step."""
+        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion))
+
+    def reading(self, world: WorldState, vectors: Sequence[Array]) -> WrenchReading:
+        """Return the measured wrench of the last step, given the true one."""
+        force, torque = vectors
         if self.observes:
             self.observe(world)
-            force, torque = self._filtered.tolist()
-        else:
-            force, torque = self._wrench(world)
+            force, torque = self._filtered.copy()
         if self.noise is not None:
             n = self.noise.normals(world.time_ns, 6)
-            force = (self.force_stdev * n[:3] + force).tolist()
-            torque = (self.torque_stdev * n[3:] + torque).tolist()
-        max_force, max_torque = self._limits
-        return WrenchReading(
-            world.time_ns,
-            self.body,
-            saturate(force, max_force),
-            saturate(torque, max_torque),
-        )
-
-    def _wrench(self, world: WorldState) -> tuple[Vector, Vector]:
-        """Return the true wrench in S, about its origin."""
-        motion, i = world.bodies[self.body].motion, self.link
-        R_WL = motion.R[i].tolist()
-        fx, fy, fz = rotate_inverse(R_WL, motion.force[i].tolist())
-        tx, ty, tz = rotate_inverse(R_WL, motion.torque[i].tolist())
-        x, y, z = self._p_LS
-        # torque about S = torque about L - p_LS x force
-        tx, ty, tz = tx - y * fz + z * fy, ty - z * fx + x * fz, tz - x * fy + y * fx
-        if not self.on_link:
-            fx, fy, fz, tx, ty, tz = -fx, -fy, -fz, -tx, -ty, -tz
-        return rotate_to_sensor(self._R_LS, (fx, fy, fz)), rotate_to_sensor(
-            self._R_LS, (tx, ty, tz)
-        )
+            force = force + self.force_stdev * n[:3]
+            torque = torque + self.torque_stdev * n[3:]
+        if self.observes or self.noise is not None:
+            force, torque = saturate(force, self.max_force), saturate(torque, self.max_torque)
+        return WrenchReading(world.time_ns, self.body, force, torque)
 
 
 def make_force_sensor(device: devices.ForceSensor, context: SensorContext) -> ForceSensor:

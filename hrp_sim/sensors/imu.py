@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 
@@ -11,22 +11,13 @@ from hrp_model.inertial_units import InertialUnit
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
 
 from ..physics.state import WorldState
-from .base import (
-    AnyArray,
-    Rows,
-    Vector,
-    check_limits,
-    check_mounting,
-    none_if_identity,
-    rotate_inverse,
-    rotate_to_sensor,
-    rows_of,
-    saturate,
-)
+from ._probe import INERTIAL, Probe
+from .base import AnyArray, check_limits, check_mounting, make_probe, measure_one, saturate
 from .context import SensorContext
 from .imu_noise import ImuNoise
 
 RATE = 500.0  # [Hz], the default
+_NO_STDEVS = 0.0, 0.0, 0.0
 Quaternion = tuple[float, float, float, float]
 
 
@@ -89,20 +80,15 @@ class ImuSensor:
     max_acceleration: Array | None
     measures_orientation: bool = False
     noise: ImuNoise | None = None
-    _R_LS: Rows | None = field(init=False, repr=False)
-    _p_LS: Vector = field(init=False, repr=False)
-    _g_W: Vector = field(init=False, repr=False)
-    _limits: tuple[Vector | None, Vector | None] = field(init=False, repr=False)
+    probe: Probe = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_mounting(self.X_LS)
-        ranges = (self.max_angular_velocity, self.max_acceleration)
-        check_limits(*ranges)
-        limits = tuple(None if limit is None else tuple(limit.tolist()) for limit in ranges)
-        object.__setattr__(self, "_R_LS", none_if_identity(rows_of(self.X_LS.R)))
-        object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
-        object.__setattr__(self, "_g_W", tuple(self.g_W.tolist()))
-        object.__setattr__(self, "_limits", limits)
+        limits = self.max_angular_velocity, self.max_acceleration
+        check_limits(*limits)
+        bounds = limits if self.noise is None else (None, None)  # else clipped with the noise
+        probe = make_probe(INERTIAL, self.link, self.X_LS, bounds, self.g_W)
+        object.__setattr__(self, "probe", probe)
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
@@ -116,28 +102,21 @@ class ImuSensor:
 
     def read(self, world: WorldState) -> ImuReading:
         """Return a reading at the sensor's origin, including the lever arm effect."""
-        motion, i = world.bodies[self.body].motion, self.link
-        R_WL = motion.R[i].tolist()
-        w_L = rotate_inverse(R_WL, motion.w[i].tolist())
-        gyro = acceleration = orientation = None
-        max_angular_velocity, max_acceleration = self._limits
-        noise = None if self.noise is None else self.noise.at(world.time_ns)
-        if max_angular_velocity is not None:
-            w_S = rotate_to_sensor(self._R_LS, w_L)
-            gyro = saturate(w_S if noise is None else _plus(w_S, noise[0]), max_angular_velocity)
-        if max_acceleration is not None:
-            alpha_L = rotate_inverse(R_WL, motion.alpha[i].tolist())
-            (ax, ay, az), (gx, gy, gz) = motion.a[i].tolist(), self._g_W
-            f_L = rotate_inverse(R_WL, (ax - gx, ay - gy, az - gz))
-            f_S = rotate_to_sensor(self._R_LS, _at_lever_arm(f_L, alpha_L, w_L, self._p_LS))
-            acceleration = saturate(
-                f_S if noise is None else _plus(f_S, noise[1]), max_acceleration
-            )
+        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion))
+
+    def reading(self, world: WorldState, vectors: Sequence[Array]) -> ImuReading:
+        """Return a reading, given the true angular velocity and specific force."""
+        gyro = None if self.max_angular_velocity is None else vectors[0]
+        acceleration = None if self.max_acceleration is None else vectors[1]
+        orientation, turn, stdevs = None, None, _NO_STDEVS
+        if self.noise is not None:
+            errors, stdevs = self.noise.at(world.time_ns), self.noise.stdevs
+            gyro = _noisy(gyro, errors[0], self.max_angular_velocity)
+            acceleration = _noisy(acceleration, errors[1], self.max_acceleration)
+            turn = errors[2]
         if self.measures_orientation:
-            orientation = _orientation(motion.R[i] @ self.X_LS.R, noise and noise[2])
-        if self.noise is None:
-            return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation)
-        stdevs = self.noise.stdevs
+            R_WL = world.bodies[self.body].motion.R[self.link]
+            orientation = _orientation(R_WL @ self.X_LS.R, turn)
         return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation, *stdevs)
 
 
@@ -155,29 +134,14 @@ def make_imu(unit: InertialUnit, context: SensorContext) -> ImuSensor:
     )
 
 
-def _plus(v: Vector, error: Vector) -> Vector:
-    return v[0] + error[0], v[1] + error[1], v[2] + error[2]
+def _noisy(vector: Array | None, error: Array, limit: Array | None) -> Array | None:
+    return None if vector is None or limit is None else saturate(vector + error, limit)
 
 
-def _orientation(R_WS: Array, error: Vector | None) -> Quaternion:
+def _orientation(R_WS: Array, error: Array | None) -> Quaternion:
     """Return the quaternion of S, rotated in its own frame by a rotation vector in [rad]."""
     angle = 0.0 if error is None else hypot(*error)
     if error is None or angle == 0.0:
         return matrix_quaternion(R_WS)
-    x, y, z = error
+    x, y, z = error.tolist()
     return matrix_quaternion(R_WS @ axis_angle_matrix((x / angle, y / angle, z / angle), angle))
-
-
-def _at_lever_arm(f: Vector, alpha: Vector, w: Vector, r: Vector) -> Vector:
-    """Return f + alpha x r + w x (w x r), all in L."""
-    fx, fy, fz = f
-    ax, ay, az = alpha
-    wx, wy, wz = w
-    x, y, z = r
-    # w x (w x r) = w (w . r) - r (w . w)
-    along, square = wx * x + wy * y + wz * z, wx * wx + wy * wy + wz * wz
-    return (
-        fx + ay * z - az * y + wx * along - x * square,
-        fy + az * x - ax * z + wy * along - y * square,
-        fz + ax * y - ay * x + wz * along - z * square,
-    )

@@ -7,8 +7,10 @@ from math import sqrt
 
 import numpy as np
 
+from hrp_model.rigid import Array
+
 from ..physics.schedule import NS_PER_S
-from .base import AnyArray, Vector
+from .base import AnyArray
 from .noise import Noise
 from .settings import SensorSettings
 
@@ -69,17 +71,16 @@ class ImuNoise:
         self._bias[:] = 0.0
         self._bias_time_ns[0] = _NEVER_NS
 
-    def at(self, time_ns: int) -> tuple[Vector, Vector, Vector]:
+    def at(self, time_ns: int) -> Array:
         """Return the errors of gyro [rad/s], accelerometer [m/s^2] and orientation [rad].
 
-        That of the orientation is a rotation vector.
+        That of the orientation is a rotation vector. Shape (3, 3).
         """
-        errors = self._white * self._source.normals(time_ns, 9, _WHITE)
+        errors: Array = self._white * self._source.normals(time_ns, 9, _WHITE)
         if self._has_walk:
             self._advance(time_ns)
             errors[:6] += self._bias
-        wx, wy, wz, fx, fy, fz, x, y, z = errors.tolist()
-        return (wx, wy, wz), (fx, fy, fz), (x, y, z)
+        return errors.reshape(3, 3)
 
     def _advance(self, time_ns: int) -> None:
         """Advance the biases since the last sample; repeated calls at one time have no effect."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-import numpy as np
-
+from hrp_model import Pose
 from hrp_model.rigid import Array, matrix_quaternion
 
 from ..physics.state import WorldState
-from .base import rotate_inverse
+from ._probe import ROOT, Probe
+from .base import make_probe, measure_one
 from .context import BodySource, SensorContext
 
 ODOMETRY = "odometry"  # the name of the sensor
@@ -50,20 +51,20 @@ class OdometrySensor:
     name: str
     body: str
     rate_hz: float
+    probe: Probe = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probe", make_probe(ROOT, 0, Pose(), (None, None)))
 
     def read(self, world: WorldState) -> OdometryReading:
         """Return the pose in W and the velocities in the root's frame."""
-        motion = world.bodies[self.body].motion
-        R_WL = motion.R[0]
-        rows = R_WL.tolist()
-        return OdometryReading(
-            world.time_ns,
-            self.body,
-            motion.p[0].copy(),
-            matrix_quaternion(R_WL),
-            np.array(rotate_inverse(rows, motion.v[0].tolist())),
-            np.array(rotate_inverse(rows, motion.w[0].tolist())),
-        )
+        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion))
+
+    def reading(self, world: WorldState, vectors: Sequence[Array]) -> OdometryReading:
+        """Return a reading, given the position and both velocities."""
+        p, v, w = vectors
+        orientation = matrix_quaternion(world.bodies[self.body].motion.R[0])
+        return OdometryReading(world.time_ns, self.body, p, orientation, v, w)
 
 
 def make_odometry(source: BodySource, context: SensorContext) -> OdometrySensor:

@@ -10,10 +10,14 @@ from urllib.parse import quote
 
 import numpy as np
 
+from hrp_model.rigid import Array
+
 from ..physics.by_name import ByName
 from ..physics.engine import AnyArray
 from ..physics.schedule import EARLIEST_NS, NEVER_NS, SampleClock
+from ..physics.state import WorldState
 from . import Observer, Sensor, StatefulSensor
+from .base import Probes, ProbingSensor
 
 _EACH_STEP_NS = 0
 _NEVER_SEEN_NS = -1  # in the memory of sensors: not yet
@@ -33,6 +37,44 @@ class Light:
 
 
 _S = TypeVar("_S", bound=Sensor | Light)
+
+
+class SensorGroup:
+    """Sensors that are due together.
+
+    Args:
+        clock: When they are due.
+
+    Attributes:
+        clock: When they are due.
+        sensors: With their names. Where the last two are not None, the sensor's probe is measured
+            together with those of the others, and these of the measured vectors are its own.
+    """
+
+    def __init__(self, clock: SampleClock) -> None:
+        self.clock = clock
+        self.sensors: list[tuple[str, Sensor, ProbingSensor | None, slice]] = []
+        self._probing: list[ProbingSensor] = []
+        self._count = 0  # of vectors
+        self._probes: Probes | None = None
+
+    def append(self, name: str, sensor: Sensor) -> None:
+        """Add a sensor, before the first measurement."""
+        first, probing = self._count, None
+        if isinstance(sensor, ProbingSensor):
+            probing = sensor
+            self._probing.append(sensor)
+            self._count += sensor.probe.vectors
+        self.sensors.append((name, sensor, probing, slice(first, self._count)))
+
+    def measure(self, world: WorldState) -> list[Array]:
+        """Return the vectors of all probes, read-only."""
+        if self._probes is None:
+            self._probes = Probes(
+                [sensor.probe for sensor in self._probing],
+                [world.bodies[sensor.body].motion for sensor in self._probing],
+            )
+        return self._probes.measure()
 
 
 class SensorSchedule:
@@ -60,7 +102,7 @@ class SensorSchedule:
         self._on: dict[str, dict[str, bool]] = {}
         self._on_at_start: dict[str, Mapping[str, bool]] = {}
         self._origins: dict[str, int] = {}
-        self._schedule: list[tuple[SampleClock, list[tuple[str, Sensor]]]] = []
+        self._groups: list[SensorGroup] = []
         self.next_ns = NEVER_NS
 
     def add(
@@ -126,13 +168,13 @@ class SensorSchedule:
             if sensor.body == body and isinstance(sensor, StatefulSensor):
                 sensor.reset()
 
-    def due(self, time_ns: int) -> Sequence[tuple[str, Sensor]]:
-        """Return the sensors that are due now, by name, and schedule their next samples."""
-        found: list[tuple[str, Sensor]] = []
-        for clock, sensors in self._schedule:
-            if time_ns >= clock.due_ns:  # saves calls
-                clock.advance(time_ns)
-                found += sensors
+    def due(self, time_ns: int) -> Sequence[SensorGroup]:
+        """Return the sensors that are due now, and schedule their next samples."""
+        found: list[SensorGroup] = []
+        for group in self._groups:
+            if time_ns >= group.clock.due_ns:  # saves calls
+                group.clock.advance(time_ns)
+                found.append(group)
         if found:
             self._find_next()
         return found
@@ -208,25 +250,23 @@ class SensorSchedule:
 
         A new clock has the same sampling times as the one it replaces.
         """
-        self._schedule = []
-        together: dict[tuple[float, int], list[tuple[str, Sensor]]] = {}
+        groups: dict[tuple[float, int], SensorGroup] = {}
         enabled = [(name, s) for name, s in self.sensors.items() if self._on[s.body][s.name]]
         for name, sensor in enabled:
             key = sensor.rate_hz, self._origins[sensor.body]
-            if key not in together:
-                together[key] = []
-                clock = SampleClock(*key)
-                clock.wait(time_ns)
-                self._schedule.append((clock, together[key]))
-            together[key].append((name, sensor))
+            if key not in groups:
+                groups[key] = SensorGroup(SampleClock(*key))
+                groups[key].clock.wait(time_ns)
+            groups[key].append(name, sensor)
+        self._groups = list(groups.values())
         self.observers = [(k, s) for k, s in enabled if isinstance(s, Observer) and s.observes]
         self._find_next()
 
     def _find_next(self) -> None:
         self.next_ns = NEVER_NS
-        for clock, _ in self._schedule:
-            if clock.due_ns < self.next_ns:  # min() takes twice as long
-                self.next_ns = clock.due_ns
+        for group in self._groups:
+            if group.clock.due_ns < self.next_ns:  # min() takes twice as long
+                self.next_ns = group.clock.due_ns
         if self.observers:
             self.next_ns = _EACH_STEP_NS
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 
 from hrp_model import Diagnostics
+from hrp_model.rigid import Array
 
 from ..physics.engine import Engine, Placement
 from ..physics.state import WorldState
@@ -115,13 +116,18 @@ class WorldSensors:
         for name, observer in self.schedule.observers:
             if wanted(name):
                 observer.observe(state)
-        for name, sensor in self.schedule.due(state.time_ns):
-            if not wanted(name):
-                continue
-            if self._defer_images and isinstance(sensor, CameraSensor):
-                readings[name] = sensor.capture(state)
-            elif (reading := sensor.read(state)) is not None:
-                readings[name] = reading
+        for group in self.schedule.due(state.time_ns):
+            vectors: list[Array] = []
+            for name, sensor, probing, own in group.sensors:
+                if not wanted(name):
+                    continue
+                if probing is not None:
+                    vectors = vectors or group.measure(state)
+                    readings[name] = probing.reading(state, vectors[own])
+                elif self._defer_images and isinstance(sensor, CameraSensor):
+                    readings[name] = sensor.capture(state)
+                elif (reading := sensor.read(state)) is not None:
+                    readings[name] = reading
         return readings
 
     def _has_switched(self, name: str, on: bool) -> None:
