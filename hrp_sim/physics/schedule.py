@@ -64,6 +64,11 @@ class SampleClock:
         elapsed = time_ns - self._origin_ns
         self.due_ns = self._time_of(elapsed * self._samples // self._span_ns + 1)
 
+    def skip(self, until_ns: int) -> None:
+        """Skip the samples up to a time, in [ns], except the last one."""
+        last = (until_ns - self._origin_ns) * self._samples // self._span_ns
+        self.due_ns = max(self.due_ns, self._time_of(last))
+
     def is_due(self, time_ns: int) -> bool:
         """Return whether a sample is due now, and if so, schedule the next."""
         if time_ns < self.due_ns:

@@ -57,15 +57,22 @@ class SensorGroup:
         self._probing: list[ProbingSensor] = []
         self._count = 0  # of vectors
         self._probes: Probes | None = None
+        self._has_memory = False
 
     def append(self, name: str, sensor: Sensor) -> None:
         """Add a sensor, before the first measurement."""
+        self._has_memory |= isinstance(sensor, StatefulSensor) and bool(sensor.memory)
         first, probing = self._count, None
         if isinstance(sensor, ProbingSensor):
             probing = sensor
             self._probing.append(sensor)
             self._count += sensor.probe.vectors
         self.sensors.append((name, sensor, probing, slice(first, self._count)))
+
+    def skip(self, until_ns: int) -> None:
+        """Skip the samples up to a time except the last one, unless they affect later ones."""
+        if not self._has_memory:
+            self.clock.skip(until_ns)
 
     def measure(self, world: WorldState) -> list[Array]:
         """Return the vectors of all probes, read-only."""
@@ -178,6 +185,18 @@ class SensorSchedule:
         if found:
             self._find_next()
         return found
+
+    def skip(self, until_ns: int) -> None:
+        """Skip samples up to a time, in [ns], that affect neither the last ones nor later ones."""
+        for group in self._groups:
+            group.skip(until_ns)
+        self._find_next()
+
+    def resume(self, time_ns: int) -> None:
+        """Schedule the first samples after a time, in [ns], whether they were skipped or not."""
+        for group in self._groups:
+            group.clock.wait(time_ns)
+        self._find_next()
 
     def reset(self) -> None:
         """Go back to time zero, with all devices on or off as in their models."""

@@ -5,6 +5,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
+from paths import MODELS
 
 from hrp_model import Pose
 from hrp_sim import Simulation, load_world
@@ -23,8 +24,9 @@ def pair(diagnostics):
     """Return two simulations of a world: one for single steps, one for many."""
     made = []
 
-    def pair(world):
+    def pair(world, **options):
         config = load_world(world, diagnostics)
+        config = replace(config, sensors=SensorSettings(**options))
         made.extend(Simulation(config, diagnostics=diagnostics) for _ in range(2))
         for simulation in made:
             for name, sensor in simulation.sensors.items():
@@ -108,18 +110,12 @@ def test_an_advance_takes_no_more_steps_than_asked(pair):
 
 
 def test_many_steps_take_few_calls_of_the_engine(pair, monkeypatch):
-    one, _ = pair("arm")
-    one.wanted = lambda _: False
+    one, other = pair("arm")
     calls, step = [], one.engine.step
     monkeypatch.setattr(one.engine, "step", lambda count=1: (calls.append(count), step(count)))
-    one.run(0.1)
-    assert calls == [2] * 50  # sensors of 500 Hz are due, though nobody wants them
-    for name in one.sensors:
-        one.set_enabled(name, False)
-    calls.clear()
-    one.run(0.1)
+    check_readings(steps(other, 100), one.run(0.1))
     assert sum(calls) == 100
-    assert len(calls) < 10
+    assert len(calls) < 10  # though sensors of 500 Hz were due
     one.command("arm", {"J2": one.bodies["arm"].motion.q[1] + 0.01})  # at limited speed
     calls.clear()
     one.run(0.02)
@@ -152,15 +148,41 @@ def test_what_nobody_wants_is_not_read(pair):
     assert other.run(0.1).keys() == {"odometry"}
 
 
-def test_filters_process_each_step(diagnostics):
-    config = load_world("arm", diagnostics)
-    config = replace(config, sensors=SensorSettings(wrench_cutoff=20.0))
-    with (
-        Simulation(config, diagnostics=diagnostics) as one,
-        Simulation(config, diagnostics=diagnostics) as other,
-    ):
-        check_readings(steps(one, 50), other.run(0.05))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"wrench_cutoff": 20.0},
+        {"encoders": True},
+        {"angular_velocity_random_walk": 0.1},
+        {"force_stdev": 1.0, "linear_acceleration_stdev": 0.1, "orientation": True},
+        {"rate": 300.0},
+        {"rate": 70.0},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_readings_of_a_run_are_the_last_ones_of_single_steps(pair, options):
+    one, other = pair(MODELS / "humanoid" / "humanoid.wrl", **options)
+    for seconds in (0.05, 0.0099, 0.0048):
+        check_readings(steps(one, int(seconds * 1000)), other.run(seconds))
         check_states(one, other)
+
+
+def test_sensors_are_due_as_before_after_a_run_that_was_ended(pair, monkeypatch):
+    one, other = pair("arm")
+    advance = other.advance
+
+    def interrupted(count):
+        if other.state.time_ns >= 20_000_000:
+            raise KeyboardInterrupt
+        return advance(min(count, 5))
+
+    monkeypatch.setattr(other, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        other.run(0.1)
+    monkeypatch.undo()
+    steps(one, 20)
+    for _ in range(20):
+        check_readings(one.step(), other.step())
 
 
 def test_a_failure_ends_a_run_in_the_same_step(pair):
