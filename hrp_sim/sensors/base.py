@@ -68,8 +68,14 @@ class ProbingSensor(Sensor, Protocol):
     def probe(self) -> Probe:
         """The probe, on the body that carries the sensor."""
 
-    def reading(self, world: WorldState, vectors: Sequence[Array]) -> Reading:
-        """Return a reading of the current state, given what the probe measures of it."""
+    def reading(self, world: WorldState, vectors: Array, first: int) -> Reading:
+        """Return a reading of the current state, given what the probe measures of it.
+
+        Args:
+            world: The state.
+            vectors: Of all probes, read-only, shape (n, 3).
+            first: Index of the first vector of this sensor's probe.
+        """
 
 
 @runtime_checkable
@@ -138,8 +144,8 @@ def make_probe(
     return Probe(kind, link, X_LS.R, X_LS.p, g_W, bounds)
 
 
-def measure_one(probe: Probe, motion: BodyMotion) -> list[Array]:
-    """Return the vectors of one probe, each of shape (3,), read-only."""
+def measure_one(probe: Probe, motion: BodyMotion) -> Array:
+    """Return the vectors of one probe, see ``Probes.measure``."""
     return Probes([probe], [motion]).measure()
 
 
@@ -155,9 +161,9 @@ class Probes:
         self._probes, self._motions = tuple(probes), tuple(motions)
         self._shape = sum(probe.vectors for probe in self._probes), 3
 
-    def measure(self) -> list[Array]:
-        """Return the vectors of all probes, one after the other, each of shape (3,), read-only."""
+    def measure(self) -> Array:
+        """Return the vectors of all probes, one after the other, read-only, shape (n, 3)."""
         vectors = np.empty(self._shape)
         measure(self._probes, self._motions, vectors)
         vectors.setflags(write=False)
-        return list(vectors)
+        return vectors

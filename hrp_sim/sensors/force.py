@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import expm1, pi
 
@@ -123,7 +123,7 @@ class ForceSensor:
         last_ns, now_ns = int(self._filtered_ns[0]), world.time_ns
         if now_ns == last_ns:
             return
-        wrench = np.array(measure_one(self.probe, world.bodies[self.body].motion))
+        wrench = measure_one(self.probe, world.bodies[self.body].motion)
         if last_ns == _NEVER or now_ns < last_ns:
             self._filtered[:] = wrench
         else:
@@ -133,11 +133,11 @@ class ForceSensor:
 
     def read(self, world: WorldState) -> WrenchReading:
         """Return the measured wrench of the last step."""
-        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion))
+        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion), 0)
 
-    def reading(self, world: WorldState, vectors: Sequence[Array]) -> WrenchReading:
+    def reading(self, world: WorldState, vectors: Array, first: int) -> WrenchReading:
         """Return the measured wrench of the last step, given the true one."""
-        force, torque = vectors
+        force, torque = vectors[first], vectors[first + 1]
         if self.observes:
             self.observe(world)
             force, torque = self._filtered.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot
 
@@ -102,12 +102,12 @@ class ImuSensor:
 
     def read(self, world: WorldState) -> ImuReading:
         """Return a reading at the sensor's origin, including the lever arm effect."""
-        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion))
+        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion), 0)
 
-    def reading(self, world: WorldState, vectors: Sequence[Array]) -> ImuReading:
+    def reading(self, world: WorldState, vectors: Array, first: int) -> ImuReading:
         """Return a reading, given the true angular velocity and specific force."""
-        gyro = None if self.max_angular_velocity is None else vectors[0]
-        acceleration = None if self.max_acceleration is None else vectors[1]
+        gyro = None if self.max_angular_velocity is None else vectors[first]
+        acceleration = None if self.max_acceleration is None else vectors[first + 1]
         orientation, turn, stdevs = None, None, _NO_STDEVS
         if self.noise is not None:
             errors, stdevs = self.noise.at(world.time_ns), self.noise.stdevs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hrp_model import Pose
@@ -58,11 +57,11 @@ class OdometrySensor:
 
     def read(self, world: WorldState) -> OdometryReading:
         """Return the pose in W and the velocities in the root's frame."""
-        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion))
+        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion), 0)
 
-    def reading(self, world: WorldState, vectors: Sequence[Array]) -> OdometryReading:
+    def reading(self, world: WorldState, vectors: Array, first: int) -> OdometryReading:
         """Return a reading, given the position and both velocities."""
-        p, v, w = vectors
+        p, v, w = vectors[first], vectors[first + 1], vectors[first + 2]
         orientation = matrix_quaternion(world.bodies[self.body].motion.R[0])
         return OdometryReading(world.time_ns, self.body, p, orientation, v, w)
 

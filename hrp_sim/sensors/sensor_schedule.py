@@ -47,13 +47,13 @@ class SensorGroup:
 
     Attributes:
         clock: When they are due.
-        sensors: With their names. Where the last two are not None, the sensor's probe is measured
-            together with those of the others, and these of the measured vectors are its own.
+        sensors: By name. If the sensor is not None in the third place, too, it has a probe, whose
+            first vector is that of this index among those of all probes.
     """
 
     def __init__(self, clock: SampleClock) -> None:
         self.clock = clock
-        self.sensors: list[tuple[str, Sensor, ProbingSensor | None, slice]] = []
+        self.sensors: list[tuple[str, Sensor, ProbingSensor | None, int]] = []
         self._probing: list[ProbingSensor] = []
         self._count = 0  # of vectors
         self._probes: Probes | None = None
@@ -67,15 +67,15 @@ class SensorGroup:
             probing = sensor
             self._probing.append(sensor)
             self._count += sensor.probe.vectors
-        self.sensors.append((name, sensor, probing, slice(first, self._count)))
+        self.sensors.append((name, sensor, probing, first))
 
     def skip(self, until_ns: int) -> None:
         """Skip the samples up to a time except the last one, unless they affect later ones."""
         if not self._has_memory:
             self.clock.skip(until_ns)
 
-    def measure(self, world: WorldState) -> list[Array]:
-        """Return the vectors of all probes, read-only."""
+    def measure(self, world: WorldState) -> Array:
+        """Return the vectors of all probes, see ``Probes.measure``."""
         if self._probes is None:
             self._probes = Probes(
                 [sensor.probe for sensor in self._probing],

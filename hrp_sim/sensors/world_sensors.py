@@ -117,13 +117,14 @@ class WorldSensors:
             if wanted(name):
                 observer.observe(state)
         for group in self.schedule.due(state.time_ns):
-            vectors: list[Array] = []
-            for name, sensor, probing, own in group.sensors:
+            vectors: Array | None = None
+            for name, sensor, probing, first in group.sensors:
                 if not wanted(name):
                     continue
                 if probing is not None:
-                    vectors = vectors or group.measure(state)
-                    readings[name] = probing.reading(state, vectors[own])
+                    if vectors is None:
+                        vectors = group.measure(state)
+                    readings[name] = probing.reading(state, vectors, first)
                 elif self._defer_images and isinstance(sensor, CameraSensor):
                     readings[name] = sensor.capture(state)
                 elif (reading := sensor.read(state)) is not None:
