@@ -200,11 +200,14 @@ static void turn_freely(dBodyID group, const Spin *spin, const GroupState *from,
     set_momentum(group, spin, L);
 }
 
-/* Move a group freely from a pose for a time, with its current velocity. */
+/* Move a group freely from a pose for a time, with its current velocity. ODE learns of the position
+ * when the orientation is set. */
 static void group_drift(dBodyID group, const Spin *spin, const GroupState *from, dReal time)
 {
-    const dReal *v = dBodyGetLinearVel(group), *p = from->p;
-    dBodySetPosition(group, p[0] + v[0] * time, p[1] + v[1] * time, p[2] + v[2] * time);
+    const dReal *v = dBodyGetLinearVel(group);
+    dReal *p = (dReal *)dBodyGetPosition(group);
+    for (int i = 0; i < 3; i++)
+        p[i] = from->p[i] + v[i] * time;
     turn_freely(group, spin, from, time);
 }
 
