@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -39,21 +39,36 @@ class Light:
 _S = TypeVar("_S", bound=Sensor | Light)
 
 
+class ScheduledSensor(NamedTuple):
+    """A sensor of a group.
+
+    Attributes:
+        name: Of the sensor in the world.
+        sensor: The sensor.
+        probing: The same if it has a probe, else None.
+        first: Index of the first vector of its probe among those of all probes of the group.
+    """
+
+    name: str
+    sensor: Sensor
+    probing: ProbingSensor | None
+    first: int
+
+
 class SensorGroup:
-    """Sensors that are due together.
+    """Sensors that are due together, whose probes are measured together.
 
     Args:
         clock: When they are due.
 
     Attributes:
         clock: When they are due.
-        sensors: By name. If the sensor is not None in the third place, too, it has a probe, whose
-            first vector is that of this index among those of all probes.
+        sensors: In the order in which they are read.
     """
 
     def __init__(self, clock: SampleClock) -> None:
         self.clock = clock
-        self.sensors: list[tuple[str, Sensor, ProbingSensor | None, int]] = []
+        self.sensors: list[ScheduledSensor] = []
         self._probing: list[ProbingSensor] = []
         self._count = 0  # of vectors
         self._probes: Probes | None = None
@@ -62,12 +77,11 @@ class SensorGroup:
     def append(self, name: str, sensor: Sensor) -> None:
         """Add a sensor, before the first measurement."""
         self._has_memory |= isinstance(sensor, StatefulSensor) and bool(sensor.memory)
-        first, probing = self._count, None
-        if isinstance(sensor, ProbingSensor):
-            probing = sensor
-            self._probing.append(sensor)
-            self._count += sensor.probe.vectors
-        self.sensors.append((name, sensor, probing, first))
+        probing = sensor if isinstance(sensor, ProbingSensor) else None
+        self.sensors.append(ScheduledSensor(name, sensor, probing, self._count))
+        if probing is not None:
+            self._probing.append(probing)
+            self._count += probing.probe.vectors
 
     def skip(self, until_ns: int) -> None:
         """Skip the samples up to a time except the last one, unless they affect later ones."""
