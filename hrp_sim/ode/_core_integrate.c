@@ -200,7 +200,7 @@ static void turn_freely(dBodyID group, const Spin *spin, const GroupState *from,
     set_momentum(group, spin, L);
 }
 
-/* Move a group freely from a pose for a time, with its current velocity. ODE learns of the position
+/* Move a group freely from a pose for a time, with its current velocity. Its shapes are marked as moved
  * when the orientation is set. */
 static void group_drift(dBodyID group, const Spin *spin, const GroupState *from, dReal time)
 {

@@ -207,7 +207,7 @@ class SensorSchedule:
         self._find_next()
 
     def resume(self, time_ns: int) -> None:
-        """Schedule the first samples after a time, in [ns], whether they were skipped or not."""
+        """Schedule the first samples after a time, in [ns], also those that ``skip`` left out."""
         for group in self._groups:
             group.clock.wait(time_ns)
         self._find_next()
