@@ -180,7 +180,7 @@ links:
         ("{type: MultiValueSeq, frames: [[1]]}", "1:1: bad-motion: a sequence needs 'frame_rate'"),
         (
             "{type: MultiValueSeq, frame_rate: 9, num_parts: 2, frames: [[1, 2], [1]]}",
-            "1:67: bad-motion: a frame needs 2 numbers here, not 1",
+            "1:69: bad-motion: a frame needs 2 numbers here, not 1",
         ),
         (
             COMPOSITE.replace("XYZQWQXQYQZ", "ABC"),
