@@ -12,7 +12,7 @@ from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source
 
 from ..config import WorldConfig
-from .cnoid import read_cnoid
+from .choreonoid import read_cnoid
 from .options import ProjectOptions
 
 # Reads the text of a project, whose relative paths start at the folder. Problems are reported, and
