@@ -50,7 +50,10 @@ class Simulation:
         engine: Created from the world's settings; ODE by default.
         defer_images: Whether cameras return a ``RenderRequest`` instead of an image, to be
             rendered later, possibly in another thread.
-        diagnostics: Receives warnings about sensors and spawning; by default they are logged.
+        run_controllers: Whether the controllers of the world run; False executes none of their
+            code.
+        diagnostics: Receives warnings about sensors, spawning and controllers; by default they
+            are logged.
 
     Attributes:
         engine: The physics.
@@ -62,7 +65,7 @@ class Simulation:
             change.
 
     Raises:
-        ModelError: The world file, or a model in it, has errors.
+        ModelError: The world file, or a model in it, has errors; or a controller is none.
         PhysicsError: The engine cannot simulate a body; the message names body and link.
         MissingLibraryError: ODE is not installed.
         TypeError: ``world`` is neither a configuration nor a path.
@@ -74,6 +77,7 @@ class Simulation:
         *,
         engine: Engine | None = None,
         defer_images: bool = False,
+        run_controllers: bool = True,
         diagnostics: Diagnostics | None = None,
     ) -> None:
         world = as_world(world, diagnostics)
@@ -101,7 +105,8 @@ class Simulation:
         self.controllers = WorldControllers(
             self.engine, self.commands, lambda: self.sensors, self._diagnostics
         )
-        self.controllers.add_entries(world.controllers)
+        if run_controllers:
+            self.controllers.add_entries(world.controllers)
 
     def __enter__(self) -> Simulation:
         return self

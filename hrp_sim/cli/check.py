@@ -42,7 +42,9 @@ def check_world(world: str, diagnostics: Diagnostics) -> None:
     try:
         config = load_world(world, diagnostics)
         engine = make_engine(ENGINES[0], config.physics)
-        with Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics):
+        with Simulation(
+            config, engine=engine, defer_images=True, run_controllers=False, diagnostics=diagnostics
+        ):
             costs = _costs_of_first_step(engine)
     except ModelError:
         return  # all errors are in the diagnostics

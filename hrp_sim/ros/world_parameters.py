@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rclpy.node import Node
 
 from hrp_model import Diagnostic, Diagnostics
@@ -22,6 +24,7 @@ from ..physics.engine import PHYSICS_RANGES, Solver
 from ..running.build import build_simulation
 from ..simulation import Simulation
 from ..world.config import WorldConfig
+from ..world.controller_list import with_controllers
 from ..world.load import load_world
 from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, find_targets, single_options
 
@@ -65,7 +68,12 @@ class WorldLoader:
             usage = "--ros-args -p world:=FILE, or --help"
             raise WrongUseError(f"parameter 'world' is empty; start with: {usage}")
         diagnostics = logged_diagnostics(self._node)
-        config = self.configure(load_world(self.settings["world"], diagnostics))
+        world = load_world(self.settings["world"], diagnostics)
+        world = with_controllers(world, self.settings["controllers"].split(), diagnostics)
+        diagnostics.raise_errors()
+        if self.settings["run_controllers"] == "none":
+            world = replace(world, controllers=())
+        config = self.configure(world)
         simulation = self._build(config, diagnostics)
         self.problems = diagnostics.found
         return simulation

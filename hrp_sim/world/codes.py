@@ -53,6 +53,28 @@ _WORLDS = {
     ),
     "two-rotations": ("a rotation is given twice", "remove 'rpy' or 'rotation'"),
 }
+_CONTROLLERS = {
+    "bad-controller": (
+        "a controller names no body or no class of a controller",
+        "write 'class: MODULE:CLASS' or 'class: FILE.py:CLASS', and the name of a body",
+    ),
+    "controller-blocks": (
+        "a call of a controller took longer than a second",
+        "compute in initialize(), or in a thread of the controller's own",
+    ),
+    "controller-failed": (
+        "a controller raised an exception or computed nonsense; the run goes on without it",
+        "correct the line in the message; docs/controllers.md lists the rules",
+    ),
+    "controller-restarted": (
+        "a controller starts again with a restored state, since its own state was not saved",
+        "give it the methods save and restore",
+    ),
+    "controllers-off": (
+        "the controllers of a world that a service loads do not run",
+        "set the parameter 'run_controllers' of sim_node if you trust the world",
+    ),
+}
 _MATERIALS = {
     "missing-name": ("a material has no name", "add the name by which links refer to it"),
     "missing-pair": (
@@ -225,6 +247,6 @@ _EXPECTATIONS = {
 }
 CODES = {
     code: Rule(*lines)
-    for table in (_WORLDS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
+    for table in (_WORLDS, _CONTROLLERS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
     for code, lines in sorted(table.items())
 }
