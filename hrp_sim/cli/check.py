@@ -47,7 +47,9 @@ def check_world(
     try:
         config = load_world(world, diagnostics, project=project)
         engine = make_engine(ENGINES[0], config.physics)
-        with Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics):
+        with Simulation(
+            config, engine=engine, defer_images=True, run_controllers=False, diagnostics=diagnostics
+        ):
             costs = _costs_of_first_step(engine)
     except ModelError:
         return  # all errors are in the diagnostics

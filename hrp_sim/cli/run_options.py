@@ -93,7 +93,26 @@ def add_run(run: argparse.ArgumentParser) -> None:
         help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
         "be repeated; 'hrp-sim sensors' lists the options",
     )
+    _add_controllers(run)
     _add_run_course(run)
+
+
+def _add_controllers(run: argparse.ArgumentParser) -> None:
+    which = run.add_mutually_exclusive_group()
+    which.add_argument(
+        "--controller",
+        action="append",
+        default=[],
+        metavar="BODY=MODULE:CLASS",
+        help="run a controller, a Python class, for a body; also BODY=FILE.py:CLASS; may be "
+        "repeated; docs/controllers.md explains how to write one",
+    )
+    which.add_argument(
+        "--no-controllers",
+        dest="run_controllers",
+        action="store_false",
+        help="do not run the controllers of the world, whose code may do anything",
+    )
 
 
 def add_physics(run: argparse.ArgumentParser) -> None:

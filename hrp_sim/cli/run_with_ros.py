@@ -45,6 +45,10 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
         "start_paused": options.paused,
         **dict(options.sensor),
     }
+    if options.controller:
+        parameters["controllers"] = " ".join(options.controller)
+    if not options.run_controllers:
+        parameters["run_controllers"] = "none"
     if options.solver:
         parameters["solver"] = options.solver
     if options.simulator:

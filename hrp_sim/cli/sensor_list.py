@@ -37,7 +37,9 @@ def list_sensors(options: argparse.Namespace) -> int:
         diagnostics = stack.enter_context(printed_warnings(options.world))
         with working(f"reading {options.world}"):
             config = load_world(options.world, diagnostics, project=project_options(options))
-            simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
+            simulation = Simulation(
+                config, defer_images=True, run_controllers=False, diagnostics=diagnostics
+            )
         stack.callback(simulation.close)
         if not simulation.sensors and not simulation.lights:
             print_text("this world has no sensors")

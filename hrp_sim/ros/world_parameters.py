@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from rclpy.node import Node
 
@@ -24,6 +25,7 @@ from ..physics.engine import PHYSICS_RANGES, Solver
 from ..running.build import build_simulation
 from ..simulation import Simulation
 from ..world.config import WorldConfig
+from ..world.controller_list import with_controllers
 from ..world.load import load_world
 from ..world.projects import ProjectOptions
 from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, find_targets, single_options
@@ -68,9 +70,12 @@ class WorldLoader:
             usage = "--ros-args -p world:=FILE, or --help"
             raise WrongUseError(f"parameter 'world' is empty; start with: {usage}")
         diagnostics = logged_diagnostics(self._node)
-        config = self.configure(
-            load_world(self.settings["world"], diagnostics, project=self._project())
-        )
+        world = load_world(self.settings["world"], diagnostics, project=self._project())
+        world = with_controllers(world, self.settings["controllers"].split(), diagnostics)
+        diagnostics.raise_errors()
+        if self.settings["run_controllers"] == "none":
+            world = replace(world, controllers=())
+        config = self.configure(world)
         simulation = self._build(config, diagnostics)
         self.problems = diagnostics.found
         return simulation

@@ -42,6 +42,10 @@ _WORLDS = {
         "an angle is plausible in degrees only, but angles are in radians",
         "write the angle in radians: 90 degrees = 1.5708 rad",
     ),
+    "missing-motion": (
+        "a motion that a project plays is missing",
+        "check its path; variables in it are set with --variable",
+    ),
     "missing-materials": (
         "the default table of materials is missing",
         "give the folder that has it with --variable SHARE=FOLDER",
@@ -113,6 +117,28 @@ _WORLDS = {
     "unusable-recording": (
         "a recording cannot be read, or lacks what the command needs",
         "give an MCAP file of ROS 2 messages, of robots with robot_description, tf and tf_static",
+    ),
+}
+_CONTROLLERS = {
+    "bad-controller": (
+        "a controller names no body or no class of a controller",
+        "write 'class: MODULE:CLASS' or 'class: FILE.py:CLASS', and the name of a body",
+    ),
+    "controller-blocks": (
+        "a call of a controller took longer than a second",
+        "compute in initialize(), or in a thread of the controller's own",
+    ),
+    "controller-failed": (
+        "a controller raised an exception or computed nonsense; the run goes on without it",
+        "correct the line in the message; docs/controllers.md lists the rules",
+    ),
+    "controller-restarted": (
+        "a controller starts again with a restored state, since its own state was not saved",
+        "give it the methods save and restore",
+    ),
+    "controllers-off": (
+        "the controllers of a world that a service loads do not run",
+        "set the parameter 'run_controllers' of sim_node if you trust the world",
     ),
 }
 _MATERIALS = {
@@ -287,6 +313,6 @@ _EXPECTATIONS = {
 }
 CODES = {
     code: Rule(*lines)
-    for table in (_WORLDS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
+    for table in (_WORLDS, _CONTROLLERS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
     for code, lines in sorted(table.items())
 }

@@ -10,12 +10,13 @@ from hrp_model.diagnostics import Source
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping
 
+from ....controllers.entry import ControllerEntry
 from ....physics.materials import MaterialTable
 from ...config import BodyEntry, WorldConfig
 from ...material_file import load_materials
 from ..options import ProjectOptions
 from .bodies import BodyReader
-from .controllers import CONTROLLERS, controllers_of, report_controllers
+from .controllers import CONTROLLERS, MOTIONS, Controllers, controllers_of
 from .foreign import STRUCTURE, report_foreign
 from .items import Item, ItemReader
 from .simulators import chosen_simulator, duration_of, is_simulator, physics_of
@@ -55,6 +56,7 @@ class _Project:
         self._diagnostics = diagnostics
         self._options = options
         self._all = items
+        self._controllers: list[ControllerEntry] = []
         self._world = self._first_world()
         self._items = [item for item in items if self._world is None or item.is_in(self._world)]
 
@@ -68,7 +70,8 @@ class _Project:
         visions = [item for item in self._all if item.kind == VISION]
         config = WorldConfig(
             physics=replace(physics, materials=self._materials()),
-            bodies=with_vision(bodies, visions),
+            bodies=with_vision(tuple(bodies), visions),
+            controllers=tuple(self._controllers),
             duration=duration_of(simulator, self._root),
         )
         self._report_rest()
@@ -81,7 +84,8 @@ class _Project:
             self._diagnostics.warn("several-worlds", message, worlds[1].span)
         return worlds[0] if worlds else None
 
-    def _bodies(self) -> tuple[BodyEntry, ...]:
+    def _bodies(self) -> list[BodyEntry]:
+        """Return the bodies, and collect their controllers."""
         reader = BodyReader(self._diagnostics, self._options)
         entries: list[BodyEntry] = []
         found = [item for item in self._items if item.kind == _BODY]
@@ -89,13 +93,15 @@ class _Project:
             controllers = controllers_of(item, self._items)
             entry = reader.read(item, is_controlled=bool(controllers))
             if entry is not None:
+                players = Controllers(self._items, self._diagnostics, self._options)
+                entry, running = players.read(entry, controllers)
+                self._controllers += running
                 entries.append(entry)
-                report_controllers(entry.placement.name, controllers, self._diagnostics)
         if not found:
             message = "the project has no BodyItem, so there is nothing to simulate"
             at = self._root.at("items") if self._world is None else self._world.span
             self._diagnostics.error("no-bodies", message, at)
-        return tuple(entries)
+        return entries
 
     def _materials(self) -> MaterialTable:
         """Return the world's table, with those of MaterialTableItems merged into it."""
@@ -128,7 +134,7 @@ class _Project:
 
     def _report_rest(self) -> None:
         """Report items that were not read."""
-        read = {*STRUCTURE, *CONTROLLERS, _BODY, _MATERIALS, VISION, ""}
+        read = {*STRUCTURE, *CONTROLLERS, *MOTIONS, _BODY, _MATERIALS, VISION, ""}
         rest = [i for i in self._all if i.kind not in read and not is_simulator(i)]
         report_foreign(rest, self._diagnostics)
         if self._world is None:
