@@ -57,7 +57,12 @@ def project_options(options: argparse.Namespace) -> ProjectOptions:
     """Return the options of ``add_project``."""
     from ..world.projects import ProjectOptions
 
-    return ProjectOptions(simulator=options.simulator, variables=dict(options.variables))
+    given: list[str] = getattr(options, "controller", [])
+    return ProjectOptions(
+        simulator=options.simulator,
+        variables=dict(options.variables),
+        controlled=[text.partition("=")[0] for text in given],
+    )
 
 
 def take_duration(options: argparse.Namespace, world: WorldConfig) -> None:

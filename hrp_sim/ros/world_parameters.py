@@ -92,7 +92,11 @@ class WorldLoader:
             if not (name and equals and folder):
                 raise WrongUseError(f"parameter 'variables' needs NAME=FOLDER, not '{pair}'")
             variables[name] = folder
-        return ProjectOptions(simulator=self.settings["simulator"], variables=variables)
+        return ProjectOptions(
+            simulator=self.settings["simulator"],
+            variables=variables,
+            controlled=[x.partition("=")[0] for x in self.settings["controllers"].split()],
+        )
 
     def make(self, config: WorldConfig) -> Simulation:
         """Create a simulation of a world with the parameters applied.

@@ -107,10 +107,14 @@ class Controllers:
     def _report_program(self, item: Item, body: str) -> None:
         keys = _PROGRAMS[item.kind]
         program = item.data.text(*keys, default="") if keys else ""
+        shown = f"the controller '{program or item.name}' ({item.kind}) of '{body}'"
+        if body in self._options.controlled:
+            message = f"{shown} is replaced by the given one"
+            self._diagnostics.note("foreign-controller", message, item.span)
+            return
         message = (
-            f"the controller '{program or item.name}' ({item.kind}) of '{body}' cannot run here; "
-            "its joints hold their positions. Control them by topics, or write a controller in "
-            f"Python and give it with --controller '{body}=MODULE:CLASS'"
+            f"{shown} cannot run here; its joints hold their positions. Control them by topics, "
+            f"or write a controller in Python and give it with --controller '{body}=MODULE:CLASS'"
         )
         self._diagnostics.warn("foreign-controller", message, item.span)
 

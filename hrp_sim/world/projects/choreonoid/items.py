@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,9 @@ from hrp_model.reading import read_source
 from ..options import ProjectOptions
 
 SUB_PROJECT = "SubProjectItem"
-_MAX_ITEMS = 20_000  # of a project with its sub-projects, which may use one file many times
+# Of a project with its sub-projects, which may use one file many times.
+_MAX_ITEMS = 20_000
+_MAX_PROJECTS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ class ItemReader:
         self._options = options
         self._items: list[Item] = []
         self._open: list[Path] = []  # the files being read
+        self._projects: dict[Path, Mapping | None] = {}
+        self._project_count = 0
         self._is_excessive = False
 
     def read(self, source: Source, folder: Path) -> tuple[Mapping | None, list[Item]]:
@@ -92,6 +95,12 @@ class ItemReader:
             self._diagnostics.error("not-a-project", message, place)
         return None
 
+    def _project(self, path: Path) -> Mapping | None:
+        """Return the root of a sub-project, which is read once; raises OSError."""
+        if path not in self._projects:
+            self._projects[path] = self._root(read_source(path))
+        return self._projects[path]
+
     def _add(self, node: Node | None, folder: Path, parent: Item | None) -> None:
         """Add an item, and those in it."""
         if not isinstance(node, Mapping):
@@ -99,9 +108,9 @@ class ItemReader:
                 message = "an item of a project must be a mapping with 'class'"
                 self._diagnostics.error("wrong-type", message, node.span)
             return
-        if len(self._items) >= _MAX_ITEMS:
+        if len(self._items) >= _MAX_ITEMS or self._project_count > _MAX_PROJECTS:
             if not self._is_excessive:
-                message = f"the project has more than {_MAX_ITEMS} items"
+                message = f"more than {_MAX_ITEMS} items, or {_MAX_PROJECTS} sub-projects"
                 self._diagnostics.error("too-large", message, node.span)
             self._is_excessive = True
             return
@@ -123,6 +132,7 @@ class ItemReader:
 
     def _add_project(self, item: Item) -> None:
         """Add the items of a sub-project."""
+        self._project_count += 1
         written = item.data.text("file", "filename", default="")
         at = item.data.at("file", "filename")
         if not written:
@@ -136,7 +146,7 @@ class ItemReader:
                 message = f"the projects contain each other: {chain}"
                 self._diagnostics.error("project-cycle", message, at)
                 return
-            source = read_source(path)
+            root = self._project(path)
         except ResourceError as error:
             self._diagnostics.error("missing-project", str(error), at)
             return
@@ -144,8 +154,7 @@ class ItemReader:
             message = f"cannot read '{written}': {error.strerror or error}"
             self._diagnostics.error("unreadable-file", message, at)
             return
-        root = self._root(source)
         if root is not None:
-            self._open.append(Path(os.path.realpath(path)))
+            self._open.append(path)
             self._add(root.mapping("items"), path.parent, item)
             self._open.pop()

@@ -127,6 +127,8 @@ class _Project:
             try:
                 resolve(uri, item.folder)
             except ResourceError as error:
+                if not any(key in item.data for key in keys):
+                    return MaterialTable()
                 message = f"all materials have the default friction: {error}"
                 self._diagnostics.note("missing-materials", message, at)
                 return MaterialTable()

@@ -21,6 +21,7 @@ _KINDS = frozenset(
     )
 )
 _ODE = "ODESimulatorItem"
+_KINEMATIC = "KinematicSimulatorItem"
 _TIME_LENGTH = ("time_length", "timeLength")
 _ACTIVE = ("is_active_control_time_range_mode", "active_control_time_range_mode")
 _SPECIFIED = ("specified", "Specified time")
@@ -54,9 +55,14 @@ def chosen_simulator(
 
 def physics_of(item: Item | None, root: Mapping) -> PhysicsSettings:
     """Return the settings of a simulator, except materials; the defaults without one."""
-    rate = _time_bar_number(root, "frame_rate", "frameRate")
     if item is None:
         return PhysicsSettings()
+    rate = _time_bar_number(root, "frame_rate", "frameRate")
+    mode = item.data.text("dynamics_mode", "dynamicsMode", default="")
+    if item.kind == _KINEMATIC or mode == "Kinematics":
+        message = "bodies move by the laws of physics here, not kinematically"
+        at = item.data.at("dynamics_mode", "dynamicsMode")
+        item.data.diagnostics.warn("foreign-setting", message, at)
     return read_simulator(item.data, is_ode=item.kind == _ODE, default_rate=rate)
 
 
