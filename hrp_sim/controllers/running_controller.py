@@ -275,7 +275,10 @@ class RunningController:
 
 def described(error: Exception) -> str:
     """Return an exception with its class, and the line of the program that raised it."""
-    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    message = str(error)
+    if isinstance(error, KeyError) and len(message.split()) > 1:  # a sentence, not a key
+        message = str(error.args[0])
+    text = f"{type(error).__name__}: {message}".removesuffix(": ")
     if isinstance(error, SyntaxError):  # which has its place
         return text
     frames = traceback.extract_tb(error.__traceback__)
