@@ -16,7 +16,7 @@ name: Mass
 links:
   - {{ name: BASE, joint_type: {root}, mass: 2, inertia: [ 2, 0, 0, 0, 2, 0, 0, 0, 2 ] }}
   - {{ name: J, parent: BASE, joint_type: {kind}, joint_id: 0, joint_axis: [ 0, 0.6, 0.8 ],
-       mass: {mass}, inertia: [ {i}, 0, 0, 0, {i}, 0, 0, 0, {i} ], 
+       mass: {mass}, inertia: [ {i}, 0, 0, 0, {i}, 0, 0, 0, {i} ],
        translation: [ 0.1, 0, 0 ]{more} }}
 """
 
