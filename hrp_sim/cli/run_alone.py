@@ -30,7 +30,7 @@ from ..world.sensor_options import with_options
 from .live_table import Row
 from .record import open_recording, record_world
 from .run_course import RunSetup
-from .run_options import with_physics_options
+from .run_options import project_options, take_duration, with_physics_options
 
 if TYPE_CHECKING:
     from .run_page import RunPage
@@ -111,7 +111,8 @@ def prepare(options: argparse.Namespace) -> Prepared:
     """Make the simulation; warnings are printed, with --strict they are errors."""
     warnings = printed_warnings(options.world, strict=options.strict)
     with warnings as diagnostics, working(f"reading {options.world}"):
-        world = load_world(options.world, diagnostics)
+        world = load_world(options.world, diagnostics, project=project_options(options))
+        take_duration(options, world)
         config = with_options(world, dict(options.sensor), diagnostics)
         config = with_physics_options(config, options)
         config = with_controllers(config, options.controller, diagnostics)

@@ -16,7 +16,15 @@ SIM_NODE = (
     Param(
         "world",
         "",
-        "World file or model: a path, file:// or package:// URI, or the name of a bundled world.",
+        "World file, project or model: a path, file:// or package:// URI, or the name of a bundled "
+        "world.",
+    ),
+    Param("simulator", "", "Simulator item of a project whose settings apply; empty = the first."),
+    Param(
+        "variables",
+        "",
+        "Folders by the name of the variable that stands for them in paths of a project, as "
+        "SHARE=FOLDER, separated by colons; empty = from the environment, or above the project.",
     ),
     Param(
         "engine",

@@ -32,11 +32,15 @@ class WorldConfig:
     """A world: physics and sensor settings, and its bodies in the order of the file.
 
     A simulation runs the code of its controllers.
+
+    Attributes:
+        duration: Time that the file asks to be simulated, in [s]; None if it states none.
     """
 
     physics: PhysicsSettings = field(default_factory=PhysicsSettings)
     sensors: SensorSettings = IDEAL
     bodies: tuple[BodyEntry, ...] = ()
+    duration: float | None = None
     controllers: tuple[ControllerEntry, ...] = ()
 
     def with_physics(
