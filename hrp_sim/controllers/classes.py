@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from hrp_model.diagnostics import did_you_mean_or_all
-from hrp_model.files.resources import read_file
+from hrp_model.files.resources import read_file, resolve
 
 from .base import Controller, ForceHook, Plugin
 from .entry import ControllerEntry, class_name_problem
@@ -36,7 +36,10 @@ def load_class(entry: ControllerEntry) -> type[Plugin]:
     if problem := class_name_problem(entry.class_name):
         raise ControllerClassError(problem)
     module_name, _, name = entry.class_name.rpartition(":")
-    module = import_module(module_name) if entry.file is None else _module_of(entry.file)
+    if module_name.endswith(".py"):
+        module = _module_of(resolve(module_name, entry.folder))
+    else:
+        module = import_module(module_name)
     found = getattr(module, name, None)
     classes = [k for k, v in vars(module).items() if _is_plugin(v)]
     if found is None:

@@ -21,7 +21,7 @@ class ControllerEntry:
         body: Name of the body in the world.
         rate: Calls of ``control`` per second of simulation time, in [Hz]; None means each step.
         args: Arguments of the user, ``ControllerIO.args``.
-        folder: Folder to which the path of a file is relative.
+        folder: Folder to which paths are relative, of the class and those in ``args``.
         at: Its place in the world file, for messages.
     """
 
@@ -31,12 +31,6 @@ class ControllerEntry:
     args: Mapping[str, ArgValue] = field(default_factory=dict)
     folder: Path = Path()
     at: Span | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def file(self) -> Path | None:
-        """Path of the file with the class; None for the class of a module."""
-        module, _, _ = self.class_name.rpartition(":")
-        return self.folder / module if module.endswith(".py") else None
 
 
 def class_name_problem(text: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
 from hrp_model import Body
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.files.resources import resolve
 from hrp_model.rigid import Array
 
 from ..control import Command, ControlMode
@@ -36,6 +38,7 @@ class ControllerIO:
         enable: Enables a sensor of the body; see ``enable``.
         time_step: The control period, in [s].
         args: Arguments of the user.
+        folder: See ``resolve``.
 
     Attributes:
         body: Name of the body in the world.
@@ -56,6 +59,7 @@ class ControllerIO:
         enable: Callable[[str], str],
         time_step: float,
         args: Mapping[str, ArgValue],
+        folder: Path,
     ) -> None:
         self.body = target.name
         self.model: Body = target.body
@@ -65,6 +69,7 @@ class ControllerIO:
         self.args: Mapping[str, ArgValue] = MappingProxyType(dict(args))
         self.readings: dict[str, Reading] = {}  # of enabled sensors, by name in the world
         self.targets = JointTargets(len(self.q))
+        self._folder = folder
         self._engine = engine
         self._joints = joints
         self._drive = target.drive
@@ -135,6 +140,16 @@ class ControllerIO:
             KeyError: The body has no such link; the message lists them.
         """
         return self.model.link_index(link)
+
+    def resolve(self, reference: str) -> Path:
+        """Return the file that an argument names: a path relative to the world file, or a URI.
+
+        Without a world file, paths are relative to the working directory.
+
+        Raises:
+            ResourceError: There is no such file.
+        """
+        return resolve(reference, self._folder)
 
     def drive(
         self,

@@ -154,20 +154,10 @@ class RunningController:
 
     def save(self) -> dict[str, AnyArray]:
         """Return its state by name, for ``restore``."""
-        values = np.array(self.io.targets.values)
-        arrays: dict[str, AnyArray] = {
-            "name": np.array(self.name),
-            "on": np.array(self._is_on, dtype=np.int64),
-            "saved": np.array(0, dtype=np.int64),
-            "origin_ns": np.array(self._origin_ns, dtype=np.int64),
-            "next_ns": np.array(self.next_ns, dtype=np.int64),
-            "targets": np.where(np.abs(values) < MAX_NUMBER, values, 0.0),
-        }
+        arrays = self._common_state()
         for name, reading in self.io.readings.items():
             found = reading_arrays(reading)
-            arrays |= {
-                f"{_READINGS}{quote(name, safe='')}/{key}": array for key, array in found.items()
-            }
+            arrays |= {f"{_READINGS}{quote(name, safe='')}/{k}": a for k, a in found.items()}
         try:
             own = self.plugin.save() if self._is_on else {}
             if own is not None:
@@ -177,6 +167,18 @@ class RunningController:
             text = f"its state is not saved: save() raised {described(error)}"
             self._warn("controller-restarted", text)
         return arrays
+
+    def _common_state(self) -> dict[str, AnyArray]:
+        """Return what is saved of every controller."""
+        values = np.array(self.io.targets.values)
+        return {
+            "name": np.array(self.name),
+            "on": np.array(self._is_on, dtype=np.int64),
+            "saved": np.array(0, dtype=np.int64),
+            "origin_ns": np.array(self._origin_ns, dtype=np.int64),
+            "next_ns": np.array(self.next_ns, dtype=np.int64),
+            "targets": np.where(np.abs(values) < MAX_NUMBER, values, 0.0),
+        }
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go back to a state that ``check`` has accepted, or start again if it was not saved."""
@@ -208,9 +210,7 @@ class RunningController:
         Raises:
             PhysicsError: It does not match this controller.
         """
-        for name, like in self.save().items():
-            if name.startswith((_OWN, _READINGS)):
-                continue
+        for name, like in self._common_state().items():
             array = arrays.get(name)
             if array is None or array.shape != like.shape or array.dtype.kind != like.dtype.kind:
                 raise PhysicsError(f"the snapshot does not match controller {self}: '{name}'")
@@ -275,7 +275,10 @@ class RunningController:
 
 def described(error: Exception) -> str:
     """Return an exception with its class, and the line of the program that raised it."""
-    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    message = str(error)
+    if isinstance(error, KeyError) and len(message.split()) > 1:  # a sentence, not a key
+        message = str(error.args[0])
+    text = f"{type(error).__name__}: {message}".removesuffix(": ")
     if isinstance(error, SyntaxError):  # which has its place
         return text
     frames = traceback.extract_tb(error.__traceback__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import quote
 
 from hrp_model import Diagnostics
@@ -103,6 +104,7 @@ class WorldControllers:
                 lambda sensor: self._sensor(body, sensor),
                 step if rate is None else max(step, 1.0 / rate),
                 args,
+                Path.cwd() if entry is None else entry.folder,
             ),
             ForceState(target),
             self._engine,

@@ -109,16 +109,15 @@ def _read(
 
 
 def _checked(entry: ControllerEntry, diagnostics: Diagnostics) -> ControllerEntry | None:
-    """Return an entry, with the path of its file resolved; None after reporting an error."""
+    """Return an entry whose class may exist; None after reporting an error."""
     if problem := class_name_problem(entry.class_name):
         diagnostics.error("bad-controller", problem, entry.at)
         return None
     file, _, name = entry.class_name.rpartition(":")
-    if entry.file is None:
+    if not file.endswith(".py"):
         return entry
     try:
-        path = resolve(file, entry.folder)
-        text = read_source(path).text
+        text = read_source(resolve(file, entry.folder)).text
     except (ResourceError, OSError) as error:
         reason = str(error) if isinstance(error, ResourceError) else error.strerror or str(error)
         diagnostics.error("bad-controller", f"cannot read '{file}': {reason}", entry.at)
@@ -127,4 +126,4 @@ def _checked(entry: ControllerEntry, diagnostics: Diagnostics) -> ControllerEntr
         hint = did_you_mean_or_all(name, _CLASS.findall(text))
         diagnostics.error("bad-controller", f"'{file}' has no class '{name}'.{hint}", entry.at)
         return None
-    return replace(entry, class_name=f"{path.name}:{name}", folder=path.parent)
+    return entry
