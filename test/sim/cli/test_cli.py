@@ -56,7 +56,7 @@ def test_a_project_runs_for_its_time_range_with_its_options(capsys):
     first = run(capsys, *command, "--duration", "0.1")[1]
     other = run(capsys, *command, "--duration", "0.1", "--simulator", "AIST")[1]
     assert state_hash(first) != state_hash(other)
-    status, _, err = run(capsys, *command, "--simulator", "Aist")
+    status, _, err = run(capsys, *command, "--simulator", "AIS")
     assert status == 1
     assert "Did you mean 'AIST'?" in err
     status, _, err = run(capsys, "check", project, "--variable", "SHARE=/nowhere/at/all")
