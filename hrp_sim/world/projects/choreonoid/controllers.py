@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,38 +35,43 @@ CONTROLLERS = (_PLAYER_ITEM, *_PROGRAMS)
 MOTIONS = ("BodyMotionItem", "PoseSeqItem")
 
 
-def controllers_of(body: Item, items: Iterable[Item]) -> list[Item]:
-    """Return the controllers of a body: those in it, but not in a body in it."""
-    return [item for item in items if item.kind in CONTROLLERS and _owner(item) is body]
-
-
 class Controllers:
     """Reads the controllers of bodies.
 
+    A body has those in it, but not those in a body in it.
+
     Args:
-        items: All items.
+        items: Of the world.
         diagnostics: Receives all problems.
         options: How the project is read.
     """
 
     def __init__(
-        self, items: Sequence[Item], diagnostics: Diagnostics, options: ProjectOptions
+        self, items: Iterable[Item], diagnostics: Diagnostics, options: ProjectOptions
     ) -> None:
-        self._items = items
+        self._by_body: dict[Item, list[Item]] = {}
+        self._by_player: dict[Item, list[Item]] = {}
+        for item in items:
+            if item.kind in CONTROLLERS and (body := _nearest("BodyItem", item)):
+                self._by_body.setdefault(body, []).append(item)
+            elif item.kind in MOTIONS and (player := _nearest(_PLAYER_ITEM, item)):
+                self._by_player.setdefault(player, []).append(item)
         self._diagnostics = diagnostics
         self._options = options
 
-    def read(
-        self, entry: BodyEntry, controllers: Sequence[Item]
-    ) -> tuple[BodyEntry, list[ControllerEntry]]:
+    def control(self, item: Item) -> bool:
+        """Whether the project has a controller for a BodyItem."""
+        return item in self._by_body
+
+    def read(self, body: Item, entry: BodyEntry) -> tuple[BodyEntry, list[ControllerEntry]]:
         """Return a body at the beginning of its motion, and those of its controllers that run.
 
         Args:
+            body: Its item.
             entry: The body.
-            controllers: Its controller items.
         """
         running: list[ControllerEntry] = []
-        for item in controllers:
+        for item in self._by_body.get(body, ()):
             if item.kind != _PLAYER_ITEM:
                 self._report_program(item, entry.placement.name)
             elif not running and (found := self._motion(item)) is not None:
@@ -84,7 +89,7 @@ class Controllers:
 
         That is the first checked one, else the first.
         """
-        found = [item for item in self._items if item.kind in MOTIONS and item.is_in(player)]
+        found = self._by_player.get(player, [])
         checked = [item for item in found if _is_checked(item)]
         if not found:
             message = f"'{player.name}' has no motion (BodyMotionItem or PoseSeqItem) to play"
@@ -140,5 +145,6 @@ def _is_checked(item: Item) -> bool:
     )
 
 
-def _owner(item: Item) -> Item | None:
-    return next((other for other in item.ancestors if other.kind == "BodyItem"), None)
+def _nearest(kind: str, item: Item) -> Item | None:
+    """Return the nearest item of a class that contains an item."""
+    return next((other for other in item.ancestors if other.kind == kind), None)

@@ -16,7 +16,7 @@ from ...config import BodyEntry, WorldConfig
 from ...material_file import load_materials
 from ..options import ProjectOptions
 from .bodies import BodyReader
-from .controllers import CONTROLLERS, MOTIONS, Controllers, controllers_of
+from .controllers import CONTROLLERS, MOTIONS, Controllers
 from .foreign import STRUCTURE, report_foreign
 from .items import Item, ItemReader
 from .simulators import chosen_simulator, duration_of, is_simulator, physics_of
@@ -87,14 +87,13 @@ class _Project:
     def _bodies(self) -> list[BodyEntry]:
         """Return the bodies, and collect their controllers."""
         reader = BodyReader(self._diagnostics, self._options)
+        controllers = Controllers(self._items, self._diagnostics, self._options)
         entries: list[BodyEntry] = []
         found = [item for item in self._items if item.kind == _BODY]
         for item in found:
-            controllers = controllers_of(item, self._items)
-            entry = reader.read(item, is_controlled=bool(controllers))
+            entry = reader.read(item, is_controlled=controllers.control(item))
             if entry is not None:
-                players = Controllers(self._items, self._diagnostics, self._options)
-                entry, running = players.read(entry, controllers)
+                entry, running = controllers.read(item, entry)
                 self._controllers += running
                 entries.append(entry)
         if not found:
