@@ -138,7 +138,7 @@ def _resolve(
         except ResourceError as error:
             if is_sandboxed or isinstance(error, OutsideError):
                 raise
-            raise ResourceError(f"{error}; {_folder_hint(match[1])}") from None
+            raise ResourceError(f"{error}{_further_search(match[1])}") from None
     if is_sandboxed and (match := _VARIABLE.search(written)):
         raise OutsideError(f"environment variables such as {match[0]} are not used in a sandbox")
     text = _VARIABLE.sub(_variable, written)
@@ -159,11 +159,11 @@ def _choreonoid_candidates(variable: str, rest: str, folder: Path) -> Iterator[t
         yield str(parent / _CHOREONOID_FOLDERS[variable] / rest.lstrip("/\\")), True
 
 
-def _folder_hint(variable: str) -> str:
-    """Return where the folder of one of Choreonoid's variables was searched."""
+def _further_search(variable: str) -> str:
+    """Return where else a file in one of Choreonoid's folders was searched."""
     inner = _CHOREONOID_FOLDERS[variable]
     folders = f"folders '{inner}'" if inner else "folders"
-    return f"{variable} is not set, and in the {folders} above there is none either"
+    return f", nor in {folders} further above; the variable {variable} is not set"
 
 
 def _candidates(

@@ -44,7 +44,7 @@ _WORLDS = {
     ),
     "missing-motion": (
         "a motion that a project plays is missing",
-        "check its path; variables in it are set with --variable",
+        "check its path; give the folder of a variable in it with --variable NAME=FOLDER",
     ),
     "missing-materials": (
         "the default table of materials is missing",

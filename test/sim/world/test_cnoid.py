@@ -190,6 +190,12 @@ def test_a_motion_is_played_from_its_first_posture():
             assert_allclose(target.motion.q, expected, atol=2e-3)
 
 
+def test_a_motion_is_not_played_on_a_body_that_is_controlled_otherwise():
+    project = MODELS / "projects" / "arm_waves.cnoid"
+    world = load_world(project, silent(), project=ProjectOptions(controlled=["arm"]))
+    assert world.controllers == ()
+
+
 def test_a_run_in_the_middle_of_a_motion_goes_on_from_a_saved_state():
     world = load_world(MODELS / "projects" / "arm_waves.cnoid", silent())
     with Simulation(world) as first, Simulation(world) as second:
@@ -217,7 +223,7 @@ def test_all_missing_models_are_reported_at_once(read):
     )
     assert world is None
     assert [text.split(": ")[1] for text in found] == ["missing-model"] * 3
-    assert "SHARE is not set, and in the folders 'share' above there is none either" in found[1]
+    assert "nor in folders 'share' further above; the variable SHARE is not set" in found[1]
     assert found[2].endswith("the body 'c' has no 'file', the path of its model")
 
 

@@ -71,13 +71,16 @@ class Controllers:
             entry: The body.
         """
         running: list[ControllerEntry] = []
+        name = entry.placement.name
         for item in self._by_body.get(body, ()):
             if item.kind != _PLAYER_ITEM:
-                self._report_program(item, entry.placement.name)
+                self._report_program(item, name)
+            elif name in self._options.controlled:
+                message = f"the motion of '{name}' is not played: a controller for it is given"
+                self._diagnostics.note("foreign-controller", message, item.span)
             elif not running and (found := self._motion(item)) is not None:
                 path, motion = found
                 args = {"file": str(path)}
-                name = entry.placement.name
                 entry = _at_beginning(entry, motion)
                 running.append(
                     ControllerEntry(class_name=PLAYER, body=name, args=args, at=item.span)
