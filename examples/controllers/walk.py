@@ -42,6 +42,12 @@ class WalkPattern(Controller):
         self.io.dq_target = (after - before) * RATE
         return True
 
+    def save(self):
+        return {"begin": self.begin}
+
+    def restore(self, arrays):
+        self.begin = float(arrays["begin"])
+
     def postures(self, steps):
         """Yield the joint positions of the whole walk."""
         feet, centre = self.feet.copy(), self.feet.mean(axis=0)[:2]
@@ -57,7 +63,7 @@ class WalkPattern(Controller):
                 return
             start = feet[swing].copy()
             for s in smooth(SWING):
-                feet[swing] = start + [s * length, 0.0, HEIGHT * np.sin(np.pi * s)]
+                feet[swing] = start + np.array([s * length, 0.0, HEIGHT * np.sin(np.pi * s)])
                 yield self.posture(centre, feet)
 
     def posture(self, centre, feet):
