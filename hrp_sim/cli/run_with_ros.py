@@ -38,27 +38,7 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
         raise UsageError(f"ROS 2 cannot be imported ({error}): {remedy}") from None
     if options.strict:
         prepare(options).simulation.close()
-    parameters: dict[str, OptionValue] = {
-        "world": options.world,
-        "engine": options.engine,
-        "describe": True,
-        "start_paused": options.paused,
-        **dict(options.sensor),
-    }
-    if options.controller:
-        parameters["controllers"] = " ".join(options.controller)
-    if not options.run_controllers:
-        parameters["run_controllers"] = "none"
-    if options.solver:
-        parameters["solver"] = options.solver
-    if options.simulator:
-        parameters["simulator"] = options.simulator
-    if options.variables:
-        given = [f"{name}={folder}" for name, folder in options.variables]
-        parameters["variables"] = os.pathsep.join(given)
-    for name in ("seed", "time_step", "joint_limits"):
-        if (value := getattr(options, name)) is not None:
-            parameters[name] = value
+    parameters = _parameters(options)
     make_recording = partial(open_recording, options.record) if options.record else None
     session = RosSession(
         parameters, make_recording=make_recording, prepare=partial(restore, options)
@@ -97,3 +77,29 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
             serve=serve,
             missed=missed,
         )
+
+
+def _parameters(options: argparse.Namespace) -> dict[str, OptionValue]:
+    """Return the parameters of the node for the options."""
+    parameters: dict[str, OptionValue] = {
+        "world": options.world,
+        "engine": options.engine,
+        "describe": True,
+        "start_paused": options.paused,
+        **dict(options.sensor),
+    }
+    if options.controller:
+        parameters["controllers"] = " ".join(options.controller)
+    if not options.run_controllers:
+        parameters["run_controllers"] = "none"
+    if options.solver:
+        parameters["solver"] = options.solver
+    if options.simulator:
+        parameters["simulator"] = options.simulator
+    if options.variables:
+        given = [f"{name}={folder}" for name, folder in options.variables]
+        parameters["variables"] = os.pathsep.join(given)
+    for name in ("seed", "time_step", "joint_limits"):
+        if (value := getattr(options, name)) is not None:
+            parameters[name] = value
+    return parameters
