@@ -105,6 +105,8 @@ class Simulation:
         self.controllers = WorldControllers(
             self.engine, self.commands, lambda: self.sensors, self._diagnostics
         )
+        for name in self.bodies:
+            self.controllers.add_springs(name)
         if run_controllers:
             self.controllers.add_entries(world.controllers)
 
@@ -191,6 +193,7 @@ class Simulation:
         """
         simulated = self._add_body(entry)
         self._add_sensors([simulated.name])
+        self.controllers.add_springs(simulated.name)
         for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
             self._diagnostics.add(found)
         return simulated

@@ -23,7 +23,4 @@ class SpringJoint(ForceHook):
         state.joint_effort[self.joint] = -force
 
     def save(self):
-        return {}
-
-    def restore(self, arrays):
-        """There is nothing to restore: the force depends on the state alone."""
+        return {}  # there is nothing to save

@@ -37,7 +37,4 @@ class Tank(Controller):
         return True
 
     def save(self):
-        return {}
-
-    def restore(self, arrays):
-        """There is nothing to restore: the keys depend on the time alone."""
+        return {}  # there is nothing to save

@@ -243,14 +243,11 @@ class RunningController:
 
     def _call(self, method: str, call: Callable[[], object]) -> bool:
         """Call a method; end the controller if that raises. Return whether it did not."""
-        begin = time.perf_counter()
         try:
             call()
         except Exception as error:
             self._fail_with(method, error)
             return False
-        if (seconds := time.perf_counter() - begin) > _LONG:
-            self._report_long(seconds)
         return True
 
     def _fail_with(self, method: str, error: Exception) -> None:
@@ -266,7 +263,7 @@ class RunningController:
     def _report_long(self, seconds: float) -> None:
         if not self._was_long:
             self._was_long = True
-            text = f"a call took {seconds:.1f} s, for which the whole simulation waited"
+            text = f"control() took {seconds:.1f} s, for which the whole simulation waited"
             self._warn("controller-blocks", text)
 
     def _warn(self, code: str, text: str) -> None:

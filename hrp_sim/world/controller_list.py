@@ -23,13 +23,13 @@ _CLASS = re.compile(r"^class +(\w+)", re.MULTILINE)
 
 
 def read_controllers(
-    root: Mapping, bodies: Collection[str], folder: Path, diagnostics: Diagnostics
+    root: Mapping, bodies: Collection[str] | None, folder: Path, diagnostics: Diagnostics
 ) -> Iterator[ControllerEntry]:
     """Yield the controllers of a world.
 
     Args:
         root: The mapping with the key ``controllers``.
-        bodies: Names of the bodies of the world.
+        bodies: Names of the bodies of the world; None if some of them could not be read.
         folder: Folder of the world file.
         diagnostics: Receives problems.
     """
@@ -76,7 +76,7 @@ def _parse(text: str, bodies: Collection[str], diagnostics: Diagnostics) -> Cont
 
 
 def _read(
-    node: Mapping, bodies: Collection[str], folder: Path, diagnostics: Diagnostics
+    node: Mapping, bodies: Collection[str] | None, folder: Path, diagnostics: Diagnostics
 ) -> ControllerEntry | None:
     class_name = node.text("class", default="")
     body = node.text("body", default="")
@@ -89,7 +89,7 @@ def _read(
             diagnostics.error("bad-controller", message, node.at(key))
     if not (class_name and body):
         return None
-    if body not in bodies:
+    if bodies is not None and body not in bodies:
         message = f"the world has no body '{body}'.{did_you_mean_or_all(body, bodies)}"
         diagnostics.error("bad-controller", message, node.at("body"))
         return None

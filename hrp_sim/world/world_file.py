@@ -68,7 +68,8 @@ class WorldReader:
                 self._diagnostics.error("duplicate-name", message, item.span)
             names.add(name)
             entries.append(entry)
-        controllers = tuple(read_controllers(root, names, self._folder, self._diagnostics))
+        known = names if bodies and len(entries) == bodies.count else None  # else it was reported
+        controllers = tuple(read_controllers(root, known, self._folder, self._diagnostics))
         root.finish()
         return WorldConfig(
             physics=settings,

@@ -135,7 +135,7 @@ def test_a_call_that_takes_long_is_reported_once(arm, diagnostics, monkeypatch):
     arm.add_controller("arm", controller)
     arm.run(0.003)
     found = diagnostics.take("controller-blocks").message
-    assert "'Idle' of body 'arm': a call took 2.5 s" in found
+    assert "'Idle' of body 'arm': control() took 2.5 s" in found
 
 
 def test_a_signal_leaves_a_controller_that_never_returns(arm):

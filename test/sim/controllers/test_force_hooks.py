@@ -30,7 +30,8 @@ def simulation(hook, diagnostics, *, step=0.001, kind="revolute", root="fixed", 
     physics = PhysicsSettings(time_step=step, gravity=(0.0, 0.0, 0.0))
     world = WorldConfig(physics=physics, bodies=(BodyEntry(placement=placement, control=LIMP),))
     made = Simulation(world, diagnostics=diagnostics)
-    made.add_controller("mass", hook)
+    if hook is not None:
+        made.add_controller("mass", hook)
     return made
 
 
@@ -125,3 +126,26 @@ def test_a_hook_may_be_a_controller_too(diagnostics):
     with simulation(Both(K, D), diagnostics) as made:
         made.run(0.05)
         assert made.bodies["mass"].motion.q[0] == pytest.approx(oscillation(0.05), abs=2e-3)
+
+
+def test_the_stiffness_of_a_model_is_a_spring(diagnostics):
+    keys = f", jointStiffness: {K}, jointViscosity: {D}"
+    with simulation(None, diagnostics, step=1e-4, more=keys) as made:
+        made.run(0.3)
+        assert made.bodies["mass"].motion.q[0] == pytest.approx(oscillation(0.3), abs=1e-3)
+        body = made.bodies["mass"].body
+        made.spawn(BodyEntry(placement=Placement(name="b", body=body, fixed=True), control=LIMP))
+        made.run(0.1)
+        snapshot = made.save()
+        made.run(0.1)
+        expected = made.state_hash()
+        made.restore(snapshot)
+        made.run(0.1)
+        assert made.state_hash() == expected
+
+
+@pytest.mark.parametrize("value", ["-3", ".nan", "stiff", "[1, 2]", "0.0"])
+def test_a_stiffness_that_is_no_positive_number_is_no_spring(value, diagnostics):
+    with simulation(None, diagnostics, more=f", jointStiffness: {value}") as made:
+        made.run(0.1)
+        assert made.bodies["mass"].motion.q[0] == pytest.approx(Q0)
