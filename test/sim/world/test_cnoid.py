@@ -265,6 +265,15 @@ def test_many_uses_of_a_sub_project_are_bounded(tmp_path):
         load_world(tmp_path / "0.cnoid", silent())
 
 
+def test_a_long_chain_of_projects_is_refused(tmp_path):
+    for depth in range(300):
+        inner = item("FolderItem", children=item("SubProjectItem", "s", f"file: {depth + 1}.cnoid"))
+        (tmp_path / f"{depth}.cnoid").write_text(project(inner))
+    (tmp_path / "300.cnoid").write_text(project(block()))
+    with pytest.raises(ModelError, match="items are nested more than 200 levels deep"):
+        load_world(tmp_path / "0.cnoid", silent())
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -19,6 +19,7 @@ SUB_PROJECT = "SubProjectItem"
 # Of a project with its sub-projects, which may use one file many times.
 _MAX_ITEMS = 20_000
 _MAX_PROJECTS = 1_000
+_MAX_DEPTH = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,7 @@ class ItemReader:
             self._projects[path] = self._root(read_source(path))
         return self._projects[path]
 
-    def _add(self, node: Node | None, folder: Path, parent: Item | None) -> None:
+    def _add(self, node: Node | None, folder: Path, parent: Item | None, depth: int = 0) -> None:
         """Add an item, and those in it."""
         if not isinstance(node, Mapping):
             if node is not None:
@@ -114,6 +115,10 @@ class ItemReader:
                 self._diagnostics.error("too-large", message, node.span)
             self._is_excessive = True
             return
+        if depth > _MAX_DEPTH:
+            message = f"items are nested more than {_MAX_DEPTH} levels deep"
+            self._diagnostics.error("too-deep", message, node.span)
+            return
         data = node.mapping("data")
         item = Item(
             node.text("class", default=""),
@@ -125,12 +130,12 @@ class ItemReader:
         )
         self._items.append(item)
         if item.kind == SUB_PROJECT:
-            self._add_project(item)
+            self._add_project(item, depth)
         children = node.sequence("children")
         for child in children.items if children else ():
-            self._add(child, folder, item)
+            self._add(child, folder, item, depth + 1)
 
-    def _add_project(self, item: Item) -> None:
+    def _add_project(self, item: Item, depth: int) -> None:
         """Add the items of a sub-project."""
         self._project_count += 1
         written = item.data.text("file", "filename", default="")
@@ -156,5 +161,5 @@ class ItemReader:
             return
         if root is not None:
             self._open.append(path)
-            self._add(root.mapping("items"), path.parent, item)
+            self._add(root.mapping("items"), path.parent, item, depth + 1)
             self._open.pop()
