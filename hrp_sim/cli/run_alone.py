@@ -110,6 +110,8 @@ def prepare(options: argparse.Namespace) -> Prepared:
     warnings = printed_warnings(options.world, strict=options.strict)
     with warnings as diagnostics, working(f"reading {options.world}"):
         world = load_world(options.world, diagnostics)
+        if options.duration is None and not options.view:
+            options.duration = world.duration
         config = with_options(world, dict(options.sensor), diagnostics)
         config = with_physics_options(config, options)
         diagnostics.raise_errors()

@@ -17,7 +17,7 @@ from hrp_model.files.resources import (
     path_from_uri,
     share_folder,
 )
-from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
+from hrp_model.readers.file_kind import MODEL_SUFFIXES, OPENHRP_SUFFIX, YAML_SUFFIXES
 
 from .entities import TagsFilter
 from .errors import RequestError
@@ -26,7 +26,7 @@ from .shapes import Bounds
 
 # Parsing a longer text would block other requests for too long.
 MAX_TEXT_LENGTH = 8 << 20  # characters
-_READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES)
+_READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES, OPENHRP_SUFFIX)
 _SCHEMES = ("file", "package", "model")
 _MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))

@@ -53,6 +53,20 @@ _WORLDS = {
     ),
     "two-rotations": ("a rotation is given twice", "remove 'rpy' or 'rotation'"),
 }
+_PROJECTS = {
+    "foreign-controller": (
+        "a controller of a project is not run",
+        "write one in Python, and give it with --controller BODY=MODULE:CLASS",
+    ),
+    "unknown-body": (
+        "a project has no body of this name",
+        "check the spelling of the body's name",
+    ),
+    "unused-item": (
+        "an item of a project has no counterpart here",
+        "no action needed if the simulation does not need it",
+    ),
+}
 _MATERIALS = {
     "missing-name": ("a material has no name", "add the name by which links refer to it"),
     "missing-pair": (
@@ -225,6 +239,6 @@ _EXPECTATIONS = {
 }
 CODES = {
     code: Rule(*lines)
-    for table in (_WORLDS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
+    for table in (_WORLDS, _PROJECTS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
     for code, lines in sorted(table.items())
 }
