@@ -10,6 +10,10 @@ from hrp_model.program.codes import Rule
 __all__ = ["CODES"]
 
 _WORLDS = {
+    "bad-motion": (
+        "a motion file is incomplete or inconsistent",
+        "correct the frame or line, or save the motion again",
+    ),
     "bad-namespace": (
         "the namespace of a body is not a valid ROS namespace",
         "use letters, digits and '_', separated by slashes, or \"\" for none",
@@ -33,6 +37,10 @@ _WORLDS = {
     "name-collision": (
         "two bodies or sensors would have the same topic",
         "rename one of them; topic names contain only letters, digits and '_'",
+    ),
+    "not-a-motion": (
+        "the file is not a motion",
+        "give a body motion or key poses of Choreonoid, or lines of a time and joint positions",
     ),
     "not-a-world": (
         "the file is not a world file",

@@ -28,11 +28,16 @@ class BodyEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldConfig:
-    """A world: physics and sensor settings, and its bodies in the order of the file."""
+    """A world: physics and sensor settings, and its bodies in the order of the file.
+
+    Attributes:
+        duration: Time that the file asks to be simulated, in [s]; None if it states none.
+    """
 
     physics: PhysicsSettings = field(default_factory=PhysicsSettings)
     sensors: SensorSettings = IDEAL
     bodies: tuple[BodyEntry, ...] = ()
+    duration: float | None = None
 
     def with_physics(
         self,
