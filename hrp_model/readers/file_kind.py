@@ -10,7 +10,6 @@ from .yaml.nodes import Mapping, Node
 
 MODEL_SUFFIXES = (".body", ".urdf", ".wrl")
 YAML_SUFFIXES = (".yaml", ".yml")  # of models and worlds
-OPENHRP_SUFFIX = ".xml"  # of projects
 WRAPPER_KEYS = ("model_file", "modelFile")  # of YAML files that refer to a model and extend it
 _CHUNK = 1 << 20  # [B]
 _OVERLAP = 64  # [B]; longer than any match

@@ -17,8 +17,9 @@ from hrp_model.files.resources import (
     path_from_uri,
     share_folder,
 )
-from hrp_model.readers.file_kind import MODEL_SUFFIXES, OPENHRP_SUFFIX, YAML_SUFFIXES
+from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
+from ..world.projects import PROJECT_SUFFIXES
 from .entities import TagsFilter
 from .errors import RequestError
 from .results import Code, SpawnCode, WorldCode
@@ -26,7 +27,7 @@ from .shapes import Bounds
 
 # Parsing a longer text would block other requests for too long.
 MAX_TEXT_LENGTH = 8 << 20  # characters
-_READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES, OPENHRP_SUFFIX)
+_READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES, *PROJECT_SUFFIXES)
 _SCHEMES = ("file", "package", "model")
 _MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose
+from hrp_model import Body, BodyState, Diagnostics, Pose
 from hrp_model.diagnostics import Source, Span, did_you_mean, did_you_mean_or_all
 from hrp_model.readers.xml_tree import Element, parse
 from hrp_model.reading import TooLargeError
@@ -15,10 +15,11 @@ from hrp_model.rigid import Array, axis_angle_matrix, unit_vector
 
 from ...control import ControlMode, ControlSettings, JointControl
 from ...physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Placement
-from ..body_loader import BodyLoader
 from ..config import BodyEntry, WorldConfig
+from ..model_files import ModelFiles
 from .openhrp_items import Item, ModeItems
 from .openhrp_pairs import CollisionPairs
+from .options import ProjectOptions
 
 _MAX_ELEMENTS = 200_000
 _MAX_TIME = 1e9  # [s]
@@ -36,29 +37,25 @@ _HIGH_GAIN = "HighGain"
 _MODES = ("Torque", _HIGH_GAIN)
 
 
-def read_openhrp_project(source: Source, folder: Path, diagnostics: Diagnostics) -> WorldConfig:
-    """Return the world of a project.
+def read_openhrp(
+    source: Source, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
+) -> WorldConfig:
+    """Return the world of a project; problems are reported.
 
     Args:
         source: Its text.
-        folder: Folder of the file: the base of relative paths, and ``$(CURRENT_DIR)``.
-        diagnostics: Receives notes and warnings.
-
-    Raises:
-        ModelError: The project or a model in it cannot be used; lists every problem with its
-            location.
+        folder: Base of relative paths, and ``$(CURRENT_DIR)``.
+        diagnostics: Receives all problems.
+        options: Its variables; a project of OpenHRP has one simulator.
     """
     root = _parse(source, diagnostics)
-    diagnostics.raise_errors()
-    if root is None or root.tag != "grxui":
-        found = "another format" if root is None else f"<{root.tag}>"
-        message = f"an XML file as world must be a project of OpenHRP, <grxui>, not {found}"
-        place = Span(source, 0, 0) if root is None else root.span
-        diagnostics.error("not-a-world", message, place)
-        raise ModelError(diagnostics.found)
-    config = _Reader(root, folder, diagnostics).read()
-    diagnostics.raise_errors()
-    return config
+    if root is None:  # which was reported
+        return WorldConfig()
+    if root.tag != "grxui":
+        message = f"an XML file as world must be a project of OpenHRP, <grxui>, not <{root.tag}>"
+        diagnostics.error("not-a-world", message, root.span)
+        return WorldConfig()
+    return _Reader(root, folder, diagnostics, options).read()
 
 
 def _parse(source: Source, diagnostics: Diagnostics) -> Element | None:
@@ -80,11 +77,14 @@ def _parse(source: Source, diagnostics: Diagnostics) -> Element | None:
 class _Reader:
     """Reads one project; reports every problem and substitutes defaults."""
 
-    def __init__(self, root: Element, folder: Path, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self, root: Element, folder: Path, diagnostics: Diagnostics, options: ProjectOptions
+    ) -> None:
         self._items = ModeItems(root, diagnostics)
         self._folder = folder
         self._diagnostics = diagnostics
-        self._models = BodyLoader(folder, diagnostics)
+        self._options = options
+        self._models = ModelFiles(diagnostics)
 
     def read(self) -> WorldConfig:
         """Read the whole project."""
@@ -151,7 +151,8 @@ class _Reader:
             message = f"the model '{item.name}' needs 'url', the path of its model file"
             self._diagnostics.error("missing-model", message, item.element.span)
             return None
-        body = self._models.load(_as_reference(url), item.element.at("url"))
+        reference = self._options.expanded(_as_reference(url))
+        body = self._models.load(reference, self._folder, item.element.at("url"))
         if body is None:
             return None
         self._report_controller(item)
