@@ -93,8 +93,8 @@ def resolve(
     Supported are plain paths (relative to ``folder``), ``file://``, ``package://name/…`` and
     ``model://name/…``, "~", and ``${VARIABLE}`` from the environment. ``${SHARE}``,
     ``${PROGRAM_TOP}``, ``${PROJECT_DIR}`` and ``${OPENHRPHOME}``, unless set in the environment,
-    stand for folders above ``folder``. Packages are searched along AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, then
-    above ``folder``. Backslashes of Windows paths are accepted as slashes.
+    stand for folders above ``folder``. Packages are searched along AMENT_PREFIX_PATH and
+    ROS_PACKAGE_PATH, then above ``folder``. Backslashes of Windows paths are accepted as slashes.
 
     A sandbox uses no other environment variables and no home folders. No message contains the
     value of a variable or a home folder.
