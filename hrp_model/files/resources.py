@@ -133,7 +133,12 @@ def _resolve(
     # Choreonoid's own folders, where the model lies in a copy of the program.
     if match and match[1] in _CHOREONOID_FOLDERS and (is_sandboxed or match[1] not in os.environ):
         candidates = _choreonoid_candidates(match[1], written[match.end() :], folder)
-        return _first_file(candidates, folder, access)
+        try:
+            return _first_file(candidates, folder, access)
+        except ResourceError as error:
+            if is_sandboxed or isinstance(error, OutsideError):
+                raise
+            raise ResourceError(f"{error}; {_folder_hint(match[1])}") from None
     if is_sandboxed and (match := _VARIABLE.search(written)):
         raise OutsideError(f"environment variables such as {match[0]} are not used in a sandbox")
     text = _VARIABLE.sub(_variable, written)
@@ -152,6 +157,13 @@ def _choreonoid_candidates(variable: str, rest: str, folder: Path) -> Iterator[t
     start = Path(os.path.abspath(folder))
     for parent in (start, *start.parents):
         yield str(parent / _CHOREONOID_FOLDERS[variable] / rest.lstrip("/\\")), True
+
+
+def _folder_hint(variable: str) -> str:
+    """Return where the folder of one of Choreonoid's variables was searched."""
+    inner = _CHOREONOID_FOLDERS[variable]
+    folders = f"folders '{inner}'" if inner else "folders"
+    return f"{variable} is not set, and in the {folders} above there is none either"
 
 
 def _candidates(

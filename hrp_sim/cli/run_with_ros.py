@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -18,6 +19,7 @@ from .live_table import Row
 from .record import open_recording
 from .run_alone import prepare, restore
 from .run_course import RunSetup
+from .run_options import take_duration
 
 
 @contextmanager
@@ -43,8 +45,17 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
         "start_paused": options.paused,
         **dict(options.sensor),
     }
+    if options.controller:
+        parameters["controllers"] = " ".join(options.controller)
+    if not options.run_controllers:
+        parameters["run_controllers"] = "none"
     if options.solver:
         parameters["solver"] = options.solver
+    if options.simulator:
+        parameters["simulator"] = options.simulator
+    if options.variables:
+        given = [f"{name}={folder}" for name, folder in options.variables]
+        parameters["variables"] = os.pathsep.join(given)
     for name in ("seed", "time_step", "joint_limits"):
         if (value := getattr(options, name)) is not None:
             parameters[name] = value
@@ -75,6 +86,7 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
             session.serve(runner)
             return session.node.recording
 
+        take_duration(options, session.node.world)
         yield RunSetup(
             session.simulation,
             session.distribution,

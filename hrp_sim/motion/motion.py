@@ -44,8 +44,12 @@ class Motion:
         Returns:
             By joint id, in [rad] or [m], shape (joints,); a copy.
         """
+        return self.between(self.q, t)
+
+    def between(self, rows: Array, t: float) -> Array:
+        """Return what ``at`` returns for other values that belong to ``times``, shape (n, m)."""
         i, ratio = self._place(t)
-        return _between(self.q, i, ratio)
+        return _between(rows, i, ratio)
 
     def root_at(self, t: float) -> Pose | None:
         """Return X_WL of the root link at a time, or None if the motion does not give it."""

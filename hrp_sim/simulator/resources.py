@@ -27,7 +27,10 @@ from .shapes import Bounds
 
 # Parsing a longer text would block other requests for too long.
 MAX_TEXT_LENGTH = 8 << 20  # characters
-_READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES, *PROJECT_SUFFIXES)
+_READABLE_SUFFIXES = {
+    "model": (*YAML_SUFFIXES, *MODEL_SUFFIXES),
+    "world": (*YAML_SUFFIXES, *MODEL_SUFFIXES, *PROJECT_SUFFIXES),
+}
 _SCHEMES = ("file", "package", "model")
 _MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
@@ -111,8 +114,8 @@ def resource_file(
         is_foreign = "://" in uri and uri.partition("://")[0] not in _SCHEMES
         code = codes.UNSUPPORTED_FORMAT if is_foreign else Code.NOT_FOUND
         raise RequestError(code, f"'{uri[:200]}': {error}") from None
-    if path.suffix.lower() not in _READABLE_SUFFIXES:
-        suffixes = ", ".join(_READABLE_SUFFIXES)
+    if path.suffix.lower() not in _READABLE_SUFFIXES[kind]:
+        suffixes = ", ".join(_READABLE_SUFFIXES[kind])
         message = f"'{uri}' is not a {kind} file; supported suffixes are {suffixes}"
         raise RequestError(codes.UNSUPPORTED_FORMAT, message)
     if not path.is_file():

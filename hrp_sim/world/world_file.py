@@ -28,6 +28,7 @@ from ..physics.engine import PhysicsSettings, Placement
 from ..physics.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, WorldConfig
+from .controller_list import read_controllers
 from .degrees import position_degrees_hint, rotation_degrees_hint
 from .material_file import load_materials, read_materials
 from .model_files import ModelFiles
@@ -67,9 +68,14 @@ class WorldReader:
                 self._diagnostics.error("duplicate-name", message, item.span)
             names.add(name)
             entries.append(entry)
+        controllers = tuple(read_controllers(root, names, self._folder, self._diagnostics))
         root.finish()
-        options = IDEAL if sensors is None else read_common(sensors)
-        return WorldConfig(physics=settings, sensors=options, bodies=tuple(entries))
+        return WorldConfig(
+            physics=settings,
+            sensors=IDEAL if sensors is None else read_common(sensors),
+            bodies=tuple(entries),
+            controllers=controllers,
+        )
 
     def _physics(self, node: Mapping) -> PhysicsSettings:
         settings = replace(read_physics(node), materials=self._materials(node))

@@ -12,7 +12,7 @@ from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source
 
 from ..config import WorldConfig
-from .cnoid import read_cnoid
+from .choreonoid import read_cnoid
 from .openhrp import read_openhrp
 from .options import ProjectOptions
 

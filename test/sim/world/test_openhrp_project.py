@@ -292,8 +292,8 @@ def test_what_has_no_counterpart_is_one_warning_for_each_class(diagnostics):
         diagnostics=diagnostics,
     )
     assert len(world.bodies) == 1
-    found = [diagnostics.take("unused-item") for _ in range(3)]
-    assert [d.message.split("'")[1] for d in found] == [
+    found = [diagnostics.take("foreign-item") for _ in range(3)]
+    assert [d.message.split(" ")[0] for d in found] == [
         "GrxGraphItem",
         "GrxPathPlanningAlgorithmItem",
         "Grx3DView",
@@ -304,7 +304,7 @@ def test_what_has_no_counterpart_is_one_warning_for_each_class(diagnostics):
 @pytest.mark.parametrize(
     ("items", "code", "words"),
     [
-        ([block("a", controller="Walk")], "foreign-controller", "--controller a=MODULE:CLASS"),
+        ([block("a", controller="Walk")], "foreign-controller", "--controller 'a=MODULE:CLASS'"),
         ([block("a", setupCommand="./Walk")], "foreign-controller", "./Walk"),
         ([block("a", **{"Woo.translation": "0 0 1"})], "unknown-link", "Did you mean 'Wood'?"),
         ([model("a", **{"NECKS.angle": "1"})], "unknown-link", "Did you mean 'NECK'?"),

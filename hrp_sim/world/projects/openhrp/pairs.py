@@ -13,7 +13,7 @@ from itertools import product, starmap
 from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import did_you_mean_or_all
 
-from ...physics.materials import (
+from ....physics.materials import (
     MAX_FRICTION,
     MAX_MATERIALS,
     ContactMaterial,
@@ -21,7 +21,7 @@ from ...physics.materials import (
     MaterialTable,
     material_pair,
 )
-from .openhrp_items import Item
+from .items import Item
 
 _DEFAULT_FRICTION = 0.5  # of GrxUI
 _IN_NO_PAIR = "in no collision pair"

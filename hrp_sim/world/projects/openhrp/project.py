@@ -13,13 +13,14 @@ from hrp_model.readers.xml_tree import Element, parse
 from hrp_model.reading import TooLargeError
 from hrp_model.rigid import Array, axis_angle_matrix, unit_vector
 
-from ...control import ControlMode, ControlSettings, JointControl
-from ...physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Placement
-from ..config import BodyEntry, WorldConfig
-from ..model_files import ModelFiles
-from .openhrp_items import Item, ModeItems
-from .openhrp_pairs import CollisionPairs
-from .options import ProjectOptions
+from ....control import ControlMode, ControlSettings, JointControl
+from ....physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Placement
+from ...config import BodyEntry, WorldConfig
+from ...model_files import ModelFiles
+from ..options import ProjectOptions
+from ..reports import report_program
+from .items import Item, ModeItems
+from .pairs import CollisionPairs
 
 _MAX_ELEMENTS = 200_000
 _MAX_TIME = 1e9  # [s]
@@ -101,7 +102,7 @@ class _Reader:
         pairs = CollisionPairs({n: e.placement.body for n, e in entries.items()}, names)
         for item in self._items.of("GrxCollisionPairItem"):
             pairs.add(item)
-        self._items.report_unused()
+        self._items.report_foreign()
         bodies = tuple(
             replace(
                 entry,
@@ -204,11 +205,14 @@ class _Reader:
     def _report_controller(self, item: Item) -> None:
         for key in ("controller", "setupCommand"):
             if name := item.text(key):
-                message = (
-                    f"the controller '{name}' of '{item.name}' is not run: its joints get no "
-                    f"torques. Give one in Python: --controller {item.name}=MODULE:CLASS"
+                report_program(
+                    f"the controller '{name}' of '{item.name}'",
+                    item.name,
+                    "get no torques, or hold their positions in high-gain mode",
+                    item.at(key),
+                    diagnostics=self._diagnostics,
+                    options=self._options,
                 )
-                self._diagnostics.warn("foreign-controller", message, item.at(key))
                 return
 
     def _report_unknown(self, item: Item, body: Body) -> None:

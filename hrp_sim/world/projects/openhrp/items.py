@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from math import isfinite
 
 import numpy as np
@@ -12,8 +12,16 @@ from hrp_model.diagnostics import Span, counted, did_you_mean_or_all
 from hrp_model.readers.xml_tree import NUMBER, Element
 from hrp_model.rigid import Array
 
+from ..reports import report_foreign_items
+
 _USED = ("GrxModelItem", "GrxCollisionPairItem", "GrxSimulationItem", "GrxWorldStateItem")
 _MODE = "Simulation"
+_REASONS = {
+    "GrxRTSItem": "components of OpenRTM are not run",
+    "GrxExtraJointItem": "joints between bodies are written in a world file",
+    "GrxGraphItem": "it belongs to the window of GrxUI",
+    "GrxPathPlanningAlgorithmItem": "paths are not planned",
+}
 
 
 class Item:
@@ -101,17 +109,11 @@ class ModeItems:
         """Return the selected items of a class, in the order of the file."""
         return [item for item in self._items if item.kind == kind and item.is_selected]
 
-    def report_unused(self) -> None:
-        """Report what is not used: one warning for each class."""
-        for kind, elements in self._unused():
-            many = f" ({len(elements)} times)" if len(elements) > 1 else ""
-            message = f"'{kind}'{many} has no counterpart here and is left out"
-            self._diagnostics.warn("unused-item", message, elements[0].at("class"))
-
-    def _unused(self) -> Iterator[tuple[str, list[Element]]]:
-        found: dict[str, list[Element]] = {}
-        for element in self._mode.all("item", "view"):
-            kind = element.attributes.get("class", "").rpartition(".")[2]
-            if kind not in _USED:
-                found.setdefault(kind, []).append(element)
-        yield from found.items()
+    def report_foreign(self) -> None:
+        """Report items and views without effect, once for each class."""
+        every = (
+            (element.attributes.get("class", "").rpartition(".")[2], element.at("class"))
+            for element in self._mode.all("item", "view")
+        )
+        foreign = ((kind, at) for kind, at in every if kind not in _USED)
+        report_foreign_items(foreign, self._diagnostics, served={}, reasons=_REASONS)
