@@ -11,11 +11,12 @@ from paths import MODELS, SHARED, needs_shared
 from hrp_model import Diagnostics, ModelError, Severity
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation, load_world
-from hrp_sim.control import ControlMode
+from hrp_sim.control import HOLD, ControlMode
 from hrp_sim.engines import make_engine
 from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.physics.materials import NO_COLLISION
 from hrp_sim.world.load import load_world_text
+from hrp_sim.world.projects import ProjectOptions
 
 OWN = MODELS / "projects" / "humanoid.xml"
 SAMPLES = SHARED / "models/fkanehiro__openhrp3/sample/project"
@@ -246,6 +247,19 @@ def test_joints_take_torques_unless_they_are_in_high_gain_mode(diagnostics):
     (entry,) = world.bodies
     assert entry.control.mode is ControlMode.EFFORT
     assert {n: c.mode for n, c in entry.control.joints.items()} == {"NECK": ControlMode.POSITION}
+
+
+def test_joints_whose_program_cannot_run_hold_their_positions(diagnostics):
+    (entry,) = read(model("robot", controller="Walk"), diagnostics=diagnostics).bodies
+    diagnostics.take("foreign-controller")
+    assert entry.control == HOLD
+
+
+def test_a_program_that_is_replaced_is_only_noted(tmp_path, diagnostics):
+    path = tmp_path / "a.xml"
+    path.write_text(project(model("robot", controller="Walk")))
+    load_world(path, diagnostics, project=ProjectOptions(controlled=("robot",)))
+    assert diagnostics.take("foreign-controller").severity is Severity.NOTE
 
 
 def test_models_that_are_not_selected_are_left_out(diagnostics):

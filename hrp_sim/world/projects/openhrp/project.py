@@ -13,7 +13,7 @@ from hrp_model.readers.xml_tree import Element, parse
 from hrp_model.reading import TooLargeError
 from hrp_model.rigid import Array, axis_angle_matrix, unit_vector
 
-from ....control import ControlMode, ControlSettings, JointControl
+from ....control import HOLD, ControlMode, ControlSettings, JointControl
 from ....physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Placement
 from ...config import BodyEntry, WorldConfig
 from ...model_files import ModelFiles
@@ -192,9 +192,12 @@ class _Reader:
         return values
 
     def _control(self, item: Item, body: Body) -> ControlSettings:
-        """Return the control of a body: torques, by default zero, or held in high-gain mode."""
-        if not self._is_integrated():
-            return ControlSettings()
+        """Return the control of a body: efforts, zero without commands, or held positions.
+
+        Joints whose program cannot run hold theirs: a robot that collapses shows nothing.
+        """
+        if not self._is_integrated() or _program(item) is not None:
+            return HOLD
         held = {
             link.joint.name: JointControl(mode=ControlMode.POSITION)
             for link in body.moving_links
@@ -203,17 +206,16 @@ class _Reader:
         return ControlSettings(mode=ControlMode.EFFORT, joints=held)
 
     def _report_controller(self, item: Item) -> None:
-        for key in ("controller", "setupCommand"):
-            if name := item.text(key):
-                report_program(
-                    f"the controller '{name}' of '{item.name}'",
-                    item.name,
-                    "get no torques, or hold their positions in high-gain mode",
-                    item.at(key),
-                    diagnostics=self._diagnostics,
-                    options=self._options,
-                )
-                return
+        key = _program(item)
+        if key is not None:
+            report_program(
+                f"the controller '{item.text(key)}' of '{item.name}'",
+                item.name,
+                "hold their positions",
+                item.at(key),
+                diagnostics=self._diagnostics,
+                options=self._options,
+            )
 
     def _report_unknown(self, item: Item, body: Body) -> None:
         """Report properties of links that the model does not have, and unknown ones."""
@@ -232,6 +234,11 @@ class _Reader:
                 hint = did_you_mean(key, _UNUSED_PROPERTIES)
                 message = f"'{key}' is not a property of a model.{hint}"
                 self._diagnostics.warn("unknown-key", message, item.at(key))
+
+
+def _program(item: Item) -> str | None:
+    """Return the property of a model that names its controller, or None."""
+    return next((key for key in ("controller", "setupCommand") if item.text(key)), None)
 
 
 def _as_reference(url: str) -> str:
