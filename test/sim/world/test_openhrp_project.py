@@ -351,6 +351,7 @@ def test_what_has_no_effect_is_a_located_warning(items, code, words, diagnostics
         ("<grxui>" + 200_001 * "<a/>" + "</grxui>", "too-large"),
         (project(block("a"), block("a")), "duplicate-name"),
         (project(item("GrxModelItem", "a")), "missing-model"),
+        (project(block("")), "missing-key"),
         (project(block("a", **{"Wood.translation": "0 0"})), "wrong-type"),
         (project(block("a", **{"Wood.translation": "0 0 nan"})), "wrong-type"),
         (project(block("a", **{"Wood.translation": "0 0 up"})), "wrong-type"),

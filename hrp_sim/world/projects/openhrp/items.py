@@ -103,11 +103,15 @@ class ModeItems:
         modes = list(root.all("mode"))
         named = [mode for mode in modes if mode.attributes.get("name") == _MODE]
         self._mode = next(iter(named or modes), root)
-        self._items = [Item(element, diagnostics) for element in self._mode.all("item")]
+        self._selected: dict[str, list[Item]] = {}
+        for element in self._mode.all("item"):
+            item = Item(element, diagnostics)
+            if item.is_selected:
+                self._selected.setdefault(item.kind, []).append(item)
 
     def of(self, kind: str) -> list[Item]:
         """Return the selected items of a class, in the order of the file."""
-        return [item for item in self._items if item.kind == kind and item.is_selected]
+        return self._selected.get(kind, [])
 
     def report_foreign(self) -> None:
         """Report items and views without effect, once for each class."""

@@ -41,10 +41,10 @@ class CollisionPairs:
     """
 
     def __init__(self, bodies: Mapping[str, Body], names: Collection[str]) -> None:
-        self._bodies = bodies
         self._names = names
         self._pairs: list[tuple[_Side, _Side, ContactMaterial]] = []
-        self._links: dict[str, list[str]] = {}  # which pairs name, by body
+        self._link_names = {n: {x.name: None for x in b.links} for n, b in bodies.items()}
+        self._links: dict[str, dict[str, None]] = {}  # which pairs name, by body; ordered
 
     def add(self, item: Item) -> None:
         """Add a pair, or report why it has no effect."""
@@ -52,26 +52,26 @@ class CollisionPairs:
         if one is None or other is None:
             return
         for name, link in (one, other):
-            named = self._links.setdefault(name, [])
-            if link and link not in named:
-                named.append(link)
+            named = self._links.setdefault(name, {})
+            if link:
+                named[link] = None
         self._pairs.append((one, other, contact))
 
     def materials_of(self, name: str) -> dict[str, str]:
         """Return the contact materials of a body by link name."""
         named = self._links.get(name)
         if named is None:
-            return {link.name: _IN_NO_PAIR for link in self._bodies[name].links}
+            return dict.fromkeys(self._link_names[name], _IN_NO_PAIR)
         return {
-            link.name: _material(name, link.name if link.name in named else _OTHER_LINKS)
-            for link in self._bodies[name].links
+            link: _material(name, link if link in named else _OTHER_LINKS)
+            for link in self._link_names[name]
         }
 
     def table(self, diagnostics: Diagnostics) -> MaterialTable:
         """Return the table of all materials; of equal pairs the last one counts."""
         pairs: dict[frozenset[str], ContactMaterial] = {}
         sides = [(self._materials(a), self._materials(b)) for a, b, _ in self._pairs]
-        names = {name for body in self._bodies for name in self.materials_of(body).values()}
+        names = {name for body in self._link_names for name in self.materials_of(body).values()}
         if len(names) > MAX_MATERIALS or sum(len(a) * len(b) for a, b in sides) > _MAX_COMBINATIONS:
             diagnostics.error("too-large", "the collision pairs of the project name too many links")
             return MaterialTable()
@@ -93,9 +93,9 @@ class CollisionPairs:
             message = f"the collision pair '{item.name}' has no effect: no body '{name}'.{hint}"
             item.diagnostics.warn("unknown-body", message, item.at(f"objectName{number}"))
             return None
-        if name not in self._bodies:  # which was reported
+        if name not in self._link_names:  # which was reported
             return None
-        links = [x.name for x in self._bodies[name].links]
+        links = self._link_names[name]
         if link and link not in links:
             hint = did_you_mean_or_all(link, links)
             message = (

@@ -118,7 +118,7 @@ class _Reader:
         # Before there were simulation items, the world state had their properties.
         found = self._items.of("GrxSimulationItem") or self._items.of("GrxWorldStateItem")
         if not found:
-            return PhysicsSettings(), _DEFAULT_TIME
+            return PhysicsSettings(gravity=(0.0, 0.0, -_DEFAULT_GRAVITY)), _DEFAULT_TIME
         item = found[0]
         for other in found[1:]:
             message = f"'{other.name}' is not used: '{item.name}' is the first simulation item"
@@ -148,6 +148,10 @@ class _Reader:
     def _model(self, item: Item) -> BodyEntry | None:
         """Return a body, or None after reporting errors."""
         url = item.element.attributes.get("url", "")
+        if not item.name:
+            message = "a model needs 'name', the name of its body"
+            self._diagnostics.error("missing-key", message, item.element.span)
+            return None
         if not url:
             message = f"the model '{item.name}' needs 'url', the path of its model file"
             self._diagnostics.error("missing-model", message, item.element.span)
@@ -219,10 +223,11 @@ class _Reader:
 
     def _report_unknown(self, item: Item, body: Body) -> None:
         """Report properties of links that the model does not have, and unknown ones."""
-        links = [link.name for link in body.links]
+        links = {link.name: None for link in body.links}
+        root = {body.root.name: None}
         for key in item.properties:
             link, _, kind = key.rpartition(".")
-            known = links[:1] if kind in _ROOT_PROPERTIES else links
+            known = root if kind in _ROOT_PROPERTIES else links
             if key in _UNUSED_PROPERTIES or (kind in _PROPERTIES and link in known):
                 continue
             if kind in _PROPERTIES:
