@@ -34,8 +34,8 @@ _MAX_COUNTS = {
 }
 # Files given by mistake, by suffix.
 _OTHER_KINDS = {
-    ".cnoid": "a Choreonoid project: name one of the models that it lists",
-    ".xml": "an XML file of another format, perhaps a project of OpenHRP: name one of its models",
+    ".cnoid": "a Choreonoid project: run it with hrp-sim, or name one of the models that it lists",
+    ".xml": "XML: run a project of OpenHRP with hrp-sim, or name one of the models that it lists",
     ".sdf": "an SDF file, the format of Gazebo",
     ".xacro": "a xacro file: convert it to URDF with xacro",
 }

@@ -93,7 +93,7 @@ class _Track:
         h = np.diff(x)[:, None]
         mean = (d[:-1] / h[:-1] + d[1:] / h[1:]) / 2.0
         moves = (np.abs(d[:-1]) >= _FLAT) & (np.abs(d[1:]) >= _FLAT) & (d[:-1] * d[1:] > 0.0)
-        slopes[1:-1] = np.where(moves & ~np.array(stops[1:-1])[:, None], mean, 0.0)
+        slopes[1:-1] = np.where(moves & ~np.array(stops[1:-1], dtype=bool)[:, None], mean, 0.0)
         return slopes
 
 
@@ -132,10 +132,11 @@ def _add_joints(joints: dict[int, _Track], pose: Mapping, time: float, transitio
     if pose.lacks("joints", "q"):
         return True
     ids = pose.numbers("joints", count=None, default=None)
-    if ids is None:
-        return False
-    q = pose.numbers("q", count=len(ids), default=None)
-    if q is None:
+    q = pose.numbers("q", count=None if ids is None else len(ids), default=None)
+    if ids is None or q is None:
+        if not pose.diagnostics.has_errors:
+            message = "a key pose needs 'joints', a list of ids, and as many positions 'q'"
+            pose.diagnostics.error("bad-motion", message, pose.at("q", "joints"))
         return False
     stationary = pose.numbers("spJoints", count=None, default=np.empty(0))
     for number, position in zip(ids.tolist(), q.tolist(), strict=True):
@@ -174,7 +175,7 @@ def _sampled(
     count = floor(end * rate + 1e-9) + 1
     width = 1 + max(joints)
     if count < 1 or count * width > _MAX_VALUES:
-        message = f"a motion of {end:g} s has too many postures at {rate:g} Hz"
+        message = f"a motion cannot end at {end:g} s, with {rate:g} postures per second"
         root.diagnostics.error("bad-motion", message, root.at("refs"))
         return None
     times = np.arange(count) / rate

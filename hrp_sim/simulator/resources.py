@@ -32,9 +32,16 @@ _READABLE_SUFFIXES = {
     "world": (*YAML_SUFFIXES, *MODEL_SUFFIXES, *PROJECT_SUFFIXES),
 }
 _SCHEMES = ("file", "package", "model")
-_MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
+_MISSING = frozenset(
+    ("missing-model", "missing-motion", "missing-project", "missing-resource", "unreadable-file")
+)
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
-_UNSUPPORTED = frozenset(("foreign-setting", "not-simulated", "unknown-key", "unknown-node"))
+_UNSUPPORTED = frozenset(
+    (
+        *("foreign-controller", "foreign-item", "foreign-setting"),
+        *("not-simulated", "unknown-key", "unknown-node"),
+    )
+)
 _MAX_RESULTS = 2000  # models or worlds in one folder
 _MAX_FILES = 100_000  # files of any kind in one folder
 _MAX_BYTES = 1 << 20  # of a file searched for a word

@@ -57,7 +57,9 @@ def read_world(
         code = WorldCode.RESOURCE_PARSE_ERROR
         if is_missing(error):
             code = WorldCode.MISSING_ASSETS
-        elif any(d.code in ("not-a-world", "not-a-model") for d in error.diagnostics):
+        elif any(
+            d.code in ("not-a-world", "not-a-model", "not-a-project") for d in error.diagnostics
+        ):
             code = WorldCode.UNSUPPORTED_FORMAT
         raise RequestError(code, str(error)) from None
     if not lenient:

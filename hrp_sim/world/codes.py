@@ -66,6 +66,10 @@ _WORLDS = {
         "a project has no bodies",
         "open the project that contains the world, or add a BodyItem",
     ),
+    "no-motion": (
+        "a project plays no motion where it has a player for one",
+        "add a BodyMotionItem or PoseSeqItem to the player, or remove it",
+    ),
     "not-a-motion": (
         "the file is not a motion",
         "give a body motion or key poses of Choreonoid, or lines of a time and joint positions",

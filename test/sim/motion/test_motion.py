@@ -142,6 +142,13 @@ def test_key_poses_are_joined_by_cubics_with_mean_slopes(motion):
     assert np.isnan(read.q[:, 1]).all()
 
 
+def test_two_key_poses_are_joined_from_stop_to_stop(motion):
+    pose = "{{ time: {}, refer: {{ type: Pose, joints: [ 0 ], q: [ {} ] }} }}"
+    read = motion(f"type: PoseSeq\nrefs: [ {pose.format(0, 1)}, {pose.format(2, 3)} ]")
+    assert_allclose(read.at(1.0), [2.0])
+    assert_allclose(read.at(0.5), [1 + 2 * (3 * 0.25**2 - 2 * 0.25**3)])
+
+
 def test_columns_follow_joint_ids_and_then_the_joints_without_one(motion):
     body = load_body_text(
         """\
@@ -197,7 +204,7 @@ links:
         ),
         (
             POSES.replace("time: 2", "time: 1e12"),
-            "5:3: bad-motion: a motion of 1e+12 s has too many",
+            "5:3: bad-motion: a motion cannot end at 1e+12 s",
         ),
     ],
 )

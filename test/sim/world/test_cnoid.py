@@ -295,7 +295,7 @@ def test_many_uses_of_a_sub_project_are_bounded(tmp_path):
         ),
         (
             project(item("BodyItem", "b", f"file: {WOOD}", item("BodyMotionControllerItem", "P"))),
-            "warning: missing-motion: 'P' has no motion",
+            "warning: no-motion: 'P' has no motion",
         ),
         (
             project(

@@ -89,7 +89,7 @@ class Controllers:
         checked = [item for item in found if _is_checked(item)]
         if not found:
             message = f"'{player.name}' has no motion (BodyMotionItem or PoseSeqItem) to play"
-            self._diagnostics.warn("missing-motion", message, player.span)
+            self._diagnostics.warn("no-motion", message, player.span)
             return None
         item = (checked or found)[0]
         written = item.data.text("file", "filename", default="")
