@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paths import MODELS, SHARED, needs_shared
+from paths import MODELS, ROOT, SHARED, needs_shared
 
 from hrp_model import Diagnostics, ModelError, Severity
 from hrp_model.rigid import axis_angle_matrix
@@ -19,6 +19,7 @@ from hrp_sim.world.load import load_world_text
 from hrp_sim.world.projects import ProjectOptions
 
 OWN = MODELS / "projects" / "humanoid.xml"
+EVERYTHING = ROOT / "test" / "data" / "projects" / "everything.xml"
 SAMPLES = SHARED / "models/fkanehiro__openhrp3/sample/project"
 PACKAGE = "com.generalrobotix.ui.item."
 
@@ -91,7 +92,8 @@ class Written:
     def __init__(self, path):
         self.items = [
             (element.get("class").rpartition(".")[2], element)
-            for element in ET.parse(path).getroot().find("mode").iter("item")
+            for element in ET.parse(path).getroot().find("mode[@name='Simulation']").iter("item")
+            if element.get("select") == "true"
         ]
         self.folder = path.parent
 
@@ -102,7 +104,7 @@ class Written:
         url = element.get("url")
         for variable in ("$(PROJECT_DIR)", "$(CURRENT_DIR)"):
             url = url.replace(variable, str(self.folder))
-        return Path(url)
+        return self.folder / url
 
     @staticmethod
     def properties(element):
@@ -141,8 +143,19 @@ def test_all_missing_models_are_reported_at_once_with_their_places(name, recorde
 @needs_shared
 @pytest.mark.parametrize("name", COMPLETE)
 def test_a_project_is_read_as_it_is_written(name, recorded):
-    written = Written(SAMPLES / name)
-    world = load_world(SAMPLES / name, recorded)
+    check_project(SAMPLES / name, recorded)
+
+
+@pytest.mark.parametrize("path", [OWN, EVERYTHING], ids=lambda path: path.stem)
+def test_own_projects_are_read_as_they_are_written(path, diagnostics):
+    check_project(path, diagnostics)
+    assert "method" in diagnostics.take("foreign-setting").message  # a note
+
+
+def check_project(path, diagnostics):
+    """Check the world of a project against a reading by xml.etree."""
+    written = Written(path)
+    world = load_world(path, diagnostics)
     settings = written.properties(*written.of("GrxSimulationItem"))
     assert world.physics.time_step == float(settings["timeStep"])
     assert world.physics.gravity == (0.0, 0.0, -float(settings["gravity"]))
