@@ -201,10 +201,13 @@ def check_pairs(written, world):
 
 @needs_shared
 @pytest.mark.parametrize("name", COMPLETE)
-def test_a_project_runs(name, recorded):
-    with Simulation(load_world(SAMPLES / name, recorded)) as simulation:
-        simulation.run(0.5)
-        assert simulation.state.time_ns == 500_000_000
+def test_a_project_runs_for_its_time(name, recorded):
+    world = load_world(SAMPLES / name, recorded)
+    simulation = Simulation(world, defer_images=True)
+    simulation.wanted = lambda _: False
+    with simulation:
+        simulation.run(world.duration)
+        assert simulation.state.time_ns == round(1e9 * world.duration)
 
 
 # --- our own ---
