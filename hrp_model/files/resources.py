@@ -27,8 +27,8 @@ _MIN_READ = 1 << 20  # at least this much is read, since files in /proc report a
 _SCHEME = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)$", re.DOTALL)
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-# Choreonoid's variables for its own folders, relative to its top folder.
-_CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": ""}
+# Variables of Choreonoid and OpenHRP for their own folders, relative to the top folder.
+_CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": "", "OPENHRPHOME": ""}
 _PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -92,9 +92,9 @@ def resolve(
 
     Supported are plain paths (relative to ``folder``), ``file://``, ``package://name/…`` and
     ``model://name/…``, "~", and ``${VARIABLE}`` from the environment. ``${SHARE}``,
-    ``${PROGRAM_TOP}`` and ``${PROJECT_DIR}``, unless set in the environment, stand for folders
-    above ``folder``. Packages are searched along AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, then
-    above ``folder``. Backslashes of Windows paths are accepted as slashes.
+    ``${PROGRAM_TOP}``, ``${PROJECT_DIR}`` and ``${OPENHRPHOME}``, unless set in the environment,
+    stand for folders above ``folder``. Packages are searched along AMENT_PREFIX_PATH and
+    ROS_PACKAGE_PATH, then above ``folder``. Backslashes of Windows paths are accepted as slashes.
 
     A sandbox uses no other environment variables and no home folders. No message contains the
     value of a variable or a home folder.

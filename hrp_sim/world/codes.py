@@ -35,7 +35,7 @@ _WORLDS = {
         "no action needed; see docs/projects.md if you rely on its effect",
     ),
     "foreign-setting": (
-        "a Choreonoid setting has no effect here",
+        "a setting of another simulator has no effect here",
         "no action needed; remove the setting if you rely on its effect",
     ),
     "maybe-degrees": (
@@ -109,6 +109,10 @@ _WORLDS = {
     "two-rotations": (
         "a rotation is given twice",
         "remove 'rpy' or 'rotation'",
+    ),
+    "unknown-body": (
+        "a project has no body of this name",
+        "check the spelling of the body's name",
     ),
     "unknown-simulator": (
         "a project has no simulator of this name",

@@ -49,9 +49,9 @@ def load_world(
     A YAML file with the key ``bodies`` is a world; otherwise it must be a model.
 
     Args:
-        world: Path of a world file (``.yaml`` with ``bodies``), of a project (``.cnoid``) or of
-            a model, its ``file://`` or ``package://`` URI, or the name of a bundled world; see
-            ``world_path``.
+        world: Path of a world file (``.yaml`` with ``bodies``), of a project (``.cnoid``,
+            ``.xml``) or of a model, its ``file://`` or ``package://`` URI, or the name of a bundled
+            world; see ``world_path``.
         diagnostics: Receives notes and warnings; by default they are logged.
         project: How a project is read; without effect on others.
 

@@ -13,6 +13,7 @@ from hrp_model.diagnostics import Source
 
 from ..config import WorldConfig
 from .choreonoid import read_cnoid
+from .openhrp import read_openhrp
 from .options import ProjectOptions
 
 # Reads the text of a project, whose relative paths start at the folder. Problems are reported, and
@@ -37,6 +38,7 @@ class ProjectFormat:
 
 _FORMATS = (
     ProjectFormat(".cnoid", re.compile(r"^[\"']?items[\"']?\s*:", re.MULTILINE), read_cnoid),
+    ProjectFormat(".xml", re.compile(r"\A\s*<"), read_openhrp),
 )
 PROJECT_SUFFIXES = tuple(row.suffix for row in _FORMATS)
 

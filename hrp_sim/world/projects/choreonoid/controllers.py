@@ -16,6 +16,7 @@ from ....motion import Motion, load_motion
 from ....motion.player import PLAYER
 from ...config import BodyEntry
 from ..options import ProjectOptions
+from ..reports import report_program
 from .items import Item
 
 _PLAYER_ITEM = "BodyMotionControllerItem"
@@ -116,15 +117,14 @@ class Controllers:
         keys = _PROGRAMS[item.kind]
         program = item.data.text(*keys, default="") if keys else ""
         shown = f"the controller '{program or item.name}' ({item.kind}) of '{body}'"
-        if body in self._options.controlled:
-            message = f"{shown} is replaced by the given one"
-            self._diagnostics.note("foreign-controller", message, item.span)
-            return
-        message = (
-            f"{shown} cannot run here; its joints hold their positions. Control them by topics, "
-            f"or write a controller in Python and give it with --controller '{body}=MODULE:CLASS'"
+        report_program(
+            shown,
+            body,
+            "hold their positions",
+            item.span,
+            diagnostics=self._diagnostics,
+            options=self._options,
         )
-        self._diagnostics.warn("foreign-controller", message, item.span)
 
 
 def _at_beginning(entry: BodyEntry, motion: Motion) -> BodyEntry:

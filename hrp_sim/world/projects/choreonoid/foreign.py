@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hrp_model import Diagnostics
-from hrp_model.diagnostics import counted
 
+from ..reports import report_foreign_items
 from .items import Item
 
 # Items that only group or hold others.
@@ -34,15 +34,5 @@ _REASONS = {
 
 def report_foreign(items: Iterable[Item], diagnostics: Diagnostics) -> None:
     """Report items without effect, once for each class."""
-    by_kind: dict[str, list[Item]] = {}
-    for item in items:
-        by_kind.setdefault(item.kind, []).append(item)
-    for kind, found in by_kind.items():
-        count = f" ({counted(len(found), 'item')})" if len(found) > 1 else ""
-        if kind in _SERVED:
-            message = f"{kind} is not needed here{count}: {_SERVED[kind]}"
-            diagnostics.note("foreign-item", message, found[0].span)
-        else:
-            reason = f": {_REASONS[kind]}" if kind in _REASONS else ""
-            message = f"{kind} has no effect here{count}{reason}"
-            diagnostics.warn("foreign-item", message, found[0].span)
+    places = ((item.kind, item.span) for item in items)
+    report_foreign_items(places, diagnostics, served=_SERVED, reasons=_REASONS)
