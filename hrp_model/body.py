@@ -273,6 +273,22 @@ def link_pair(a: str, b: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Viewpoint:
+    """A camera pose from which to look at a body.
+
+    Attributes:
+        name: Its description, or its name in the file; may be empty.
+        X_MV: Pose in the frame M that the root's pose is given in, in the initial pose of the
+            body. It looks along -Z, with +Y up.
+        field_of_view: Angle across the shorter side of the image, in [rad].
+    """
+
+    name: str
+    X_MV: Pose
+    field_of_view: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Body:
     """A robot or any other articulated body.
 
@@ -283,6 +299,7 @@ class Body:
         extra_joints: Constraints that close loops.
         self_collision_disabled: Pairs of links that never collide with each other.
         collision_disabled: Links that never collide with anything, other bodies included.
+        viewpoints: Camera poses for people, the default first.
         info: All other entries of the file, keyed as in the file.
         path: File of the model, or None.
     """
@@ -293,6 +310,7 @@ class Body:
     extra_joints: tuple[ExtraJoint, ...] = ()
     self_collision_disabled: frozenset[frozenset[str]] = frozenset()
     collision_disabled: frozenset[str] = frozenset()
+    viewpoints: tuple[Viewpoint, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
 

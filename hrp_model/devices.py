@@ -258,6 +258,27 @@ class SpotLight(PointLight):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class TorqueSensor(Device):
+    """A torque sensor in the joint between its link and the parent."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PhotoInterrupter(Device):
+    """A beam of light between two points that objects interrupt.
+
+    Attributes:
+        transmitter: Start of the beam in S, in [m], shape (3,).
+        receiver: Its end in S, in [m], shape (3,).
+    """
+
+    transmitter: Array = field(default_factory=lambda: np.zeros(3))
+    receiver: Array = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        _freeze(self, "transmitter", "receiver")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class GenericDevice(Device):
     """A device without a class of its own; ``type_name`` is its type in the file."""
 

@@ -34,12 +34,13 @@ _MAX_COUNTS = {
 }
 # Files given by mistake, by suffix.
 _OTHER_KINDS = {
-    ".cnoid": "a Choreonoid project: name one of the models that it lists",
+    ".cnoid": "a Choreonoid project: run it with hrp-sim, or name one of the models that it lists",
+    ".xml": "XML: run a project of OpenHRP with hrp-sim, or name one of the models that it lists",
     ".sdf": "an SDF file, the format of Gazebo",
     ".xacro": "a xacro file: convert it to URDF with xacro",
 }
-# XML formats; in a file with another suffix, XML is an error.
-XML_SUFFIXES = frozenset((".urdf",))
+# XML formats; in a model file with another suffix, XML is an error.
+XML_SUFFIXES = frozenset((".urdf", ".xml"))
 _XML_START = re.compile(r"\s*<[?!a-zA-Z]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 

@@ -39,6 +39,7 @@ HARDWARE_COMMANDS = "robot_joint_command"
 # Topics of devices; "{}" is the topic token of the device. A single IMU or scanner has a short one.
 IMU, ONLY_IMU = "{}/data_raw", "imu/data_raw"
 WRENCH = "{}/wrench"
+BEAM = "{}/range"
 SCAN, ONLY_SCAN = "{}/scan", "scan"
 POINTS = "{}/points"
 IMAGE, CAMERA_INFO = "{}/image_raw", "{}/camera_info"

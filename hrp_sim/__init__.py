@@ -19,6 +19,7 @@ from .control import (
     TrajectoryRun,
 )
 from .control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
+from .controllers import Controller, ControllerEntry, ControllerIO, ForceHook, ForceState
 from .physics.contact_points import ContactPoints
 from .physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .physics.snapshot import Snapshot
@@ -33,6 +34,11 @@ __all__ = [
     "ContactPoints",
     "ControlMode",
     "ControlSettings",
+    "Controller",
+    "ControllerEntry",
+    "ControllerIO",
+    "ForceHook",
+    "ForceState",
     "JointCommand",
     "JointTrajectory",
     "PhysicsError",

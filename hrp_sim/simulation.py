@@ -14,6 +14,9 @@ from hrp_model.rigid import Array
 from .advice import advise_spawned
 from .control import BodyController, Command, CommandCounts
 from .control.command_queue import CommandQueue
+from .controllers.base import Plugin
+from .controllers.entry import ArgValue
+from .controllers.world_controllers import WorldControllers
 from .engines import ENGINES, make_engine
 from .physics.by_name import ByName
 from .physics.contact_points import ContactPoints
@@ -47,18 +50,22 @@ class Simulation:
         engine: Created from the world's settings; ODE by default.
         defer_images: Whether cameras return a ``RenderRequest`` instead of an image, to be
             rendered later, possibly in another thread.
-        diagnostics: Receives warnings about sensors and spawning; by default they are logged.
+        run_controllers: Whether the controllers of the world run; False executes none of their
+            code.
+        diagnostics: Receives warnings about sensors, spawning and controllers; by default they
+            are logged.
 
     Attributes:
         engine: The physics.
-        commands: Queue of the commands that ``command`` has checked, and the controllers.
+        commands: Queue of the commands that ``command`` has checked, and the joint controllers.
+        controllers: The controllers of users that run inside of the simulation.
         wanted: Called with a sensor's name before it is read or processes a step; returning
             False skips that.
         switched: Called with the name of a sensor or light and whether it is on now, after each
             change.
 
     Raises:
-        ModelError: The world file, or a model in it, has errors.
+        ModelError: The world file, or a model in it, has errors; or a controller is none.
         PhysicsError: The engine cannot simulate a body; the message names body and link.
         MissingLibraryError: ODE is not installed.
         TypeError: ``world`` is neither a configuration nor a path.
@@ -70,6 +77,7 @@ class Simulation:
         *,
         engine: Engine | None = None,
         defer_images: bool = False,
+        run_controllers: bool = True,
         diagnostics: Diagnostics | None = None,
     ) -> None:
         world = as_world(world, diagnostics)
@@ -94,6 +102,13 @@ class Simulation:
             self._add_body(entry)
         self.engine.reset()
         self._add_sensors(self.bodies)
+        self.controllers = WorldControllers(
+            self.engine, self.commands, lambda: self.sensors, self._diagnostics
+        )
+        for name in self.bodies:
+            self.controllers.add_springs(name)
+        if run_controllers:
+            self.controllers.add_entries(world.controllers)
 
     def __enter__(self) -> Simulation:
         return self
@@ -178,6 +193,7 @@ class Simulation:
         """
         simulated = self._add_body(entry)
         self._add_sensors([simulated.name])
+        self.controllers.add_springs(simulated.name)
         for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
             self._diagnostics.add(found)
         return simulated
@@ -192,6 +208,7 @@ class Simulation:
         self._body(name)
         self.engine.remove_body(name)
         del self._placements[name], self._namespaces[name]
+        self.controllers.remove_body(name)
         self.commands.remove(name)
         self._sensors.remove(name)
 
@@ -314,12 +331,59 @@ class Simulation:
         """
         return self.commands.controller(body)
 
+    def add_controller(
+        self,
+        body: str,
+        controller: Plugin,
+        *,
+        rate: float | None = None,
+        args: Mapping[str, ArgValue] | None = None,
+    ) -> None:
+        """Add a controller or a force hook to a body, and start it.
+
+        If it raises an exception or computes nonsense, it ends with a warning, and the simulation
+        goes on.
+
+        Args:
+            body: Name of the body in the world.
+            controller: A ``Controller`` or ``ForceHook``.
+            rate: Calls of ``control`` per second of simulation time, in [Hz], each before the
+                first step at or after k / rate; None means before each step.
+            args: ``ControllerIO.args``.
+
+        Raises:
+            KeyError: There is no such body.
+            TypeError: It is neither a controller nor a force hook.
+            ValueError: The rate is not positive and finite.
+        """
+        self.controllers.add(body, controller, rate, {} if args is None else args)
+
+    def remove_controller(self, controller: Plugin) -> None:
+        """Stop and remove a controller or a force hook.
+
+        Raises:
+            KeyError: It was not added.
+        """
+        self.controllers.remove(controller)
+
+    def interrupt(self) -> None:
+        """Give up a step or a controller that is being executed; no effect between steps.
+
+        For signal handlers, and for other threads, from which it does not leave a controller.
+        """
+        self.engine.interrupt()
+        self.controllers.interrupt()
+
     def reset(self) -> None:
-        """Go back to the initial state at time zero; devices are on or off as in their models."""
+        """Go back to the initial state at time zero; devices are on or off as in their models.
+
+        Controllers are stopped, and started again.
+        """
         self._wrenches.clear()
         self.engine.reset()
         self.commands.reset()
         self._schedule.reset()
+        self.controllers.reset()
 
     def retime(self, time_ns: int) -> None:
         """Set the simulation time in [ns], at least 0; the state stays the same.
@@ -331,6 +395,7 @@ class Simulation:
         self.engine.retime(time_ns)
         self.commands.retime(before_ns, time_ns)
         self._schedule.retime(before_ns, time_ns)
+        self.controllers.retime(time_ns)
 
     def step(self) -> dict[str, Reading]:
         """Advance one step; return the readings that are due, by sensor name.
@@ -347,8 +412,9 @@ class Simulation:
         """Advance up to the next step with readings, by at most some steps; return them.
 
         It is the same as ``step`` repeated, to the last bit, but faster. It also stops after a
-        step with an active trajectory or push, after some dozens of steps, and before a command
-        time-out. Commands that other threads send meanwhile take effect in the next call.
+        step with an active trajectory, push or force hook, after some dozens of steps, and before
+        a command time-out or a controller. Commands that other threads send meanwhile take effect
+        in the next call.
 
         Args:
             steps: Maximum number of steps, at least 1.
@@ -360,22 +426,31 @@ class Simulation:
             PhysicsError: A step failed; the world stays as before it.
         """
         engine, commands, step_ns = self.engine, self.commands, self._step_ns
-        time_ns = engine.time_ns
+        controllers, time_ns = self.controllers, engine.time_ns
         commands.apply(time_ns)
+        if time_ns >= controllers.next_ns:
+            controllers.control(time_ns)
         change_ns = commands.update(time_ns, step_ns)
-        if self._wrenches:
+        if self._wrenches or controllers.hooks:
             steps = 1
-            with self._wrenches.applied(self.bodies, step_ns):
+            with controllers.applied(step_ns), self._wrenches.applied(self.bodies, step_ns):
                 engine.step()
         else:
             if steps > 1:
-                until_ns = min(change_ns, self._schedule.next_ns)
+                until_ns = min(change_ns, self._schedule.next_ns, controllers.next_ns)
                 steps = max(min(steps, _MAX_STEPS, -((time_ns - until_ns) // step_ns)), 1)
             engine.step(steps)
         end_ns = time_ns + steps * step_ns
         if change_ns <= time_ns:
             commands.check_trajectories(end_ns)
-        return {} if end_ns < self._schedule.next_ns else self._sensors.read(self.wanted)
+        if end_ns < self._schedule.next_ns:
+            return {}
+        if not controllers.sensors:
+            return self._sensors.read(self.wanted)
+        enabled, wanted = controllers.sensors, self.wanted
+        readings = self._sensors.read(lambda name: name in enabled or wanted(name))
+        controllers.take(readings)
+        return readings
 
     def run(self, seconds: float) -> dict[str, Reading]:
         """Advance by a duration; return the last reading of each sensor that was due meanwhile.
@@ -395,7 +470,8 @@ class Simulation:
         steps = round(seconds * NS_PER_S) // self._step_ns
         end_ns = self.engine.time_ns + steps * self._step_ns
         readings: dict[str, Reading] = {}
-        self._schedule.skip(end_ns)
+        if not self.controllers.sensors:
+            self._schedule.skip(end_ns)
         try:
             while (left_ns := end_ns - self.engine.time_ns) > 0:
                 readings |= self.advance(left_ns // self._step_ns)
@@ -412,14 +488,16 @@ class Simulation:
             "pushes": self._wrenches.save(),
             "drives": self.commands.save(),
             "simulation": self._schedule.save(),
+            "controllers": self.controllers.save(),
         }
         return Snapshot({f"{k}/{name}": a for k, part in parts.items() for name, a in part.items()})
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a saved state. Queued commands are discarded.
 
-        The world must have the same settings and the same bodies, added with the same placements;
-        spawn or remove bodies that differ first.
+        The world must have the same settings, controllers and bodies, added with the same
+        placements; spawn or remove bodies that differ first. Controllers that do not save their
+        state are started again, with a warning.
 
         Raises:
             PhysicsError: The snapshot does not match; the message states the difference, and
@@ -430,17 +508,20 @@ class Simulation:
         wrenches = ExternalWrenches.from_arrays(snapshot.part("pushes"), self.bodies)
         drives = self.commands.check(snapshot.part("drives"))
         check_arrays(own, self._schedule.save())
+        controllers = self.controllers.check(snapshot.part("controllers"))
         self.engine.restore(physics)
         self._wrenches = wrenches
         self.commands.restore(drives, self.engine.time_ns)
         self._schedule.restore(own, self.engine.time_ns)
+        self.controllers.restore(controllers)
 
     def state_hash(self) -> str:
         """Return the SHA-256 of time and motion of all bodies, which is equal for equal runs."""
         return self.state.digest()
 
     def close(self) -> None:
-        """Free the engine (idempotent). Nothing else may be called afterwards."""
+        """Stop the controllers and free the engine (idempotent); nothing may be called then."""
+        self.controllers.close()
         self.engine.close()
 
     def _body(self, name: str) -> SimulatedBody:

@@ -101,6 +101,11 @@ def test_the_simulation_knows_no_model_format():
     assert imports_of((*READERS, "hrp_model.urdf"), where="hrp_sim") == []
 
 
+def test_formats_of_projects_are_known_to_one_package():
+    projects = "hrp_sim.world.projects"
+    assert imports_of((f"{projects}.choreonoid",), beside=(projects,)) == []
+
+
 def test_ode_is_imported_in_its_package_alone():
     assert imports_of(("hrp_sim.ode._core",), beside=("hrp_sim.ode",)) == []
 

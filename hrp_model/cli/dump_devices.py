@@ -16,6 +16,7 @@ from ..devices import (
     Imu,
     LensType,
     Light,
+    PhotoInterrupter,
     PointLight,
     RangeSensor,
     RateGyroSensor,
@@ -121,6 +122,14 @@ def _(device: RangeSensor) -> tuple[str, Json]:
         "scan_rate": device.scan_rate,
         "detection_rate": device.detection_rate,
         "error_deviation": device.error_deviation,
+    }
+
+
+@_class_and_params.register
+def _(device: PhotoInterrupter) -> tuple[str, Json]:
+    return "PhotoInterrupter", {
+        "transmitter": device.transmitter.tolist(),
+        "receiver": device.receiver.tolist(),
     }
 
 

@@ -27,8 +27,8 @@ _MIN_READ = 1 << 20  # at least this much is read, since files in /proc report a
 _SCHEME = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)$", re.DOTALL)
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-# Choreonoid's variables for its own folders, relative to its top folder.
-_CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": ""}
+# Variables of Choreonoid and OpenHRP for their own folders, relative to the top folder.
+_CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": "", "OPENHRPHOME": ""}
 _PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -92,9 +92,9 @@ def resolve(
 
     Supported are plain paths (relative to ``folder``), ``file://``, ``package://name/…`` and
     ``model://name/…``, "~", and ``${VARIABLE}`` from the environment. ``${SHARE}``,
-    ``${PROGRAM_TOP}`` and ``${PROJECT_DIR}``, unless set in the environment, stand for folders
-    above ``folder``. Packages are searched along AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, then
-    above ``folder``. Backslashes of Windows paths are accepted as slashes.
+    ``${PROGRAM_TOP}``, ``${PROJECT_DIR}`` and ``${OPENHRPHOME}``, unless set in the environment,
+    stand for folders above ``folder``. Packages are searched along AMENT_PREFIX_PATH and
+    ROS_PACKAGE_PATH, then above ``folder``. Backslashes of Windows paths are accepted as slashes.
 
     A sandbox uses no other environment variables and no home folders. No message contains the
     value of a variable or a home folder.
@@ -133,7 +133,12 @@ def _resolve(
     # Choreonoid's own folders, where the model lies in a copy of the program.
     if match and match[1] in _CHOREONOID_FOLDERS and (is_sandboxed or match[1] not in os.environ):
         candidates = _choreonoid_candidates(match[1], written[match.end() :], folder)
-        return _first_file(candidates, folder, access)
+        try:
+            return _first_file(candidates, folder, access)
+        except ResourceError as error:
+            if is_sandboxed or isinstance(error, OutsideError):
+                raise
+            raise ResourceError(f"{error}{_further_search(match[1])}") from None
     if is_sandboxed and (match := _VARIABLE.search(written)):
         raise OutsideError(f"environment variables such as {match[0]} are not used in a sandbox")
     text = _VARIABLE.sub(_variable, written)
@@ -152,6 +157,13 @@ def _choreonoid_candidates(variable: str, rest: str, folder: Path) -> Iterator[t
     start = Path(os.path.abspath(folder))
     for parent in (start, *start.parents):
         yield str(parent / _CHOREONOID_FOLDERS[variable] / rest.lstrip("/\\")), True
+
+
+def _further_search(variable: str) -> str:
+    """Return where else a file in one of Choreonoid's folders was searched."""
+    inner = _CHOREONOID_FOLDERS[variable]
+    folders = f"folders '{inner}'" if inner else "folders"
+    return f", nor in {folders} further above; the variable {variable} is not set"
 
 
 def _candidates(

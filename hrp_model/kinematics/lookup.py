@@ -13,8 +13,10 @@ from ..devices import (
     ForceSensor,
     GenericDevice,
     Imu,
+    PhotoInterrupter,
     RangeSensor,
     RateGyroSensor,
+    TorqueSensor,
 )
 from ..diagnostics import did_you_mean_or_all
 
@@ -48,12 +50,10 @@ _BY_CLASS: dict[type[Device], tuple[SensorType, ...]] = {
     Imu: (SensorType.RATE_GYRO, SensorType.ACCELERATION),
     Camera: (SensorType.VISION,),
     RangeSensor: (SensorType.RANGE,),
+    PhotoInterrupter: (SensorType.PHOTO_INTERRUPTER,),
+    TorqueSensor: (SensorType.TORQUE,),
 }
-_BY_NAME = {
-    "PressureSensor": SensorType.PRESSURE,
-    "PhotoInterrupter": SensorType.PHOTO_INTERRUPTER,
-    "TorqueSensor": SensorType.TORQUE,
-}
+_BY_NAME = {"PressureSensor": SensorType.PRESSURE}
 
 
 def sensor_types(device: Device) -> tuple[SensorType, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -44,8 +44,8 @@ def complete(
     argcomplete.autocomplete(parser)
 
 
-def model_files(beginning: str) -> list[str]:
-    """Return folders, and files with a suffix of models and worlds."""
+def model_files(beginning: str, further: Collection[str] = ()) -> list[str]:
+    """Return folders, and files with a suffix of models and worlds, or a further one."""
     folder, start = os.path.split(beginning)
     found = []
     with suppress(OSError), os.scandir(os.path.expanduser(folder) or os.curdir) as entries:
@@ -54,7 +54,7 @@ def model_files(beginning: str) -> list[str]:
                 continue
             if entry.is_dir():
                 found.append(os.path.join(folder, entry.name, ""))
-            elif Path(entry.name).suffix.lower() in FILE_SUFFIXES:
+            elif Path(entry.name).suffix.lower() in (*FILE_SUFFIXES, *further):
                 found.append(os.path.join(folder, entry.name))
     return found
 

@@ -102,7 +102,8 @@ class ModelViewer:
             self._select(self.selected if self.selected in names else None)
             box = shown.robot.bounds()
             if before is None and box is not None:
-                self._viewer.look_at(box)
+                first = next(iter(body.viewpoints), None)
+                self._viewer.look_at(box, None if first is None else first.X_MV)
 
     def show_problems(self, found: Sequence[Diagnostic]) -> None:
         """Show why the model could not be read; the last good one stays."""

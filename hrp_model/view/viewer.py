@@ -15,7 +15,7 @@ import numpy as np
 import rich
 
 from ..program.console import print_note, print_text
-from ..rigid import Array
+from ..rigid import Array, Pose
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, page_url, port_refused
 from .html import escaped, padded
@@ -103,20 +103,26 @@ class Viewer:
         # A browser may take long to start.
         threading.Thread(target=webbrowser.open, args=[self.address], daemon=True).start()
 
-    def look_at(self, box: BoundingBox) -> None:
+    def look_at(self, box: BoundingBox, viewpoint: Pose | None = None) -> None:
         """Let pages show a part of the scene, with a floor grid of its size.
 
         Pages whose camera somebody has moved keep it.
 
         Args:
             box: In the world, in [m].
+            viewpoint: Pose of the camera in the world, which looks along -Z; by default one from
+                which the whole box is visible.
         """
         radius = max(box.radius, 1e-3)
         distance = 1.25 * radius / np.sin(_FIELD_OF_VIEW / 2.0)
         direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
-        position = box.center + distance * direction
+        position, centre = box.center + distance * direction, box.center
+        if viewpoint is not None:
+            ahead = -viewpoint.R[:, 2]
+            position = viewpoint.p
+            centre = position + max(float(ahead @ (box.center - position)), radius) * ahead
         far = max(1000.0, 200.0 * distance)
-        self._cameras.move(position, box.center, near=distance / 200.0, far=far)
+        self._cameras.move(position, centre, near=distance / 200.0, far=far)
         section = 10.0 ** np.floor(np.log10(2.0 * radius))
         self.server.scene.add_grid(
             "/floor",

@@ -27,7 +27,7 @@ CLASSES = {
     "rosgraph_msgs": ("Clock",),
     "sensor_msgs": (
         *("CameraInfo", "Image", "Imu", "JointState", "LaserScan"),
-        *("PointCloud2", "PointField"),
+        *("PointCloud2", "PointField", "Range"),
     ),
     "std_msgs": ("ColorRGBA", "Float64MultiArray", "Header", "String"),
     "tf2_msgs": ("TFMessage",),

@@ -76,7 +76,14 @@ def overlap_warning(
     if found is None or found.depth <= _TOLERATED_DEPTH:
         return None
     (inner, link), (outer, other) = _inner_first((a.start, found.link_a), (b.start, found.link_b))
-    names = inner.body.links[link].name, outer.body.links[other].name
+    links = inner.body.links[link], outer.body.links[other]
+    materials = [
+        start.entry.placement.contact_material(on)
+        for start, on in zip((inner, outer), links, strict=True)
+    ]
+    if not physics.materials.collide(*materials):
+        return None
+    names = [on.name for on in links]
     speed = physics.correcting_velocity
     if np.isinf(speed):
         away = physics.erp * found.depth / physics.time_step
@@ -89,7 +96,7 @@ def overlap_warning(
         f"link '{names[0]}' {verb} {1e3 * found.depth:.3g} mm deep inside '{names[1]}' of body "
         f"'{outer.name}': {effect}; {remedy}"
     )
-    return inner.warning("starts-inside", message, inner.body.links[link])
+    return inner.warning("starts-inside", message, links[0])
 
 
 def stacks_suit_the_solver(

@@ -72,8 +72,13 @@ def materials_are_used_by_links(
     """A table of materials concerns at least one link of the world."""
     table = physics.materials
     named = sorted({*table.materials, *chain.from_iterable(table.pairs)})
-    links = [link for start in starts for link in start.body.links if link.collision]
-    if not named or DEFAULT in named or any(link.contact_material in named for link in links):
+    used = {
+        start.entry.placement.contact_material(link)
+        for start in starts
+        for link in start.body.links
+        if link.collision
+    }
+    if not named or DEFAULT in named or not used.isdisjoint(named):
         return
     message = (
         f"no link has a material of the table ({first_few(named, 4)}), so all have the friction "

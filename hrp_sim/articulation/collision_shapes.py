@@ -66,7 +66,7 @@ def _material(placement: Placement, link: Link, settings: PhysicsSettings) -> in
     """Return the index of a link's contact material, or NO_CONTACT."""
     if link.name in placement.body.collision_disabled:
         return NO_CONTACT
-    name, table = link.contact_material, settings.materials
+    name, table = placement.contact_material(link), settings.materials
     if not table.has(name) and len(table.names) > 1 and link.collision:
         at = f" ({link.at})" if link.at else ""
         _log.warning(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from contextlib import suppress
 
@@ -20,6 +21,7 @@ __all__ = [
     "sensor_option",
     "size",
     "time_step",
+    "variable",
     "viewpoint",
 ]
 
@@ -38,6 +40,16 @@ time_step = number(
 )
 
 fps = number(float, "a number from 1 to 240", lambda value: 1.0 <= value <= 240.0)
+
+
+def variable(text: str) -> tuple[str, str]:
+    """Return name and folder of ``NAME=FOLDER``; the folder must exist."""
+    name, equals, folder = text.partition("=")
+    if not equals or not re.fullmatch(r"\w+", name):
+        raise argparse.ArgumentTypeError(f"must be NAME=FOLDER, such as SHARE=share, not '{text}'")
+    if not os.path.isdir(os.path.expanduser(folder)):
+        raise argparse.ArgumentTypeError(f"there is no folder '{folder}'")
+    return name, os.path.abspath(os.path.expanduser(folder))
 
 
 def size(text: str) -> tuple[int, int]:

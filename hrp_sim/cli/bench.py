@@ -18,6 +18,7 @@ from ..benchmark.measure import WorldBench
 from ..benchmark.report import result_object, result_text
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
+from .run_options import project_options
 
 
 def bench(options: argparse.Namespace) -> int:
@@ -27,7 +28,8 @@ def bench(options: argparse.Namespace) -> int:
         ModelError, PhysicsError: The world cannot be used.
     """
     with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
-        measured = WorldBench(load_world(options.world, diagnostics), diagnostics)
+        world = load_world(options.world, diagnostics, project=project_options(options))
+        measured = WorldBench(world, diagnostics)
     columns = TextColumn("measuring"), BarColumn(), TimeRemainingColumn()
     console = message_console()
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

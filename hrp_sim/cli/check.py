@@ -16,7 +16,9 @@ from ..physics.engine import Engine, PhysicsError
 from ..physics.pair_costs import PairCost
 from ..simulation import Simulation
 from ..world.load import load_world
+from ..world.projects import AS_IN_PROJECT, ProjectOptions
 from ..world.reporting import print_all
+from .run_options import project_options
 
 
 def check(options: argparse.Namespace) -> int:
@@ -25,24 +27,29 @@ def check(options: argparse.Namespace) -> int:
     for world in options.worlds:
         diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
         with working(f"checking {world}"):
-            check_world(world, diagnostics)
+            check_world(world, diagnostics, project_options(options))
         print_all(world, diagnostics.found, every=options.all)
         print_text(summary(world, diagnostics.found))
         has_errors |= any(d.severity is Severity.ERROR for d in diagnostics.found)
     return PROBLEMS if has_errors else GOOD
 
 
-def check_world(world: str, diagnostics: Diagnostics) -> None:
+def check_world(
+    world: str, diagnostics: Diagnostics, project: ProjectOptions = AS_IN_PROJECT
+) -> None:
     """Report all problems of a world and its models, including bad settings for the physics.
 
     Args:
         world: As for ``load_world``.
         diagnostics: Receives the problems.
+        project: How a project is read.
     """
     try:
-        config = load_world(world, diagnostics)
+        config = load_world(world, diagnostics, project=project)
         engine = make_engine(ENGINES[0], config.physics)
-        with Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics):
+        with Simulation(
+            config, engine=engine, defer_images=True, run_controllers=False, diagnostics=diagnostics
+        ):
             costs = _costs_of_first_step(engine)
     except ModelError:
         return  # all errors are in the diagnostics

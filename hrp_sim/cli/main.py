@@ -22,7 +22,7 @@ from ..physics.engine import PhysicsError
 from ..world.world_names import DEFAULT_WORLD, bundled_worlds
 from . import argument_types
 from .recording_options import add_page, add_plot, add_replay, add_video, check_replay
-from .run_options import WORLD, add_run, add_world, check_run
+from .run_options import WORLD, add_project, add_run, add_world, check_run
 from .suggestions import SUGGESTIONS
 
 # The functions of the commands, whose modules are imported when they are needed.
@@ -42,7 +42,7 @@ _COMMANDS = {
 def _parser() -> CommandParser:
     parser = CommandParser(
         suggestions=SUGGESTIONS,
-        completers={"WORLD": lambda word: [*bundled_worlds(), *model_files(word)]},
+        completers={"WORLD": _worlds},
         prog="hrp-sim",
         description="Simulate OpenHRP and Choreonoid robots with ODE.",
         epilog="exit status: 0 success; 1 a problem in the world or a model, or a failed "
@@ -54,6 +54,7 @@ def _parser() -> CommandParser:
     _add_check(commands.add_parser("check", help="report all problems of worlds without a run"))
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
     add_world(sensors)
+    add_project(sensors)
     _add_naming(sensors)
     add_video(commands.add_parser("video", help="film a run, or take a picture of its end"))
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
@@ -64,6 +65,13 @@ def _parser() -> CommandParser:
     return parser
 
 
+def _worlds(beginning: str) -> list[str]:
+    """Return bundled worlds, and files of worlds, projects and models."""
+    from ..world.projects import PROJECT_SUFFIXES
+
+    return [*bundled_worlds(), *model_files(beginning, PROJECT_SUFFIXES)]
+
+
 def _add_check(check: argparse.ArgumentParser) -> None:
     check.description = (
         "Report all problems of worlds and their models with location and hint, including "
@@ -71,6 +79,7 @@ def _add_check(check: argparse.ArgumentParser) -> None:
         "exit status 1."
     )
     check.add_argument("worlds", nargs="+", metavar="WORLD", help=WORLD)
+    add_project(check)
     check.add_argument("--strict", action="store_true", help="treat warnings as errors")
     check.add_argument(
         "--all", action="store_true", help="show all problems of each kind, not only the first few"
@@ -117,6 +126,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         metavar="WORLD",
         help=f"{WORLD}; default: {DEFAULT_WORLD}",
     )
+    add_project(bench)
     bench.add_argument(
         "--duration",
         type=argument_types.positive,

@@ -10,7 +10,7 @@ from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser
 
 from . import argument_types
-from .run_options import DEFAULT_DURATION, WORLD, add_physics
+from .run_options import DEFAULT_DURATION, WORLD, add_physics, add_project
 
 _FILE = "recording (.mcap)"
 
@@ -109,6 +109,7 @@ def add_video(video: argparse.ArgumentParser) -> None:
         metavar="WORLD",
         help=f"recording (.mcap), {WORLD}",
     )
+    add_project(video)
     video.add_argument(
         "output",
         type=Path,

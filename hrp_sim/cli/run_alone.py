@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,13 +23,14 @@ from ..running.reload import Reloader
 from ..running.runner import Runner
 from ..simulation import Simulation
 from ..summary import RunRecorder
+from ..world.controller_list import with_controllers
 from ..world.load import load_world
 from ..world.reporting import print_severity, printed_warnings
 from ..world.sensor_options import with_options
 from .live_table import Row
 from .record import open_recording, record_world
 from .run_course import RunSetup
-from .run_options import with_physics_options
+from .run_options import project_options, take_duration, with_physics_options
 
 if TYPE_CHECKING:
     from .run_page import RunPage
@@ -109,9 +111,13 @@ def prepare(options: argparse.Namespace) -> Prepared:
     """Make the simulation; warnings are printed, with --strict they are errors."""
     warnings = printed_warnings(options.world, strict=options.strict)
     with warnings as diagnostics, working(f"reading {options.world}"):
-        world = load_world(options.world, diagnostics)
+        world = load_world(options.world, diagnostics, project=project_options(options))
+        take_duration(options, world)
         config = with_options(world, dict(options.sensor), diagnostics)
         config = with_physics_options(config, options)
+        config = with_controllers(config, options.controller, diagnostics)
+        if not options.run_controllers:
+            config = replace(config, controllers=())
         diagnostics.raise_errors()
         simulation, hint = build_simulation(config, options.engine, diagnostics)
         diagnostics.raise_errors()

@@ -120,11 +120,12 @@ class RunCourse:
                 runner.run()
             setup.distribution.finish_images()
             elapsed = time.monotonic() - start
+        has_failed = bool(runner.simulation.controllers.failures)  # printed when it happened
         failures = [] if runner.stopped else setup.missed()
         failures += self._finish(runner, elapsed, table, recording)
         for failure in failures:
             print_message(f"error: {failure}")
-        has_failed = recording is not None and recording.error != ""  # printed when it happened
+        has_failed |= recording is not None and recording.error != ""  # likewise
         return PROBLEMS if failures or has_failed else GOOD
 
     def _make_runner(self, stack: ExitStack) -> Runner:

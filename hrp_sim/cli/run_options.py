@@ -18,18 +18,57 @@ from . import argument_types
 
 if TYPE_CHECKING:
     from ..world.config import WorldConfig
+    from ..world.projects import ProjectOptions
 
 # Of a run of the default world without a terminal, of films and of pages, in [s].
 DEFAULT_DURATION = 5.0
 WORLD = (
-    "world file (.yaml) or model (.wrl, .body, .yaml, .urdf), given by path or URI, or the name "
-    "of a bundled world, such as rover"
+    "world file (.yaml), project (.cnoid, .xml) or model (.wrl, .body, .yaml, .urdf), given by "
+    "path or URI, or the name of a bundled world, such as rover"
 )
 
 
 def add_world(parser: argparse.ArgumentParser) -> None:
     """Add the argument for a world."""
     parser.add_argument("world", metavar="WORLD", help=WORLD)
+
+
+def add_project(parser: argparse.ArgumentParser) -> None:
+    """Add the options of reading projects."""
+    parser.add_argument(
+        "--simulator",
+        default="",
+        metavar="NAME",
+        help="of a project: take the settings of this simulator item (default: the first one)",
+    )
+    parser.add_argument(
+        "--variable",
+        dest="variables",
+        type=argument_types.variable,
+        action="append",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="of a project: the folder that ${NAME} stands for in paths, such as SHARE=FOLDER; may "
+        "be repeated (default: from the environment; SHARE is a folder 'share' above the project)",
+    )
+
+
+def project_options(options: argparse.Namespace) -> ProjectOptions:
+    """Return the options of ``add_project``."""
+    from ..world.projects import ProjectOptions
+
+    given: list[str] = getattr(options, "controller", [])
+    return ProjectOptions(
+        simulator=options.simulator,
+        variables=dict(options.variables),
+        controlled=[text.partition("=")[0] for text in given],
+    )
+
+
+def take_duration(options: argparse.Namespace, world: WorldConfig) -> None:
+    """Let a run end at the time that its project states, unless told otherwise or shown."""
+    if options.duration is None and not options.view:
+        options.duration = world.duration
 
 
 def add_run(run: argparse.ArgumentParser) -> None:
@@ -45,8 +84,10 @@ def add_run(run: argparse.ArgumentParser) -> None:
         "--duration",
         type=argument_types.positive,
         metavar="S",
-        help="end after S seconds of simulation time (default: run until Ctrl-C)",
+        help="end after S seconds of simulation time (default: as a project states, else run "
+        "until Ctrl-C)",
     )
+    add_project(run)
     add_physics(run)
     run.add_argument(
         "--sensor",
@@ -57,7 +98,26 @@ def add_run(run: argparse.ArgumentParser) -> None:
         help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
         "be repeated; 'hrp-sim sensors' lists the options",
     )
+    _add_controllers(run)
     _add_run_course(run)
+
+
+def _add_controllers(run: argparse.ArgumentParser) -> None:
+    which = run.add_mutually_exclusive_group()
+    which.add_argument(
+        "--controller",
+        action="append",
+        default=[],
+        metavar="BODY=MODULE:CLASS",
+        help="run a controller, a Python class, for a body; also BODY=FILE.py:CLASS; may be "
+        "repeated; docs/controllers.md explains how to write one",
+    )
+    which.add_argument(
+        "--no-controllers",
+        dest="run_controllers",
+        action="store_false",
+        help="do not run the controllers of the world, whose code may do anything",
+    )
 
 
 def add_physics(run: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -18,6 +19,7 @@ from .live_table import Row
 from .record import open_recording
 from .run_alone import prepare, restore
 from .run_course import RunSetup
+from .run_options import take_duration
 
 
 @contextmanager
@@ -36,21 +38,9 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
         raise UsageError(f"ROS 2 cannot be imported ({error}): {remedy}") from None
     if options.strict:
         prepare(options).simulation.close()
-    parameters: dict[str, OptionValue] = {
-        "world": options.world,
-        "engine": options.engine,
-        "describe": True,
-        "start_paused": options.paused,
-        **dict(options.sensor),
-    }
-    if options.solver:
-        parameters["solver"] = options.solver
-    for name in ("seed", "time_step", "joint_limits"):
-        if (value := getattr(options, name)) is not None:
-            parameters[name] = value
     make_recording = partial(open_recording, options.record) if options.record else None
     session = RosSession(
-        parameters, make_recording=make_recording, prepare=partial(restore, options)
+        _parameters(options), make_recording=make_recording, prepare=partial(restore, options)
     )
     with ExitStack() as stack:
         stack.callback(session.close)
@@ -75,6 +65,7 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
             session.serve(runner)
             return session.node.recording
 
+        take_duration(options, session.node.world)
         yield RunSetup(
             session.simulation,
             session.distribution,
@@ -85,3 +76,29 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
             serve=serve,
             missed=missed,
         )
+
+
+def _parameters(options: argparse.Namespace) -> dict[str, OptionValue]:
+    """Return the parameters of the node that have the effect of the options."""
+    parameters: dict[str, OptionValue] = {
+        "world": options.world,
+        "engine": options.engine,
+        "describe": True,
+        "start_paused": options.paused,
+        **dict(options.sensor),
+    }
+    if options.controller:
+        parameters["controllers"] = " ".join(options.controller)
+    if not options.run_controllers:
+        parameters["run_controllers"] = "none"
+    if options.solver:
+        parameters["solver"] = options.solver
+    if options.simulator:
+        parameters["simulator"] = options.simulator
+    if options.variables:
+        given = [f"{name}={folder}" for name, folder in options.variables]
+        parameters["variables"] = os.pathsep.join(given)
+    for name in ("seed", "time_step", "joint_limits"):
+        if (value := getattr(options, name)) is not None:
+            parameters[name] = value
+    return parameters

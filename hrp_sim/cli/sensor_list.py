@@ -24,6 +24,7 @@ from ..world.load import load_world
 from ..world.naming import name_bodies
 from ..world.reporting import printed_warnings
 from ..world.sensor_options import OPTIONS
+from .run_options import project_options
 
 
 def list_sensors(options: argparse.Namespace) -> int:
@@ -35,8 +36,10 @@ def list_sensors(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         diagnostics = stack.enter_context(printed_warnings(options.world))
         with working(f"reading {options.world}"):
-            config = load_world(options.world, diagnostics)
-            simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
+            config = load_world(options.world, diagnostics, project=project_options(options))
+            simulation = Simulation(
+                config, defer_images=True, run_controllers=False, diagnostics=diagnostics
+            )
         stack.callback(simulation.close)
         if not simulation.sensors and not simulation.lights:
             print_text("this world has no sensors")

@@ -47,7 +47,7 @@ from ..video import (
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
 from .recordings import is_recording, open_recording, recorded_run
-from .run_options import DEFAULT_DURATION, with_physics_options
+from .run_options import DEFAULT_DURATION, project_options, with_physics_options
 
 _SIZE = 1280, 720
 
@@ -128,7 +128,8 @@ def _source(options: argparse.Namespace, diagnostics: Diagnostics, stack: ExitSt
     if is_recording(options.world):
         recording = open_recording(options.world, diagnostics)
         return RecordingSource(recorded_run(recording, diagnostics))
-    config = with_physics_options(load_world(options.world, diagnostics), options)
+    world = load_world(options.world, diagnostics, project=project_options(options))
+    config = with_physics_options(world, options)
     diagnostics.raise_errors()
     simulation, hint = build_simulation(config, options.engine, diagnostics)
     stack.callback(simulation.close)

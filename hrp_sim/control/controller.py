@@ -29,6 +29,7 @@ from .commands import (
     TimeoutChange,
 )
 from .deadlines import Deadlines
+from .joint_targets import JointTargets
 from .joints import ControlledJoints
 from .mimic_joints import MimicJoints
 from .settings import (
@@ -78,6 +79,7 @@ class BodyController:
     Attributes:
         next_ns: When ``update`` must be called next, in [ns]: before the first step that begins
             at this time or later. Before that it would change nothing.
+        mode_changes: Increases when the present mode or the gains of a joint may have changed.
 
     Raises:
         ValueError: The settings name a joint that the body does not have.
@@ -104,6 +106,7 @@ class BodyController:
         self._initial = np.array(q, dtype=np.float64)
         self._targets = SlewedTargets(q, self._joints.speed, settings.rate_limit)
         self._mode = np.zeros(len(self._initial), dtype=np.int64)  # present mode of each joint
+        self.mode_changes = 0
         self._deadlines = Deadlines(len(self._initial) + len(simulated.body.links))
         self._deadlines.timeout = settings.timeout
         self.reset()
@@ -208,6 +211,44 @@ class BodyController:
             case RateLimitChange():
                 self.rate_limit = command.rate_limit
 
+    def set_targets(self, targets: JointTargets, time_ns: int) -> None:
+        """Set targets at a time in [ns], as a ``JointCommand`` with the same numbers does.
+
+        Args:
+            targets: The targets, which must be valid. Joints that follow others stay theirs.
+            time_ns: The present time, in [ns].
+        """
+        driven = targets.driven
+        if targets.applied_modes != self.mode_changes:
+            for i, mode in targets.modes.items():
+                self._enter_mode(i, _MODES.index(mode))
+            targets.applied_modes = self.mode_changes
+        if self._follower.trajectories:
+            self._follower.release(list(targets.modes))
+        self._deadlines.commanded_ns[: len(self._initial)][driven] = time_ns
+        if self._deadlines.timeout is not None:
+            self._deadlines.restart(np.array([*targets.modes]), time_ns)
+            self.next_ns = _NOW
+        drive, joints, which = self._drive, self._joints, targets.with_q
+        drive.effort[driven] = targets.effort[driven]
+        if targets.has_dq:
+            drive.dq[targets.with_dq] = targets.dq[targets.with_dq]
+        if targets.has_q:
+            self._targets.final[which] = np.minimum(
+                np.maximum(targets.q[which], joints.lower[which]), joints.upper[which]
+            )
+            self._targets.moving = True
+            self.next_ns = _NOW
+
+    def release_targets(self, targets: JointTargets) -> None:
+        """End the velocities and efforts of driven joints; those in position mode hold.
+
+        Tracks stop.
+        """
+        self._drive.track_speed[:] = 0.0
+        if targets.applied_modes >= 0:
+            self._drive.dq[targets.with_dq] = self._drive.effort[targets.driven] = 0.0
+
     def reset(self) -> None:
         """Go back to the initial targets; gains and modes that were set are kept."""
         self.next_ns = _NOW
@@ -258,6 +299,7 @@ class BodyController:
     def restore(self, state: ControlState, time_ns: int) -> None:
         """Go back to a saved state; the engine restores the drive."""
         self.next_ns = _NOW
+        self.mode_changes += 1
         arrays, joints = state.arrays, self._joints
         self._targets.final[:] = arrays["target"]
         self._targets.moving = bool(arrays["approaching"])
@@ -316,8 +358,15 @@ class BodyController:
             "commanded_ns": self._deadlines.commanded_ns.copy(),
         }
 
+    def _enter_mode(self, i: int, mode: int) -> None:
+        """Set the present mode of a joint for a command; a servo starts from where the joint is."""
+        if mode == _POSITION and self._mode[i] != _POSITION:
+            self._drive.q[i] = self._motion.q[i]
+        self._set_mode(i, mode)
+
     def _set_mode(self, i: int, mode: int) -> None:
         """Set the present mode of a joint, and its gains in the drive."""
+        self.mode_changes += 1
         self._mode[i] = mode
         self._drive.kp[i] = self._joints.kp[i] if mode == _POSITION else 0.0
         self._drive.kd[i] = 0.0 if mode == _EFFORT else self._joints.kd[i]
@@ -424,11 +473,9 @@ class BodyController:
         self._deadlines.restart(i, time_ns)
         drive, joints = self._drive, self._joints
         if mode == _POSITION:
-            if self._mode[i] != _POSITION:  # start from where it is
-                drive.q[i] = self._motion.q[i]
             self._targets.final[i] = min(max(position, joints.lower[i]), joints.upper[i])
             self._targets.moving = True
-        self._set_mode(i, mode)
+        self._enter_mode(i, mode)
         if mode != _EFFORT:
             drive.dq[i] = 0.0 if isnan(velocity) else velocity
         drive.effort[i] = 0.0 if isnan(effort) else effort

@@ -384,6 +384,7 @@ void joint_set_stops(Joint *joint);
 /* _core_materials.c */
 PyObject *materials_set(World *world, PyObject *args);
 void materials_free(World *world);
+int materials_collide(const World *world, int a, int b);
 void contact_surface(const World *world, const Geom *a, const Geom *b, dContact *contact);
 
 /* _core_wrench.c */

@@ -132,6 +132,10 @@ static void links_collide(const Pair *pair)
     World *world = pair->world;
     if (world->contacts >= MAX_CONTACTS || is_interrupted(world))
         return;
+    /* All shapes of a link have its material. */
+    if (!materials_collide(world, pair->links[0]->shapes->material,
+                           pair->links[1]->shapes->material))
+        return;
     double start = pair_costs_start(world);
     links_find(pair);
     patch_reduce(&patch, world->max_contacts);

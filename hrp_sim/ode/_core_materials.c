@@ -8,12 +8,17 @@
 #define MIN_BOUNCE_STEPS 2.0
 #define MIN_BOUNCE_SPEED 1e-4 /* [m/s] */
 
-static int matrix_check(const double *matrix, Py_ssize_t count, double max, const char *name)
+#define NO_COLLISION (-1.0) /* the friction of two materials that do not collide */
+
+/* Check that each value lies between 0 and max or is a special one. */
+static int matrix_check(const double *matrix, Py_ssize_t count, double max, double special,
+                        const char *name)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
         for (Py_ssize_t j = 0; j < count; j++) {
             double value = matrix[i * count + j];
-            if (!(value >= 0.0 && value <= max) || value != matrix[j * count + i]) {
+            int is_valid = (value >= 0.0 && value <= max) || value == special;
+            if (!is_valid || value != matrix[j * count + i]) {
                 PyErr_Format(PyExc_ValueError, "%s[%zd, %zd] is out of range or not symmetric",
                              name, i, j);
                 return 0;
@@ -59,8 +64,8 @@ PyObject *materials_set(World *world, PyObject *args)
     for (; held < 2; held++)
         if (fetch_array(objects[held], NULL, 'd', count * count, 0, &views[held]))
             break;
-    if (held == 2 && matrix_check(views[0].buf, count, 1e6, "friction") &&
-        matrix_check(views[1].buf, count, 1.0, "restitution")) {
+    if (held == 2 && matrix_check(views[0].buf, count, 1e6, NO_COLLISION, "friction") &&
+        matrix_check(views[1].buf, count, 1.0, 0.0, "restitution")) {
         materials_free(world);
         world->friction = matrix_copy(&views[0]);
         world->restitution = matrix_copy(&views[1]);
@@ -72,6 +77,12 @@ PyObject *materials_set(World *world, PyObject *args)
     while (held > 0)
         PyBuffer_Release(&views[--held]);
     return result;
+}
+
+/* Whether shapes of these materials collide. */
+int materials_collide(const World *world, int a, int b)
+{
+    return world->friction[(size_t)a * (size_t)world->materials + (size_t)b] != NO_COLLISION;
 }
 
 /* Set friction and restitution of a contact between two shapes. */

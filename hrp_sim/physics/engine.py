@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model import Body, BodyState, Pose
+from hrp_model import Body, BodyState, Link, Pose
 from hrp_model.rigid import Array
 
 from .contact_points import ContactPoints
@@ -157,6 +157,7 @@ class Placement:
         v: Velocity of the root origin, in [m/s], shape (3,).
         w: Angular velocity of the root, in W, in [rad/s], shape (3,).
         fixed: Whether the root is fixed to the world.
+        contact_materials: Contact materials by link name, in place of the model's.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Placement:
     v: Array = field(default_factory=lambda: np.zeros(3))
     w: Array = field(default_factory=lambda: np.zeros(3))
     fixed: bool = False
+    contact_materials: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def initial_q(self) -> Array:
@@ -174,6 +176,10 @@ class Placement:
         if self.q is not None:
             return self.q
         return BodyState(self.body).q
+
+    def contact_material(self, link: Link) -> str:
+        """Return the name of a link's contact material."""
+        return self.contact_materials.get(link.name, link.contact_material)
 
 
 class Engine(Protocol):

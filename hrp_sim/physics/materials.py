@@ -14,7 +14,9 @@ from hrp_model.rigid import Array
 DEFAULT = "Default"
 _DEFAULT_SPELLINGS = ("", DEFAULT, "default")
 NO_MATERIAL = 0
+NO_COLLISION = -1.0  # as the friction of a pair
 MAX_FRICTION = 1e6  # as of the setting ``friction``
+MAX_MATERIALS = 500  # of a file: the table has a row and a column for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,13 @@ class MaterialTable:
         materials: By name.
         pairs: Values of specific pairs, which may be of one material with itself, by the
             ``material_pair`` of their names. They override those of the materials.
+        only_pairs: Whether two materials of the table collide only if ``pairs`` has them.
+            The material "Default" collides with all.
     """
 
     materials: Mapping[str, Material] = field(default_factory=dict)
     pairs: Mapping[frozenset[str], ContactMaterial] = field(default_factory=dict)
+    only_pairs: bool = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -93,8 +98,16 @@ class MaterialTable:
         """Whether the table mentions a material."""
         return canonical_name(name) in self._index
 
+    def collide(self, a: str, b: str) -> bool:
+        """Whether links of two materials collide."""
+        if not self.only_pairs or NO_MATERIAL in (self.index(a), self.index(b)):
+            return True
+        return material_pair(a, b) in self.pairs
+
     def matrices(self, friction: float) -> tuple[Array, Array]:
         """Return friction and restitution of every pair, each symmetric, shape (n, n).
+
+        The friction of two materials that do not collide is NO_COLLISION.
 
         Args:
             friction: Coulomb coefficient of links without a material.
@@ -106,6 +119,8 @@ class MaterialTable:
         mu = np.array([m.roughness for m in surfaces])
         e = np.array([min(max(1.0 - m.viscosity, 0.0), 1.0) for m in surfaces])
         mu, e = np.sqrt(np.outer(mu, mu)), np.sqrt(np.outer(e, e))
+        if self.only_pairs:
+            mu[1:, 1:] = NO_COLLISION  # the first row and column are "Default"
         for pair, contact in self.pairs.items():
             rows = [self.index(name) for name in pair]
             i, j = rows[0], rows[-1]

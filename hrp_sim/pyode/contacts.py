@@ -14,6 +14,7 @@ from ..articulation.articulation import Contact
 from ..ode import guard
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import PhysicsSettings
+from ..physics.materials import NO_COLLISION
 from .body import ArticulatedBody, StepFaultError
 from .contact_patch import reduced
 from .shapes import Owner, collide, near_pairs
@@ -132,6 +133,8 @@ class Contacts:
         return sorted(found)
 
     def _rule(self, a: Owner, b: Owner) -> int:
+        if self._friction[a.material, b.material] == NO_COLLISION:
+            return Contact.NEVER
         if a.body != b.body:
             return Contact.ALWAYS
         if not self._settings.self_collision:

@@ -16,7 +16,15 @@ SIM_NODE = (
     Param(
         "world",
         "",
-        "World file or model: a path, file:// or package:// URI, or the name of a bundled world.",
+        "World file, project or model: a path, file:// or package:// URI, or the name of a bundled "
+        "world.",
+    ),
+    Param("simulator", "", "Simulator item of a project whose settings apply; empty = the first."),
+    Param(
+        "variables",
+        "",
+        "Folders by the name of the variable that stands for them in paths of a project, as "
+        "SHARE=FOLDER, separated by colons; empty = from the environment, or above the project.",
     ),
     Param(
         "engine",
@@ -37,6 +45,19 @@ SIM_NODE = (
     ),
     Param("joint_limits", True, "false ignores the position limits of all joints."),
     Param("seed", -1, "Seed of random numbers; -1 = as in the world file.", -1, 2**32 - 1),
+    Param(
+        "controllers",
+        "",
+        "Controllers to run in the simulation, besides those of the world file: BODY=MODULE:CLASS "
+        "or BODY=FILE.py:CLASS, separated by blanks.",
+    ),
+    Param(
+        "run_controllers",
+        "first",
+        "Controllers whose code runs: those of the first world, those of all worlds that the "
+        "service load_world loads too, or none.",
+        choices=("first", "all", "none"),
+    ),
     Param(
         "real_time_factor",
         1.0,

@@ -60,7 +60,9 @@ def world_rviz(
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     config = load_world(world, diagnostics)
-    with closing(Simulation(config, defer_images=True, diagnostics=diagnostics)) as simulation:
+    with closing(
+        Simulation(config, defer_images=True, run_controllers=False, diagnostics=diagnostics)
+    ) as simulation:
         return rviz_config(simulation, options)
 
 

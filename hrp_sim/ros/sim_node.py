@@ -144,7 +144,7 @@ class SimNode(Node):
         If that fails, the parameters of the previous world are restored.
 
         Raises:
-            ModelError: A parameter is invalid in this world.
+            ModelError: A parameter or a controller of this world is invalid.
             PhysicsError: The physics cannot simulate a body.
         """
         before = self.world
@@ -154,7 +154,7 @@ class SimNode(Node):
             raise ModelError([Diagnostic(Severity.ERROR, "out-of-range", str(error))]) from None
         try:
             return self._loader.build(config)
-        except PhysicsError:
+        except (ModelError, PhysicsError):
             self._call_in_executor(partial(self._loader.configure, before))
             raise
 
@@ -266,6 +266,7 @@ class SimNode(Node):
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
             keeps_time=self.settings["hardware_topics"],
+            run_controllers=self.settings["run_controllers"] == "all",
         )
         simulator = self._simulation_services.simulator
         self._run_services = RunServices(

@@ -61,6 +61,7 @@ class SimulationServices:
         world_frame: Name of the world frame.
         diagnostics: Receives notes and warnings about models.
         keeps_time: Whether controllers sleep by the clock; see ``Simulator``.
+        run_controllers: Whether loaded worlds may run the code of their controllers.
 
     Attributes:
         simulator: Executes the requests.
@@ -80,6 +81,7 @@ class SimulationServices:
         diagnostics: Diagnostics,
         *,
         keeps_time: bool,
+        run_controllers: bool,
     ) -> None:
         self._node = node
         self._executor_thread: int | None = None
@@ -96,6 +98,7 @@ class SimulationServices:
             world_frame=world_frame,
             diagnostics=diagnostics,
             keeps_time=keeps_time,
+            run_controllers=run_controllers,
         )
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="simulation services")
         self._services: list[DeferredService] = []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 from rclpy.node import Node
 
 from hrp_model import Diagnostic, Diagnostics
@@ -22,7 +25,9 @@ from ..physics.engine import PHYSICS_RANGES, Solver
 from ..running.build import build_simulation
 from ..simulation import Simulation
 from ..world.config import WorldConfig
+from ..world.controller_list import with_controllers
 from ..world.load import load_world
+from ..world.projects import ProjectOptions
 from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, find_targets, single_options
 
 
@@ -65,10 +70,33 @@ class WorldLoader:
             usage = "--ros-args -p world:=FILE, or --help"
             raise WrongUseError(f"parameter 'world' is empty; start with: {usage}")
         diagnostics = logged_diagnostics(self._node)
-        config = self.configure(load_world(self.settings["world"], diagnostics))
+        world = load_world(self.settings["world"], diagnostics, project=self._project())
+        world = with_controllers(world, self.settings["controllers"].split(), diagnostics)
+        diagnostics.raise_errors()
+        if self.settings["run_controllers"] == "none":
+            world = replace(world, controllers=())
+        config = self.configure(world)
         simulation = self._build(config, diagnostics)
         self.problems = diagnostics.found
         return simulation
+
+    def _project(self) -> ProjectOptions:
+        """Return how a project is read.
+
+        Raises:
+            WrongUseError: The parameter ``variables`` is invalid.
+        """
+        variables: dict[str, str] = {}
+        for pair in filter(None, self.settings["variables"].split(os.pathsep)):
+            name, equals, folder = pair.partition("=")
+            if not (name and equals and folder):
+                raise WrongUseError(f"parameter 'variables' needs NAME=FOLDER, not '{pair}'")
+            variables[name] = folder
+        return ProjectOptions(
+            simulator=self.settings["simulator"],
+            variables=variables,
+            controlled=[x.partition("=")[0] for x in self.settings["controllers"].split()],
+        )
 
     def make(self, config: WorldConfig) -> Simulation:
         """Create a simulation of a world with the parameters applied.

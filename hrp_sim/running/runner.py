@@ -164,8 +164,8 @@ class Runner:
         Callable from signal handlers.
         """
         self.stopped = True
-        self.simulation.engine.interrupt()
         self.wake()
+        self.simulation.interrupt()
 
     def wake(self) -> None:
         """End a wait of the run; callable from signal handlers."""

@@ -6,10 +6,12 @@ from .factory import make_sensors
 from .force import ForceSensor, WrenchReading
 from .imu import ImuReading, ImuSensor
 from .joint import JointReading, JointSensor
+from .light_beam import LightBeamReading, LightBeamSensor
 from .odometry import OdometryReading, OdometrySensor
 from .range import RangeImageReading, RangeSensor, RangeSensor3D, ScanReading
 from .registry import Instrument, instruments
 from .settings import IDEAL, SensorSettings
+from .torque import TorqueReading, TorqueSensor
 
 __all__ = [
     "IDEAL",
@@ -21,6 +23,8 @@ __all__ = [
     "Instrument",
     "JointReading",
     "JointSensor",
+    "LightBeamReading",
+    "LightBeamSensor",
     "Observer",
     "OdometryReading",
     "OdometrySensor",
@@ -33,6 +37,8 @@ __all__ = [
     "Sensor",
     "SensorSettings",
     "StatefulSensor",
+    "TorqueReading",
+    "TorqueSensor",
     "WrenchReading",
     "instruments",
     "make_sensors",

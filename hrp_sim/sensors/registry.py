@@ -22,6 +22,7 @@ from .force import ForceSensor, WrenchReading, make_force_sensor
 from .imu import ImuReading, ImuSensor, make_imu
 from .joint import JOINT_STATES, JointReading, JointSensor, make_joint_sensor
 from .kinds import FIXED_SIZE, Quantity, SensorKind, TopicSpec
+from .light_beam import LightBeamReading, LightBeamSensor, make_light_beam
 from .odometry import ODOMETRY, OdometryReading, OdometrySensor, make_odometry
 from .range import (
     RangeImageReading,
@@ -30,6 +31,7 @@ from .range import (
     ScanReading,
     make_range_sensor,
 )
+from .torque import TorqueReading, TorqueSensor, make_torque_sensor
 
 AnyKind = SensorKind[Any, Any, Any]
 AnyTopic = TopicSpec[Any, Any]
@@ -236,8 +238,44 @@ _CAMERA = SensorKind(
         Quantity("nearest", "m", lambda r: _nearest(r.depth), offered=_has_depths),
     ),
 )
+_TORQUE = SensorKind(
+    name="torque",
+    sensors=(TorqueSensor,),
+    find=_devices(devices.TorqueSensor),
+    make=make_torque_sensor,
+    topics=(
+        TopicSpec(
+            names.WRENCH,
+            "geometry_msgs/WrenchStamped",
+            TorqueReading,
+            "hrp_msgs.convert.wrench:WrenchConverter",
+        ),
+    ),
+    quantities=(
+        Quantity("force", "N", lambda r: _length(r.force)),
+        Quantity("torque", "N m", lambda r: _length(r.torque)),
+    ),
+)
+_LIGHT_BEAM = SensorKind(
+    name="light_beam",
+    sensors=(LightBeamSensor,),
+    find=_devices(devices.PhotoInterrupter),
+    make=make_light_beam,
+    topics=(
+        TopicSpec(
+            names.BEAM,
+            "sensor_msgs/Range",
+            LightBeamReading,
+            "hrp_msgs.convert.light_beam:LightBeamConverter",
+        ),
+    ),
+    quantities=(Quantity("blocked", "", lambda r: float(r.is_blocked)),),
+)
 # In the order of the sensors of a body, also in snapshots.
-KINDS: tuple[AnyKind, ...] = (JOINTS, _ODOMETRY, _IMU, _FORCE, _RANGE, _CAMERA)
+KINDS: tuple[AnyKind, ...] = (
+    *(JOINTS, _ODOMETRY, _IMU, _FORCE, _RANGE, _CAMERA),
+    *(_TORQUE, _LIGHT_BEAM),
+)
 _KIND_OF: dict[type[Sensor], AnyKind] = {c: kind for kind in KINDS for c in kind.sensors}
 
 

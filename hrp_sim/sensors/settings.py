@@ -30,7 +30,7 @@ class SensorSettings:
     rate: float = _option(
         0.0,
         "Samples per second of simulation time [Hz], of one sensor; 0 = as in the model, else 500 "
-        "(odometry 100).",
+        "(odometry and light_beam 100).",
         minimum=0.0,
         maximum=1e6,
     )

@@ -19,6 +19,7 @@ from hrp_model.files.resources import (
 )
 from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
+from ..world.projects import PROJECT_SUFFIXES
 from .entities import TagsFilter
 from .errors import RequestError
 from .results import Code, SpawnCode, WorldCode
@@ -26,11 +27,21 @@ from .shapes import Bounds
 
 # Parsing a longer text would block other requests for too long.
 MAX_TEXT_LENGTH = 8 << 20  # characters
-_READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES)
+_READABLE_SUFFIXES = {
+    "model": (*YAML_SUFFIXES, *MODEL_SUFFIXES),
+    "world": (*YAML_SUFFIXES, *MODEL_SUFFIXES, *PROJECT_SUFFIXES),
+}
 _SCHEMES = ("file", "package", "model")
-_MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
+_MISSING = frozenset(
+    ("missing-model", "missing-motion", "missing-project", "missing-resource", "unreadable-file")
+)
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
-_UNSUPPORTED = frozenset(("foreign-setting", "not-simulated", "unknown-key", "unknown-node"))
+_UNSUPPORTED = frozenset(
+    (
+        *("foreign-controller", "foreign-item", "foreign-setting"),
+        *("not-simulated", "unknown-key", "unknown-node"),
+    )
+)
 _MAX_RESULTS = 2000  # models or worlds in one folder
 _MAX_FILES = 100_000  # files of any kind in one folder
 _MAX_BYTES = 1 << 20  # of a file searched for a word
@@ -110,8 +121,8 @@ def resource_file(
         is_foreign = "://" in uri and uri.partition("://")[0] not in _SCHEMES
         code = codes.UNSUPPORTED_FORMAT if is_foreign else Code.NOT_FOUND
         raise RequestError(code, f"'{uri[:200]}': {error}") from None
-    if path.suffix.lower() not in _READABLE_SUFFIXES:
-        suffixes = ", ".join(_READABLE_SUFFIXES)
+    if path.suffix.lower() not in _READABLE_SUFFIXES[kind]:
+        suffixes = ", ".join(_READABLE_SUFFIXES[kind])
         message = f"'{uri}' is not a {kind} file; supported suffixes are {suffixes}"
         raise RequestError(codes.UNSUPPORTED_FORMAT, message)
     if not path.is_file():

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import IntEnum
 
 from hrp_model import Diagnostics, ModelError
@@ -66,6 +67,7 @@ class Simulator:
         diagnostics: Receives notes and warnings about models; by default they are logged.
         keeps_time: Whether ``restart`` does not reset the time, and other resets of time are
             warned of, because controllers sleep by the clock.
+        run_controllers: Whether loaded worlds may run the code of their controllers.
 
     Attributes:
         entities: Operations on the bodies of the world.
@@ -86,8 +88,10 @@ class Simulator:
         world_frame: str = "world",
         diagnostics: Diagnostics | None = None,
         keeps_time: bool = False,
+        run_controllers: bool = False,
     ) -> None:
         self.keeps_time = keeps_time
+        self._run_controllers = run_controllers
         self._runner = runner
         self._make_simulation = make_simulation
         self._check_names = check_names
@@ -273,6 +277,10 @@ class Simulator:
         with self._paused():
             diagnostics = Diagnostics(listener=self._diagnostics.add)
             config = read_world(resource, diagnostics, strict=strict, lenient=lenient)
+            if config.controllers and not self._run_controllers:
+                message = "controllers of a world that is loaded by a service do not run"
+                diagnostics.warn("controllers-off", message, config.controllers[0].at)
+                config = replace(config, controllers=())
             try:
                 simulation = self._make(config)
             except PhysicsError as error:

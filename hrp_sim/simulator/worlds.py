@@ -12,6 +12,7 @@ from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES, FileKind,
 
 from ..world.config import WorldConfig
 from ..world.load import load_world, load_world_text
+from ..world.projects import PROJECT_SUFFIXES
 from .errors import RequestError
 from .resources import (
     LenientDiagnostics,
@@ -56,7 +57,9 @@ def read_world(
         code = WorldCode.RESOURCE_PARSE_ERROR
         if is_missing(error):
             code = WorldCode.MISSING_ASSETS
-        elif any(d.code in ("not-a-world", "not-a-model") for d in error.diagnostics):
+        elif any(
+            d.code in ("not-a-world", "not-a-model", "not-a-project") for d in error.diagnostics
+        ):
             code = WorldCode.UNSUPPORTED_FORMAT
         raise RequestError(code, str(error)) from None
     if not lenient:
@@ -119,6 +122,8 @@ def _worlds_in(source: str) -> Iterator[WorldResource]:
     for uri, path in files_in(source, YAML_SUFFIXES):
         if file_kind(path) is FileKind.WORLD:
             yield WorldResource(path.stem, Resource(uri))
+    for uri, path in files_in(source, PROJECT_SUFFIXES):
+        yield WorldResource(path.stem, Resource(uri))
 
 
 def _models_in(source: str) -> Iterator[Spawnable]:

@@ -10,21 +10,49 @@ from hrp_model.program.codes import Rule
 __all__ = ["CODES"]
 
 _WORLDS = {
+    "bad-motion": (
+        "a motion file is incomplete or inconsistent",
+        "correct the frame or line, or save the motion again",
+    ),
     "bad-namespace": (
         "the namespace of a body is not a valid ROS namespace",
         "use letters, digits and '_', separated by slashes, or \"\" for none",
+    ),
+    "bad-rotation": (
+        "a rotation of a project is invalid",
+        "give an axis and an angle in degrees, [x, y, z, degrees], or a rotation matrix",
     ),
     "duplicate-name": (
         "two bodies have the same name",
         "give one of them a different 'name'",
     ),
+    "foreign-controller": (
+        "a controller is a program of another simulator",
+        "write it as a Python class and give it with --controller, or control the joints by topics",
+    ),
+    "foreign-item": (
+        "an item of a project has no effect here",
+        "no action needed; see docs/projects.md if you rely on its effect",
+    ),
     "foreign-setting": (
-        "a Choreonoid setting has no effect here",
+        "a setting of another simulator has no effect here",
         "no action needed; remove the setting if you rely on its effect",
     ),
     "maybe-degrees": (
         "an angle is plausible in degrees only, but angles are in radians",
         "write the angle in radians: 90 degrees = 1.5708 rad",
+    ),
+    "missing-motion": (
+        "a motion that a project plays is missing",
+        "check its path; give the folder of a variable in it with --variable NAME=FOLDER",
+    ),
+    "missing-materials": (
+        "the default table of materials is missing",
+        "give the folder that has it with --variable SHARE=FOLDER",
+    ),
+    "missing-project": (
+        "a project in a project is missing",
+        "check its path; variables in it are set with --variable",
     ),
     "missing-world": (
         "the world does not exist",
@@ -34,24 +62,92 @@ _WORLDS = {
         "two bodies or sensors would have the same topic",
         "rename one of them; topic names contain only letters, digits and '_'",
     ),
+    "no-bodies": (
+        "a project has no bodies",
+        "open the project that contains the world, or add a BodyItem",
+    ),
+    "no-motion": (
+        "a project plays no motion where it has a player for one",
+        "add a BodyMotionItem or PoseSeqItem to the player, or remove it",
+    ),
+    "not-a-motion": (
+        "the file is not a motion",
+        "give a body motion or key poses of Choreonoid, or lines of a time and joint positions",
+    ),
+    "not-a-project": (
+        "the file is not a project",
+        "check that it was saved by Choreonoid, with the key 'items'",
+    ),
     "not-a-world": (
         "the file is not a world file",
         "add a list 'bodies', or give the model file itself",
     ),
-    "out-of-range": ("a number is out of range", "use a value within the range in the message"),
-    "unusable-recording": (
-        "a recording cannot be read, or lacks what the command needs",
-        "give an MCAP file of ROS 2 messages, of robots with robot_description, tf and tf_static",
+    "out-of-range": (
+        "a number is out of range",
+        "use a value within the range in the message",
     ),
-    "unusable-physics": (
-        "the physics engine cannot simulate a body or use a setting",
-        "correct the item named in the message",
+    "outside-world": (
+        "bodies are outside of the world that is simulated",
+        "move them into the WorldItem",
+    ),
+    "project-cycle": (
+        "projects contain each other",
+        "remove one of the sub-projects",
+    ),
+    "several-simulators": (
+        "a project has several simulators",
+        "choose another one with --simulator",
+    ),
+    "several-worlds": (
+        "a project has several worlds",
+        "move all bodies into one world, or split the project",
     ),
     "truncated-recording": (
         "a recording has no proper end",
         "no action needed, if its program was killed or is still writing",
     ),
-    "two-rotations": ("a rotation is given twice", "remove 'rpy' or 'rotation'"),
+    "two-rotations": (
+        "a rotation is given twice",
+        "remove 'rpy' or 'rotation'",
+    ),
+    "unknown-body": (
+        "a project has no body of this name",
+        "check the spelling of the body's name",
+    ),
+    "unknown-simulator": (
+        "a project has no simulator of this name",
+        "use one of the names in the message",
+    ),
+    "unusable-physics": (
+        "the physics engine cannot simulate a body or use a setting",
+        "correct the item named in the message",
+    ),
+    "unusable-recording": (
+        "a recording cannot be read, or lacks what the command needs",
+        "give an MCAP file of ROS 2 messages, of robots with robot_description, tf and tf_static",
+    ),
+}
+_CONTROLLERS = {
+    "bad-controller": (
+        "a controller names no body or no class of a controller",
+        "write 'class: MODULE:CLASS' or 'class: FILE.py:CLASS', and the name of a body",
+    ),
+    "controller-blocks": (
+        "a call of a controller took longer than a second",
+        "compute in initialize(), or in a thread of the controller's own",
+    ),
+    "controller-failed": (
+        "a controller raised an exception or computed nonsense; the run goes on without it",
+        "correct the line in the message; docs/controllers.md lists the rules",
+    ),
+    "controller-restarted": (
+        "a controller starts again with a restored state, since its own state was not saved",
+        "give it the methods save and restore",
+    ),
+    "controllers-off": (
+        "the controllers of a world that a service loads do not run",
+        "set the parameter 'run_controllers' of sim_node if you trust the world",
+    ),
 }
 _MATERIALS = {
     "missing-name": ("a material has no name", "add the name by which links refer to it"),
@@ -225,6 +321,6 @@ _EXPECTATIONS = {
 }
 CODES = {
     code: Rule(*lines)
-    for table in (_WORLDS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
+    for table in (_WORLDS, _CONTROLLERS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
     for code, lines in sorted(table.items())
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..control import HOLD, ControlSettings
+from ..controllers.entry import ControllerEntry
 from ..physics.engine import PhysicsSettings, Placement, Solver
 from ..sensors.settings import IDEAL, OptionValue, SensorSettings
 
@@ -28,11 +29,19 @@ class BodyEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldConfig:
-    """A world: physics and sensor settings, and its bodies in the order of the file."""
+    """A world: physics and sensor settings, and its bodies in the order of the file.
+
+    A simulation runs the code of its controllers.
+
+    Attributes:
+        duration: Time that the file asks to be simulated, in [s]; None if it states none.
+    """
 
     physics: PhysicsSettings = field(default_factory=PhysicsSettings)
     sensors: SensorSettings = IDEAL
     bodies: tuple[BodyEntry, ...] = ()
+    duration: float | None = None
+    controllers: tuple[ControllerEntry, ...] = ()
 
     def with_physics(
         self,

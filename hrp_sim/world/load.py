@@ -30,6 +30,7 @@ from hrp_model.shapes.tessellate import shape_mesh
 from ..physics.engine import Placement
 from .config import BodyEntry, WorldConfig
 from .naming import simulated_body
+from .projects import AS_IN_PROJECT, ProjectFormat, ProjectOptions, project_format
 from .world_file import WorldReader
 from .world_names import bundled_world_hint, world_path
 
@@ -38,16 +39,21 @@ _MODEL_KEYS = ("format", "links", *WRAPPER_KEYS)
 
 
 def load_world(
-    world: str | os.PathLike[str], diagnostics: Diagnostics | None = None
+    world: str | os.PathLike[str],
+    diagnostics: Diagnostics | None = None,
+    *,
+    project: ProjectOptions = AS_IN_PROJECT,
 ) -> WorldConfig:
-    """Load a world file, or place a single model on a floor.
+    """Load a world file or a project, or place a single model on a floor.
 
     A YAML file with the key ``bodies`` is a world; otherwise it must be a model.
 
     Args:
-        world: Path of a world file (``.yaml`` with ``bodies``) or of a model, its ``file://`` or
-            ``package://`` URI, or the name of a bundled world; see ``world_path``.
+        world: Path of a world file (``.yaml`` with ``bodies``), of a project (``.cnoid``,
+            ``.xml``) or of a model, its ``file://`` or ``package://`` URI, or the name of a bundled
+            world; see ``world_path``.
         diagnostics: Receives notes and warnings; by default they are logged.
+        project: How a project is read; without effect on others.
 
     Raises:
         ModelError: The world or a model in it cannot be used; lists every problem with its
@@ -73,6 +79,8 @@ def load_world(
         reason = f"{error.strerror or error}.{bundled_world_hint(path)}".removesuffix(".")
         diagnostics.error("unreadable-file", f"cannot read '{world}': {reason}")
         raise ModelError(diagnostics.found) from None
+    if (form := project_format(suffix=path.suffix)) is not None:
+        return _project(form, source, real_path.parent, diagnostics, project)
     root = parse(source, diagnostics)
     diagnostics.raise_errors()
     if _is_model(root):
@@ -85,7 +93,8 @@ def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldC
     """Load a world from the text of a world file.
 
     Args:
-        text: YAML with ``bodies``, or of a model. Relative paths start at the working directory.
+        text: YAML with ``bodies``, or of a project or a model. Relative paths start at the
+            working directory.
         diagnostics: Receives notes and warnings; by default they are logged.
 
     Raises:
@@ -94,6 +103,8 @@ def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldC
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     source = Source("text", text)
+    if (form := project_format(text=text)) is not None:
+        return _project(form, source, Path.cwd(), diagnostics, AS_IN_PROJECT)
     root = parse(source, diagnostics)
     diagnostics.raise_errors()
     if _is_model(root):
@@ -102,6 +113,18 @@ def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldC
         )
         return _alone_on_floor(body, diagnostics)
     return _world(source, root, Path.cwd(), diagnostics)
+
+
+def _project(
+    form: ProjectFormat,
+    source: Source,
+    folder: Path,
+    diagnostics: Diagnostics,
+    options: ProjectOptions,
+) -> WorldConfig:
+    config = form.read(source, folder, diagnostics, options)
+    diagnostics.raise_errors()
+    return config
 
 
 def _is_model(root: Node | None) -> bool:

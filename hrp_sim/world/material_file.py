@@ -16,6 +16,7 @@ from hrp_model.reading import read_source
 
 from ..physics.materials import (
     MAX_FRICTION,
+    MAX_MATERIALS,
     ContactMaterial,
     Material,
     MaterialTable,
@@ -26,7 +27,6 @@ from ..physics.materials import (
 _T = TypeVar("_T")
 
 _LISTS = ("materials", "contact_materials", "contactMaterials")
-_MAX_MATERIALS = 500  # the table has a row and a column for each
 # Keys that only other physics engines use.
 _UNUSED_KEYS = frozenset(
     (
@@ -80,9 +80,10 @@ def read_materials(root: Mapping, diagnostics: Diagnostics) -> MaterialTable:
         reader.materials(materials)
     if pairs is not None:
         reader.pairs(pairs)
+    only_pairs = root.boolean("only_pairs", default=False)
     root.finish()
     reader.report_unused_keys(root.span)
-    return MaterialTable(reader.by_name, reader.by_pair)
+    return MaterialTable(reader.by_name, reader.by_pair, only_pairs)
 
 
 class _Reader:
@@ -193,10 +194,10 @@ class _Reader:
 
     def _is_within_limit(self, name: str, item: Node) -> bool:
         self._names.add(name)
-        if len(self._names) == _MAX_MATERIALS + 1:
-            message = f"more than {_MAX_MATERIALS} materials are not supported"
+        if len(self._names) == MAX_MATERIALS + 1:
+            message = f"more than {MAX_MATERIALS} materials are not supported"
             self._diagnostics.error("too-large", message, item.span)
-        return len(self._names) <= _MAX_MATERIALS
+        return len(self._names) <= MAX_MATERIALS
 
     def _finish(self, node: Mapping) -> None:
         self._unused_keys |= _UNUSED_KEYS.intersection(node.entries())

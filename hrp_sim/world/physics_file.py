@@ -98,6 +98,7 @@ _CHOREONOID_ONLY = (
     *("collision_seq_item", "onlyActiveControlPeriod"),
 )
 _ITEM_CLASS = "ODESimulatorItem"
+_COMMON_KEYS = ("time_step", "gravity")  # of all of Choreonoid's simulators
 
 
 def read_physics(node: Mapping) -> PhysicsSettings:
@@ -120,22 +121,53 @@ def read_physics(node: Mapping) -> PhysicsSettings:
     return settings
 
 
+def read_simulator(
+    node: Mapping, *, is_ode: bool, default_rate: float | None = None
+) -> PhysicsSettings:
+    """Read the settings of a simulator of a Choreonoid project, except for materials.
+
+    Args:
+        node: The content of its ``data``.
+        is_ode: Whether it is Choreonoid's ODE plugin. Of others only the time step and gravity
+            are taken, since the remaining settings are those of another engine.
+        default_rate: Steps per second if the node states no time step, in [Hz]; None for the
+            default.
+    """
+    settings = _values(node, None if is_ode else _COMMON_KEYS)
+    _report_switches(node)
+    if default_rate is not None and node.lacks(*_spellings("time_step")):
+        low, high = PHYSICS_RANGES["time_step"]
+        settings = replace(settings, time_step=min(max(1.0 / max(default_rate, 1.0), low), high))
+    return settings
+
+
 def _read(node: Mapping) -> PhysicsSettings:
+    settings = _values(node, None)
+    _report_switches(node)
+    for name in _present(node, _CHOREONOID_ONLY):
+        message = f"'{name}' is a setting of Choreonoid only and has no effect here"
+        node.diagnostics.note("foreign-setting", message, node.at(name))
+    return settings
+
+
+def _values(node: Mapping, keys: tuple[str, ...] | None) -> PhysicsSettings:
+    """Return the settings with these keys, by default all."""
     values: dict[str, Any] = {}
     for key in (field.name for field in fields(PhysicsSettings)):
+        if keys is not None and key not in keys:
+            continue
         spelling = _spelling(node, key)
         if spelling is None:
             continue
         value = _value(node, key, spelling)
         if value is not None:
             values[key] = value
-    _report_unsupported(node)
     return replace(PhysicsSettings(), **values)
 
 
 def _spelling(node: Mapping, key: str) -> str | None:
     """Return the key by which a setting is given, or None; report further keys for it."""
-    names = (key, *_ALTERNATIVE_KEYS.get(key, ()), *(_FRAME_RATE if key == "time_step" else ()))
+    names = _spellings(key)
     if node.lacks(*names):  # also makes hints suggest them
         return None
     found = [name for name in names if name in node]
@@ -147,6 +179,10 @@ def _spelling(node: Mapping, key: str) -> str | None:
         message = f"'{other}' is the same setting as '{first}' at {span}; remove one"
         node.diagnostics.error("two-spellings", message, entries[other][0].span)
     return first
+
+
+def _spellings(key: str) -> tuple[str, ...]:
+    return (key, *_ALTERNATIVE_KEYS.get(key, ()), *(_FRAME_RATE if key == "time_step" else ()))
 
 
 def _value(node: Mapping, key: str, spelling: str) -> Any:
@@ -194,17 +230,14 @@ def _is_in_range(node: Mapping, key: str, value: float | None, low: float, high:
     return False
 
 
-def _report_unsupported(node: Mapping) -> None:
-    """Report Choreonoid's settings that have no effect."""
+def _report_switches(node: Mapping) -> None:
+    """Report Choreonoid's switches that are on and have no effect."""
     for switch in _UNSUPPORTED:
         for name in _present(node, switch.names):
             if not node.boolean(name, default=False):
                 continue
             report = node.diagnostics.warn if switch.changes_motion else node.diagnostics.note
             report("foreign-setting", f"'{name}' has no effect: {switch.reason}", node.at(name))
-    for name in _present(node, _CHOREONOID_ONLY):
-        message = f"'{name}' is a setting of Choreonoid only and has no effect here"
-        node.diagnostics.note("foreign-setting", message, node.at(name))
 
 
 def _present(node: Mapping, names: tuple[str, ...]) -> Iterator[str]:

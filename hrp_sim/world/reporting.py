@@ -20,17 +20,25 @@ _CHECK_ALL = "'hrp-sim check --all' shows them"
 def printed_warnings(world: str, *, strict: bool = False) -> Iterator[Diagnostics]:
     """Collect the diagnostics of a block, and print the warnings at its end.
 
-    Errors are printed where the exception is handled; notes are not printed.
+    Errors are printed where the exception is handled; notes are not printed. What is reported
+    after the block, during a run, is printed at once.
 
     Args:
         world: The world as the user gave it.
         strict: Treat warnings as errors.
     """
-    diagnostics = Diagnostics(strict=strict, listener=lambda _: None)
+    is_running = False
+
+    def listen(diagnostic: Diagnostic) -> None:
+        if is_running:
+            print_severity(world, [diagnostic], diagnostic.severity)
+
+    diagnostics = Diagnostics(strict=strict, listener=listen)
     try:
         yield diagnostics
     finally:
         print_severity(world, diagnostics.found, Severity.WARNING)
+        is_running = True
 
 
 def print_severity(world: str, found: Iterable[Diagnostic], severity: Severity) -> None:

@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
+from hrp_model import Body, BodyState, Diagnostics, Pose
 from hrp_model.diagnostics import Span, did_you_mean_or_all
-from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
 from hrp_msgs.names import namespace_error
@@ -29,9 +28,10 @@ from ..physics.engine import PhysicsSettings, Placement
 from ..physics.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, WorldConfig
+from .controller_list import read_controllers
 from .degrees import position_degrees_hint, rotation_degrees_hint
 from .material_file import load_materials, read_materials
-from .naming import simulated_body
+from .model_files import ModelFiles
 from .physics_file import read_physics
 from .sensor_options import read_common, read_single
 
@@ -48,7 +48,7 @@ class WorldReader:
     def __init__(self, folder: Path, diagnostics: Diagnostics) -> None:
         self._folder = folder
         self._diagnostics = diagnostics
-        self._models: dict[Path, Body | None] = {}
+        self._models = ModelFiles(diagnostics)
 
     def read(self, root: Mapping) -> WorldConfig:
         """Read the whole file."""
@@ -68,9 +68,15 @@ class WorldReader:
                 self._diagnostics.error("duplicate-name", message, item.span)
             names.add(name)
             entries.append(entry)
+        known = names if bodies and len(entries) == bodies.count else None  # else it was reported
+        controllers = tuple(read_controllers(root, known, self._folder, self._diagnostics))
         root.finish()
-        options = IDEAL if sensors is None else read_common(sensors)
-        return WorldConfig(physics=settings, sensors=options, bodies=tuple(entries))
+        return WorldConfig(
+            physics=settings,
+            sensors=IDEAL if sensors is None else read_common(sensors),
+            bodies=tuple(entries),
+            controllers=controllers,
+        )
 
     def _physics(self, node: Mapping) -> PhysicsSettings:
         settings = replace(read_physics(node), materials=self._materials(node))
@@ -103,19 +109,7 @@ class WorldReader:
                 message = "a body needs 'model', the path of its model file"
                 self._diagnostics.error("missing-model", message, node.at("model"))
             return None
-        try:
-            path = resolve(uri, self._folder)
-        except ResourceError as error:
-            self._diagnostics.error("missing-model", str(error), node.at("model"))
-            return None
-        if path not in self._models:
-            # Separate diagnostics, so that loading fails only for errors of this model.
-            diagnostics = Diagnostics(listener=self._diagnostics.add)
-            try:
-                self._models[path] = simulated_body(load_body(path, diagnostics))
-            except ModelError:  # the errors were reported
-                self._models[path] = None
-        return self._models[path]
+        return self._models.load(uri, self._folder, node.at("model"))
 
     def _entry(self, node: Mapping, body: Body) -> BodyEntry:
         velocity = node.mapping("velocity")

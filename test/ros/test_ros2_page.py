@@ -43,7 +43,8 @@ PROFILES = {
     "clock": profile(qos.CLOCK),
     "diagnostics": profile(qos.DIAGNOSTICS),
 }
-ROBOTS = ("humanoid_in_room", "rover", "arm")
+WORLDS = [MODELS / "worlds" / f"{name}.yaml" for name in ("humanoid_in_room", "rover", "arm")]
+WORLDS.append(ROOT / "test" / "data" / "robots" / "turnstile.wrl")
 # Of every node, and of no interest to the reader.
 USUAL = re.compile(
     r"/rosout|/parameter_events|.*/(describe|get|list|set)_parameter.*|.*/get_type_description"
@@ -71,8 +72,8 @@ def patterns(cell):
 def surface():
     """Return what nodes of several worlds publish, take and offer: (name, type) and QoS."""
     published, taken, offered = {}, set(), set()
-    for world, settings in [*((w, {}) for w in ROBOTS), ("arm", {"hardware_topics": True})]:
-        parameters = {"world": str(MODELS / "worlds" / f"{world}.yaml"), "describe": True}
+    for world, settings in [*((w, {}) for w in WORLDS), (WORLDS[2], {"hardware_topics": True})]:
+        parameters = {"world": str(world), "describe": True}
         with ExitStack() as stack:
             session = stack.enter_context(closing(RosSession({**parameters, **settings}, [])))
             session.serve(Runner(session.simulation, session.publish))

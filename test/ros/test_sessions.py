@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from paths import MODELS
+from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
@@ -36,6 +36,21 @@ def peer():
     peer = Peer()
     yield peer
     peer.close()
+
+
+def test_a_project_is_read_as_the_parameters_say():
+    project = ROOT / "test" / "data" / "projects" / "workshop.cnoid"
+    given = {"world": str(project), "variables": f"SHARE={MODELS}"}
+    with session({**given, "simulator": "AIST"}) as running:
+        assert [entry.placement.name for entry in running.ros.node.world.bodies] == [
+            *("rover", "cargo", "arm", "cargo_2")
+        ]
+        assert running.ros.node.world.physics.time_step == 0.005
+    with (
+        pytest.raises(WrongUseError, match="'variables' needs NAME=FOLDER, not 'SHARE'"),
+        session({**given, "variables": "SHARE"}),
+    ):
+        pass
 
 
 @pytest.fixture

@@ -35,10 +35,11 @@ links:
 class Harness:
     """A simulator and its runner, with its callbacks recorded."""
 
-    def __init__(self, world=ARM_WORLD, **runner_options):
+    def __init__(self, world=ARM_WORLD, *, run_controllers=False, **runner_options):
         self.changes = 0
         self.check_names = lambda _simulation, _names: None
         self.made = []
+        self.diagnostics = Diagnostics(listener=lambda _: None)
         config = load_world(world, Diagnostics(listener=lambda _: None))
         self.runner = Runner(self.make(config), lambda _time, _readings: None, **runner_options)
         self.runner.pause()
@@ -49,7 +50,8 @@ class Harness:
             resource=world_resource(Resource(world)),
             changed=self._count,
             check_names=lambda *bodies: self.check_names(*bodies),
-            diagnostics=Diagnostics(listener=lambda _: None),
+            diagnostics=self.diagnostics,
+            run_controllers=run_controllers,
         )
 
     @property

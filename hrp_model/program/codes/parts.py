@@ -12,6 +12,10 @@ CODES = {
         "a division number is out of range",
         "leave the number out, or write one in the range",
     ),
+    "bad-efficiency": (
+        "the efficiency of a gear is not above 0 and at most 1",
+        "write the share of the effort that it passes on, 0.6 for 60 %",
+    ),
     "bad-geometry": (
         "a <geometry> does not contain exactly one shape",
         "write one shape in each <geometry>, and a <visual> or <collision> for each shape",

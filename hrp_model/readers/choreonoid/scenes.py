@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import pi
 
 import numpy as np
 
 from ...geometry import Material, Mesh, SceneNode, Shape
-from ...rigid import Array, axis_angle_matrix
+from ...rigid import Array
 from ..yaml.tree import Mapping, Scalar
 from .geometries import read_geometry
 from .materials import DEFAULT_MATERIAL, read_appearance
@@ -24,7 +23,8 @@ _UNITS = {
 _RESOURCE_IGNORED = (
     *COMMON, "exclude", "remove_redundant_vertices", "removeRedundantVertices",
 )  # fmt: skip
-_Y_UP = axis_angle_matrix([1.0, 0.0, 0.0], pi / 2.0)
+# (x, y, z) to (z, x, y), as in Choreonoid, which so also turns the front of a file from z to x.
+_Y_UP = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
 def read_shape(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
@@ -93,7 +93,10 @@ def _resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
         message = f"'{uri}' has no node named '{node}'; it is left out"
         scope.diagnostics.warn("unknown-node", message, mapping.at("node", "fragment"))
         return None
-    elsewhere = scope.selected_nodes(uri) - {node} if selected.children else set()
+    if selected.children:
+        elsewhere = scope.selected_nodes(uri, mapping.get("metadata")) - {node}
+    else:
+        elsewhere = set()
     found = _without(replace(selected, T_PN=T @ selected.T_PN), elsewhere)
     return found if crease is None else _creased(found, crease * scope.angle)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection
 from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +26,14 @@ _STRICT_KEYS = frozenset(
      "joint_type", "actuation_mode", "joint_angle", "joint_displacement",
      "link1_name", "link2_name", "numJoints", "joint_offset", "initialJointAngles")
 )  # fmt: skip
+# The old notation of metadata, a string of words.
+_METADATA_WORDS = {
+    "millimeter": ("length_unit", "millimeter"),
+    "inch": ("length_unit", "inch"),
+    "y_upper": ("upper_axis", "y"),
+}
+_METADATA_KEYS = {"lengthUnit": "length_unit", "upperAxis": "upper_axis"}
+_Metadata: TypeAlias = frozenset[tuple[str, str]]
 _ZERO = np.zeros(3)
 _ONES = np.ones(3)
 
@@ -60,19 +69,25 @@ class Scope:
     cache: dict[tuple[str, int], Any] = field(default_factory=dict)
     libraries: dict[Path, Document] = field(default_factory=dict)
     library_uses: int = 0
-    _selections: dict[str, set[str]] = field(default_factory=dict)
+    _selections: dict[tuple[str, _Metadata], set[str]] = field(default_factory=dict)
     _searched: int = 0
     _anchored: set[int] = field(default_factory=set)
     _collected: int = 0
 
-    def selected_nodes(self, uri: str) -> set[str]:
-        """Return the names of all nodes that this file selects in another file."""
+    def selected_nodes(self, uri: str, metadata: Node | None) -> set[str]:
+        """Return the names of all nodes that this file selects in another file.
+
+        Args:
+            uri: The other file.
+            metadata: Of the Resource. Those with other metadata have a copy of the file of their
+                own, as in Choreonoid.
+        """
         documents = [self.document, *self.libraries.values()]
         for document in documents[self._searched :]:
             if document.root is not None:
                 self._collect_selections(document.root)
         self._searched = len(documents)
-        return self._selections.get(uri, set())
+        return self._selections.get((uri, _content(metadata)), set())
 
     def _collect_selections(self, root: Node) -> None:
         seen = {id(root)}
@@ -84,7 +99,8 @@ class Scope:
                 uri = entries.get("uri", entries.get("url"))
                 name = entries.get("node", entries.get("fragment"))
                 if isinstance(uri, Scalar) and isinstance(name, Scalar):
-                    self._selections.setdefault(uri.text, set()).add(name.text)
+                    key = uri.text, _content(entries.get("metadata"))
+                    self._selections.setdefault(key, set()).add(name.text)
                 children = list(entries.values())
             elif isinstance(node, Sequence) and node.plain_numbers is None:
                 children = node.items
@@ -273,3 +289,15 @@ def _follows(value: Span, key: Span) -> bool:
 def word_set(text: str) -> frozenset[str]:
     """Return the set of words in a text."""
     return frozenset(text.split())
+
+
+def _content(metadata: Node | None) -> _Metadata:
+    """Return the content of a Resource's metadata, equal for all its notations."""
+    if isinstance(metadata, Mapping):
+        return frozenset(
+            (_METADATA_KEYS.get(key, key), value.text.lower())
+            for key, (_, value) in metadata.entries().items()
+            if isinstance(value, Scalar)
+        )
+    words = re.findall(r"[^\s,]+", metadata.text) if isinstance(metadata, Scalar) else []
+    return frozenset(_METADATA_WORDS[word] for word in words if word in _METADATA_WORDS)

@@ -7,8 +7,8 @@ import numpy as np
 from ...body import Body
 from ...diagnostics import Source, Span
 from ...reading import Reading, TooLargeError
+from ..xml_tree import Element, parse
 from .to_body import RobotReader
-from .xml_tree import Element, parse
 
 __all__ = ["read_body"]
 

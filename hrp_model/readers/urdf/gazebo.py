@@ -12,12 +12,12 @@ from ...devices import Camera, Device, RangeSensor
 from ...diagnostics import Diagnostics, did_you_mean
 from ...frames import X_S_OPTICAL, X_S_SCAN
 from ...rigid import Pose
+from ..xml_tree import Element
 from .conventions import WORLD
 from .joints import JointParts
 from .links import LinkParts
 from .sdf import SdfReader
 from .sensors import read_sensor
-from .xml_tree import Element
 
 _FRAMES = ("gz_frame_id", "ignition_frame_id", "frame_id", "frameName")
 _SAME_PLACE = 1e-9

@@ -12,10 +12,10 @@ from ...body import UNLIMITED as NO_LIMIT
 from ...body import Joint, JointType, Range
 from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...rigid import Array, Pose, unit_vector
+from ..xml_tree import Element
 from .conventions import UNLIMITED
 from .links import pose
 from .objects import ObjectReader, UrdfObject
-from .xml_tree import Element
 
 _TYPES = {
     "revolute": JointType.REVOLUTE,

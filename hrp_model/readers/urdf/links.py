@@ -12,11 +12,11 @@ from ...geometry import GREY, Box, Capsule, Cylinder, Geometry, Shape, Sphere
 from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import IDENTITY_3, Array, Pose, quaternion_matrix, rpy_matrix
+from ..xml_tree import Element
 from .conventions import Y_TO_Z
 from .materials import PLAIN, MaterialReader
 from .objects import ObjectReader, UrdfObject
 from .schema import Capsule as CapsuleElement
-from .xml_tree import Element
 
 
 @dataclass(frozen=True, eq=False)

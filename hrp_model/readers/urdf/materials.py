@@ -7,8 +7,8 @@ from urdf_parser_py import urdf
 from ...diagnostics import Diagnostics, did_you_mean
 from ...geometry import Material, Texture
 from ...reading import Reading
+from ..xml_tree import Element
 from .objects import ObjectReader, UrdfObject
-from .xml_tree import Element
 
 # Of shapes without a material.
 PLAIN = Material()

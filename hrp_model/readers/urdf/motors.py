@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ...diagnostics import Diagnostics, did_you_mean
+from ..xml_tree import Element
 from .sdf import SdfReader
-from .xml_tree import Element
 
 
 @dataclass

@@ -15,8 +15,8 @@ from urdf_parser_py import urdf
 from urdf_parser_py.xml_reflection import core
 
 from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
+from ..xml_tree import NUMBER, Element
 from .schema import EXTENDED, GEOMETRIES, IGNORED_NAMES, OPTIONAL_TYPES, Limit
-from .xml_tree import NUMBER, Element
 
 UrdfObject: TypeAlias = Any  # urdf_parser_py has no type annotations
 

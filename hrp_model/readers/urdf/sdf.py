@@ -8,7 +8,7 @@ import numpy as np
 
 from ...diagnostics import Diagnostics
 from ...rigid import Pose, quaternion_matrix, rpy_matrix
-from .xml_tree import NUMBER, Element
+from ..xml_tree import NUMBER, Element
 
 _TRUE = ("1", "true")
 

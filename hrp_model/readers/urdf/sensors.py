@@ -13,8 +13,8 @@ from typing import Any
 from ...devices import Camera, Device, ForceSensor, GenericDevice, ImageType, Imu, RangeSensor
 from ...frames import X_S_SCAN
 from ...rigid import Pose, axis_angle_matrix
+from ..xml_tree import Element
 from .sdf import SdfReader
-from .xml_tree import Element
 
 _TOLERANCE = 1e-9  # of angles, relative to an angle or to a step
 _ONE_DEGREE = pi / 180.0  # the step of a scan with a single ray

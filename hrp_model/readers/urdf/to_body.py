@@ -11,6 +11,7 @@ from ...devices import Device
 from ...diagnostics import did_you_mean
 from ...reading import Reading
 from ...rigid import Pose
+from ..xml_tree import Element
 from .conventions import WORLD
 from .gazebo import GazeboReader
 from .joints import JointParts, JointReader
@@ -20,7 +21,6 @@ from .mimics import resolve_mimics
 from .motors import Motors, read_motors
 from .objects import ObjectReader
 from .tree import joints_by_child, ordered
-from .xml_tree import Element
 
 # Elements in a <robot>; those of other programs are ignored, as are all with a namespace.
 _KNOWN = (

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from heapq import heappop, heappush
 
 from ...diagnostics import Diagnostics, did_you_mean
+from ..xml_tree import Element
 from .conventions import WORLD
 from .joints import JointParts
 from .links import LinkParts
-from .xml_tree import Element
 
 _MAX_LISTED = 4
 

@@ -65,7 +65,7 @@ class JointReader:
             axis=self._axis(node, joint_type not in (JointType.FIXED, JointType.FREE), _AXIS_Z),
             position=self._range(node, "llimit", "ulimit"),
             velocity=self._range(node, "lvlimit", "uvlimit"),
-            effort=self._effort(node, abs(gear_ratio) * torque_const),
+            effort=self._effort(node, abs(gear_ratio) * torque_const * self._efficiency(node)),
             equivalent_rotor_inertia=equivalent or gear_ratio * gear_ratio * rotor_inertia,
             gear_ratio=gear_ratio,
             rotor_inertia=rotor_inertia,
@@ -158,6 +158,15 @@ class JointReader:
         """Return a pair of limits. OpenHRP writes them as lists; an empty list means no limit."""
         low, high = self._fields.first(node, lower), self._fields.first(node, upper)
         return Range(-inf if low is None else low, inf if high is None else high)
+
+    def _efficiency(self, node: Node) -> float:
+        """Return the efficiency of the gear: the share of the motor's effort at the joint."""
+        efficiency = self._fields.number(node, "gearEfficiency")
+        if 0.0 < efficiency <= 1.0:
+            return efficiency
+        message = f"gearEfficiency must lie above 0 and not above 1, not {efficiency:g}; 1 is used"
+        self._diagnostics.warn("bad-efficiency", message, node.at("gearEfficiency"))
+        return 1.0
 
     def _effort(self, node: Node, effort_per_ampere: float) -> Range:
         """Return the effort range that follows from the motor's current limit in [A]."""

@@ -16,10 +16,12 @@ from ...devices import (
     ForceSensor,
     GenericDevice,
     ImageType,
+    PhotoInterrupter,
     PointLight,
     RangeSensor,
     RateGyroSensor,
     SpotLight,
+    TorqueSensor,
 )
 from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...rigid import Array, Pose, unit_vector
@@ -182,6 +184,17 @@ class DeviceReader:
         self._diagnostics.warn("zero-axis", message, node.at("direction"))
         return np.array([0.0, 0.0, -1.0])
 
+    def _torque_sensor(self, node: Node, common: dict[str, Any]) -> Device:
+        del node
+        return TorqueSensor(**common)
+
+    def _photo_interrupter(self, node: Node, common: dict[str, Any]) -> Device:
+        return PhotoInterrupter(
+            **common,
+            transmitter=self._fields.vector(node, "transmitter"),
+            receiver=self._fields.vector(node, "receiver"),
+        )
+
     def _generic(self, node: Node, common: dict[str, Any]) -> Device:
         return GenericDevice(**common, type_name=node.type_name)
 
@@ -189,12 +202,14 @@ class DeviceReader:
 DEVICES: dict[str, Callable[[DeviceReader, Node, dict[str, Any]], Device]] = {
     "AccelerationSensor": DeviceReader._acceleration_sensor,
     "Gyro": DeviceReader._gyro,
+    "GyroSensor": DeviceReader._gyro,
     "ForceSensor": DeviceReader._force_sensor,
     "VisionSensor": DeviceReader._vision_sensor,
     "RangeSensor": DeviceReader._range_sensor,
     "SpotLightDevice": DeviceReader._spot_light_device,
     "PressureSensor": DeviceReader._generic,
-    "PhotoInterrupter": DeviceReader._generic,
+    "TorqueSensor": DeviceReader._torque_sensor,
+    "PhotoInterrupter": DeviceReader._photo_interrupter,
     "HardwareComponent": DeviceReader._generic,
 }
 

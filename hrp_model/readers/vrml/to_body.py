@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from ...body import Body, Joint, JointType, Link, link_pair
+from ...body import Body, Joint, JointType, Link, Viewpoint, link_pair
 from ...devices import Device
 from ...diagnostics import Source, Span
 from ...geometry import SceneNode, Shape
@@ -153,9 +153,24 @@ class BodyBuilder:
                 for link in links
                 if link.parent is not None and link.joint.type is not JointType.FREE
             ),
+            viewpoints=tuple(self._viewpoints(humanoid)),
             info=written_values(humanoid, ()),
             path=source.path,
         )
+
+    def _viewpoints(self, humanoid: Node) -> Iterator[Viewpoint]:
+        """Yield the viewpoints of a Humanoid, whose own pose has no effect."""
+        fields = self._fields
+        for node in self._expander.nodes(humanoid.get("viewpoints")):
+            if node.type_name != "Viewpoint":
+                message = f"viewpoints must be Viewpoint nodes; this {node.type_name} is left out"
+                self._diagnostics.warn("misplaced-node", message, node.span)
+                continue
+            yield Viewpoint(
+                name=fields.text(node, "description") or node.name,
+                X_MV=Pose(fields.rotation(node, "orientation"), fields.vector(node, "position")),
+                field_of_view=fields.number(node, "fieldOfView"),
+            )
 
     def _warn_outside(self, nodes: Iterable[Node]) -> None:
         """Warn about nodes beside the Humanoid, except those that the robot refers to by USE."""

@@ -1,15 +1,19 @@
 """The page of a model: sliders, switches, lists, and what happens on a click in them."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from browser_tools import client_of
 from view_models import GREEN, TWO_CUBES, two_cubes
 
 pytest.importorskip("viser")
 
-from hrp_model.body import Body
+from hrp_model.body import Body, Viewpoint
 from hrp_model.diagnostics import Diagnostics, Source, Span
 from hrp_model.kinematics.state import BodyState
 from hrp_model.load import load_body
+from hrp_model.rigid import Pose
 from hrp_model.view.model_viewer import ModelViewer
 from hrp_model.view.viewer import Viewer
 
@@ -32,6 +36,17 @@ def shown(shared_pages):
         model.show(two_cubes(), [])
         page = shared_pages.open(viewer.address)
         yield model, page, client_of(viewer, page).camera
+
+
+def test_a_page_begins_at_the_first_viewpoint_of_the_model():
+    R = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # looks along y
+    front = Viewpoint(name="front", X_MV=Pose(R, np.array([0.5, -7.0, 1.0])), field_of_view=0.7)
+    with Viewer(0) as viewer:
+        ModelViewer(viewer, "cubes.body").show(replace(two_cubes(), viewpoints=(front,)), [])
+        camera = viewer.server.initial_camera
+        np.testing.assert_allclose(camera.position, (0.5, -7.0, 1.0))
+        ahead = np.subtract(camera.look_at, camera.position)
+        np.testing.assert_allclose(ahead / np.linalg.norm(ahead), (0.0, 1.0, 0.0), atol=1e-12)
 
 
 def arm_position(q):

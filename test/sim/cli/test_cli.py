@@ -46,6 +46,24 @@ def test_a_run_sums_up_and_repeats_bit_by_bit(capsys):
     assert state_hash(out) == state_hash(again) != state_hash(longer)
 
 
+def test_a_project_runs_for_its_time_range_with_its_options(capsys):
+    project = ROOT / "test" / "data" / "projects" / "workshop.cnoid"
+    command = ("run", project, "--variable", f"SHARE={MODELS}")
+    status, out, err = run(capsys, *command)
+    assert status == 0
+    assert "simulated 12.000 s" in out
+    assert "the controller 'RoverJoystickController'" in err
+    first = run(capsys, *command, "--duration", "0.1")[1]
+    other = run(capsys, *command, "--duration", "0.1", "--simulator", "AIST")[1]
+    assert state_hash(first) != state_hash(other)
+    status, _, err = run(capsys, *command, "--simulator", "AIS")
+    assert status == 1
+    assert "Did you mean 'AIST'?" in err
+    status, _, err = run(capsys, "check", project, "--variable", "SHARE=/nowhere/at/all")
+    assert status == 2
+    assert "there is no folder '/nowhere/at/all'" in err
+
+
 def test_the_files_that_were_written_are_reported(capsys, tmp_path):
     outputs = tmp_path / "state.npz", tmp_path / "motion.jsonl"
     command = ("run", ARM, "--duration", "0.01", "--save", outputs[0], "--trace", outputs[1])
@@ -233,7 +251,7 @@ def test_less_than_a_step_is_remarked(capsys):
 def test_ctrl_c_before_the_first_step_ends_it_without_a_word(capsys, monkeypatch):
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(
-        "hrp_sim.cli.run_alone.load_world", lambda *_: signal.raise_signal(signal.SIGINT)
+        "hrp_sim.cli.run_alone.load_world", lambda *_, **__: signal.raise_signal(signal.SIGINT)
     )
     try:
         assert run(capsys, "run", ARM) == (130, "", "")

@@ -17,7 +17,7 @@ def quoted(text):
 
 def test_the_page_lists_every_quantity_with_its_unit():
     known = {}
-    for world in ("humanoid_in_room", "press"):
+    for world in ("humanoid_in_room", "press", ROOT / "test/data/robots/turnstile.wrl"):
         simulation = Simulation(load_world(world), defer_images=True)
         bodies, sensors = sorted(simulation.bodies, key=len), sorted(simulation.sensors, key=len)
         for name, unit in quantities(simulation).items():

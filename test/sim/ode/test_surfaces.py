@@ -160,7 +160,7 @@ GOOD = np.array([[1.0, 0.5], [0.5, 1.0]])
     "bad",
     [
         np.full((2, 2), np.nan),
-        np.full((2, 2), -1.0),
+        np.full((2, 2), -0.5),
         np.full((2, 2), np.inf),
         np.array([[1.0, 0.5], [0.4, 1.0]]),
         np.ones((2, 3)),

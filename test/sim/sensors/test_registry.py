@@ -30,6 +30,8 @@ DEVICES = (
         for image_type in ImageType
         if image_type is not ImageType.NONE
     ),
+    devices.TorqueSensor(name="strain", link="ARM"),
+    devices.PhotoInterrupter(name="gate", link="ARM", receiver=np.array([0.0, 0.0, 1.0])),
 )
 TOPICS = [pytest.param(spec, id=spec.name) for kind in KINDS for spec in kind.topics]
 

@@ -281,6 +281,20 @@ def test_a_world_comes_from_a_text_or_a_model_alone(run):
     assert run.entities.names() == ["floor", "Arm"]
 
 
+def test_a_project_is_a_world(run):
+    project = MODELS / "projects" / "arm_waves.cnoid"
+    assert run.simulator.load_world(Resource(str(project))).name == "arm_waves"
+    assert run.entities.names() == ["floor", "arm", "block"]
+    text = "items: {{ class: RootItem, children: [ {{ class: BodyItem, data: {{ file: {} }} }} ] }}"
+    arm = MODELS / "arm" / "arm.body"
+    run.simulator.load_world(Resource(text=text.format(arm)))
+    assert run.entities.names() == ["Arm"]
+    with refused(WorldCode.MISSING_ASSETS, "no.body"):
+        run.simulator.load_world(Resource(text=text.format("no.body")))
+    with refused(WorldCode.UNSUPPORTED_FORMAT, "the tree of its items"):
+        run.simulator.load_world(Resource(text="items: 1"))
+
+
 def test_the_text_goes_last(run):
     run.simulator.load_world(Resource(ARM_WORLD, "nonsense"))
 

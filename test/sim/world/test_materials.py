@@ -1,12 +1,20 @@
 """The table of contact materials, and the files it is read from."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Severity, Source
 from hrp_model.readers.yaml.tree import parse
-from hrp_sim.physics.materials import ContactMaterial, Material, MaterialTable, material_pair
+from hrp_sim.physics.materials import (
+    NO_COLLISION,
+    ContactMaterial,
+    Material,
+    MaterialTable,
+    material_pair,
+)
 from hrp_sim.world.load import load_world
 from hrp_sim.world.material_file import read_materials
 
@@ -59,6 +67,19 @@ def test_a_pair_has_what_is_said_about_it_else_the_geometric_mean():
     assert touching(table, "Ice", "") == pytest.approx((np.sqrt(0.02 * 0.8), 0.0))
     table = MaterialTable({"A": Material(0.5, 0.0), "B": Material(0.5, 0.75)})
     assert touching(table, "A", "B") == pytest.approx((0.5, 0.5))
+
+
+def test_a_closed_table_lets_only_listed_pairs_collide():
+    table, found = read("only_pairs: true\n" + TABLE)
+    assert table.only_pairs
+    found.take("one-friction")
+    assert touching(table, "Ice", "Rubber") == (0.3, 0.2)
+    assert touching(table, "Rubber", "Rubber") == (0.9, 0.0)
+    assert touching(table, "Ice", "Ice")[0] == NO_COLLISION
+    assert touching(table, "Default", "Ice")[0] == pytest.approx(np.sqrt(0.8 * 0.02))
+    names = ("Default", "Chewing gum", "Ice", "Rubber", "Felt")
+    for a, b in product(names, names):
+        assert table.collide(a, b) == (touching(table, a, b)[0] != NO_COLLISION), (a, b)
 
 
 def test_a_material_that_is_unknown_or_not_named_is_the_default():

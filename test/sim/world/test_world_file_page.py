@@ -37,6 +37,7 @@ PLACES = {
     "materials": "physics: { materials: { ? } }\nbodies: []",
     "bodies": "bodies: [ { model: arm.body, ? } ]",
     "velocity": "bodies: [ { model: arm.body, velocity: { ? } } ]",
+    "controllers": "bodies: [ { model: arm.body } ]\ncontrollers: [ { class: a:A, body: Arm, ? } ]",
     "control": "bodies: [ { model: arm.body, control: { ? } } ]",
 }
 # What has to stand beside a key.

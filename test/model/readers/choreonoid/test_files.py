@@ -110,6 +110,33 @@ def test_unit_and_upper_axis_of_a_file(metadata, tmp_path, diagnostics):
     np.testing.assert_allclose(box.T_FG[:3, 0], (0, 0, 0.002), atol=1e-15)
 
 
+def test_an_upper_axis_turns_all_axes_cyclically(tmp_path, diagnostics):
+    """As in Choreonoid: (x, y, z) becomes (z, x, y)."""
+    (tmp_path / "part.wrl").write_text("#VRML V2.0 utf8\nShape { geometry Box { size 1 2 3 } }\n")
+    text = (
+        "links: [{name: A, elements: [{type: Resource, uri: part.wrl, metadata: {upper_axis: Y}}]}]"
+    )
+    (box,) = read_text(text, diagnostics, tmp_path).root.visual
+    np.testing.assert_array_equal(box.T_FG[:3, :3] @ (1, 2, 3), (3, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "drawn"),
+    [
+        ("", "metadata: {length_unit: millimeter}, ", ["Box", "Sphere", "Sphere"]),
+        ("metadata: y_upper, ", "", ["Box", "Sphere", "Sphere"]),
+        ("metadata: inch, ", "metadata: {lengthUnit: inch}, ", ["Box", "Sphere"]),
+        ("crease_angle: 30, ", "", ["Box", "Sphere"]),
+    ],
+)
+def test_only_resources_with_equal_metadata_share_picked_nodes(
+    one, other, drawn, tmp_path, diagnostics
+):
+    more = f", {{type: Resource, uri: part.wrl, {other}node: HAND}}"
+    shapes = resource(f"{one}node: ARM", tmp_path, diagnostics, more)
+    assert [type(shape.geometry).__name__ for shape in shapes] == drawn
+
+
 def test_a_missing_node_or_file_is_left_out_with_a_warning(tmp_path, diagnostics):
     assert resource("node: LEG", tmp_path, diagnostics) == ()
     diagnostics.take("unknown-node")

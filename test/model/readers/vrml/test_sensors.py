@@ -13,10 +13,12 @@ from hrp_model.devices import (
     ForceSensor,
     GenericDevice,
     ImageType,
+    PhotoInterrupter,
     PointLight,
     RangeSensor,
     RateGyroSensor,
     SpotLight,
+    TorqueSensor,
 )
 
 
@@ -48,6 +50,22 @@ def test_a_negative_limit_is_none():
     assert isinstance(force, ForceSensor)
     assert force.max_force.tolist() == [1, 2, 3]
     assert force.max_torque.tolist() == [inf] * 3
+
+
+def test_a_gyro_may_have_the_name_of_its_heading():
+    text = "maxAngularVelocity 1 2 -1 translation 1 2 3 sensorId 4"
+    one, other = device(f"DEF G Gyro {{ {text} }}"), device(f"DEF G GyroSensor {{ {text} }}")
+    assert type(other) is type(one) is RateGyroSensor
+    np.testing.assert_array_equal(other.max_angular_velocity, (1, 2, np.inf))
+    np.testing.assert_array_equal(other.X_LS.p, one.X_LS.p)
+    assert other.id == 4
+
+
+def test_a_torque_sensor_and_a_photo_interrupter_are_devices():
+    assert type(device("DEF T TorqueSensor { sensorId 1 }")) is TorqueSensor
+    beam = device("DEF P PhotoInterrupter { transmitter 1 2 3 receiver 4 5 6 }")
+    assert type(beam) is PhotoInterrupter
+    np.testing.assert_array_equal((beam.transmitter, beam.receiver), ((1, 2, 3), (4, 5, 6)))
 
 
 def test_the_device_id_goes_before_the_sensor_id():
@@ -140,7 +158,6 @@ def test_a_scene_without_a_robot_keeps_its_lights(diagnostics):
     ("text", "info"),
     [
         ("PressureSensor { maxPressure 3 }", {"maxPressure": 3.0}),
-        ("PhotoInterrupter { transmitter 1 2 3 }", {"transmitter": [1.0, 2.0, 3.0]}),
         ('HardwareComponent { id 3 url "x" }', {"id": 3, "url": "x"}),
     ],
 )

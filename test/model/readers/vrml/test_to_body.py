@@ -51,6 +51,19 @@ def test_info_of_the_humanoid_is_kept():
     assert body.info["version"] == "1.1"
 
 
+def test_viewpoints_of_the_humanoid_are_poses_of_cameras(diagnostics):
+    body = body_of("""DEF R Humanoid { humanoidBody DEF B Joint { jointType "free" } viewpoints [
+      Viewpoint { position 1 2 3 orientation 0 0 2 0.5 fieldOfView 0.7 description "front" }
+      DEF SIDE Viewpoint { } Shape { geometry Box { } } ] }""", diagnostics)  # fmt: skip
+    front, side = body.viewpoints
+    assert (front.name, front.field_of_view) == ("front", 0.7)
+    np.testing.assert_array_equal(front.X_MV.p, [1, 2, 3])
+    np.testing.assert_allclose(front.X_MV.R, axis_angle_matrix((0, 0, 1), 0.5), atol=1e-15)
+    assert (side.name, side.X_MV.p.tolist()) == ("SIDE", [0, 0, 10])  # VRML97's default
+    assert "Shape is left out" in diagnostics.take("misplaced-node").message
+    assert body.root.visual == ()
+
+
 def test_a_link_frame_is_translation_then_rotation():
     link = link_of("translation 1 2 3 rotation 0 0 2 0.5")
     np.testing.assert_array_equal(link.X_PL.p, [1, 2, 3])
@@ -145,6 +158,8 @@ def test_the_motor_gives_effort_and_inertia():
     assert joint.equivalent_rotor_inertia == pytest.approx(2.5)
     assert (joint.gear_ratio, joint.torque_const, joint.id) == (-50.0, 0.1, 7)
     assert joint_of('jointType "rotate" climit 1e308 gearRatio 100').effort == (-inf, inf)
+    lossy = joint_of('jointType "rotate" climit 2 gearRatio 100 torqueConst 0.1 gearEfficiency 0.6')
+    assert lossy.effort == pytest.approx((-12.0, 12.0))
     assert joint_of('jointType "rotate"').id is None
 
 

@@ -20,7 +20,10 @@ _TEXTURE = _LOOKS.replace("@", "Appearance { texture @ }")
 _DEVICE = _ROBOT.replace("@", "DEF D @")
 
 _GEOMETRIES = "Box Sphere Cylinder Cone Plane IndexedFaceSet IndexedLineSet PointSet ElevationGrid"
-_DEVICES = "AccelerationSensor Gyro ForceSensor VisionSensor RangeSensor PressureSensor"
+_DEVICES = (
+    "AccelerationSensor Gyro GyroSensor ForceSensor TorqueSensor VisionSensor RangeSensor "
+    "PressureSensor"
+)
 _JOINT_CHILDREN = "PhotoInterrupter SpotLightDevice HardwareComponent CylinderSensorX"
 
 _CONTEXTS = {
@@ -32,6 +35,9 @@ _CONTEXTS = {
     "Joint": _ROBOT.replace("@", "DEF J @"),
     "Segment": _ROBOT.replace("@", "DEF S @"),
     "ExtraJoint": _ROBOT.replace("@", 'DEF J Joint { jointType "fixed" }') + " DEF E @",
+    "Viewpoint": _ROBOT.replace("humanoidBody", "viewpoints [ @ ] humanoidBody").replace(
+        "children [ @ ] ", ""
+    ),
     "Appearance": _LOOKS,
     "Material": _LOOKS.replace("@", "Appearance { material @ }"),
     "TextureTransform": _TEXTURE.replace(
@@ -122,7 +128,10 @@ _VALUES = {
     "Normal": {"vector": "[ 0 0 1, 0 0 1, 0 0 1, 0 0 1 ]"},
     "Color": {"color": "[ 0 0 0, 1 1 1, 0 0 0, 1 1 1 ]"},
     "TextureCoordinate": {"point": "[ 0 0, 2 0, 0 2, 2 2 ]"},
-    "Humanoid": {"humanoidBody": 'DEF C Joint { jointType "fixed" }'},
+    "Humanoid": {
+        "humanoidBody": 'DEF C Joint { jointType "fixed" }',
+        "viewpoints": "Viewpoint { }",
+    },
     "Joint": {"children": SEGMENT, "jointType": '"slide"', "jointAxis": "1 0 0"},
     "Segment": {"momentsOfInertia": "[ 1 0 0 0 2 0 0 0 3 ]"},
     "ExtraJoint": {"link1Name": '"J"', "link2Name": '"B"', "jointType": '"xy"'},

@@ -1,4 +1,4 @@
-"""Parse XML into a tree of elements with their places. Independent of URDF."""
+"""Parse XML into a tree of elements with their places. Knows no format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from ...diagnostics import Diagnostics, Source, Span
+from ..diagnostics import Diagnostics, Source, Span
 
 # A decimal number, or "inf" or "nan", which callers may reject.
 NUMBER = re.compile(

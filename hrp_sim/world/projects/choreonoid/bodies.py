@@ -1,0 +1,202 @@
+"""Read a BodyItem into a body of a world."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import radians
+
+import numpy as np
+
+from hrp_model import Body, BodyState, Diagnostics, Pose
+from hrp_model.readers.yaml.nodes import Mapping, Sequence
+from hrp_model.rigid import (
+    Array,
+    axis_angle_matrix,
+    is_rotation,
+    matrix_quaternion,
+    quaternion_matrix,
+    unit_vector,
+)
+from hrp_model.validate import validated_as
+
+from ....control import HOLD, LIMP
+from ....motion.motion import joints_by_column
+from ....physics.engine import Placement
+from ...config import BodyEntry
+from ...model_files import ModelFiles
+from ..options import ProjectOptions
+from .items import Item
+
+_FILE = ("file", "filename", "modelFile")
+_POSITION = ("initial_root_translation", "initialRootPosition", "root_translation", "rootPosition")
+# Rotations as axes with angles in degrees, and as matrices, those of the initial state first.
+_ROTATIONS = (
+    ("initial_root_rotation", "initialRootAttitude"),
+    ("root_rotation", "rootAttitude"),
+)
+_ROTATION_TOLERANCE = 1e-3  # projects have numbers of six digits
+
+
+class BodyReader:
+    """Reads the bodies of a project.
+
+    Args:
+        diagnostics: Receives all problems.
+        options: How the project is read.
+    """
+
+    def __init__(self, diagnostics: Diagnostics, options: ProjectOptions) -> None:
+        self._diagnostics = diagnostics
+        self._options = options
+        self._models = ModelFiles(diagnostics)
+        self._names: set[str] = set()
+        self._variants: dict[tuple[int, bool, bool], Body] = {}
+
+    def read(self, item: Item, *, is_controlled: bool) -> BodyEntry | None:
+        """Return a body in its initial state, or None after reporting errors.
+
+        Args:
+            item: A BodyItem.
+            is_controlled: Whether the project has a controller for it.
+        """
+        data = item.data
+        written = data.text(*_FILE, default="")
+        if not written:
+            message = f"the body '{item.name}' has no 'file', the path of its model"
+            self._diagnostics.error("missing-model", message, data.at(*_FILE))
+            return None
+        uri = self._options.expanded(written)
+        model = self._models.load(uri, item.folder, data.at(*_FILE))
+        if model is None:
+            return None
+        body = self._with_collision_of(item, model)
+        self._warn_of_attachment(item)
+        placement = Placement(
+            name=self._unique_name(item, body),
+            body=body,
+            X_WL=_root_pose(data, body),
+            q=_joint_positions(data, body),
+            fixed=_is_fixed(data, body),
+        )
+        # Nothing drives a joint without a controller in Choreonoid.
+        return BodyEntry(placement=placement, control=HOLD if is_controlled else LIMP)
+
+    def _warn_of_attachment(self, item: Item) -> None:
+        """Warn of a body that Choreonoid fixes to the one that contains it."""
+        linkage = item.data.text("parent_body_linkage", default="")
+        is_attached = linkage == "attached" or (
+            not linkage and item.data.boolean("enable_attachment", default=False)
+        )
+        parent = item.parent
+        if is_attached and parent is not None and parent.kind == "BodyItem":
+            message = f"'{item.name}' is not attached to '{parent.name}' here: it moves freely"
+            at = item.data.at("parent_body_linkage", "enable_attachment")
+            self._diagnostics.warn("foreign-setting", message, at)
+
+    def _unique_name(self, item: Item, body: Body) -> str:
+        """Return the name of a body in the world, which differs from all others."""
+        wanted = item.name or body.name
+        name, count = wanted, 1
+        while name in self._names:
+            count += 1
+            name = f"{wanted}_{count}"
+        if name != wanted:
+            message = f"another body is named '{wanted}'; this one is named '{name}'"
+            self._diagnostics.note("duplicate-name", message, item.node.at("name"))
+        self._names.add(name)
+        return name
+
+    def _with_collision_of(self, item: Item, model: Body) -> Body:
+        """Return the model that collides as its item says."""
+        collides = item.data.boolean("collision_detection", "collisionDetection", default=True)
+        with_itself = item.data.boolean(
+            "self_collision_detection", "selfCollisionDetection", default=False
+        )
+        key = id(model), collides, with_itself
+        if key not in self._variants:
+            body = model
+            if not collides:
+                names = frozenset(link.name for link in model.links)
+                body = replace(body, collision_disabled=names)
+            elif not with_itself:
+                shaped = [link.name for link in model.links if link.collision]
+                pairs = frozenset(map(frozenset, combinations(shaped, 2)))
+                body = replace(body, self_collision_disabled=pairs)
+            self._variants[key] = validated_as(body, model)
+        return self._variants[key]
+
+
+def _root_pose(data: Mapping, body: Body) -> Pose:
+    """Return X_WL of the root: the initial one, else the current one, else that of the model."""
+    position = next((key for key in _POSITION if key in data), _POSITION[0])
+    p = data.numbers(position, count=3, default=body.root.X_PL.p)
+    for axis_angle, matrix in _ROTATIONS:
+        if axis_angle in data:
+            R = _axis_angle(data, axis_angle)
+        elif matrix in data:
+            R = _matrix(data, matrix)
+        else:
+            continue
+        return Pose(body.root.X_PL.R if R is None else R, p)
+    return Pose(body.root.X_PL.R, p)
+
+
+def _axis_angle(data: Mapping, key: str) -> Array | None:
+    """Return the rotation [x, y, z, degrees], or the product of a list of these."""
+    listed = data.sequence(key)
+    if listed is None:
+        return None
+    parts = listed.items if listed.is_nested else [listed]
+    R = np.eye(3)
+    for part in parts:
+        numbers = part.numbers() if isinstance(part, Sequence) else None
+        axis = None if numbers is None or len(numbers) != 4 else unit_vector(numbers[:3])
+        if numbers is None or axis is None:
+            message = f"'{key}' needs an axis and an angle: [x, y, z, degrees]"
+            data.diagnostics.error("bad-rotation", message, part.span)
+            return None
+        R = R @ axis_angle_matrix(axis, radians(numbers[3]))
+    return R
+
+
+def _matrix(data: Mapping, key: str) -> Array | None:
+    numbers = data.numbers(key, count=9, default=None)
+    if numbers is None:
+        return None
+    R = numbers.reshape(3, 3)
+    if is_rotation(R, _ROTATION_TOLERANCE):
+        return quaternion_matrix(matrix_quaternion(R))  # as precise as a rotation must be
+    data.diagnostics.error("bad-rotation", f"'{key}' is no rotation matrix", data.at(key))
+    return None
+
+
+def _is_fixed(data: Mapping, body: Body) -> bool:
+    if "fix_root" in data:
+        return data.boolean("fix_root", default=body.is_root_fixed)
+    if data.boolean("staticModel", default=body.is_static):
+        return True
+    return body.is_root_fixed and not body.is_static
+
+
+def _joint_positions(data: Mapping, body: Body) -> Array:
+    """Return the initial joint positions, shape (moving joints,).
+
+    The newer keys have degrees, even for prismatic joints, where they are metres times 180/pi;
+    the older ones have radians and metres.
+    """
+    q = BodyState(body).q
+    if not data.lacks("joint_displacements", "jointDisplacements"):
+        given = ("joint_displacements", "jointDisplacements")
+        initial = ("initial_joint_displacements", "initialJointDisplacements")
+        factor = radians(1.0)
+    else:
+        given, initial = ("jointPositions", ""), ("initialJointPositions", "")
+        factor = 1.0
+    columns = {link.name: i for i, link in enumerate(joints_by_column(body)) if link}
+    for keys in (given, initial):
+        values = data.numbers(*keys, count=None, default=np.empty(0))
+        for i, link in enumerate(body.moving_links):
+            if columns[link.name] < len(values):
+                q[i] = values[columns[link.name]] * factor
+    return q

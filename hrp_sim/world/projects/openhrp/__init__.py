@@ -1,0 +1,5 @@
+"""OpenHRP's projects (``.xml`` of GrxUI)."""
+
+from .project import read_openhrp
+
+__all__ = ["read_openhrp"]

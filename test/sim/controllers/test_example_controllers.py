@@ -1,0 +1,118 @@
+"""The controllers in examples/controllers do what they are for, also after a saved state."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from paths import ROOT, SHARED
+
+from hrp_sim import ControllerEntry, Simulation, load_world
+
+EXAMPLES = ROOT / "examples" / "controllers"
+SR1_SAMPLES = SHARED / "models" / "choreonoid__choreonoid" / "sample" / "SimpleController"
+
+
+@pytest.fixture
+def run(diagnostics):
+    """Return a function that simulates an example for a time in [s]; it must not fail."""
+    made = []
+
+    def run(name, seconds):
+        made.append(Simulation(EXAMPLES / f"{name}.yaml", diagnostics=diagnostics))
+        made[-1].run(seconds)
+        assert made[-1].controllers.failures == []
+        return made[-1]
+
+    yield run
+    for simulation in made:
+        simulation.close()
+
+
+def test_a_motion_by_pd_control(run):
+    simulation = run("pd_motion", 2.0)
+    q = simulation.bodies["arm"].motion.q
+    np.testing.assert_allclose(q, [0.4, 0.3, 1.1, -0.5, 0.4, 0.8], atol=0.05)
+    simulation.run(3.0)
+    np.testing.assert_allclose(q, [0.0, 0.5, 0.9, 0.0, 0.6, 0.0], atol=0.02)
+
+
+def test_a_tank_by_keys(run):
+    simulation = run("tank", 2.0)
+    motion = simulation.bodies["rover"].motion
+    np.testing.assert_allclose(motion.p[0, :2], [1.0, 0.0], atol=0.05)
+    simulation.run(3.0)
+    assert motion.R[0, 1, 0] > 0.3  # it has turned left
+    np.testing.assert_allclose(motion.v[0], 0.0, atol=1e-3)
+
+
+def test_a_walk(run):
+    simulation = run("walk", 11.0)
+    body = simulation.bodies["humanoid"]
+    feet = [body.body.link_index(f"{side}LEG_SOLE") for side in "LR"]
+    np.testing.assert_allclose(body.motion.p[feet, 0], 0.15, atol=0.02)
+    np.testing.assert_allclose(body.motion.p[feet, 2], 0.03, atol=2e-3)
+    assert body.motion.R[0, 2, 2] > 0.999
+
+
+def test_a_box_is_picked_and_placed(run):
+    simulation = run("pick", 4.0)
+    box = simulation.bodies["block"].motion
+    assert box.p[0, 2] > 0.15
+    simulation.run(5.0)
+    np.testing.assert_allclose(box.p[0], [0.3, 0.4, 0.05], atol=5e-3)
+
+
+def test_a_spring_that_hardens(run):
+    simulation = run("spring", 5.0)
+    q = float(simulation.bodies["hopper"].motion.q[0])
+    assert q < 0.0
+    assert 800 * q + 5e4 * q**3 == pytest.approx(-4.0 * 9.80665, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["pd_motion", "tank", "walk", "pick", "spring"])
+def test_they_go_on_from_a_saved_state_bit_by_bit(name, run):
+    simulation = run(name, 0.7)
+    snapshot = simulation.save()
+    simulation.run(0.6)
+    expected = simulation.state_hash()
+    simulation.restore(snapshot)
+    simulation.run(0.6)
+    assert simulation.state_hash() == expected
+
+
+@pytest.mark.skipif(not SR1_SAMPLES.is_dir(), reason="the shared models are not here")
+def test_the_sample_of_choreonoid_walks(diagnostics):
+    """Its motion file, played with the gains of its own controller, takes its steps."""
+    world = load_world(SR1_SAMPLES / "SR1Walk.cnoid", diagnostics)
+    joints = next(x for x in world.bodies if x.placement.name == "SR1").placement.body.moving_links
+    stiff = {x.joint.name for x in joints if "LEG" in x.name or "WAIST" in x.name}
+    walk = ControllerEntry(
+        class_name="pd_motion.py:PDMotion",
+        folder=EXAMPLES,
+        body="SR1",
+        rate=500.0,
+        args={
+            "file": str(SR1_SAMPLES / "SR1WalkPattern3.seq"),
+            "kp": {x.joint.name: 8000.0 if x.joint.name in stiff else 3000.0 for x in joints},
+            "kd": 100.0,
+        },
+    )
+    with Simulation(replace(world, controllers=(walk,)), diagnostics=diagnostics) as simulation:
+        motion = simulation.bodies["SR1"].motion
+        soles = [x for x in simulation.bodies["SR1"].body.links if x.name.endswith("ANKLE_R")]
+        feet = [simulation.bodies["SR1"].body.link_index(x.name) for x in soles]
+        lifted = np.zeros(2, dtype=int)  # how often each foot has left the floor
+        is_up = np.zeros(2, dtype=bool)
+        standing = motion.p[feet, 2].min()
+        for _ in range(450):
+            simulation.run(0.02)
+            now = motion.p[feet, 2] > standing + 0.02
+            lifted += now & ~is_up
+            is_up = now
+        assert simulation.controllers.failures == []
+        assert motion.R[0, 2, 2] > 0.99
+        assert motion.p[0, 2] > 0.6
+        assert motion.p[0, 0] > 0.7
+        assert (lifted >= 3).all()
+    diagnostics.take("foreign-controller")  # which ours replaces
+    diagnostics.found.clear()  # notes on its models
