@@ -99,6 +99,11 @@ int drives_check(const Body *body, Fault *fault)
             *fault = (Fault){.kind = FAULT_TRACK, .body = body->id, .index = i};
             return 0;
         }
+        for (int k = 0; k < 6; k++)
+            if (!is_valid(live(body, DRIVE_SURFACE_VELOCITY)[6 * i + k])) {
+                *fault = (Fault){.kind = FAULT_SURFACE, .body = body->id, .index = i};
+                return 0;
+            }
     }
     return 1;
 }
