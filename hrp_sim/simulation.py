@@ -15,6 +15,7 @@ from .advice import advise_spawned
 from .control import BodyController, Command, CommandCounts
 from .control.command_queue import CommandQueue
 from .engines import ENGINES, make_engine
+from .handling import Handling
 from .physics.by_name import ByName
 from .physics.contact_points import ContactPoints
 from .physics.engine import Engine, Placement
@@ -51,6 +52,7 @@ class Simulation:
 
     Attributes:
         engine: The physics.
+        handling: Holders, conveyors, and joints between bodies.
         commands: Queue of the commands that ``command`` has checked, and the controllers.
         wanted: Called with a sensor's name before it is read or processes a step; returning
             False skips that.
@@ -90,10 +92,16 @@ class Simulation:
             switched=lambda name, on: self.switched(name, on),
         )
         self._schedule = self._sensors.schedule
+        self._surfaces: dict[str, Mapping[str, Array]] = {}
+        self.handling = Handling(
+            self.engine, self._schedule, world.joints, self._surfaces.__getitem__, self.is_fixed
+        )
         for entry in world.bodies:
             self._add_body(entry)
         self.engine.reset()
         self._add_sensors(self.bodies)
+        self.handling.start()
+        self._record_for_holders()
 
     def __enter__(self) -> Simulation:
         return self
@@ -131,7 +139,7 @@ class Simulation:
         return self._schedule.lights
 
     def is_enabled(self, name: str) -> bool:
-        """Return whether a sensor or light is on.
+        """Return whether a sensor, light, holder or conveyor is on.
 
         Raises:
             KeyError: There is none of this name; the message lists the known ones.
@@ -139,15 +147,20 @@ class Simulation:
         return self._schedule.is_on(name)
 
     def set_enabled(self, name: str, on: bool) -> None:
-        """Switch a sensor or light, until a reset.
+        """Switch a sensor, light, holder or conveyor, until a reset.
 
         A sensor that is off is never read. When it is switched on again its memory is reset; its
-        sampling times are the same as if it had never been off.
+        sampling times are the same as if it had never been off. A holder is on while it holds a
+        body; see ``Handling.hold``. A conveyor that is switched on runs at the speed of its model.
 
         Raises:
             KeyError: There is none of this name; the message lists the known ones.
+            GripError: There is nothing that the holder can hold.
         """
-        self._schedule.switch(name, on, self.engine.time_ns)
+        if name in self.handling.tools:
+            self.handling.set_enabled(name, on)
+        else:
+            self._schedule.switch(name, on, self.engine.time_ns)
 
     def is_fixed(self, body: str) -> bool:
         """Return whether the root of a body is fixed to the world.
@@ -175,15 +188,18 @@ class Simulation:
             PhysicsError: The engine cannot simulate it; the message names body and link.
             ValueError: Its control names an unknown joint, its options an unknown sensor, or an
                 option is invalid for that sensor.
+            KeyError: Its surface velocities name an unknown link.
         """
         simulated = self._add_body(entry)
         self._add_sensors([simulated.name])
+        self.handling.start_devices([simulated.name])
+        self._record_for_holders()
         for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
             self._diagnostics.add(found)
         return simulated
 
     def remove(self, name: str) -> None:
-        """Remove a body from the world, with its sensors, commands and external wrenches.
+        """Remove a body from the world, with its joints, sensors, commands and external wrenches.
 
         Raises:
             KeyError: There is no body of this name.
@@ -192,14 +208,17 @@ class Simulation:
         self._body(name)
         self.engine.remove_body(name)
         del self._placements[name], self._namespaces[name]
+        del self._surfaces[name]
         self.commands.remove(name)
         self._sensors.remove(name)
+        self.handling.update()
 
     def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Teleport the body ``placement.name``; see ``Engine.move_body``.
 
         Joints that hold a position hold that of the placement from now on. The memory of its
-        sensors is reset, so that encoders and filters are not affected by the jump.
+        sensors is reset, so that encoders and filters are not affected by the jump. Its joints to
+        other bodies are removed, so that holders let go.
 
         Args:
             placement: New state of the body.
@@ -214,6 +233,7 @@ class Simulation:
         if not keep_targets:
             self.commands.move(placement)
         self._schedule.reset_sensors(placement.name)
+        self.handling.update()
 
     def push(
         self,
@@ -315,11 +335,15 @@ class Simulation:
         return self.commands.controller(body)
 
     def reset(self) -> None:
-        """Go back to the initial state at time zero; devices are on or off as in their models."""
+        """Go back to the initial state at time zero; devices are on or off as in their models.
+
+        Joints between bodies are those of the world again.
+        """
         self._wrenches.clear()
         self.engine.reset()
         self.commands.reset()
         self._schedule.reset()
+        self.handling.restart()
 
     def retime(self, time_ns: int) -> None:
         """Set the simulation time in [ns], at least 0; the state stays the same.
@@ -427,6 +451,7 @@ class Simulation:
         self._wrenches = wrenches
         self.commands.restore(drives, self.engine.time_ns)
         self._schedule.restore(own, self.engine.time_ns)
+        self.handling.update()
 
     def state_hash(self) -> str:
         """Return the SHA-256 of time and motion of all bodies, which is equal for equal runs."""
@@ -442,6 +467,8 @@ class Simulation:
     def _add_body(self, entry: BodyEntry) -> SimulatedBody:
         """Add a body with its controller, or nothing if that fails."""
         placement = entry.placement
+        for link in entry.surface_velocity:
+            placement.body.link_index(link)  # raises KeyError
         own_settings = self._sensors.own_settings(placement, entry.sensors)
         simulated = self.engine.add_body(placement)
         try:
@@ -451,8 +478,13 @@ class Simulation:
             raise
         self._placements[simulated.name] = placement
         self._namespaces[simulated.name] = entry.namespace
+        self._surfaces[simulated.name] = entry.surface_velocity
         self._sensors.set_own_settings(simulated.name, own_settings)
         return simulated
+
+    def _record_for_holders(self) -> None:
+        if self.handling.needs_contacts:
+            self.record_contacts(self.handling, on=True)
 
     def _add_sensors(self, names: Collection[str]) -> None:
         self._sensors.add(names, {name for name in names if self.is_fixed(name)})

@@ -17,6 +17,7 @@ from hrp_msgs.names import STANDARD, NameCollisionError
 
 from ..publishing.device_topics import device_topics
 from ..sensors import instruments
+from ..sensors.sensor_schedule import Switchable
 from ..sensors.settings import OptionValue, applies_to
 from ..simulation import Simulation
 from ..world.config import WorldConfig
@@ -38,7 +39,7 @@ def list_sensors(options: argparse.Namespace) -> int:
             config = load_world(options.world, diagnostics)
             simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
         stack.callback(simulation.close)
-        if not simulation.sensors and not simulation.lights:
+        if not (simulation.sensors or simulation.lights or simulation.handling.tools):
             print_text("this world has no sensors")
             return GOOD
         try:
@@ -54,7 +55,7 @@ def list_sensors(options: argparse.Namespace) -> int:
 
 
 def device_table(config: WorldConfig, simulation: Simulation, preset: str = STANDARD) -> Table:
-    """Return a table of all sensors and lights: names, kinds, rates, topics and own options.
+    """Return a table of all sensors and other devices: names, kinds, rates, topics and own options.
 
     Args:
         config: The world.
@@ -77,11 +78,16 @@ def device_table(config: WorldConfig, simulation: Simulation, preset: str = STAN
         "own options" if any(own.values()) else "",
     ):
         table.add_column(column, overflow="fold")
+    known: dict[str, Switchable] = {
+        **simulation.sensors,
+        **simulation.lights,
+        **simulation.handling.tools,
+    }
     for body, model in bodies.items():
         devices = instruments(model)
         for key, topics in device_topics(simulation, body, naming[body]).items():
             sensor = simulation.sensors.get(key)
-            device = simulation.lights[key] if sensor is None else sensor
+            device = known[key]
             options = own[body].get(device.name, {})
             table.add_row(
                 printable(key if simulation.is_enabled(key) else f"{key} (off)"),

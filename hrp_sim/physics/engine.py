@@ -270,8 +270,9 @@ class Engine(Protocol):
         """Return copies of the whole state by name, from which ``restore`` continues bit-exactly.
 
         ``time_ns`` (), ``bodies`` (their names, in order), ``settings`` ("name=value" each),
-        ``body_joints_...`` (the joints between bodies), and of each body, as "BODY/...": ``fingerprint`` of its model and initial pose, its
-        motion, drive and wrench, and internal state of the engine.
+        ``body_joints_...`` (the joints between bodies), and of each body, as "BODY/...":
+        ``fingerprint`` of its model and initial pose, its motion, drive and wrench, and
+        internal state of the engine.
         """
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:

@@ -42,9 +42,7 @@ def check_joint(joint: BodyJoint, bodies: Mapping[str, SimulatedBody]) -> None:
             raise PhysicsError(f"{where}: body '{body}' has no link {link}")
     for X in (joint.X_AJ, joint.X_BJ):
         if not (np.all(np.abs(X.p) < MAX_OFFSET) and np.all(np.isfinite(X.R))):
-            raise PhysicsError(
-                f"{where}: its positions must be finite and below {MAX_OFFSET:g} m"
-            )
+            raise PhysicsError(f"{where}: its positions must be finite and below {MAX_OFFSET:g} m")
         if not is_rotation(X.R):
             raise PhysicsError(f"{where}: a rotation of its frame is not a rotation")
     if not np.all(np.isfinite(joint.axis)) or unit_vector(joint.axis) is None:

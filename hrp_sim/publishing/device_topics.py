@@ -1,4 +1,4 @@
-"""Topic and service names of the sensors and lights of a world."""
+"""Topic and service names of the sensors and other devices of a world."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from hrp_model import Body
 from hrp_msgs import names
 
-from ..sensors import Sensor, instruments
+from ..sensors import instruments
 from ..sensors.registry import AnyTopic, kind_of
-from ..sensors.sensor_schedule import Light
+from ..sensors.sensor_schedule import Light, Switchable, Tool
 from ..simulation import Simulation
 from ..world.naming import MAX_DEVICE_NAME_LENGTH, BodyNaming
 
 
 @dataclass(frozen=True)
 class DeviceTopics:
-    """Topics of a sensor or light, in the namespace of its body.
+    """Topics of a device, in the namespace of its body.
 
     Attributes:
         switch: Service that switches it on and off; empty if it is not a device of the model.
@@ -34,16 +34,17 @@ class DeviceTopics:
 
 
 def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict[str, DeviceTopics]:
-    """Return the topics of the sensors and lights of a body, by their names in the simulation.
+    """Return the topics of the devices of a body, by their names in the simulation.
 
     Raises:
         NameCollisionError: Two devices, or a device and the body, would have the same topic; or a
             name is too long for a topic.
     """
     sensors = {k: s for k, s in simulation.sensors.items() if s.body == body}
-    lights = {k: s for k, s in simulation.lights.items() if s.body == body}
+    known: dict[str, Light | Tool] = {**simulation.lights, **simulation.handling.tools}
+    others = {k: s for k, s in known.items() if s.body == body}
     model = simulation.bodies[body].body
-    devices: list[Sensor | Light] = [*sensors.values(), *lights.values()]
+    devices: list[Switchable] = [*sensors.values(), *others.values()]
     for device in devices:
         if len(device.name) > MAX_DEVICE_NAME_LENGTH:
             raise names.NameCollisionError(
@@ -63,8 +64,8 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
         }
         switch = naming.qualified(names.switch_service(token)) if kind.is_device else ""
         found[key] = DeviceTopics(switch, topics)
-    for key, light in lights.items():
-        switch = names.switch_service(tokens[light.name])
+    for key, other in others.items():
+        switch = names.switch_service(tokens[other.name])
         found[key] = DeviceTopics(naming.qualified(switch))
     _check_unique(found, naming)
     return found

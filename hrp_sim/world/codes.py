@@ -15,7 +15,7 @@ _WORLDS = {
         "use letters, digits and '_', separated by slashes, or \"\" for none",
     ),
     "duplicate-name": (
-        "two bodies have the same name",
+        "two bodies, or two joints between bodies, have the same name",
         "give one of them a different 'name'",
     ),
     "foreign-setting": (
@@ -50,6 +50,14 @@ _WORLDS = {
     "truncated-recording": (
         "a recording has no proper end",
         "no action needed, if its program was killed or is still writing",
+    ),
+    "same-body": (
+        "a joint between bodies connects two links of one body",
+        "connect two bodies, or write an extra joint in the model",
+    ),
+    "unknown-body": (
+        "a joint refers to a body that the world does not have",
+        "check the spelling of the body's name",
     ),
     "two-rotations": ("a rotation is given twice", "remove 'rpy' or 'rotation'"),
 }
