@@ -172,7 +172,8 @@ class Handling:
         tool = self._tool(conveyor, "conveyor")
         device = self._device(tool)
         assert isinstance(device, Conveyor)
-        velocity = _surface_velocity(device, speed)
+        with np.errstate(invalid="ignore"):  # it is refused then
+            velocity = _surface_velocity(device, speed)
         self.set_surface_velocity(tool.body, device.link, velocity[3:], velocity[:3])
         self._schedule.switch(conveyor, True, self._engine.time_ns)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import inf
 from typing import NamedTuple
 
@@ -62,8 +62,9 @@ class Holders:
             KeyError: There is no body named ``target``.
         """
         name, bodies = _joint_name(body, device.name), self._engine.state.bodies
+        where = f"'{body}/{device.name}'"
         if (joint := self.held(body, device.name)) is not None:
-            raise GripError(f"{joint.describe(bodies)} are joined already; let go first")
+            raise GripError(f"{where} holds {_link_name(joint, bodies)} already; let go first")
         if target is not None:
             ByName("body", bodies)[target]
         elif device.condition is HoldCondition.NAME:
@@ -71,12 +72,11 @@ class Holders:
         holder = bodies[body]
         link = holder.body.link_index(device.link)
         found = self._nearest(holder, link, device, target)
-        where = f"'{body}/{device.name}'"
         for other in self._engine.joints.values():
             if _is_grip(other) and (other.bodies[1], other.links[1]) == found[1:]:
-                taken = f"'{found.body}/{bodies[found.body].body.links[found.link].name}'"
+                holding = other.name.removeprefix(_PREFIX)
                 raise GripError(
-                    f"{where} cannot hold {taken}: '{other.name.removeprefix(_PREFIX)}' holds it"
+                    f"{where} cannot hold {_link_name(other, bodies)}: '{holding}' holds it"
                 )
         X_WA, X_WB = _pose(holder, link), _pose(bodies[found.body], found.link)
         made = BodyJoint(
@@ -147,6 +147,11 @@ _PREFIX = "hold "
 
 def _joint_name(body: str, device: str) -> str:
     return f"{_PREFIX}{body}/{device}"
+
+
+def _link_name(joint: BodyJoint, bodies: Mapping[str, SimulatedBody]) -> str:
+    """Return the link that a holder holds, for messages."""
+    return f"'{joint.bodies[1]}/{bodies[joint.bodies[1]].body.links[joint.links[1]].name}'"
 
 
 def _is_grip(joint: BodyJoint) -> bool:
