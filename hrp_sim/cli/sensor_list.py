@@ -47,7 +47,8 @@ def list_sensors(options: argparse.Namespace) -> int:
         except NameCollisionError as error:
             diagnostics.error("name-collision", str(error))
             diagnostics.raise_errors()
-    kinds = {i.kind: None for e in config.bodies for i in instruments(e.placement.body).values()}
+    known = (i for e in config.bodies for i in instruments(e.placement.body).values())
+    kinds = dict.fromkeys(i.kind for i in known if i.is_sensor)
     output_console().print(devices)
     print_text(f"\n{option_text(config, kinds)}")
     print_text("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
@@ -93,7 +94,7 @@ def device_table(config: WorldConfig, simulation: Simulation, preset: str = STAN
                 printable(key if simulation.is_enabled(key) else f"{key} (off)"),
                 devices[device.name].kind,
                 "" if sensor is None else f"{sensor.rate_hz:g} Hz",
-                "\n".join(topics.data or (topics.switch,)),
+                "\n".join(topics.data or filter(None, (topics.switch, topics.command))),
                 "\n".join(f"{name}={_text(value)}" for name, value in options.items()),
             )
     return table

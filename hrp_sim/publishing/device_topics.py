@@ -21,10 +21,12 @@ class DeviceTopics:
 
     Attributes:
         switch: Service that switches it on and off; empty if it is not a device of the model.
+        command: Topic of commands to a holder or conveyor; empty for others.
         of_sensor: Topics of the readings of a sensor, by their rows in the registry.
     """
 
     switch: str
+    command: str = ""
     of_sensor: Mapping[AnyTopic, str] = field(default_factory=dict)
 
     @property
@@ -63,10 +65,13 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
             if spec.offered(sensor)
         }
         switch = naming.qualified(names.switch_service(token)) if kind.is_device else ""
-        found[key] = DeviceTopics(switch, topics)
+        found[key] = DeviceTopics(switch, of_sensor=topics)
     for key, other in others.items():
-        switch = names.switch_service(tokens[other.name])
-        found[key] = DeviceTopics(naming.qualified(switch))
+        token, command = tokens[other.name], ""
+        if isinstance(other, Tool):
+            topic = {"holder": names.hold_topic, "conveyor": names.speed_topic}[other.kind]
+            command = naming.qualified(topic(token))
+        found[key] = DeviceTopics(naming.qualified(names.switch_service(token)), command)
     _check_unique(found, naming)
     return found
 

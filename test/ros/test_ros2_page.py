@@ -43,7 +43,7 @@ PROFILES = {
     "clock": profile(qos.CLOCK),
     "diagnostics": profile(qos.DIAGNOSTICS),
 }
-ROBOTS = ("humanoid_in_room", "rover", "arm")
+ROBOTS = ("humanoid_in_room", "rover", "arm", "conveyor")
 # Of every node, and of no interest to the reader.
 USUAL = re.compile(
     r"/rosout|/parameter_events|.*/(describe|get|list|set)_parameter.*|.*/get_type_description"
