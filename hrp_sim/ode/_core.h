@@ -225,6 +225,7 @@ typedef struct {
     size_t pair_count, limit_count, near_count;
     dReal room;           /* twice what each link may still move until all pairs are checked */
     int bounds_changed;   /* whether bounds in the frames of groups are new */
+    int conveys;          /* whether the surface of a link moves in this call, as a conveyor's */
     Py_buffer live[LIVE_FIELDS];
     int held;
 } Body;
@@ -391,7 +392,7 @@ PyObject *world_add_joint(World *world, PyObject *args);
 PyObject *world_remove_joint(World *world, PyObject *argument);
 
 /* _core_drive.c */
-int drives_check(const Body *body, Fault *fault);
+int drives_check(Body *body, Fault *fault);
 void drives_apply(World *world, Body *body);
 int drive_rows(const World *world, const Joint *joint, AxisRow rows[3]);
 void drives_clear_exceeded(Body *body);

@@ -116,6 +116,7 @@ static void contact_create(const Pair *pair, const PatchPoint *point)
     contact.geom = point->at;
     contact_surface(pair->world, point->a, point->b, &contact);
     if (!track_surface(pair, 0, &contact) && !track_surface(pair, 1, &contact) &&
+        (pair->bodies[0]->conveys || pair->bodies[1]->conveys) &&
         !conveyor_surface(pair, 0, &contact))
         conveyor_surface(pair, 1, &contact);
     dJointID joint =
