@@ -10,6 +10,8 @@ from hrp_model import Link
 from hrp_model.rigid import Array
 from hrp_model.shapes.tessellate import shape_mesh
 
+_BLOCK = 10_000  # triangles at a time, so that large meshes need little memory
+
 
 def distance_to_link(link: Link, point: Array) -> float:
     """Return the distance to the nearest collision shape of a link, in [m]; 0 inside, inf without.
@@ -23,10 +25,13 @@ def distance_to_link(link: Link, point: Array) -> float:
         mesh = shape_mesh(shape, solid=True)
         if len(mesh.triangles) == 0:
             continue
-        corners = mesh.vertices[mesh.triangles] - point
-        if _contains_origin(corners):
+        angle = 0.0
+        for start in range(0, len(mesh.triangles), _BLOCK):
+            corners = mesh.vertices[mesh.triangles[start : start + _BLOCK]] - point
+            angle += _solid_angle(corners)
+            nearest = min(nearest, _distance(corners))
+        if abs(angle) > 2.0 * pi:  # 4 pi inside a closed surface, 0 outside
             return 0.0
-        nearest = min(nearest, _distance(corners))
     return nearest
 
 
@@ -51,8 +56,8 @@ def _distance(corners: Array) -> float:
     return nearest
 
 
-def _contains_origin(corners: Array) -> bool:
-    """Whether a closed surface encloses the origin: its solid angle is 4 pi then, else 0."""
+def _solid_angle(corners: Array) -> float:
+    """Return the solid angle of triangles seen from the origin, in [sr]."""
     a, b, c = corners.swapaxes(0, 1)
     lengths = np.linalg.norm(corners, axis=2)
     numerator = np.einsum("ni,ni->n", a, np.cross(b, c))
@@ -62,4 +67,4 @@ def _contains_origin(corners: Array) -> bool:
         + np.einsum("ni,ni->n", b, c) * lengths[:, 0]
         + np.einsum("ni,ni->n", c, a) * lengths[:, 1]
     )
-    return bool(abs(2.0 * np.arctan2(numerator, denominator).sum()) > 2.0 * pi)
+    return float(2.0 * np.arctan2(numerator, denominator).sum())

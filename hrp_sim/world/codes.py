@@ -185,8 +185,8 @@ _ADVICE = {
         "add a floor such as package://hrp_ros/models/floor.body, or write fixed: true",
     ),
     "open-at-start": (
-        "closed loops are not closed in the initial posture",
-        "start with the joint positions in the message, or correct the extra joints",
+        "closed loops or joints between bodies are open in the initial posture",
+        "start with the positions in the message, or correct the joints",
     ),
     "slowed-by-step": (
         "a servo is faster than the time step can resolve",

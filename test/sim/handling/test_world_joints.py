@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from hrp_model import Diagnostics, ModelError, Pose
 from hrp_model.body import ExtraJointType
 from hrp_sim import Simulation
+from hrp_sim.advice import advise
 from hrp_sim.handling import JointEntry
 from hrp_sim.physics.engine import PhysicsError, Placement
 from hrp_sim.world.load import load_world
@@ -89,6 +90,20 @@ def test_a_fixed_joint_keeps_the_orientation_at_the_start(load):
     sim.run(0.5)
     assert_allclose(sim.bodies["load"].motion.R[0], R, atol=1e-4)
     assert_allclose(sim.bodies["load"].motion.p[0], [0.5, 0.0, 2.0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "moved", "gap"),
+    [("ball", [0, 0, 0.3], 300), ("xy", [0, 0, 0.3], 300), ("xy", [0, 0.3, 0], None),
+     ("z", [0, 0.3, 0], 300), ("z", [0, 0, 0.3], None), ("hinge", [0, 0, 0.0005], None)],
+)  # fmt: skip
+def test_a_joint_that_is_open_at_the_start_is_advised_against(load, kind, moved, gap):
+    position = np.array([0.5, 0.0, 2.0]) + moved
+    found = advise(load(world(kind).replace("[ 0.5, 0, 2 ]", str(position.tolist()))))
+    assert "nothing-below" not in [x.code for x in found]
+    messages = [x.message for x in found if x.code == "open-at-start"]
+    assert len(messages) == (gap is not None)
+    assert all(f"joint 'rope' to body 'load' is open by {gap} mm" in text for text in messages)
 
 
 def test_a_written_rotation_is_the_closed_one(load):
