@@ -211,7 +211,7 @@ class Simulation:
         del self._surfaces[name]
         self.commands.remove(name)
         self._sensors.remove(name)
-        self.handling.update()
+        self.handling.remove(name)
 
     def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Teleport the body ``placement.name``; see ``Engine.move_body``.

@@ -24,7 +24,7 @@ _log = logging.getLogger("hrp_sim")
 class Handling:
     """Holders, conveyors and joints between the bodies of a simulation, ``Simulation.handling``.
 
-    A holder is on while it holds something, a conveyor while its surface moves.
+    A holder is on while it holds something.
 
     Args:
         engine: The physics.
@@ -64,14 +64,18 @@ class Handling:
         self.start_devices(bodies)
 
     def restart(self) -> None:
-        """Start again after a reset, with the joints of the world whose bodies are still there."""
+        """Start again after a reset, with the joints of the world."""
         bodies = self._engine.state.bodies
         for simulated in bodies.values():
             simulated.drive.surface_velocity[:] = 0.0
         for joint in self._initial:
-            if all(name in bodies for name in joint.bodies):
-                self._engine.add_joint(joint)
+            self._engine.add_joint(joint)
         self.start_devices(bodies)
+
+    def remove(self, body: str) -> None:
+        """Forget the joints of a body that was removed: another one may get its name."""
+        self._initial = tuple(joint for joint in self._initial if body not in joint.bodies)
+        self.update()
 
     def start_devices(self, names: Collection[str]) -> None:
         """Let the conveyors of bodies run and holders hold that are on in their models.

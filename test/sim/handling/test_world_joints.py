@@ -10,6 +10,7 @@ from hrp_sim import Simulation
 from hrp_sim.advice import advise
 from hrp_sim.handling import JointEntry
 from hrp_sim.physics.engine import PhysicsError, Placement
+from hrp_sim.world.config import BodyEntry
 from hrp_sim.world.load import load_world
 
 BLOCK = """\
@@ -117,8 +118,12 @@ def test_a_written_rotation_is_the_closed_one(load):
 
 def test_the_joint_of_a_removed_body_stays_away_after_a_reset(load):
     sim = Simulation(load(world()))
+    entry = BodyEntry(placement=Placement(name="hook", body=sim.bodies["hook"].body))
     sim.remove("hook")
     assert not sim.handling.joints
+    sim.reset()
+    assert not sim.handling.joints
+    sim.spawn(entry)  # another one of that name
     sim.reset()
     assert not sim.handling.joints
     sim.run(0.1)
