@@ -17,6 +17,8 @@ _UNLIMITED = np.full(3, inf)
 _UNLIMITED.setflags(write=False)
 _AHEAD = np.array([0.0, 0.0, -1.0])
 _AHEAD.setflags(write=False)
+_AXIS_X = np.array([1.0, 0.0, 0.0])
+_AXIS_X.setflags(write=False)
 MAX_RAYS = 1_000_000  # along one axis of a scan
 _STEP_TOLERANCE = 1e-7  # of a step, by which rounding may shorten a range
 
@@ -255,6 +257,60 @@ class SpotLight(PointLight):
 
     def __post_init__(self) -> None:
         _freeze(self, "direction")
+
+
+class HoldCondition(Enum):
+    """Which body a holder takes hold of.
+
+    DISTANCE: the nearest one in reach. COLLISION: one that touches the holder's link. NAME: the
+    one of a given name, in reach.
+    """
+
+    DISTANCE = "distance"
+    COLLISION = "collision"
+    NAME = "name"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Holder(Device):
+    """A device that holds another body, such as a suction cup, a magnet or a tool changer.
+
+    Attributes:
+        categories: Of the attachments that it fits; empty means all.
+        condition: Which body it takes hold of.
+        max_distance: Its reach from the origin of S, in [m].
+        target: Name of the body that it holds, for the condition NAME.
+    """
+
+    categories: tuple[str, ...] = ()
+    condition: HoldCondition = HoldCondition.DISTANCE
+    max_distance: float = 0.1
+    target: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attachment(Device):
+    """A place at which holders hold a body; ``category`` is which holders fit, or empty."""
+
+    category: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Conveyor(Device):
+    """Makes the surface of its link move, as that of a belt or a turntable.
+
+    Attributes:
+        is_rotary: Whether the surface turns about the axis through S; else it moves along it.
+        axis: Unit vector in S, shape (3,).
+        speed: In [m/s], or in [rad/s] if rotary.
+    """
+
+    is_rotary: bool = False
+    axis: Array = field(default_factory=lambda: _AXIS_X)
+    speed: float = 0.0
+
+    def __post_init__(self) -> None:
+        _freeze(self, "axis")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -176,6 +176,16 @@ def switch_service(token: str) -> str:
     return f"{DEVICES}/{token}/set_enabled"
 
 
+def hold_topic(token: str) -> str:
+    """Return the topic that lets a holder take hold of a body or let go."""
+    return f"{DEVICES}/{token}/hold"
+
+
+def speed_topic(token: str) -> str:
+    """Return the topic of the speed of a conveyor."""
+    return f"{DEVICES}/{token}/speed"
+
+
 def points_topic(token: str) -> str:
     """Return the topic of a multi-layer range sensor."""
     return POINTS.format(token)

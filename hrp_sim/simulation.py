@@ -18,6 +18,7 @@ from .controllers.base import Plugin
 from .controllers.entry import ArgValue
 from .controllers.world_controllers import WorldControllers
 from .engines import ENGINES, make_engine
+from .handling import Handling
 from .physics.by_name import ByName
 from .physics.contact_points import ContactPoints
 from .physics.engine import Engine, Placement
@@ -59,6 +60,7 @@ class Simulation:
         engine: The physics.
         commands: Queue of the commands that ``command`` has checked, and the joint controllers.
         controllers: The controllers of users that run inside of the simulation.
+        handling: Holders, conveyors, and joints between bodies.
         wanted: Called with a sensor's name before it is read or processes a step; returning
             False skips that.
         switched: Called with the name of a sensor or light and whether it is on now, after each
@@ -98,10 +100,16 @@ class Simulation:
             switched=lambda name, on: self.switched(name, on),
         )
         self._schedule = self._sensors.schedule
+        self._surfaces: dict[str, Mapping[str, Array]] = {}
+        self.handling = Handling(
+            self.engine, self._schedule, world.joints, self._surfaces.__getitem__, self.is_fixed
+        )
         for entry in world.bodies:
             self._add_body(entry)
         self.engine.reset()
         self._add_sensors(self.bodies)
+        self.handling.start()
+        self._record_for_holders()
         self.controllers = WorldControllers(
             self.engine, self.commands, lambda: self.sensors, self._diagnostics
         )
@@ -146,7 +154,7 @@ class Simulation:
         return self._schedule.lights
 
     def is_enabled(self, name: str) -> bool:
-        """Return whether a sensor or light is on.
+        """Return whether a sensor, light, holder or conveyor is on.
 
         Raises:
             KeyError: There is none of this name; the message lists the known ones.
@@ -154,15 +162,20 @@ class Simulation:
         return self._schedule.is_on(name)
 
     def set_enabled(self, name: str, on: bool) -> None:
-        """Switch a sensor or light, until a reset.
+        """Switch a sensor, light, holder or conveyor, until a reset.
 
         A sensor that is off is never read. When it is switched on again its memory is reset; its
-        sampling times are the same as if it had never been off.
+        sampling times are the same as if it had never been off. A holder is on while it holds a
+        body; see ``Handling.hold``. A conveyor that is switched on runs at the speed of its model.
 
         Raises:
             KeyError: There is none of this name; the message lists the known ones.
+            GripError: There is nothing that the holder can hold.
         """
-        self._schedule.switch(name, on, self.engine.time_ns)
+        if name in self.handling.tools:
+            self.handling.set_enabled(name, on)
+        else:
+            self._schedule.switch(name, on, self.engine.time_ns)
 
     def is_fixed(self, body: str) -> bool:
         """Return whether the root of a body is fixed to the world.
@@ -190,16 +203,19 @@ class Simulation:
             PhysicsError: The engine cannot simulate it; the message names body and link.
             ValueError: Its control names an unknown joint, its options an unknown sensor, or an
                 option is invalid for that sensor.
+            KeyError: Its surface velocities name an unknown link.
         """
         simulated = self._add_body(entry)
         self._add_sensors([simulated.name])
+        self.handling.start_devices([simulated.name])
+        self._record_for_holders()
         self.controllers.add_springs(simulated.name)
         for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
             self._diagnostics.add(found)
         return simulated
 
     def remove(self, name: str) -> None:
-        """Remove a body from the world, with its sensors, commands and external wrenches.
+        """Remove a body from the world, with its joints, sensors, commands and external wrenches.
 
         Raises:
             KeyError: There is no body of this name.
@@ -209,14 +225,17 @@ class Simulation:
         self.engine.remove_body(name)
         del self._placements[name], self._namespaces[name]
         self.controllers.remove_body(name)
+        del self._surfaces[name]
         self.commands.remove(name)
         self._sensors.remove(name)
+        self.handling.remove(name)
 
     def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Teleport the body ``placement.name``; see ``Engine.move_body``.
 
         Joints that hold a position hold that of the placement from now on. The memory of its
-        sensors is reset, so that encoders and filters are not affected by the jump.
+        sensors is reset, so that encoders and filters are not affected by the jump. Its joints to
+        other bodies are removed, so that holders let go.
 
         Args:
             placement: New state of the body.
@@ -231,6 +250,7 @@ class Simulation:
         if not keep_targets:
             self.commands.move(placement)
         self._schedule.reset_sensors(placement.name)
+        self.handling.update()
 
     def push(
         self,
@@ -377,12 +397,14 @@ class Simulation:
     def reset(self) -> None:
         """Go back to the initial state at time zero; devices are on or off as in their models.
 
-        Controllers are stopped, and started again.
+        Joints between bodies are those of the world again. Controllers are stopped, and started
+        again.
         """
         self._wrenches.clear()
         self.engine.reset()
         self.commands.reset()
         self._schedule.reset()
+        self.handling.restart()
         self.controllers.reset()
 
     def retime(self, time_ns: int) -> None:
@@ -513,6 +535,7 @@ class Simulation:
         self._wrenches = wrenches
         self.commands.restore(drives, self.engine.time_ns)
         self._schedule.restore(own, self.engine.time_ns)
+        self.handling.update()
         self.controllers.restore(controllers)
 
     def state_hash(self) -> str:
@@ -530,6 +553,8 @@ class Simulation:
     def _add_body(self, entry: BodyEntry) -> SimulatedBody:
         """Add a body with its controller, or nothing if that fails."""
         placement = entry.placement
+        for link in entry.surface_velocity:
+            placement.body.link_index(link)  # raises KeyError
         own_settings = self._sensors.own_settings(placement, entry.sensors)
         simulated = self.engine.add_body(placement)
         try:
@@ -539,8 +564,13 @@ class Simulation:
             raise
         self._placements[simulated.name] = placement
         self._namespaces[simulated.name] = entry.namespace
+        self._surfaces[simulated.name] = entry.surface_velocity
         self._sensors.set_own_settings(simulated.name, own_settings)
         return simulated
+
+    def _record_for_holders(self) -> None:
+        if self.handling.needs_contacts:
+            self.record_contacts(self.handling, on=True)
 
     def _add_sensors(self, names: Collection[str]) -> None:
         self._sensors.add(names, {name for name in names if self.is_fixed(name)})

@@ -56,7 +56,8 @@ def _limits(values: Array) -> list[float | None]:
 
 @singledispatch
 def _class_and_params(device: Device) -> tuple[str, Json]:
-    return type(device).__name__, {}
+    name = type(device).__name__
+    return _CLASSES.get(name, name), {}
 
 
 @_class_and_params.register

@@ -13,6 +13,7 @@ from hrp_model import Diagnostic, Severity
 
 from ..physics.pair_costs import PairCost
 from ..world.config import WorldConfig
+from .body_joints import body_joints_start_closed
 from .contacts import RULES as CONTACT_RULES
 from .initial_state import InitialState
 from .joints import RULES as JOINT_RULES
@@ -43,8 +44,13 @@ def advise(world: WorldConfig) -> list[Diagnostic]:
     Warnings predict wrong or failing motion; notes describe limits that matter to few users.
     ``hrp_sim.world.codes`` explains the codes.
     """
-    starts = [InitialState(entry, world.physics) for entry in world.bodies]
-    return list(chain.from_iterable(rule(world.physics, starts) for rule in _RULES))
+    joined = {name for joint in world.joints for name in joint.bodies}
+    starts = [
+        InitialState(entry, world.physics, is_joined=entry.placement.name in joined)
+        for entry in world.bodies
+    ]
+    found = chain.from_iterable(rule(world.physics, starts) for rule in _RULES)
+    return [*found, *body_joints_start_closed(world.joints, starts)]
 
 
 def advise_costs(world: WorldConfig, costs: Sequence[PairCost]) -> list[Diagnostic]:

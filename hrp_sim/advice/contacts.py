@@ -164,7 +164,7 @@ def free_bodies_can_land(
         return
     solids = [Solids(start) for start in starts]
     low, high = _corners(solids)
-    caught = np.array([not start.is_free for start in starts], dtype=bool)
+    caught = np.array([not start.is_free or start.is_joined for start in starts], dtype=bool)
     for i in np.argsort(low[:, 2], kind="stable").tolist():
         start = starts[i]
         if caught[i]:

@@ -46,12 +46,16 @@ class InitialState:
         body: The model.
         physics: Settings of the world.
         state: Posture and motion of all links.
+        is_joined: Whether a joint connects it with another body.
     """
 
-    def __init__(self, entry: BodyEntry, physics: PhysicsSettings) -> None:
+    def __init__(
+        self, entry: BodyEntry, physics: PhysicsSettings, *, is_joined: bool = False
+    ) -> None:
         placement = entry.placement
         self.entry = entry
         self.physics = physics
+        self.is_joined = is_joined
         self.name: str = placement.name
         self.body: Body = placement.body
         self.state = BodyState(self.body)

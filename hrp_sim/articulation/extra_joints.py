@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from .articulation import Links, LoopKind, Loops, link_error
 
 _log = logging.getLogger("hrp_sim")
 
-_KINDS = {
+LOOP_KINDS: Mapping[ExtraJointType, LoopKind] = {
     ExtraJointType.BALL: LoopKind.BALL,
     ExtraJointType.HINGE: LoopKind.HINGE,
     ExtraJointType.FIXED: LoopKind.FIXED,
@@ -70,7 +71,7 @@ def flatten_extra_joints(placement: Placement, links: Links) -> Loops:
         for part in ("R", "p")
     )
     return Loops(
-        kind=np.array([_KINDS[x.joint.type] for x in ties], dtype=np.int32),
+        kind=np.array([LOOP_KINDS[x.joint.type] for x in ties], dtype=np.int32),
         a=links.group[a],
         b=links.group[b],
         R_a=links.R[a] @ R_AJ.reshape(-1, 3, 3),

@@ -17,6 +17,7 @@ from hrp_msgs.names import STANDARD, NameCollisionError
 
 from ..publishing.device_topics import device_topics
 from ..sensors import instruments
+from ..sensors.sensor_schedule import Switchable
 from ..sensors.settings import OptionValue, applies_to
 from ..simulation import Simulation
 from ..world.config import WorldConfig
@@ -41,7 +42,7 @@ def list_sensors(options: argparse.Namespace) -> int:
                 config, defer_images=True, run_controllers=False, diagnostics=diagnostics
             )
         stack.callback(simulation.close)
-        if not simulation.sensors and not simulation.lights:
+        if not (simulation.sensors or simulation.lights or simulation.handling.tools):
             print_text("this world has no sensors")
             return GOOD
         try:
@@ -49,7 +50,8 @@ def list_sensors(options: argparse.Namespace) -> int:
         except NameCollisionError as error:
             diagnostics.error("name-collision", str(error))
             diagnostics.raise_errors()
-    kinds = {i.kind: None for e in config.bodies for i in instruments(e.placement.body).values()}
+    known = (i for e in config.bodies for i in instruments(e.placement.body).values())
+    kinds = dict.fromkeys(i.kind for i in known if i.is_sensor)
     output_console().print(devices)
     print_text(f"\n{option_text(config, kinds)}")
     print_text("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
@@ -57,7 +59,7 @@ def list_sensors(options: argparse.Namespace) -> int:
 
 
 def device_table(config: WorldConfig, simulation: Simulation, preset: str = STANDARD) -> Table:
-    """Return a table of all sensors and lights: names, kinds, rates, topics and own options.
+    """Return a table of all sensors and other devices: names, kinds, rates, topics and own options.
 
     Args:
         config: The world.
@@ -80,17 +82,22 @@ def device_table(config: WorldConfig, simulation: Simulation, preset: str = STAN
         "own options" if any(own.values()) else "",
     ):
         table.add_column(column, overflow="fold")
+    known: dict[str, Switchable] = {
+        **simulation.sensors,
+        **simulation.lights,
+        **simulation.handling.tools,
+    }
     for body, model in bodies.items():
         devices = instruments(model)
         for key, topics in device_topics(simulation, body, naming[body]).items():
             sensor = simulation.sensors.get(key)
-            device = simulation.lights[key] if sensor is None else sensor
+            device = known[key]
             options = own[body].get(device.name, {})
             table.add_row(
                 printable(key if simulation.is_enabled(key) else f"{key} (off)"),
                 devices[device.name].kind,
                 "" if sensor is None else f"{sensor.rate_hz:g} Hz",
-                "\n".join(topics.data or (topics.switch,)),
+                "\n".join(topics.data or filter(None, (topics.switch, topics.command))),
                 "\n".join(f"{name}={_text(value)}" for name, value in options.items()),
             )
     return table

@@ -29,7 +29,7 @@ enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING, CONTACT_UNLESS_TOUCHING };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
        FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS, FAULT_BLOCKS,
-       FAULT_INTERRUPTED };
+       FAULT_INTERRUPTED, FAULT_SURFACE };
 
 /* Limits of one step. */
 #define MAX_CONTACTS 200000
@@ -69,6 +69,7 @@ typedef enum {
     MOTION_FORCE, MOTION_TORQUE, MOTION_Q, MOTION_DQ, MOTION_EFFORT,
     MOTION_TRACK_POSITION,
     DRIVE_Q, DRIVE_DQ, DRIVE_KP, DRIVE_KD, DRIVE_EFFORT, DRIVE_TRACK_SPEED,
+    DRIVE_SURFACE_VELOCITY,
     WRENCH_FORCE, WRENCH_TORQUE,
     LIVE_FIELDS
 } LiveField;
@@ -139,6 +140,16 @@ typedef struct {
     dReal p_a[3], p_b[3];           /* the two points, in the frames of a and b or in W */
     dReal axis[3], across[3];       /* orthogonal unit vectors in the frame of a, or in W */
 } Loop;
+
+/* A joint between links of two bodies, which may be added and removed between steps. */
+typedef struct {
+    long id, body[2];
+    Loop loop;
+} BodyJoint;
+
+typedef struct {
+    dReal R[9], p[3];
+} Frame;
 
 /* A box with rounded edges that contains shapes. */
 typedef struct {
@@ -214,6 +225,7 @@ typedef struct {
     size_t pair_count, limit_count, near_count;
     dReal room;           /* twice what each link may still move until all pairs are checked */
     int bounds_changed;   /* whether bounds in the frames of groups are new */
+    int conveys;          /* whether the surface of a link moves in this call, as a conveyor's */
     Py_buffer live[LIVE_FIELDS];
     int held;
 } Body;
@@ -297,6 +309,9 @@ typedef struct {
     long next_id, message_count, steps_done;
     Body **bodies;
     int count;
+    BodyJoint *body_joints;       /* in the order in which they were added */
+    int body_joint_count;
+    long next_body_joint;
     int busy, broken;
     volatile int interrupt;       /* whether the current step is to be given up */
     double next_poll;             /* when to look for signals, on the monotonic clock, in [s] */
@@ -366,9 +381,18 @@ void attachment_init(Attachment *attachment, int kind, dBodyID first, dBodyID se
 /* _core_loops.c */
 void loops_create(World *world, Body *body, const Flat *flat);
 void loops_hold(World *world);
+void loop_create_between(World *world, Loop *loop, int kind, dBodyID a, const Frame *in_a,
+                         dBodyID b, const Frame *in_b, const dReal axis_J[3]);
+
+/* _core_body_joints.c */
+void body_joints_remove(World *world, const Body *body);
+int body_joints_connect(const World *world, const Body *const bodies[2],
+                        LinkShapes *const links[2]);
+PyObject *world_add_joint(World *world, PyObject *args);
+PyObject *world_remove_joint(World *world, PyObject *argument);
 
 /* _core_drive.c */
-int drives_check(const Body *body, Fault *fault);
+int drives_check(Body *body, Fault *fault);
 void drives_apply(World *world, Body *body);
 int drive_rows(const World *world, const Joint *joint, AxisRow rows[3]);
 void drives_clear_exceeded(Body *body);

@@ -18,6 +18,7 @@ FAULT_CONTACTS: int
 FAULT_ROWS: int
 FAULT_BLOCKS: int
 FAULT_INTERRUPTED: int
+FAULT_SURFACE: int
 SOLVER_WORLD: int
 SOLVER_DENSE: int
 SOLVER_QUICK: int
@@ -83,6 +84,21 @@ class World:
     def remove_body(self, body: int, /) -> None: ...
     def rebase_body(self, body: int, articulation: Articulation, /) -> None: ...
     def move_body(self, body: int, articulation: Articulation, /) -> None: ...
+    def add_joint(
+        self,
+        kind: int,
+        body_a: int,
+        link_a: int,
+        R_AJ: Array,
+        p_AJ: Array,
+        body_b: int,
+        link_b: int,
+        R_BJ: Array,
+        p_BJ: Array,
+        axis: Array,
+        /,
+    ) -> int: ...
+    def remove_joint(self, joint: int, /) -> None: ...
     def read_state(self, body: int, arrays: SavedBody, /) -> None: ...
     def write_state(self, body: int, arrays: SavedBody, /) -> None: ...
     def reset(self) -> None: ...

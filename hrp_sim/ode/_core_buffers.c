@@ -80,6 +80,7 @@ static const struct { const char *name; int per_link, width; } LIVE[LIVE_FIELDS]
     [DRIVE_Q] = {"q", 0, 1},            [DRIVE_DQ] = {"dq", 0, 1},
     [DRIVE_KP] = {"kp", 0, 1},          [DRIVE_KD] = {"kd", 0, 1},
     [DRIVE_EFFORT] = {"effort", 0, 1},  [DRIVE_TRACK_SPEED] = {"track_speed", 1, 1},
+    [DRIVE_SURFACE_VELOCITY] = {"surface_velocity", 1, 6},
     [WRENCH_FORCE] = {"force", 1, 3},   [WRENCH_TORQUE] = {"torque", 1, 3},
 };
 

@@ -54,6 +54,46 @@ static int track_surface(const Pair *pair, int side, dContact *contact)
     return 1;
 }
 
+/* Set the surface velocity of a contact with a link whose surface moves like a conveyor. Returns 0
+ * if it does not move along the contact. */
+static int conveyor_surface(const Pair *pair, int side, dContact *contact)
+{
+    const Body *body = pair->bodies[side], *other = pair->bodies[!side];
+    int link = pair->links[side]->link, group = body->link_group[link];
+    int other_group = other->link_group[pair->links[!side]->link];
+    const dReal *local = live(body, DRIVE_SURFACE_VELOCITY) + 6 * link;
+    if (dot3(local, local) == 0.0 && dot3(local + 3, local + 3) == 0.0)
+        return 0;
+    const dReal *link_R = body->link_R + 9 * link, *normal = contact->geom.normal;
+    dReal w[3], v[3], arm[3], turning[3];
+    rotate3(w, link_R, local);
+    rotate3(v, link_R, local + 3);
+    to_group_frame(arm, group < 0 ? NULL : body->group[group], contact->geom.pos, 1);
+    for (int i = 0; i < 3; i++)
+        arm[i] -= body->link_p[3 * link + i];
+    cross3(turning, w, arm);
+    for (int i = 0; i < 3; i++)
+        v[i] += turning[i];
+    dReal *along = contact->fdir1;
+    memcpy(along, v, sizeof v);
+    if (group >= 0)
+        rotate4(along, dBodyGetRotation(body->group[group]), v);
+    dReal up = dot3(along, normal);
+    for (int i = 0; i < 3; i++)
+        along[i] -= up * normal[i];
+    dReal speed = sqrt(dot3(along, along));
+    if (speed < 1e-9)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        along[i] /= speed;
+    contact->surface.mode |= dContactFDir1 | dContactMotion1;
+    /* ODE gives the motion to the joint's first body, which is never a static one, relative to the
+     * second. The first one lags behind its own surface. */
+    int is_first = group >= 0 && (side == 0 || other_group < 0);
+    contact->surface.motion1 = is_first ? -speed : speed;
+    return 1;
+}
+
 /* Record a contact. */
 static void contact_record(const Pair *pair, const dContactGeom *contact, dJointID joint)
 {
@@ -75,8 +115,10 @@ static void contact_create(const Pair *pair, const PatchPoint *point)
     memset(&contact, 0, sizeof contact);
     contact.geom = point->at;
     contact_surface(pair->world, point->a, point->b, &contact);
-    if (!track_surface(pair, 0, &contact))
-        track_surface(pair, 1, &contact);
+    if (!track_surface(pair, 0, &contact) && !track_surface(pair, 1, &contact) &&
+        (pair->bodies[0]->conveys || pair->bodies[1]->conveys) &&
+        !conveyor_surface(pair, 0, &contact))
+        conveyor_surface(pair, 1, &contact);
     dJointID joint =
         contact_joint_create(pair->world, &contact, pair->links[0]->group, pair->links[1]->group);
     if (pair->world->record_contacts)
@@ -130,7 +172,8 @@ static void links_find(const Pair *pair)
 static void links_collide(const Pair *pair)
 {
     World *world = pair->world;
-    if (world->contacts >= MAX_CONTACTS || is_interrupted(world))
+    if (world->contacts >= MAX_CONTACTS || is_interrupted(world) ||
+        (world->body_joint_count && body_joints_connect(world, pair->bodies, pair->links)))
         return;
     /* All shapes of a link have its material. */
     if (!materials_collide(world, pair->links[0]->shapes->material,

@@ -81,8 +81,26 @@ static int is_valid(dReal value)
     return value > -MAX_VALUE && value < MAX_VALUE; /* false for NaN, too */
 }
 
+/* Check the surface velocities of a body, and note whether there are any. */
+static int surfaces_check(Body *body, Fault *fault)
+{
+    const double *velocity = live(body, DRIVE_SURFACE_VELOCITY);
+    int all_valid = 1, conveys = 0;
+    for (int i = 0; i < 6 * body->links; i++) {
+        all_valid &= is_valid(velocity[i]);
+        conveys |= velocity[i] != 0.0;
+    }
+    body->conveys = conveys;
+    for (int i = 0; !all_valid && i < 6 * body->links; i++)
+        if (!is_valid(velocity[i])) {
+            *fault = (Fault){.kind = FAULT_SURFACE, .body = body->id, .index = i / 6};
+            return 0;
+        }
+    return 1;
+}
+
 /* Check the drive arrays of a body. Returns 0 and describes the fault if a value is invalid. */
-int drives_check(const Body *body, Fault *fault)
+int drives_check(Body *body, Fault *fault)
 {
     for (int field = DRIVE_Q; field <= DRIVE_EFFORT; field++) {
         const double *values = live(body, (LiveField)field);
@@ -100,7 +118,7 @@ int drives_check(const Body *body, Fault *fault)
             return 0;
         }
     }
-    return 1;
+    return surfaces_check(body, fault);
 }
 
 /* Set a row of a motor: velocity + softness * force = target, |force| <= bound; 0 is off. */

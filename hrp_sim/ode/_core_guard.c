@@ -212,6 +212,7 @@ int rows_check(World *world, Fault *fault)
         groups += (size_t)body->groups;
         rows += 12L * body->joints + 6L * body->loops; /* a joint and its motor */
     }
+    rows += 6L * world->body_joint_count;
     return world->solver != SOLVER_DENSE || rows <= MAX_ROWS || islands_check(world, groups, fault);
 }
 

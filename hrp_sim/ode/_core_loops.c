@@ -1,11 +1,7 @@
-/* Extra joints, which close kinematic loops. */
+/* Extra joints: within a body they close kinematic loops; others connect links of two bodies. */
 #include "_core.h"
 
 #define UNREACHABLE_SPEED 1e12 /* keeps the normal row of a contact inactive, in [m/s] */
-
-typedef struct {
-    dReal R[9], p[3];
-} Frame;
 
 static void rotation_of(dReal R[9], dBodyID group)
 {
@@ -127,30 +123,60 @@ static void plane_attach(Loop *loop)
     memcpy(attachment->anchor[!owner], loop->p_b, sizeof loop->p_b);
 }
 
+/* Set up an extra joint between groups in their present poses; one may be the world. */
+static void loop_init(World *world, Loop *loop, int kind, dBodyID a, const Frame *in_a, dBodyID b,
+                      const Frame *in_b, const dReal axis_J[3])
+{
+    dVector3 axis, across, third;
+    rotate3(axis, in_a->R, axis_J);
+    dPlaneSpace(axis, across, third);
+    loop->kind = kind;
+    loop->a = a;
+    loop->b = b;
+    memcpy(loop->p_a, in_a->p, sizeof loop->p_a);
+    memcpy(loop->p_b, in_b->p, sizeof loop->p_b);
+    memcpy(loop->axis, axis, sizeof loop->axis);
+    memcpy(loop->across, across, sizeof loop->across);
+    if (kind == LOOP_XY || kind == LOOP_Z)
+        plane_attach(loop);
+    else
+        loop_create(world, loop, in_a, in_b, axis_J);
+}
+
 /* Create the extra joints of a body, in the initial posture. */
 void loops_create(World *world, Body *body, const Flat *flat)
 {
     for (int i = 0; i < body->loops; i++) {
-        Loop *loop = &body->loop[i];
         Frame in_a, in_b;
-        dVector3 axis, across, third;
-        const dReal *axis_J = flat_reals(flat, LOOP_AXIS) + 3 * i;
         frame_read(&in_a, flat, LOOP_R_A, LOOP_P_A, i);
         frame_read(&in_b, flat, LOOP_R_B, LOOP_P_B, i);
-        rotate3(axis, in_a.R, axis_J);
-        dPlaneSpace(axis, across, third);
-        loop->kind = flat_ints(flat, LOOP_KIND)[i];
-        loop->a = group_or_world(body, flat_ints(flat, LOOP_A)[i]);
-        loop->b = group_or_world(body, flat_ints(flat, LOOP_B)[i]);
-        memcpy(loop->p_a, in_a.p, sizeof loop->p_a);
-        memcpy(loop->p_b, in_b.p, sizeof loop->p_b);
-        memcpy(loop->axis, axis, sizeof loop->axis);
-        memcpy(loop->across, across, sizeof loop->across);
-        if (loop->kind == LOOP_XY || loop->kind == LOOP_Z)
-            plane_attach(loop);
-        else
-            loop_create(world, loop, &in_a, &in_b, axis_J);
+        loop_init(world, &body->loop[i], flat_ints(flat, LOOP_KIND)[i],
+                  group_or_world(body, flat_ints(flat, LOOP_A)[i]), &in_a,
+                  group_or_world(body, flat_ints(flat, LOOP_B)[i]), &in_b,
+                  flat_reals(flat, LOOP_AXIS) + 3 * i);
     }
+}
+
+/* Create an extra joint between groups that may be anywhere. It is made with one of them at the
+ * origin, so that it does not depend on their poses, to the last bit. */
+void loop_create_between(World *world, Loop *loop, int kind, dBodyID a, const Frame *in_a,
+                         dBodyID b, const Frame *in_b, const dReal axis_J[3])
+{
+    const dBodyID groups[2] = {a, b};
+    dMatrix3 unity;
+    GroupState states[2];
+    dRSetIdentity(unity);
+    for (int i = 0; i < 2; i++) {
+        if (!groups[i])
+            continue;
+        group_save(groups[i], &states[i]);
+        dBodySetPosition(groups[i], 0.0, 0.0, 0.0);
+        dBodySetRotation(groups[i], unity);
+    }
+    loop_init(world, loop, kind, a, in_a, b, in_b, axis_J);
+    for (int i = 0; i < 2; i++)
+        if (groups[i])
+            group_restore(groups[i], &states[i]);
 }
 
 /* Add the rows of an XY or a Z joint for the next step.
@@ -198,4 +224,7 @@ void loops_hold(World *world)
         for (int k = 0; k < world->bodies[i]->loops; k++)
             if (!world->bodies[i]->loop[k].joint)
                 loop_hold(world, &world->bodies[i]->loop[k]);
+    for (int i = 0; i < world->body_joint_count; i++)
+        if (!world->body_joints[i].loop.joint)
+            loop_hold(world, &world->body_joints[i].loop);
 }

@@ -29,6 +29,9 @@ static int world_close(World *world)
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
+    free(world->body_joints);
+    world->body_joints = NULL;
+    world->body_joint_count = 0;
     world->world = NULL;
     materials_free(world);
     return closed;
@@ -256,6 +259,11 @@ static PyMethodDef methods[] = {
      "rebase_body(id, articulation): move its static links, and reset it to the articulation."},
     {"move_body", (PyCFunction)world_move_body, METH_VARARGS,
      "move_body(id, articulation): move its groups and joints to the articulation's start."},
+    {"add_joint", (PyCFunction)world_add_joint, METH_VARARGS,
+     "add_joint(kind, id, link, R, p, id, link, R, p, axis): connect links of two bodies; return "
+     "the joint's id."},
+    {"remove_joint", (PyCFunction)world_remove_joint, METH_O,
+     "remove_joint(id): remove a joint between bodies."},
     {"read_state", (PyCFunction)world_read_state, METH_VARARGS,
      "read_state(id, arrays): write its dynamic state into the arrays of a SavedBody."},
     {"write_state", (PyCFunction)world_write_state, METH_VARARGS,
@@ -330,6 +338,7 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "FAULT_BLOCKS", FAULT_BLOCKS) ||
         PyModule_AddIntConstant(module, "MAX_BLOCKS", MAX_BLOCKS) ||
         PyModule_AddIntConstant(module, "FAULT_INTERRUPTED", FAULT_INTERRUPTED) ||
+        PyModule_AddIntConstant(module, "FAULT_SURFACE", FAULT_SURFACE) ||
         PyModule_AddIntConstant(module, "SOLVER_WORLD", SOLVER_WORLD) ||
         PyModule_AddIntConstant(module, "SOLVER_DENSE", SOLVER_DENSE) ||
         PyModule_AddIntConstant(module, "SOLVER_QUICK", SOLVER_QUICK) ||

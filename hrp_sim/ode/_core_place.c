@@ -89,8 +89,9 @@ PyObject *world_add_body(World *world, PyObject *args)
 }
 
 /* Remove a body from ODE; an OdeWork. */
-static void body_remove(World *Py_UNUSED(world), void *body)
+static void body_remove(World *world, void *body)
 {
+    body_joints_remove(world, body);
     body_destroy(body);
 }
 
@@ -117,9 +118,10 @@ typedef struct {
 } Move;
 
 /* Move groups and joints of a body to where an articulation starts; an OdeWork. */
-static void move(World *Py_UNUSED(world), void *arguments)
+static void move(World *world, void *arguments)
 {
     const Move *to = arguments;
+    body_joints_remove(world, to->body);
     body_move(to->body, to->flat);
 }
 
@@ -127,6 +129,7 @@ static void move(World *Py_UNUSED(world), void *arguments)
 static void rebase(World *world, void *arguments)
 {
     const Move *to = arguments;
+    body_joints_remove(world, to->body);
     body_rebase(world, to->body, to->flat);
 }
 

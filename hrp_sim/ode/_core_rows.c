@@ -67,7 +67,7 @@ static void coupling_init(Coupling *coupling, const Attachment *attachment, int 
  */
 int system_list(World *world, System *system)
 {
-    int nodes = 0, couplings = 0;
+    int nodes = 0, couplings = world->body_joint_count;
     if (!system->is_stale)
         return 1;
     for (int i = 0; i < world->count; i++) {
@@ -93,6 +93,9 @@ int system_list(World *world, System *system)
             coupling_init(&system->couplings[system->coupling_count++], &body->loop[k].attachment,
                           0);
     }
+    for (int i = 0; i < world->body_joint_count; i++)
+        coupling_init(&system->couplings[system->coupling_count++],
+                      &world->body_joints[i].loop.attachment, 0);
     system->pair_count = -1;
     system->is_stale = 0;
     return 1;
@@ -425,6 +428,9 @@ void couplings_fill(World *world, System *system)
             coupling_fill(system, &system->couplings[number++], &body->loop[k].attachment,
                           world->step);
     }
+    for (int i = 0; i < world->body_joint_count; i++)
+        coupling_fill(system, &system->couplings[number++],
+                      &world->body_joints[i].loop.attachment, world->step);
 }
 
 /* Append an empty contact. Returns NULL when memory is short. */

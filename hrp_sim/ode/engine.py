@@ -12,8 +12,11 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
+from ..articulation.articulation import STATIC
+from ..articulation.extra_joints import LOOP_KINDS
 from ..articulation.flatten import flatten
 from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
+from ..physics.body_joints import BodyJoint
 from ..physics.by_name import ByName
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import (
@@ -26,6 +29,7 @@ from ..physics.engine import (
     check_ranges,
 )
 from ..physics.pair_costs import PairCost
+from ..physics.saved_joints import check_joint, restored_joints, save_joints
 from ..physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..physics.state import SimulatedBody, WorldState
 from . import _core
@@ -65,6 +69,7 @@ class OdeEngine:
         self._step_ns = settings.step_ns
         self._world = _make_world(settings)
         self._entries: dict[str, EngineBody] = {}
+        self._joints: dict[str, tuple[int, BodyJoint]] = {}  # with their numbers
         # Replaced, never modified, so that any thread may iterate over it.
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = 0
@@ -173,7 +178,7 @@ class OdeEngine:
         return simulated
 
     def remove_body(self, name: str) -> None:
-        """Remove a body from the world; its arrays keep their values.
+        """Remove a body from the world, with its joints to others; its arrays keep their values.
 
         Raises:
             KeyError: There is no body of this name.
@@ -183,6 +188,7 @@ class OdeEngine:
         self._has_points = False
         self._world.remove_body(self._entries[name].number)
         del self._entries[name]
+        self._forget_joints(name)
         self._update_bodies()
 
     def move_body(self, placement: Placement) -> None:
@@ -190,8 +196,8 @@ class OdeEngine:
 
         Its pose, velocities, q and dq become those of the placement. The collision shapes of a
         fixed or static body move along. Drives and wrenches stay. Extra joints that are open in
-        the new posture are pulled together. A reset still goes back to the placement with which
-        the body was added.
+        the new posture are pulled together, joints to other bodies are removed. A reset still
+        goes back to the placement with which the body was added.
 
         Raises:
             KeyError: There is no body of this name.
@@ -204,13 +210,51 @@ class OdeEngine:
         self._has_points = False
         self._place_base(entry, placement.X_WL)
         self._world.move_body(entry.number, moved)
+        self._forget_joints(placement.name)
+
+    @property
+    def joints(self) -> Mapping[str, BodyJoint]:
+        """The joints between bodies by name, in the order in which they were added."""
+        return {name: joint for name, (_, joint) in self._joints.items()}
+
+    def add_joint(self, joint: BodyJoint) -> None:
+        """Connect links of two bodies from the next step on; the links do not collide any more.
+
+        Raises:
+            PhysicsError: The name is taken, the joint is invalid, or neither link can move;
+                nothing was added.
+        """
+        self._check_usable()
+        if joint.name in self._joints:
+            raise PhysicsError(f"the world has a joint '{joint.name}' already")
+        self._check_joint(joint)
+        a, b = (self._entries[name] for name in joint.bodies)
+        number = self._world.add_joint(
+            LOOP_KINDS[joint.type],
+            *(a.number, joint.links[0], joint.X_AJ.R, joint.X_AJ.p),
+            *(b.number, joint.links[1], joint.X_BJ.R, joint.X_BJ.p),
+            joint.axis,
+        )
+        self._joints[joint.name] = number, joint
+
+    def remove_joint(self, name: str) -> None:
+        """Remove a joint between bodies.
+
+        Raises:
+            KeyError: There is no joint of this name.
+            PhysicsError: ODE has failed; the world can only be reset.
+        """
+        self._check_usable()
+        self._world.remove_joint(ByName("joint between bodies", self._joints)[name][0])
+        del self._joints[name]
 
     def save(self) -> dict[str, AnyArray]:
         """Return copies of the whole state by name, from which ``restore`` continues bit-exactly.
 
         ``time_ns`` and ``random`` (), ``habits`` (what each contact leaves to the next step, shape
         (contacts, 3); see _core_sticking.c), ``bodies`` (their names, in order), ``settings``
-        ("name=value" each), and the arrays of each ``EngineBody``, as "BODY/...".
+        ("name=value" each), ``body_joints_...``, and the arrays of each ``EngineBody``, as
+        "BODY/...".
         """
         memory = np.frombuffer(self._world.contact_memory, np.uint8)
         arrays: dict[str, AnyArray] = {
@@ -219,6 +263,7 @@ class OdeEngine:
             "habits": memory.reshape(-1, 3).astype(np.int32),
             "bodies": np.array(list(self._entries), dtype=np.str_),
             "settings": settings_lines(self._settings),
+            **save_joints(list(self.joints.values())),
         }
         for name, entry in self._entries.items():
             saved = entry.save(self._world)
@@ -239,7 +284,11 @@ class OdeEngine:
         fingerprints = {name: entry.fingerprint for name, entry in self._entries.items()}
         order = check_bodies(arrays, fingerprints)
         contacts = len(np.atleast_1d(arrays.get("habits", ())))
-        check_arrays(arrays, self.save() | {"habits": np.zeros((contacts, 3), dtype=np.int32)})
+        joints = restored_joints(arrays, self._simulated)
+        for joint in joints:
+            self._check_joint(joint)
+        habits_like = {"habits": np.zeros((contacts, 3), dtype=np.int32)}
+        check_arrays(arrays, self.save() | save_joints(joints) | habits_like)
         time_ns, random, habits = int(arrays["time_ns"]), int(arrays["random"]), arrays["habits"]
         ranges = {"time_ns": 2**62, "random": 2**32, "habits": _HABIT_END}
         for name, end in ranges.items():
@@ -256,10 +305,13 @@ class OdeEngine:
         self._has_points = False
         if self._world.broken or order != list(self._entries):
             self._rebuild(order)
+        self._remove_joints()
         for name, entry in self._entries.items():
             if entry.has_base:
                 self._place_base(entry, Pose(parts[name]["base_R"], parts[name]["base_p"]))
             entry.restore(self._world, parts[name])
+        for joint in joints:
+            self.add_joint(joint)
         self._world.random = random
         self._world.contact_memory = habits.astype(np.uint8).tobytes()
         self._time_ns = time_ns
@@ -267,11 +319,12 @@ class OdeEngine:
     def reset(self) -> None:
         """Put every body back to its placement at time zero, and reseed the random order.
 
-        External wrenches become zero; drives stay.
+        External wrenches become zero; drives stay. Joints between bodies are removed.
         """
         self._has_points = False
         if self._world.broken:
             self._rebuild(list(self._entries))
+        self._remove_joints()
         for entry in self._entries.values():
             self._place_base(entry, entry.initial.placement.X_WL)
         self._world.reset()
@@ -388,12 +441,28 @@ class OdeEngine:
         self._world.record_contacts, self._world.record_pair_costs = recorded
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
+        self._joints.clear()
         for name, entry in entries.items():
             simulated = entry.simulated
             arrays = simulated.motion, simulated.drive, simulated.wrench
             number, _ = self._world.add_body(entry.initial, *arrays)
             self._entries[name] = EngineBody(number, entry.initial, simulated)
         self._update_bodies()
+
+    def _check_joint(self, joint: BodyJoint) -> None:
+        check_joint(joint, self._simulated)
+        ends = zip(joint.bodies, joint.links, strict=True)
+        if all(self._entries[name].initial.links.group[link] == STATIC for name, link in ends):
+            names = joint.describe(self._simulated)
+            raise PhysicsError(f"joint '{joint.name}': neither of {names} can move")
+
+    def _forget_joints(self, body: str) -> None:
+        """Forget the joints of a body, which were removed with it or as it was moved."""
+        self._joints = {k: (n, j) for k, (n, j) in self._joints.items() if body not in j.bodies}
+
+    def _remove_joints(self) -> None:
+        for name in list(self._joints):
+            self.remove_joint(name)
 
     def _update_bodies(self) -> None:
         bodies = ByName("body", {k: e.simulated for k, e in self._entries.items()})

@@ -77,6 +77,12 @@ def body_error(
             f"{MAX_DRIVE_VALUE:g}, {when}"
         )
         return link_error(placement, body.links[index], problem)
+    if kind == _core.FAULT_SURFACE:
+        problem = (
+            f"the surface velocity {drive.surface_velocity[index].tolist()} must be finite and "
+            f"below {MAX_DRIVE_VALUE:g}, {when}"
+        )
+        return link_error(placement, body.links[index], problem)
     values = ", ".join(f"{f.name} {getattr(drive, f.name)[index]:g}" for f in fields(drive)[:5])
     problem = (
         f"the drive of its joint ({values}) must be finite and below {MAX_DRIVE_VALUE:g}, with "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, BodyState, Link, Pose
 from hrp_model.rigid import Array
 
+from .body_joints import BodyJoint
 from .contact_points import ContactPoints
 from .materials import MaterialTable
 from .pair_costs import PairCost
@@ -232,7 +233,7 @@ class Engine(Protocol):
         """
 
     def remove_body(self, name: str) -> None:
-        """Remove a body from the world; its arrays keep their values.
+        """Remove a body from the world, with its joints to others; its arrays keep their values.
 
         Raises:
             KeyError: There is no body of this name.
@@ -243,8 +244,8 @@ class Engine(Protocol):
         """Teleport the body ``placement.name`` between two steps.
 
         Its pose, velocities, q and dq become those of the placement. The collision shapes of a
-        fixed or static body move along. Drives and wrenches stay. A reset still goes back to
-        the placement with which the body was added.
+        fixed or static body move along. Drives and wrenches stay. Joints to other bodies are
+        removed. A reset still goes back to the placement with which the body was added.
 
         Raises:
             KeyError: There is no body of this name.
@@ -252,12 +253,32 @@ class Engine(Protocol):
                 the body, or is invalid; nothing was moved.
         """
 
+    @property
+    def joints(self) -> Mapping[str, BodyJoint]:
+        """The joints between bodies by name, in the order in which they were added."""
+
+    def add_joint(self, joint: BodyJoint) -> None:
+        """Connect links of two bodies from the next step on; the links do not collide any more.
+
+        Raises:
+            PhysicsError: The name is taken, the joint is invalid, neither link can move, or the
+                engine does not support the type; nothing was added.
+        """
+
+    def remove_joint(self, name: str) -> None:
+        """Remove a joint between bodies.
+
+        Raises:
+            KeyError: There is no joint of this name.
+        """
+
     def save(self) -> dict[str, AnyArray]:
         """Return copies of the whole state by name, from which ``restore`` continues bit-exactly.
 
         ``time_ns`` (), ``bodies`` (their names, in order), ``settings`` ("name=value" each),
-        and of each body, as "BODY/...": ``fingerprint`` of its model and initial pose, its
-        motion, drive and wrench, and internal state of the engine.
+        ``body_joints_...`` (the joints between bodies), and of each body, as "BODY/...":
+        ``fingerprint`` of its model and initial pose, its motion, drive and wrench, and
+        internal state of the engine.
         """
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
@@ -274,7 +295,7 @@ class Engine(Protocol):
     def reset(self) -> None:
         """Put every body back to its placement at time zero, and reseed the random order.
 
-        External wrenches become zero; drives stay.
+        External wrenches become zero; drives stay. Joints between bodies are removed.
         """
 
     def retime(self, time_ns: int) -> None:

@@ -91,6 +91,9 @@ class JointDrive:
         effort: Feed-forward torque or force, in [N m] or [N].
         track_speed: Surface speed of links of type TRACK, in [m/s], shape (links,), zero for
             other links.
+        surface_velocity: Velocity of the surface of each link relative to the link, as that of a
+            conveyor: angular about its origin in [rad/s], then linear in [m/s], expressed in
+            the link's frame, shape (links, 6). Tracks ignore it.
     """
 
     q: Array
@@ -99,13 +102,18 @@ class JointDrive:
     kd: Array
     effort: Array
     track_speed: Array
+    surface_velocity: Array
 
     @classmethod
     def zeros(cls, body: Body) -> JointDrive:
         """Return a drive that leaves every joint free."""
-        n = len(body.moving_links)
+        m, n = len(body.links), len(body.moving_links)
         names = ("q", "dq", "kp", "kd", "effort")
-        return cls(**{name: np.zeros(n) for name in names}, track_speed=np.zeros(len(body.links)))
+        return cls(
+            **{name: np.zeros(n) for name in names},
+            track_speed=np.zeros(m),
+            surface_velocity=np.zeros((m, 6)),
+        )
 
 
 @dataclass(slots=True)

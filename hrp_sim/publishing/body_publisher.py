@@ -96,6 +96,7 @@ class BodyPublisher:
         outputs: Outputs of each sensor, by its name in the simulation.
         links: Names of its links by the names of their frames.
         switches: Services that switch its devices, by the names of the devices in the simulation.
+        tool_commands: Topics of commands to its holders and conveyors, likewise.
 
     Raises:
         KeyError: The body was deleted meanwhile.
@@ -121,6 +122,7 @@ class BodyPublisher:
         self._switch_topic: SwitchTopic | None = None
         self._devices = device_topics(simulation, name, naming)
         self.switches = {key: x.switch for key, x in self._devices.items() if x.switch}
+        self.tool_commands = {key: x.command for key, x in self._devices.items() if x.command}
         self._world = options.world_frame
         self._hardware = options.hardware_topics
         self._tf = tf

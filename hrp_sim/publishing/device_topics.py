@@ -1,4 +1,4 @@
-"""Topic and service names of the sensors and lights of a world."""
+"""Topic and service names of the sensors and other devices of a world."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from dataclasses import dataclass, field
 from hrp_model import Body
 from hrp_msgs import names
 
-from ..sensors import Sensor, instruments
+from ..sensors import instruments
 from ..sensors.registry import AnyTopic, kind_of
-from ..sensors.sensor_schedule import Light
+from ..sensors.sensor_schedule import Light, Switchable, Tool
 from ..simulation import Simulation
 from ..world.naming import MAX_DEVICE_NAME_LENGTH, BodyNaming
 
 
 @dataclass(frozen=True)
 class DeviceTopics:
-    """Topics of a sensor or light, in the namespace of its body.
+    """Topics of a device, in the namespace of its body.
 
     Attributes:
         switch: Service that switches it on and off; empty if it is not a device of the model.
+        command: Topic of commands to a holder or conveyor; empty for others.
         of_sensor: Topics of the readings of a sensor, by their rows in the registry.
     """
 
     switch: str
+    command: str = ""
     of_sensor: Mapping[AnyTopic, str] = field(default_factory=dict)
 
     @property
@@ -34,16 +36,17 @@ class DeviceTopics:
 
 
 def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict[str, DeviceTopics]:
-    """Return the topics of the sensors and lights of a body, by their names in the simulation.
+    """Return the topics of the devices of a body, by their names in the simulation.
 
     Raises:
         NameCollisionError: Two devices, or a device and the body, would have the same topic; or a
             name is too long for a topic.
     """
     sensors = {k: s for k, s in simulation.sensors.items() if s.body == body}
-    lights = {k: s for k, s in simulation.lights.items() if s.body == body}
+    known: dict[str, Light | Tool] = {**simulation.lights, **simulation.handling.tools}
+    others = {k: s for k, s in known.items() if s.body == body}
     model = simulation.bodies[body].body
-    devices: list[Sensor | Light] = [*sensors.values(), *lights.values()]
+    devices: list[Switchable] = [*sensors.values(), *others.values()]
     for device in devices:
         if len(device.name) > MAX_DEVICE_NAME_LENGTH:
             raise names.NameCollisionError(
@@ -62,10 +65,13 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
             if spec.offered(sensor)
         }
         switch = naming.qualified(names.switch_service(token)) if kind.is_device else ""
-        found[key] = DeviceTopics(switch, topics)
-    for key, light in lights.items():
-        switch = names.switch_service(tokens[light.name])
-        found[key] = DeviceTopics(naming.qualified(switch))
+        found[key] = DeviceTopics(switch, of_sensor=topics)
+    for key, other in others.items():
+        token, command = tokens[other.name], ""
+        if isinstance(other, Tool):
+            topic = {"holder": names.hold_topic, "conveyor": names.speed_topic}[other.kind]
+            command = naming.qualified(topic(token))
+        found[key] = DeviceTopics(naming.qualified(names.switch_service(token)), command)
     _check_unique(found, naming)
     return found
 

@@ -1,4 +1,4 @@
-"""Topic of the states of switches: which sensors and lights of a body are on."""
+"""Topic of the states of switches: which sensors and other devices of a body are on."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hrp_msgs.convert.diagnostics import diagnostic_status
 from hrp_msgs.messages import DiagnosticStatus
 from hrp_msgs.topics.topic import TopicMaker
 
-from ..sensors import Sensor
-from ..sensors.sensor_schedule import Light
+from ..sensors.sensor_schedule import Switchable
 from ..simulation import Simulation
 
 
@@ -40,7 +39,11 @@ class SwitchTopic:
     ) -> None:
         self._simulation = simulation
         self._body = body
-        known: dict[str, Sensor | Light] = {**simulation.sensors, **simulation.lights}
+        known: dict[str, Switchable] = {
+            **simulation.sensors,
+            **simulation.lights,
+            **simulation.handling.tools,
+        }
         self._names = {key: known[key].name for key in devices}
         self._publishing = threading.Lock()
         self._topic = topics.create(DiagnosticStatus, name, qos.LATCHED)

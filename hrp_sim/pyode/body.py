@@ -9,7 +9,7 @@ import numpy as np
 import ode
 from numpy.typing import NDArray
 
-from hrp_model.rigid import Array
+from hrp_model.rigid import Array, Pose
 
 from ..articulation.articulation import STATIC, Articulation
 from ..ode import guard
@@ -125,13 +125,14 @@ class ArticulatedBody:
         Raises:
             StepFaultError: A number is not finite or too large, or a gain is negative.
         """
-        *joints, track_speed = astuple(self.drive)
+        *joints, track_speed, surface = astuple(self.drive)
         drives = (np.abs(joints) < MAX_DRIVE_VALUE).all(axis=0)
         drives &= (self.drive.kp >= 0.0) & (self.drive.kd >= 0.0)
         pushes = np.abs(np.hstack([self._wrench.force, self._wrench.torque])) < MAX_DRIVE_VALUE
         for kind, good in (
             (guard.FAULT_DRIVE, drives),
             (guard.FAULT_TRACK, np.abs(track_speed) < MAX_DRIVE_VALUE),
+            (guard.FAULT_SURFACE, (np.abs(surface) < MAX_DRIVE_VALUE).all(axis=1)),
             (guard.FAULT_WRENCH, pushes.all(axis=1)),
         ):
             if not good.all():
@@ -202,6 +203,30 @@ class ArticulatedBody:
         """Return the axis of a track in W in the middle of the step, shape (3,)."""
         axis, group = self._links.track_axis[link], self._links.group[link]
         return axis if group == STATIC else np.asarray(self._middle.R[group] @ axis)
+
+    def surface_velocity(self, link: int, point: Array) -> Array:
+        """Return how fast the surface of a link moves at a point in W, relative to the link.
+
+        Both in W in the middle of the step, in [m/s], shape (3,).
+        """
+        twist = self.drive.surface_velocity[link]
+        if not twist.any():
+            return np.zeros(3)
+        R, p, group = self._links.R[link], self._links.p[link], self._links.group[link]
+        if group != STATIC:
+            R_WG, p_WG = self._middle.R[group], self._middle.p[group]
+            R, p = R_WG @ R, p_WG + R_WG @ p
+        return np.asarray(R @ twist[3:] + np.cross(R @ twist[:3], point - p))
+
+    def group_of(self, link: int) -> int:
+        """Return the index of a link's group, or STATIC."""
+        return int(self._links.group[link])
+
+    def end_of_joint(self, link: int, X_LJ: Pose) -> tuple[ode.Body, Pose]:
+        """Return the group of a link, or None if it is static, and the pose of J in it, or in W."""
+        group = self._links.group[link]
+        X_GL = Pose(self._links.R[link], self._links.p[link])
+        return None if group == STATIC else self._groups[group], X_GL @ X_LJ
 
     def _place(self, p: Array, R: Array) -> None:
         for group, p_WG, R_WG in zip(self._groups, p, R, strict=True):

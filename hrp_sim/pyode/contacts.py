@@ -27,6 +27,8 @@ _TRACK_SIDE_FRICTION = 0.5
 _MIN_BOUNCE_STEPS, _MIN_BOUNCE_SPEED = 2.0, 1e-4
 # Slower slip has no direction, in [m/s].
 _MIN_SLIP = 1e-6
+# Slower surfaces of conveyors are at rest, in [m/s].
+_MIN_SURFACE_SPEED = 1e-9
 # Approximate deceleration by friction with mu = 1, in [m/s^2].
 _DECELERATION = 10.0
 
@@ -43,6 +45,7 @@ class Contacts:
     Attributes:
         count: Number of contacts.
         record_forces: Whether steps record contact points and forces.
+        connected: Pairs of groups, as (body, index or STATIC), that joints between bodies connect.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Contacts:
     ) -> None:
         self.count = 0
         self.record_forces = False
+        self.connected: set[frozenset[tuple[str, int]]] = set()
         self._world, self._space, self._bodies, self._settings = world, space, bodies, settings
         self._friction, self._restitution = settings.materials.matrices(settings.friction)
         self._joints: list[ode.ContactJoint] = []
@@ -132,11 +136,18 @@ class Contacts:
             body.contacts[i, j] = body.contacts[j, i] = Contact.NEVER
         return sorted(found)
 
+    def _connects(self, a: Owner, b: Owner) -> bool:
+        """Whether a joint connects the groups of two links of different bodies."""
+        if not self.connected:
+            return False
+        ends = [(x.body, self._bodies[x.body].group_of(x.link)) for x in (a, b)]
+        return frozenset(ends) in self.connected
+
     def _rule(self, a: Owner, b: Owner) -> int:
         if self._friction[a.material, b.material] == NO_COLLISION:
             return Contact.NEVER
         if a.body != b.body:
-            return Contact.ALWAYS
+            return Contact.NEVER if self._connects(a, b) else Contact.ALWAYS
         if not self._settings.self_collision:
             return Contact.NEVER
         return int(self._bodies[a.body].contacts[a.link, b.link])
@@ -144,7 +155,12 @@ class Contacts:
     def _add(self, a: ode.GeomObject, b: ode.GeomObject, contact: ode.Contact) -> None:
         """Create the joint of a contact whose normal points into the shape a."""
         self._set_surface(a.owner, b.owner, contact)
-        if not (self._set_track(a, b, contact, 1.0) or self._set_track(b, a, contact, -1.0)):
+        if not (
+            self._set_track(a, b, contact, 1.0)
+            or self._set_track(b, a, contact, -1.0)
+            or self._set_conveyor(a, b, contact, 1.0)
+            or self._set_conveyor(b, a, contact, -1.0)
+        ):
             self._align_friction(a.getBody(), b.getBody(), contact)
         joint = ode.ContactJoint(self._world, None, contact)
         joint.attach(a.getBody(), b.getBody())
@@ -195,6 +211,32 @@ class Contacts:
         speed = float(body.drive.track_speed[link])
         contact.setMotion1(speed if is_first else -speed)
         contact.setMu2(_TRACK_SIDE_FRICTION)
+        return True
+
+    def _set_conveyor(
+        self, conveyor: ode.GeomObject, other: ode.GeomObject, contact: ode.Contact, into: float
+    ) -> bool:
+        """Set the surface velocity of a contact if that of a shape moves; return whether so.
+
+        Args:
+            conveyor: The shape.
+            other: The other shape.
+            contact: Between both.
+            into: 1 if the contact's normal points into ``conveyor``, else -1.
+        """
+        position, normal, *_ = contact.getContactGeomParams()
+        body, link = self._bodies[conveyor.owner.body], conveyor.owner.link
+        along = body.surface_velocity(link, np.array(position))
+        along -= (along @ normal) * np.array(normal)
+        speed = float(np.linalg.norm(along))
+        if speed < _MIN_SURFACE_SPEED:
+            return False
+        contact.setFDir1((along / speed).tolist())
+        contact.setMode(contact.getMode() | ode.ContactFDir1 | ode.ContactMotion1)
+        # ODE applies the motion to the joint's first body, which is never the world; it lags
+        # behind its own surface.
+        is_first = conveyor.getBody() is not None and (into > 0.0 or other.getBody() is None)
+        contact.setMotion1(-speed if is_first else speed)
         return True
 
     def _align_friction(self, a: ode.Body, b: ode.Body, contact: ode.Contact) -> None:

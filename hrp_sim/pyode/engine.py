@@ -12,12 +12,14 @@ import ode
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..articulation.articulation import Articulation
+from ..articulation.articulation import STATIC, Articulation
+from ..articulation.extra_joints import LOOP_KINDS
 from ..articulation.flatten import flatten
 from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
 from ..ode import guard
 from ..ode.saved_state import EngineBody, body_arrays
 from ..ode.step_errors import MANY_MESSAGES, body_error, solver_error, warn_of_messages
+from ..physics.body_joints import BodyJoint
 from ..physics.by_name import ByName
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import (
@@ -29,13 +31,19 @@ from ..physics.engine import (
     check_ranges,
 )
 from ..physics.pair_costs import PairCost
+from ..physics.saved_joints import check_joint, restored_joints, save_joints
 from ..physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..physics.state import SimulatedBody, WorldState
 from .body import ArticulatedBody, StepFaultError
 from .contacts import Contacts
-from .joints import DrivenJoint
+from .joints import DrivenJoint, make_extra_joint
 from .shapes import cast_rays
-from .unsupported import check_library, check_supported_body, check_supported_settings
+from .unsupported import (
+    check_library,
+    check_supported_body,
+    check_supported_joint,
+    check_supported_settings,
+)
 
 _log = logging.getLogger("hrp_sim")
 
@@ -64,6 +72,7 @@ class PyOdeEngine:
         check_library()
         self._settings = settings
         self._entries: dict[str, EngineBody] = {}
+        self._joints: dict[str, tuple[ode.Joint, BodyJoint]] = {}
         # Replaced, never modified, so that any thread may iterate over it.
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = self._message_count = 0
@@ -147,8 +156,9 @@ class PyOdeEngine:
         return entry.simulated
 
     def remove_body(self, name: str) -> None:
-        """Remove a body from the world; its arrays keep their values."""
+        """Remove a body from the world, with its joints to others; its arrays keep their values."""
         self._check_usable()
+        self._remove_joints(name)
         del self._entries[name]
         self._contacts.clear()
         self._bodies.pop(name).remove()
@@ -161,8 +171,37 @@ class PyOdeEngine:
         entry = self._entries[placement.name]
         moved = with_placement(entry.initial, placement)
         self._contacts.discard_points()
+        self._remove_joints(placement.name)
         self._place_base(entry, placement.X_WL)
         self._bodies[placement.name].start(moved)
+
+    @property
+    def joints(self) -> Mapping[str, BodyJoint]:
+        """The joints between bodies by name, in the order in which they were added."""
+        return {name: joint for name, (_, joint) in self._joints.items()}
+
+    def add_joint(self, joint: BodyJoint) -> None:
+        """Connect links of two bodies by a ball, hinge or fixed joint."""
+        self._check_usable()
+        if joint.name in self._joints:
+            raise PhysicsError(f"the world has a joint '{joint.name}' already")
+        self._check_joint(joint)
+        a, b = (
+            self._bodies[name].end_of_joint(link, X_LJ)
+            for name, link, X_LJ in zip(
+                joint.bodies, joint.links, (joint.X_AJ, joint.X_BJ), strict=True
+            )
+        )
+        made = make_extra_joint(self._world, LOOP_KINDS[joint.type], a, b, joint.axis)
+        self._joints[joint.name] = made, joint
+        self._connect()
+
+    def remove_joint(self, name: str) -> None:
+        """Remove a joint between bodies; PyODE destroys joints without references."""
+        self._check_usable()
+        ByName("joint between bodies", self._joints)[name]
+        del self._joints[name]
+        self._connect()
 
     def save(self) -> dict[str, AnyArray]:
         """Return copies of the whole state by name, for ``restore``."""
@@ -170,6 +209,7 @@ class PyOdeEngine:
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "bodies": np.array(list(self._entries), dtype=np.str_),
             "settings": settings_lines(self._settings),
+            **save_joints(list(self.joints.values())),
         }
         for name, entry in self._entries.items():
             saved = entry.save(self._bodies[name])
@@ -181,7 +221,10 @@ class PyOdeEngine:
         check_settings(arrays, self._settings)
         fingerprints = {name: entry.fingerprint for name, entry in self._entries.items()}
         order = check_bodies(arrays, fingerprints)
-        check_arrays(arrays, self.save())
+        joints = restored_joints(arrays, self._simulated)
+        for joint in joints:
+            self._check_joint(joint)
+        check_arrays(arrays, self.save() | save_joints(joints))
         if not 0 <= arrays["time_ns"] < 2**62:
             raise PhysicsError("'time_ns' of the snapshot is out of range")
         parts = {name: body_arrays(arrays, name) for name in order}
@@ -193,10 +236,12 @@ class PyOdeEngine:
             if entry.has_base:
                 self._place_base(entry, Pose(part["base_R"], part["base_p"]))
             entry.restore(self._bodies[name], part)
+        for joint in joints:
+            self.add_joint(joint)
         self._time_ns = int(arrays["time_ns"])
 
     def reset(self) -> None:
-        """Put every body back to its placement at time zero; drives stay."""
+        """Put every body back to its placement at time zero; drives stay, joints are removed."""
         self._rebuild(list(self._entries))
         for simulated in self._simulated.values():
             simulated.wrench.force[:] = simulated.wrench.torque[:] = 0.0
@@ -272,9 +317,13 @@ class PyOdeEngine:
     def close(self) -> None:
         """Free the ODE world. Nothing else may be called afterwards."""
         if self._is_broken:
-            _abandoned.append((self._bodies, self._contacts, self._space, self._world))
+            _abandoned.append(
+                (self._joints, self._bodies, self._contacts, self._space, self._world)
+            )
+            self._joints = {}
             return
         self._contacts.clear()
+        self._joints.clear()
         for body in self._bodies.values():
             body.remove()
         self._bodies.clear()
@@ -366,6 +415,7 @@ class PyOdeEngine:
         try:
             self._contacts.make()
             rows = sum(body.rows for body in self._bodies.values()) + 3 * self.contacts
+            rows += 6 * len(self._joints)
             if not is_quick and rows > guard.MAX_ROWS:  # matrix sizes grow with the square
                 raise PhysicsError(
                     f"the world has {rows} constraint rows {self._when()}, more than the "
@@ -384,6 +434,31 @@ class PyOdeEngine:
         if not self._is_broken:
             for body in self._bodies.values():
                 body.undo()
+
+    def _check_joint(self, joint: BodyJoint) -> None:
+        check_joint(joint, self._simulated)
+        check_supported_joint(joint)
+        ends = zip(joint.bodies, joint.links, strict=True)
+        if all(self._bodies[name].group_of(link) == STATIC for name, link in ends):
+            names = joint.describe(self._simulated)
+            raise PhysicsError(f"joint '{joint.name}': neither of {names} can move")
+
+    def _remove_joints(self, body: str) -> None:
+        """Remove the joints between a body and others."""
+        for name, (_, joint) in list(self._joints.items()):
+            if body in joint.bodies:
+                del self._joints[name]
+        self._connect()
+
+    def _connect(self) -> None:
+        """Update which groups do not collide, as joints connect them."""
+        self._contacts.connected = {
+            frozenset(
+                (name, self._bodies[name].group_of(link))
+                for name, link in zip(joint.bodies, joint.links, strict=True)
+            )
+            for _, joint in self._joints.values()
+        }
 
     def _check_usable(self) -> None:
         if self._is_broken:

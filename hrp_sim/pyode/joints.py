@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import ode
 
-from hrp_model.rigid import Array
+from hrp_model.rigid import Array, Pose
 
 from ..articulation.articulation import STATIC, JointKind, Joints, LoopKind, Loops
 from ..physics.state import JointDrive
@@ -302,14 +302,35 @@ LOOP_JOINTS = {
 
 
 def make_loop(world: ode.World, loops: Loops, i: int, groups: list[ode.Body]) -> ode.Joint:
-    """Create an extra joint between groups in the initial posture.
+    """Create an extra joint between groups in the initial posture."""
+    a, b = (None if g == STATIC else groups[g] for g in (loops.a[i], loops.b[i]))
+    X_AJ, X_BJ = Pose(loops.R_a[i], loops.p_a[i]), Pose(loops.R_b[i], loops.p_b[i])
+    return make_extra_joint(
+        world, LoopKind(int(loops.kind[i])), (a, X_AJ), (b, X_BJ), loops.axis[i]
+    )
+
+
+def make_extra_joint(
+    world: ode.World,
+    kind: LoopKind,
+    end_a: tuple[ode.Body, Pose],
+    end_b: tuple[ode.Body, Pose],
+    axis_J: Array,
+) -> ode.Joint:
+    """Create an extra joint between groups.
 
     ODE takes the relative pose at creation as the closed one, so one group is moved there
     temporarily. The joint then corrects an initial gap.
+
+    Args:
+        world: Of PyODE.
+        kind: Its type, one of ``LOOP_JOINTS``.
+        end_a: A group, or None for the world, with the pose of the joint's frame J in it.
+        end_b: Likewise.
+        axis_J: Its axis in J, shape (3,).
     """
-    a: ode.Body = None if loops.a[i] == STATIC else groups[loops.a[i]]
-    b: ode.Body = None if loops.b[i] == STATIC else groups[loops.b[i]]
-    R, p, R_GJ, p_GJ = loops.R_a[i], loops.p_a[i], loops.R_b[i], loops.p_b[i]
+    (a, X_AJ), (b, X_BJ) = end_a, end_b
+    R, p, R_GJ, p_GJ = X_AJ.R, X_AJ.p, X_BJ.R, X_BJ.p
     if b is None:
         a, b, R, p, R_GJ, p_GJ = b, a, R_GJ, p_GJ, R, p
     if a is not None:
@@ -319,7 +340,6 @@ def make_loop(world: ode.World, loops: Loops, i: int, groups: list[ode.Body]) ->
     R_WB = R @ R_GJ.T
     b.setRotation(R_WB.ravel().tolist())
     b.setPosition((p - R_WB @ p_GJ).tolist())
-    kind = LoopKind(int(loops.kind[i]))
     joint = LOOP_JOINTS[kind](world)
     joint.attach(b, a)
     if kind is LoopKind.FIXED:
@@ -327,7 +347,7 @@ def make_loop(world: ode.World, loops: Loops, i: int, groups: list[ode.Body]) ->
     else:
         joint.setAnchor(p.tolist())
     if kind is LoopKind.HINGE:
-        joint.setAxis((R @ loops.axis[i]).tolist())
+        joint.setAxis((R @ axis_J).tolist())
     b.setPosition(p_initial)
     b.setRotation(R_initial)
     return joint

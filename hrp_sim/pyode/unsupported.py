@@ -6,7 +6,9 @@ import numpy as np
 import ode
 
 from ..articulation.articulation import STATIC, Articulation, GeomKind, LoopKind, link_error
+from ..articulation.extra_joints import LOOP_KINDS
 from ..ode import guard
+from ..physics.body_joints import BodyJoint
 from ..physics.engine import PhysicsError, PhysicsSettings, Solver
 from .joints import LOOP_JOINTS
 from .shapes import SHAPES
@@ -47,6 +49,19 @@ def check_supported_settings(settings: PhysicsSettings) -> None:
                 f"{name} is {value:g}, but the solver quick of the engine 'pyode' supports only "
                 f"{supported:g}; {_ADVICE}"
             )
+
+
+def check_supported_joint(joint: BodyJoint) -> None:
+    """Check that PyODE supports the type of a joint between bodies.
+
+    Raises:
+        PhysicsError: It does not.
+    """
+    if LOOP_KINDS[joint.type] not in LOOP_JOINTS:
+        raise PhysicsError(
+            f"joint '{joint.name}' is of type {joint.type.value}, but the engine 'pyode' supports "
+            f"only ball, hinge and fixed; {_ADVICE}"
+        )
 
 
 def check_supported_body(articulation: Articulation) -> None:

@@ -18,6 +18,7 @@ from ..simulation import Simulation
 from .command_interface import BodyCommandInterface, CommandInterfaces
 from .model_interface import SimulatedModelNode
 from .run_services import SwitchServices
+from .tool_topics import ToolTopics
 
 
 class BodyInterface:
@@ -50,6 +51,7 @@ class BodyInterface:
         self._node = node
         self._simulation = simulation
         self._switches: SwitchServices | None = None
+        self._tools: ToolTopics | None = None
         self._command_interfaces = command_interfaces
         self._commands: BodyCommandInterface | None = None
         logger, simulated = node.get_logger(), publisher.simulated
@@ -108,6 +110,8 @@ class BodyInterface:
         self.publisher.serve()
         if switches := self.publisher.switches:
             self._switches = SwitchServices(self._node, runner, switches)
+        if topics := self.publisher.tool_commands:
+            self._tools = ToolTopics(self._node, runner, topics)
         if self._commands is not None:
             self._commands.serve(runner)
 
@@ -125,6 +129,8 @@ class BodyInterface:
         """Close all topics and services."""
         if self._switches is not None:
             self._switches.close()
+        if self._tools is not None:
+            self._tools.close()
         if self._commands is not None:
             self._commands.close()
         self.publisher.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -276,6 +276,11 @@ KINDS: tuple[AnyKind, ...] = (
     *(JOINTS, _ODOMETRY, _IMU, _FORCE, _RANGE, _CAMERA),
     *(_TORQUE, _LIGHT_BEAM),
 )
+# Devices that act on other bodies, by the kind of the instrument.
+TOOLS: Mapping[str, type[devices.Device]] = {
+    "holder": devices.Holder,
+    "conveyor": devices.Conveyor,
+}
 _KIND_OF: dict[type[Sensor], AnyKind] = {c: kind for kind in KINDS for c in kind.sensors}
 
 
@@ -292,11 +297,11 @@ def kind_of(sensor: Sensor) -> AnyKind:
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """A sensor or light of a body, according to its model.
+    """A sensor, light, holder or conveyor of a body, according to its model.
 
     Attributes:
         name: Unique in the body.
-        kind: Name of a row of the registry, or "light".
+        kind: Name of a row of the registry, "light", "holder" or "conveyor".
         on: Whether it is switched on initially.
     """
 
@@ -304,12 +309,17 @@ class Instrument:
     kind: str
     on: bool
 
+    @property
+    def is_sensor(self) -> bool:
+        """Whether it is a sensor."""
+        return self.kind not in ("light", *TOOLS)
+
 
 def instruments(body: Body) -> dict[str, Instrument]:
-    """Return the sensors and lights of a body by name; of equal names the first one.
+    """Return the sensors, lights, holders and conveyors of a body; of equal names the first one.
 
     They depend on the model alone, so that machines without OpenGL can read the same snapshots.
-    The order is that of ``make_sensors``, with the lights last.
+    The order is that of ``make_sensors``, then lights, holders and conveyors.
     """
     found: dict[str, Instrument] = {}
     for instrument in _all(body):
@@ -323,3 +333,6 @@ def _all(body: Body) -> Iterator[Instrument]:
             yield Instrument(source.name, kind.name, source.on)
     for light in _devices(devices.Light)(body):
         yield Instrument(light.name, "light", light.on)
+    for kind_name, device_type in TOOLS.items():
+        for device in _devices(device_type)(body):
+            yield Instrument(device.name, kind_name, device.on)

@@ -1,11 +1,11 @@
-"""The sensors and lights of a world by name, their on/off states, and the sampling schedule."""
+"""The sensors and other devices of a world by name, whether they are on, and when to sample."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -36,7 +36,23 @@ class Light:
     name: str
 
 
-_S = TypeVar("_S", bound=Sensor | Light)
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A holder or conveyor, which acts on other bodies.
+
+    Attributes:
+        body: Name of the body in the world that carries it.
+        name: Name of the device in the model.
+        kind: "holder" or "conveyor".
+    """
+
+    body: str
+    name: str
+    kind: str
+
+
+Switchable: TypeAlias = Sensor | Light | Tool
+_S = TypeVar("_S", bound=Switchable)
 
 
 class ScheduledSensor(NamedTuple):
@@ -99,10 +115,10 @@ class SensorGroup:
 
 
 class SensorSchedule:
-    """The sensors and lights in a world, which are added and removed with their bodies.
+    """The sensors and other devices in a world, which are added and removed with their bodies.
 
     The sampling times of a sensor are counted from when its body was added, whether the sensor
-    is on or off. A sensor or light keeps its name as long as it exists.
+    is on or off. A device keeps its name as long as it exists.
 
     Args:
         switched: Called with a name and whether it is on now, after each change.
@@ -110,6 +126,7 @@ class SensorSchedule:
     Attributes:
         sensors: By name; replaced, never modified, so that any thread may iterate over it.
         lights: Likewise.
+        tools: Holders and conveyors, likewise.
         observers: Sensors that are on and process every step, with their names.
         next_ns: Time from which the next step must be observed or sampled, in [ns].
     """
@@ -117,6 +134,7 @@ class SensorSchedule:
     def __init__(self, switched: Callable[[str, bool], None]) -> None:
         self.sensors: Mapping[str, Sensor] = ByName("sensor", {})
         self.lights: Mapping[str, Light] = ByName("light", {})
+        self.tools: Mapping[str, Tool] = ByName("holder or conveyor", {})
         self.observers: Sequence[tuple[str, Observer]] = ()
         self._switched = switched
         # By body, then by name in the model: whether it is on, now and initially.
@@ -130,46 +148,52 @@ class SensorSchedule:
         self,
         sensors: Sequence[Sensor],
         lights: Sequence[Light],
+        tools: Sequence[Tool],
         on: Mapping[str, Mapping[str, bool]],
         time_ns: int,
     ) -> None:
-        """Add all sensors and lights of new bodies.
+        """Add all sensors and other devices of new bodies.
 
         Each gets the name of its device, prefixed by the body's name and a slash if that is taken
-        or not unique among the new ones. Sensors are named before lights.
+        or not unique among the new ones. Sensors are named before lights, tools last.
 
         Args:
             sensors: Of the new bodies.
             lights: Of the new bodies.
+            tools: Of the new bodies.
             on: For each new body, whether each device is on initially, by name in the model.
             time_ns: Simulation time, in [ns].
         """
         self.sensors = ByName("sensor", {**self.sensors, **_named(sensors, self._devices)})
         self.lights = ByName("light", {**self.lights, **_named(lights, self._devices)})
+        tools_by_name = {**self.tools, **_named(tools, self._devices)}
+        self.tools = ByName("holder or conveyor", tools_by_name)
         for body, states in on.items():
             self._on[body], self._on_at_start[body] = dict(states), states
             self._origins[body] = time_ns
         self._rebuild_clocks(time_ns)
 
     def remove(self, body: str, time_ns: int) -> None:
-        """Remove the sensors and lights of a body."""
+        """Remove the sensors and other devices of a body."""
         sensors = {name: s for name, s in self.sensors.items() if s.body != body}
         lights = {name: s for name, s in self.lights.items() if s.body != body}
         self.sensors, self.lights = ByName("sensor", sensors), ByName("light", lights)
+        tools = {name: s for name, s in self.tools.items() if s.body != body}
+        self.tools = ByName("holder or conveyor", tools)
         del self._on[body], self._on_at_start[body], self._origins[body]
         self._rebuild_clocks(time_ns)
 
     def is_on(self, name: str) -> bool:
-        """Return whether a sensor or light is on.
+        """Return whether a device is on.
 
         Raises:
             KeyError: There is none of this name.
         """
-        device = ByName("sensor or light", self._devices)[name]
+        device = ByName("device", self._devices)[name]
         return self._on[device.body][device.name]
 
     def switch(self, name: str, on: bool, time_ns: int) -> None:
-        """Switch a sensor or light; a sensor that is switched on is reset.
+        """Switch a device; a sensor that is switched on is reset.
 
         Raises:
             KeyError: There is none of this name.
@@ -256,8 +280,8 @@ class SensorSchedule:
         self._set_all(states, time_ns)
 
     @property
-    def _devices(self) -> Mapping[str, Sensor | Light]:
-        return {**self.sensors, **self.lights}
+    def _devices(self) -> Mapping[str, Switchable]:
+        return {**self.sensors, **self.lights, **self.tools}
 
     def _set_all(self, states: dict[str, dict[str, bool]], time_ns: int) -> None:
         before, self._on = self._on, states

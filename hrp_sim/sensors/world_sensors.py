@@ -13,7 +13,8 @@ from ..physics.engine import Engine, Placement
 from ..physics.state import WorldState
 from ..render import Renderer
 from . import CameraSensor, Reading, instruments, make_sensors
-from .sensor_schedule import Light, SensorSchedule
+from .registry import TOOLS
+from .sensor_schedule import Light, SensorSchedule, Tool
 from .settings import OptionValue, SensorSettings
 
 
@@ -97,11 +98,13 @@ class WorldSensors:
         )
         on: dict[str, dict[str, bool]] = {}
         lights: list[Light] = []
+        tools: list[Tool] = []
         for name, simulated in new.bodies.items():
             found = instruments(simulated.body).values()
             on[name] = {instrument.name: instrument.on for instrument in found}
             lights += [Light(name, i.name) for i in found if i.kind == "light"]
-        self.schedule.add(sensors, lights, on, state.time_ns)
+            tools += [Tool(name, i.name, i.kind) for i in found if i.kind in TOOLS]
+        self.schedule.add(sensors, lights, tools, on, state.time_ns)
 
     def remove(self, body: str) -> None:
         """Remove the sensors and lights of a body that has been removed."""

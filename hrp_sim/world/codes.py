@@ -23,7 +23,7 @@ _WORLDS = {
         "give an axis and an angle in degrees, [x, y, z, degrees], or a rotation matrix",
     ),
     "duplicate-name": (
-        "two bodies have the same name",
+        "two bodies, or two joints between bodies, have the same name",
         "give one of them a different 'name'",
     ),
     "foreign-controller": (
@@ -98,6 +98,10 @@ _WORLDS = {
         "a project has several simulators",
         "choose another one with --simulator",
     ),
+    "same-body": (
+        "a joint between bodies connects two links of one body",
+        "connect two bodies, or write an extra joint in the model",
+    ),
     "several-worlds": (
         "a project has several worlds",
         "move all bodies into one world, or split the project",
@@ -111,7 +115,7 @@ _WORLDS = {
         "remove 'rpy' or 'rotation'",
     ),
     "unknown-body": (
-        "a project has no body of this name",
+        "a joint or item refers to a body that the world does not have",
         "check the spelling of the body's name",
     ),
     "unknown-simulator": (
@@ -273,8 +277,8 @@ _ADVICE = {
         "add a floor such as package://hrp_ros/models/floor.body, or write fixed: true",
     ),
     "open-at-start": (
-        "closed loops are not closed in the initial posture",
-        "start with the joint positions in the message, or correct the extra joints",
+        "closed loops or joints between bodies are open in the initial posture",
+        "start with the positions in the message, or correct the joints",
     ),
     "slowed-by-step": (
         "a servo is faster than the time step can resolve",

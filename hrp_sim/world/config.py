@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from hrp_model.rigid import Array
+
 from ..control import HOLD, ControlSettings
 from ..controllers.entry import ControllerEntry
+from ..handling import JointEntry
 from ..physics.engine import PhysicsSettings, Placement, Solver
 from ..sensors.settings import IDEAL, OptionValue, SensorSettings
 
@@ -19,17 +22,20 @@ class BodyEntry:
         sensors: Options of single sensors that override the world's, by sensor name.
         namespace: ROS namespace of its topics; "" for none, None for the default of
             ``name_bodies``.
+        surface_velocity: How the surfaces of its links move relative to them, as those of
+            conveyors, by link name: in the link's frame, in [m/s], shape (3,) each.
     """
 
     placement: Placement
     control: ControlSettings = HOLD
     sensors: Mapping[str, Mapping[str, OptionValue]] = field(default_factory=dict)
     namespace: str | None = None
+    surface_velocity: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorldConfig:
-    """A world: physics and sensor settings, and its bodies in the order of the file.
+    """A world: physics and sensor settings, its bodies in the order of the file, their joints.
 
     A simulation runs the code of its controllers.
 
@@ -40,8 +46,9 @@ class WorldConfig:
     physics: PhysicsSettings = field(default_factory=PhysicsSettings)
     sensors: SensorSettings = IDEAL
     bodies: tuple[BodyEntry, ...] = ()
-    duration: float | None = None
+    joints: tuple[JointEntry, ...] = ()
     controllers: tuple[ControllerEntry, ...] = ()
+    duration: float | None = None
 
     def with_physics(
         self,

@@ -86,7 +86,7 @@ def find_target(config: WorldConfig, key: str, diagnostics: Diagnostics) -> Targ
     if not dot:
         return None if _is_single_only(option, diagnostics) else Target(option)
     devices = [(entry, i) for entry in config.bodies for i in instruments(_body(entry)).values()]
-    sensors = [(entry, i) for entry, i in devices if i.kind != "light"]
+    sensors = [(entry, i) for entry, i in devices if i.is_sensor]
     found = [(entry, i) for entry, i in sensors if sensor in _spellings(entry, i)]
     if not found:
         merged = {k: v for entry in config.bodies for k, v in _merged(_body(entry)).items()}
@@ -167,7 +167,7 @@ def read_single(node: Mapping, body: Body) -> dict[str, dict[str, OptionValue]]:
     known = instruments(body)
     read: dict[str, dict[str, OptionValue]] = {}
     for name, (key, _) in node.entries().items():
-        if name not in known or known[name].kind == "light":
+        if name not in known or not known[name].is_sensor:
             message = _no_sensor(name, known.values(), _merged(body))
             node.diagnostics.error("unknown-sensor", message, key.span)
         elif (own := node.mapping(name)) is not None:
@@ -241,9 +241,11 @@ def _warn_if_idle(
 def _no_sensor(name: str, devices: Iterable[Instrument], merged: AbstractMapping[str, str]) -> str:
     if name in merged:
         return f"'{name}' is merged with '{merged[name]}'; set the options of '{merged[name]}'"
-    if any(i.name == name and i.kind == "light" for i in devices):
-        return f"'{name}' is a light, which has no options"
-    sensors = dict.fromkeys(i.name for i in devices if i.kind != "light")
+    known = list(devices)
+    for other in known:
+        if other.name == name and not other.is_sensor:
+            return f"'{name}' is a {other.kind}, which has no options"
+    sensors = dict.fromkeys(i.name for i in known if i.is_sensor)
     return f"there is no sensor '{name}'.{did_you_mean_or_all(name, sensors)}"
 
 

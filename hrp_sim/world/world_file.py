@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Body, BodyState, Diagnostics, Pose
 from hrp_model.diagnostics import Span, did_you_mean_or_all
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
-from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
+from hrp_model.rigid import Array
 from hrp_msgs.names import namespace_error
 
 from ..control import (
@@ -29,10 +29,12 @@ from ..physics.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, WorldConfig
 from .controller_list import read_controllers
-from .degrees import position_degrees_hint, rotation_degrees_hint
+from .degrees import position_degrees_hint
+from .joint_file import read_joints
 from .material_file import load_materials, read_materials
 from .model_files import ModelFiles
 from .physics_file import read_physics
+from .rotation import read_rotation
 from .sensor_options import read_common, read_single
 
 _CONTROL_NAMES = {"hold": HOLD, "none": LIMP}
@@ -69,12 +71,14 @@ class WorldReader:
             names.add(name)
             entries.append(entry)
         known = names if bodies and len(entries) == bodies.count else None  # else it was reported
+        joints = read_joints(root, entries)
         controllers = tuple(read_controllers(root, known, self._folder, self._diagnostics))
         root.finish()
         return WorldConfig(
             physics=settings,
             sensors=IDEAL if sensors is None else read_common(sensors),
             bodies=tuple(entries),
+            joints=joints,
             controllers=controllers,
         )
 
@@ -122,7 +126,7 @@ class WorldReader:
             name=node.text("name", default=body.name),
             body=body,
             X_WL=Pose(
-                self._rotation(node, body.root.X_PL.R),
+                read_rotation(node, body.root.X_PL.R),
                 node.numbers("position", count=3, default=body.root.X_PL.p),
             ),
             q=self._joint_positions(node.mapping("joints"), body),
@@ -140,6 +144,7 @@ class WorldReader:
             control=self._control(node, body),
             sensors=options,
             namespace=self._namespace(node),
+            surface_velocity=self._surface_velocity(node, body),
         )
 
     def _namespace(self, node: Mapping) -> str | None:
@@ -149,25 +154,18 @@ class WorldReader:
             return None
         return namespace
 
-    def _rotation(self, node: Mapping, default: Array) -> Array:
-        rpy = node.numbers("rpy", count=3, default=None)
-        rotation = node.numbers("rotation", count=4, default=None)
-        if rpy is not None:
-            if rotation is not None:
-                message = "give 'rpy' or 'rotation', not both"
-                self._diagnostics.error("two-rotations", message, node.at("rotation"))
-            self._warn_degrees(rotation_degrees_hint("rpy", rpy), node.at("rpy"))
-            return rpy_matrix(*rpy)
-        if rotation is None:
-            return default
-        axis = unit_vector(rotation[:3])
-        if axis is None:
-            message = "the axis of 'rotation: [x, y, z, angle]' has zero length"
-            self._diagnostics.error("zero-axis", message, node.at("rotation"))
-            return default
-        angles = rotation_degrees_hint("rotation", rotation[3:])
-        self._warn_degrees(angles, node.at("rotation"))
-        return axis_angle_matrix(axis, rotation[3])
+    def _surface_velocity(self, node: Mapping, body: Body) -> dict[str, Array]:
+        """Read how the surfaces of links move, by link name."""
+        given = node.mapping("surface_velocity")
+        names = [link.name for link in body.links]
+        found: dict[str, Array] = {}
+        for name, (key, _) in given.entries().items() if given is not None else ():
+            if name not in names:
+                message = f"the model has no link '{name}'.{did_you_mean_or_all(name, names)}"
+                self._diagnostics.error("unknown-link", message, key.span)
+            elif given is not None:
+                found[name] = given.numbers(name, count=3, default=np.zeros(3))
+        return found
 
     def _joint_positions(self, given: Mapping | None, body: Body) -> Array:
         q = self._joint_values(given, body, BodyState(body).q)

@@ -43,7 +43,9 @@ PROFILES = {
     "clock": profile(qos.CLOCK),
     "diagnostics": profile(qos.DIAGNOSTICS),
 }
-WORLDS = [MODELS / "worlds" / f"{name}.yaml" for name in ("humanoid_in_room", "rover", "arm")]
+WORLDS = [
+    MODELS / "worlds" / f"{name}.yaml" for name in ("humanoid_in_room", "rover", "arm", "conveyor")
+]
 WORLDS.append(ROOT / "test" / "data" / "robots" / "turnstile.wrl")
 # Of every node, and of no interest to the reader.
 USUAL = re.compile(

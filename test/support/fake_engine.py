@@ -36,6 +36,7 @@ class FakeEngine:
         self.fail_at = None
         self.closed = False
         self.record_contacts = self.record_pair_costs = False
+        self.joints = {}
 
     @property
     def settings(self):

@@ -12,11 +12,15 @@ import numpy as np
 from ... import devices
 from ...devices import (
     AccelerationSensor,
+    Attachment,
     Camera,
+    Conveyor,
     Device,
     DirectionalLight,
     ForceSensor,
     GenericDevice,
+    HoldCondition,
+    Holder,
     ImageType,
     Imu,
     LensType,
@@ -34,7 +38,7 @@ from .scope import Placement, Scope, flag, lenient_choice, rotation, word_set
 # Types that only other programs use; their keys are kept as ``info``.
 GENERIC = word_set(
     """
-    MarkerDevice Holder Attachment Conveyor DigitalIO ZmpDevice RotorDevice Thruster Rotor
+    MarkerDevice DigitalIO ZmpDevice RotorDevice Thruster Rotor
     WingDevice LivoxMid360 CompetitorMarker PassiveMarker SmokeDevice FireDevice FountainDevice
     RainDevice SnowDevice NoisyCamera AGXBreakableJointDevice AGXWireDevice
     AGXMagneticJointDevice AGXVehicleContinuousTrackDevice PxContinuousTrack DoseMeter
@@ -53,6 +57,8 @@ _LENSES = {
     "FISHEYE": LensType.FISHEYE,
     "DUAL_FISHEYE": LensType.DUAL_FISHEYE,
 }
+_CONDITIONS = {condition.value: condition for condition in HoldCondition}
+_CONVEYORS = {"linear": False, "rotary": True}
 # Rotations from the axes of the model (-Z forward, +Y up) to those of the file.
 _OPTICAL_FRAMES: dict[str, Array] = {
     "gl": np.eye(3),
@@ -249,6 +255,44 @@ def _directional_light(mapping: Mapping, scope: Scope, common: _Common) -> Devic
     return DirectionalLight(**common, **_emission(mapping), direction=_direction(mapping, scope))
 
 
+def _holder(mapping: Mapping, _: Scope, common: _Common) -> Device:
+    return Holder(
+        **common,
+        categories=_categories(mapping),
+        condition=mapping.choice(
+            "hold_condition", choices=_CONDITIONS, default=HoldCondition.DISTANCE
+        ),
+        max_distance=mapping.number("max_hold_distance", default=0.1),
+        target=mapping.text("hold_target_name", default=""),
+    )
+
+
+def _categories(mapping: Mapping) -> tuple[str, ...]:
+    """Return the categories of a holder; a list takes precedence over a single one."""
+    single = mapping.text("category", default="")
+    listed = mapping.sequence("categories")
+    if listed is None:
+        return (single,) if single else ()
+    return tuple(item.text for item in listed.items if isinstance(item, Scalar) and item.text)
+
+
+def _attachment(mapping: Mapping, _: Scope, common: _Common) -> Device:
+    return Attachment(**common, category=mapping.text("category", default=""))
+
+
+def _conveyor(mapping: Mapping, scope: Scope, common: _Common) -> Device:
+    axis = unit_vector(mapping.numbers("axis", count=3, default=np.array([1.0, 0.0, 0.0])))
+    if axis is None:
+        message = "the axis of a conveyor must not be zero; X is used"
+        scope.diagnostics.warn("zero-axis", message, mapping.at("axis"))
+    return Conveyor(
+        **common,
+        is_rotary=mapping.choice("conveyor_type", choices=_CONVEYORS, default=False),
+        axis=np.array([1.0, 0.0, 0.0]) if axis is None else axis,
+        speed=mapping.number("speed", default=0.0),
+    )
+
+
 def _emission(mapping: Mapping) -> dict[str, Any]:
     """Return the arguments that all lights have."""
     return {
@@ -337,6 +381,9 @@ READERS: dict[str, _Reader] = {
     "SpotLight": _spot_light,
     "PointLight": _point_light,
     "DirectionalLight": _directional_light,
+    "Holder": _holder,
+    "Attachment": _attachment,
+    "Conveyor": _conveyor,
 }
 # Readers of device classes that need no function of their own, by class name.
 NUMBER_FIELD_READERS: dict[str, _Reader] = {

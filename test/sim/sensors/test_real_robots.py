@@ -108,10 +108,12 @@ def readings(name, kind):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_every_device_is_a_sensor_a_light_or_named_in_a_diagnostic(name):
+def test_every_device_is_simulated_or_named_in_a_diagnostic(name):
     simulation, body, found = held(name)
     told = {sensor.name for sensor in simulation.sensors.values() if sensor.body == body.name}
     told |= {light.name for light in simulation.lights.values()}
+    told |= {tool.name for tool in simulation.handling.tools.values()}
+    told |= {d.name for d in body.devices if isinstance(d, devices.Attachment)}
     told |= {unit.partner.name for unit in inertial_units(body) if unit.partner is not None}
     said = "\n".join(diagnostic.message for diagnostic in found)
     assert [d.name for d in body.devices if not (d.name in told or f"'{d.name}'" in said)] == []

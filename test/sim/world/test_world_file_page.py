@@ -30,6 +30,7 @@ links:
   - { name: J1, parent: BASE, joint_type: revolute, joint_id: 0, mass: 1,
       inertia: [ 1, 0, 0, 0, 1, 0, 0, 0, 1 ] }
 """
+TWO = "bodies: [ { model: arm.body, name: a }, { model: arm.body, name: b } ]\n"
 # Where the keys of each table stand: "?" is the key with its value.
 PLACES = {
     "the file": "?",
@@ -39,6 +40,8 @@ PLACES = {
     "velocity": "bodies: [ { model: arm.body, velocity: { ? } } ]",
     "controllers": "bodies: [ { model: arm.body } ]\ncontrollers: [ { class: a:A, body: Arm, ? } ]",
     "control": "bodies: [ { model: arm.body, control: { ? } } ]",
+    "joints": TWO + "joints: [ { type: ball, link1: { body: a }, link2: { body: b }, ? } ]",
+    "links": TWO + "joints: [ { type: ball, link1: { body: a, ? }, link2: { body: b } } ]",
 }
 # What has to stand beside a key.
 NEEDED = {
@@ -70,7 +73,8 @@ def case(place, key, value):
         needed = NEEDED[outer + is_of_list]
         beside = "" if needed.startswith(f"{inner}:") else f"{needed}, "
         written = f"{outer}: [ {{ {beside}{written} }} ]"
-    text = PLACES[place].replace("?", written)
+    around = PLACES[place].replace("type: ball, ", "") if key == "type" else PLACES[place]
+    text = around.replace("?", written)
     return text if "bodies" in text else f"{text}\nbodies: []"
 
 
@@ -99,7 +103,12 @@ def described(world):
         placement |= {"body": entry.placement.body.path, "X_WL": str(placement["X_WL"].matrix())}
         placement = {name: getattr(v, "tolist", lambda v=v: v)() for name, v in placement.items()}
         bodies.append((placement, replace(entry, placement=None)))
-    return world.physics, world.sensors, bodies
+    joints = []
+    for joint in world.joints:
+        values = {f.name: getattr(joint, f.name) for f in fields(joint)}
+        values |= {"X_AJ": joint.X_AJ.matrix().tolist(), "X_BJ": joint.X_BJ.matrix().tolist()}
+        joints.append(values | {"axis": joint.axis.tolist()})
+    return world.physics, world.sensors, bodies, joints
 
 
 def test_the_page_names_every_key_that_the_reader_asks_for(read, monkeypatch):
@@ -126,11 +135,15 @@ bodies:
     velocity: { }
     sensors: { joint_states: { } }
     control: { joints: { J1: { mode: effort } } }
+    surface_velocity: { BASE: [ 1, 0, 0 ] }
+  - { model: arm.body, name: other }
+joints:
+  - { type: ball, link1: { body: Arm }, link2: { body: other } }
 """
     )
     assert codes == []
     page = PAGE + prose("physics.md")  # which has Choreonoid's names
-    assert asked - {"J1", "joint_states"} <= {
+    assert asked - {"J1", "joint_states", "BASE"} <= {
         name for key in quoted(page) for name in key.split("[].")
     }
 

@@ -56,7 +56,7 @@ RESOURCE = {"uri": "part.wrl", "node": "HAND"}
 GRID = {"x_dimension": "2", "z_dimension": "2", "height": "[0, 0, 0, 1]"}
 DEVICES = (
     "AccelerationSensor", "RateGyroSensor", "IMU", "ForceSensor", "Camera", "RangeSensor",
-    "SpotLight", "PointLight", "DirectionalLight",
+    "SpotLight", "PointLight", "DirectionalLight", "Holder", "Attachment", "Conveyor",
 )  # fmt: skip
 SWEEP = {"cross_section": "[1,1, -1,1, -1,-1, 1,-1, 1,1]", "spine": "[0,0,0, 0,1,0]"}
 MESH = {"vertices": "[0,0,0, 1,0,0, 0,1,0, 0,0,1]", "faces": "[0,1,2, 0,1,3]"}
@@ -178,7 +178,7 @@ _BY_KEY = {
         far_clip_distance frame_rate min_distance max_distance yaw_range yaw_step pitch_step
         scan_rate detection_rate error_deviation beam_width cut_off_angle cut_off_exponent
         crease_angle pitch_range std_dev salt_amount salt_chance pepper_amount pepper_chance
-        coef_b coef_d mosaic_chance"""),
+        coef_b coef_d mosaic_chance max_hold_distance speed"""),
         _NUMBERS,
     ),
     **dict.fromkeys(word_set("joint_id id joint_id_offset division_number width kernel"), _COUNTS),
@@ -192,7 +192,10 @@ _BY_KEY = {
     **dict.fromkeys(
         word_set("max_acceleration max_angular_velocity max_force max_torque scale size"), _LIMITS
     ),
-    **dict.fromkeys(word_set("name joint_name material prefix suffix device_prefix"), _NAMES),
+    **dict.fromkeys(
+        word_set("name joint_name material prefix suffix device_prefix category hold_target_name"),
+        _NAMES,
+    ),
     **dict.fromkeys(word_set("elements scene"), _ELEMENTS),
     **dict.fromkeys(word_set("joint_range joint_velocity_range"), ("[-1, 2]", "[-2, 1]")),
     "center": _PAIRS,
@@ -244,6 +247,9 @@ _BY_KEY = {
     "extra_division_number": _COUNTS,
     "extra_division_mode": ("x", "preferred"),
     "delay": _NUMBERS,
+    "categories": ("[one]", "[one, two]"),
+    "hold_condition": ("collision", "name"),
+    "conveyor_type": ("rotary", "linear"),
     "standard_pose": ("[1, 2]",),
     "link_group": ("[1, 2]",),
     "foot_links": ("[{link: R}]",),
