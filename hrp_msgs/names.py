@@ -28,6 +28,7 @@ DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
 DEVICES = "devices"
 # Of a whole world.
+CONTACTS = "contacts"
 CONTACT_MARKERS = "contacts/markers"
 # Services, under the name of the node.
 RESET = "~/reset"
