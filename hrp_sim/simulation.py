@@ -276,6 +276,11 @@ class Simulation:
         """
         return self._initial.get(body, self._placements[body])
 
+    @property
+    def has_set_positions(self) -> bool:
+        """Whether initial positions were set, to which only the next reset goes."""
+        return bool(self._initial)
+
     def set_initial_positions(self, body: str, position: Mapping[str, float]) -> None:
         """Set where joints of a body start at the next resets. May be called from any thread.
 

@@ -104,6 +104,8 @@ class WorldInterface:
                 interfaces[name] = self._make_interface(name, naming)
         finally:
             self._set_interfaces(interfaces)
+        if simulation.has_set_positions:  # by parameters at the start
+            simulation.reset() if self._runner is None else self._runner.reset()
 
     def sync(self) -> None:
         """Create the interfaces of new bodies, and close those of deleted ones."""
