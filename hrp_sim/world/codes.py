@@ -14,8 +14,12 @@ _WORLDS = {
         "the namespace of a body is not a valid ROS namespace",
         "use letters, digits and '_', separated by slashes, or \"\" for none",
     ),
+    "bad-bounds": (
+        "the bounds of a named pose are incomplete or inverted",
+        "give 'lower' and 'upper', two corners [x, y, z] with lower below upper",
+    ),
     "duplicate-name": (
-        "two bodies have the same name",
+        "two bodies or two named poses have the same name",
         "give one of them a different 'name'",
     ),
     "foreign-setting": (
@@ -54,7 +58,7 @@ _WORLDS = {
     "two-rotations": ("a rotation is given twice", "remove 'rpy' or 'rotation'"),
 }
 _MATERIALS = {
-    "missing-name": ("a material has no name", "add the name by which links refer to it"),
+    "missing-name": ("a material or a named pose has no name", "add the name that others refer to"),
     "missing-pair": (
         "a contact material does not name two materials",
         "write 'materials: [A, B]'; a material against itself is [A, A]",

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
-from hrp_model.diagnostics import Span, did_you_mean_or_all
+from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
-from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
+from hrp_model.rigid import Array
 from hrp_msgs.names import namespace_error
 
 from ..control import (
@@ -29,10 +29,11 @@ from ..physics.engine import PhysicsSettings, Placement
 from ..physics.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, WorldConfig
-from .degrees import position_degrees_hint, rotation_degrees_hint
+from .degrees import position_degrees_hint
 from .material_file import load_materials, read_materials
 from .naming import simulated_body
 from .physics_file import read_physics
+from .pose_file import read_named_poses, read_rotation
 from .sensor_options import read_common, read_single
 
 _CONTROL_NAMES = {"hold": HOLD, "none": LIMP}
@@ -68,9 +69,15 @@ class WorldReader:
                 self._diagnostics.error("duplicate-name", message, item.span)
             names.add(name)
             entries.append(entry)
+        poses = root.sequence("named_poses")
         root.finish()
         options = IDEAL if sensors is None else read_common(sensors)
-        return WorldConfig(physics=settings, sensors=options, bodies=tuple(entries))
+        return WorldConfig(
+            physics=settings,
+            sensors=options,
+            bodies=tuple(entries),
+            named_poses=() if poses is None else read_named_poses(poses, self._diagnostics),
+        )
 
     def _physics(self, node: Mapping) -> PhysicsSettings:
         settings = replace(read_physics(node), materials=self._materials(node))
@@ -128,7 +135,7 @@ class WorldReader:
             name=node.text("name", default=body.name),
             body=body,
             X_WL=Pose(
-                self._rotation(node, body.root.X_PL.R),
+                read_rotation(node, body.root.X_PL.R),
                 node.numbers("position", count=3, default=body.root.X_PL.p),
             ),
             q=self._joint_positions(node.mapping("joints"), body),
@@ -155,37 +162,14 @@ class WorldReader:
             return None
         return namespace
 
-    def _rotation(self, node: Mapping, default: Array) -> Array:
-        rpy = node.numbers("rpy", count=3, default=None)
-        rotation = node.numbers("rotation", count=4, default=None)
-        if rpy is not None:
-            if rotation is not None:
-                message = "give 'rpy' or 'rotation', not both"
-                self._diagnostics.error("two-rotations", message, node.at("rotation"))
-            self._warn_degrees(rotation_degrees_hint("rpy", rpy), node.at("rpy"))
-            return rpy_matrix(*rpy)
-        if rotation is None:
-            return default
-        axis = unit_vector(rotation[:3])
-        if axis is None:
-            message = "the axis of 'rotation: [x, y, z, angle]' has zero length"
-            self._diagnostics.error("zero-axis", message, node.at("rotation"))
-            return default
-        angles = rotation_degrees_hint("rotation", rotation[3:])
-        self._warn_degrees(angles, node.at("rotation"))
-        return axis_angle_matrix(axis, rotation[3])
-
     def _joint_positions(self, given: Mapping | None, body: Body) -> Array:
         q = self._joint_values(given, body, BodyState(body).q)
         for link, value in zip(body.moving_links, q, strict=True):
-            if given is not None and link.joint.name in given:
-                message = position_degrees_hint(link, float(value))
-                self._warn_degrees(message, given.at(link.joint.name))
+            if given is None or link.joint.name not in given:
+                continue
+            if message := position_degrees_hint(link, float(value)):
+                self._diagnostics.warn("maybe-degrees", message, given.at(link.joint.name))
         return q
-
-    def _warn_degrees(self, message: str, at: Span) -> None:
-        if message:
-            self._diagnostics.warn("maybe-degrees", message, at)
 
     def _joint_values(self, given: Mapping | None, body: Body, values: Array) -> Array:
         joints = {link.joint.name: i for i, link in enumerate(body.moving_links)}

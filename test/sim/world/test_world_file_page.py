@@ -38,9 +38,11 @@ PLACES = {
     "bodies": "bodies: [ { model: arm.body, ? } ]",
     "velocity": "bodies: [ { model: arm.body, velocity: { ? } } ]",
     "control": "bodies: [ { model: arm.body, control: { ? } } ]",
+    "named poses": "?",
 }
 # What has to stand beside a key.
 NEEDED = {
+    "named_poses[].": "name: A",
     "materials[].": "name: A",
     "contact_materials[].": "materials: [ A, B ]",
 }
@@ -98,7 +100,8 @@ def described(world):
         placement |= {"body": entry.placement.body.path, "X_WL": str(placement["X_WL"].matrix())}
         placement = {name: getattr(v, "tolist", lambda v=v: v)() for name, v in placement.items()}
         bodies.append((placement, replace(entry, placement=None)))
-    return world.physics, world.sensors, bodies
+    poses = [(pose.name, pose.X_WP.matrix().tolist(), pose.tags) for pose in world.named_poses]
+    return world.physics, world.sensors, bodies, poses
 
 
 def test_the_page_names_every_key_that_the_reader_asks_for(read, monkeypatch):
@@ -125,6 +128,7 @@ bodies:
     velocity: { }
     sensors: { joint_states: { } }
     control: { joints: { J1: { mode: effort } } }
+named_poses: [ { name: A, bounds: { lower: [ 0, 0, 0 ], upper: [ 1, 1, 1 ] } } ]
 """
     )
     assert codes == []
