@@ -87,11 +87,10 @@ class Template:
         return partial(Struct(f"<{place.size}{place.code}").pack_into, self._body, place.begin)
 
     def table(self, fields: Sequence[str]) -> Callable[[NDArray[np.float64]], None]:
-        """Return a function that replaces the numbers of several fields by those of an array.
+        """Return a function that replaces the numbers of several fields by the rows of an array.
 
         Args:
-            fields: As in ``view``, of doubles. The array has the numbers of the first field, then
-                those of the next one: with fields of equal size, it may have a row for each.
+            fields: As in ``view``, each with the same number of doubles.
 
         Raises:
             KeyError: As in ``view``.

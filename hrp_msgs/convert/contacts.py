@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
 from ..messages import Contact, Contacts, Entity, Header, JointWrench, String, Vector3
 from .basic import Array
 from .cdr import Template
@@ -58,12 +56,10 @@ class ContactsConverter:
         if list(counts.items()) != list(self._counts.items()):  # seldom, while links stay in touch
             self._arrange(counts.items())
             self._counts = counts
-        rows = np.array([row for rows in rows_of.values() for row in rows], dtype=np.intp)
-        self._set_positions(position[rows])
-        self._set_normals(normal[rows])
-        self._set_depths(depth[rows])
-        self._set_forces(force[rows])
-        self._set_opposite_forces(-force[rows])
+        rows = [row for rows in rows_of.values() for row in rows]
+        numbers = zip(position[rows], normal[rows], depth[rows], force[rows], strict=True)
+        for places, values in zip(self._points, numbers, strict=True):
+            places.fill(*values)
         return self._template.data(time_ns)
 
     def _arrange(self, counts: Iterable[tuple[Links, int]]) -> None:
@@ -71,20 +67,28 @@ class ContactsConverter:
         header = Header(frame_id=self._frame_id)
         contacts = [_contact(header, *pair, count) for pair, count in counts]
         self._template = template = Template(Contacts(header=header, contacts=contacts))
-        of_pairs = [f"contacts[{i}]" for i in range(len(contacts))]
-        of_points = [
-            (f"{path}.{{}}[{j}]").format
-            for path, contact in zip(of_pairs, contacts, strict=True)
+        self._points = [
+            _Point(template, f"contacts[{i}]", j)
+            for i, contact in enumerate(contacts)
             for j in range(len(contact.positions))
         ]
-        self._set_positions = template.table([path("positions") for path in of_points])
-        self._set_normals = template.table([path("normals") for path in of_points])
-        self._set_depths = template.table([f"{path}.depths" for path in of_pairs])
-        wrenches = [path("wrenches") for path in of_points]
-        self._set_forces = template.table([f"{path}.body_1_wrench.force" for path in wrenches])
-        self._set_opposite_forces = template.table(
-            [f"{path}.body_2_wrench.force" for path in wrenches]
-        )
+
+
+class _Point:
+    """Places of the numbers of a contact in the bytes of a message."""
+
+    def __init__(self, template: Template, contact: str, number: int) -> None:
+        wrench = f"{contact}.wrenches[{number}]"
+        self._position = template.view(f"{contact}.positions[{number}]")
+        self._normal = template.view(f"{contact}.normals[{number}]")
+        self._depth = template.view(f"{contact}.depths")[number : number + 1]
+        self._force = template.view(f"{wrench}.body_1_wrench.force")
+        self._opposite = template.view(f"{wrench}.body_2_wrench.force")
+
+    def fill(self, position: Array, normal: Array, depth: float, force: Array) -> None:
+        """Replace the numbers; see ``ContactsConverter.convert``."""
+        self._position[:], self._normal[:], self._depth[:] = position, normal, depth
+        self._force[:], self._opposite[:] = force, -force
 
 
 def _contact(header: Header, first: str, second: str, count: int) -> Contact:
