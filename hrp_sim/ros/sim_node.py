@@ -7,7 +7,7 @@ Action: ``follow_joint_trajectory`` of each robot.
 Services: ``~/reset`` and ``~/pause``, those of ``simulation_interfaces``, and
 ``devices/<device>/set_enabled`` of each sensor and light.
 Parameters: ``hrp_sim.ros.parameters.SIM_NODE``, the options of ``SensorSettings`` for all sensors,
-those of single sensors as ``<sensor>.<option>``, and gains and modes of joints
+those of single sensors as ``<sensor>.<option>``, and gains, modes and initial positions of joints
 (``hrp_sim.ros.command_parameters``).
 """
 

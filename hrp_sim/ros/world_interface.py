@@ -104,7 +104,8 @@ class WorldInterface:
                 interfaces[name] = self._make_interface(name, naming)
         finally:
             self._set_interfaces(interfaces)
-        if simulation.has_set_positions:  # by parameters at the start
+        # Initial positions that the node was started with; a restored state goes on as it is.
+        if simulation.has_set_positions and simulation.state.time_ns == 0:
             simulation.reset() if self._runner is None else self._runner.reset()
 
     def sync(self) -> None:

@@ -112,10 +112,10 @@ def _closed(name: str, body: Body, q: Array, dq: Array, given: Set[int]) -> tupl
     for i in given & dependent:
         if not abs(closed[i] - q[i]) <= _TOLERANCE:
             link = body.moving_links[i]
-            unit = link.joint.type.units.position
+            unit, found = link.joint.type.units.position, round(closed[i], 6)
             raise ValueError(
-                f"body '{name}': its loops are closed with joint '{link.joint.name}' at "
-                f"{closed[i]:.6g} {unit}, not {q[i]:.6g} {unit}, at these positions of the others"
+                f"body '{name}': its loops are closed with joint '{link.joint.name}' at {found:g} "
+                f"{unit}, not {q[i]:.6g} {unit}, at these positions of the others"
             )
     moved = dq.copy()
     moved[closure.dependent] = closure.slopes(closed) @ dq[closure.independent]

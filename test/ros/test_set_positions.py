@@ -14,6 +14,8 @@ from ros_session import ended, session
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from hrp_sim.simulator.resources import Resource
+
 pytestmark = pytest.mark.ros
 
 PRESS = str(MODELS / "worlds" / "press.yaml")
@@ -35,8 +37,10 @@ def q_of(simulation, body):
 
 def test_a_topic_puts_joints_where_no_motion_of_this_time_leads(robot):
     robot.reset()
-    robot.publish("set_joint_positions", JointState(name=["J1", "J6"], position=[2.5, -3.0]))
-    robot.wait_for("J1", 2.5)
+    message = JointState(name=["J1", "J6"], position=[2.5, -3.0])
+    robot.publish_until(
+        "set_joint_positions", message, "J1 at 2.5", lambda: abs(robot.where("J1") - 2.5) < HOLDS
+    )
     state = robot.states[-1]
     first = next(s for s in robot.states if abs(s.position[0] - 2.5) < HOLDS)
     before = robot.states[robot.states.index(first) - 1]
@@ -50,9 +54,12 @@ def test_a_topic_puts_joints_where_no_motion_of_this_time_leads(robot):
 
 def test_what_cannot_be_is_a_warning(robot):
     robot.reset()
-    robot.publish("set_joint_positions", JointState(name=["J1", "J7"], position=[0.5, 0.5]))
-    robot.peer.wait_until(
-        "a warning", lambda: "no moving joint 'J7'" in robot.log.read_text(encoding="utf-8")
+    message = JointState(name=["J1", "J7"], position=[0.5, 0.5])
+    robot.publish_until(
+        "set_joint_positions",
+        message,
+        "a warning",
+        lambda: "no moving joint 'J7'" in robot.log.read_text(encoding="utf-8"),
     )
     robot.wait(0.1)
     assert robot.where("J1") == pytest.approx(0.0, abs=HOLDS)
@@ -84,6 +91,8 @@ def test_a_node_may_be_started_with_initial_positions():
         assert running.runner.simulation.state.time_ns == 0
         node = running.ros.node
         assert node.get_parameter("J3.initial_position").value == -0.7
+        running.ros.node._simulation_services.simulator.load_world(Resource(ARM))
+        assert q_of(running.runner.simulation, "arm") == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_node_does_not_start_with_an_impossible_position(monkeypatch, capfd):
