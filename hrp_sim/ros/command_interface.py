@@ -221,11 +221,10 @@ class BodyCommandInterface:
         self.commands.change = runner.change
 
     def update_joint_params(self) -> None:
-        """Set the parameters of joints to the present values, which others may have changed."""
+        """Set the parameters of joints to their gains and modes, which a snapshot may change."""
         for key, joint in self._joints.items():
-            gains, mode = self._controller.gains(joint), self._controller.mode(joint)
-            initial = self.commands.initial_position(joint)
-            self._interfaces.joints.show(key, *gains, mode.value, initial)
+            (kp, kd), mode = self._controller.gains(joint), self._controller.mode(joint)
+            self._interfaces.joints.show(key, kp=kp, kd=kd, mode=mode.value)
 
     def poll(self) -> None:
         """Publish feedback and results of goals; called in the stepping thread."""
@@ -284,7 +283,9 @@ class BodyCommandInterface:
             self.commands.set_initial_position(joint, initial_position)
         except ValueError as error:  # together with others that were set at the same time
             self._interfaces.node.get_logger().warning(f"{joint}.initial_position: {error}")
-        self.update_joint_params()  # others may follow
+        for key, other in self._joints.items():  # which may follow
+            initial = self.commands.initial_position(other)
+            self._interfaces.joints.show(key, initial_position=initial)
 
     def _undeclare_joints(self) -> None:
         for joint in self._joints:

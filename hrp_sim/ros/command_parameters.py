@@ -237,10 +237,14 @@ class JointParams:
         """The joints that have parameters here."""
         return [name.removesuffix(".mode") for name in self._modes]
 
-    def show(self, joint: str, kp: float, kd: float, mode: str, initial_position: float) -> None:
-        """Set the parameters of a joint to its present values; the joint stays the same."""
-        own = {"kp": kp, "kd": kd, "mode": mode, "initial_position": initial_position}
-        node, values = self._node, {f"{joint}.{name}": value for name, value in own.items()}
+    def show(self, joint: str, **present: Value) -> None:
+        """Set parameters of a joint to its present values; the joint stays the same.
+
+        Args:
+            joint: The joint.
+            present: By the name of the parameter, such as ``kp``.
+        """
+        node, values = self._node, {f"{joint}.{name}": value for name, value in present.items()}
         new = [Parameter(k, value=v) for k, v in values.items() if node.get_parameter(k).value != v]
         self._is_showing = True
         try:

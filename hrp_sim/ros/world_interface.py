@@ -106,7 +106,7 @@ class WorldInterface:
             self._set_interfaces(interfaces)
         # Initial positions that the node was started with; a restored state goes on as it is.
         if simulation.has_set_positions and simulation.state.time_ns == 0:
-            simulation.reset() if self._runner is None else self._runner.reset()
+            (simulation if self._runner is None else self._runner).reset()
 
     def sync(self) -> None:
         """Create the interfaces of new bodies, and close those of deleted ones."""

@@ -123,6 +123,7 @@ class BodyCommands:
         self._queue = simulation.commands
         self._name = body
         self._body = simulation.bodies[body].body
+        self._elements = {link.joint.name: i for i, link in enumerate(self._body.moving_links)}
         controller = simulation.controller(body)
         self._world_timeout = controller.timeout
         self._world_rate_limit = controller.rate_limit
@@ -183,8 +184,7 @@ class BodyCommands:
     def initial_position(self, joint: str) -> float:
         """Return where a joint starts at the next resets, in [rad] or [m]."""
         placement = self._simulation.initial_placement(self._name)
-        names = [link.joint.name for link in self._body.moving_links]
-        return float(placement.initial_q[names.index(joint)])
+        return float(placement.initial_q[self._elements[joint]])
 
     def set_initial_position(self, joint: str, position: float) -> None:
         """Set where a joint starts at the next resets; may raise a ValueError."""

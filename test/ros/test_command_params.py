@@ -114,7 +114,7 @@ def test_a_node_that_is_started_with_nonsense_does_not_start(made):
 
 def test_they_show_how_the_joint_is_driven_and_set_nothing_by_that(made):
     node, params, changes = made()
-    params.show("A", 7.0, 3.0, "effort", 0.5)
+    params.show("A", kp=7.0, kd=3.0, mode="effort")
     assert values(node) == [7.0, 7.0, 3.0, 3.0, "effort"]
     assert changes == []
     assert put(node, A__kp=8.0) == ""

@@ -84,13 +84,14 @@ def test_a_parameter_is_where_a_joint_starts_after_a_reset(robot):
 
 
 def test_a_node_may_be_started_with_initial_positions():
-    parameters = {"world": ARM, "start_paused": True, "J3.initial_position": -0.7}
+    parameters = {"world": ARM, "start_paused": True, "J3.initial_position": -0.7, "J3.kp": 77.0}
     with session(parameters) as running:
         expected = {**START, "J3": -0.7}
         assert q_of(running.runner.simulation, "arm") == pytest.approx(expected, abs=1e-12)
         assert running.runner.simulation.state.time_ns == 0
         node = running.ros.node
         assert node.get_parameter("J3.initial_position").value == -0.7
+        assert node.get_parameter("J3.kp").value == 77.0
         running.ros.node._simulation_services.simulator.load_world(Resource(ARM))
         assert q_of(running.runner.simulation, "arm") == pytest.approx(expected, abs=1e-12)
 
