@@ -20,6 +20,7 @@ VELOCITY_COMMANDS = "velocity_commands"
 EFFORT_COMMANDS = "effort_commands"
 CMD_VEL = "cmd_vel"
 EXTERNAL_WRENCH = "external_wrench"
+SET_JOINT_POSITIONS = "set_joint_positions"
 FOLLOW_JOINT_TRAJECTORY = "follow_joint_trajectory"
 TF = "/tf"
 TF_STATIC = "/tf_static"
@@ -28,6 +29,7 @@ DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
 DEVICES = "devices"
 # Of a whole world.
+CONTACTS = "contacts"
 CONTACT_MARKERS = "contacts/markers"
 # Services, under the name of the node.
 RESET = "~/reset"
@@ -88,6 +90,7 @@ BODY_TOPICS = (
     EFFORT_COMMANDS,
     CMD_VEL,
     EXTERNAL_WRENCH,
+    SET_JOINT_POSITIONS,
     FOLLOW_JOINT_TRAJECTORY,
     HARDWARE_STATES,
     HARDWARE_COMMANDS,

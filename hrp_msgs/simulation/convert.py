@@ -64,12 +64,17 @@ def set_result(msg: Result, code: int, message: str = "") -> None:
 def set_entity_state(msg: EntityState, time_ns: int, frame: str, motion: Motion) -> None:
     """Fill an EntityState at a simulation time in [ns], expressed in a frame."""
     set_header(msg.header, time_ns, frame)
-    set_xyz(msg.pose.position, motion.position)
-    set_quaternion(msg.pose.orientation, motion.quaternion)
+    set_pose(msg.pose, motion.position, motion.quaternion)
     set_xyz(msg.twist.linear, motion.linear)
     set_xyz(msg.twist.angular, motion.angular)
     set_xyz(msg.acceleration.linear, motion.linear_acceleration)
     set_xyz(msg.acceleration.angular, motion.angular_acceleration)
+
+
+def set_pose(msg: Pose, position: Sequence[float] | Array, quaternion: Sequence[float]) -> None:
+    """Fill a Pose with a position in [m] and a quaternion (x, y, z, w)."""
+    set_xyz(msg.position, position)
+    set_quaternion(msg.orientation, quaternion)
 
 
 def pose(msg: Pose) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:

@@ -37,6 +37,17 @@ class CommandReceiver(Protocol):
     ) -> None:
         """Receive targets of joints, in [rad] or [m], per second, and [N m] or [N]."""
 
+    def set_positions(
+        self,
+        topic: str,
+        stamp_ns: int,
+        names: Sequence[str],
+        position: Sequence[float],
+        velocity: Sequence[float],
+        effort: Sequence[float],
+    ) -> None:
+        """Receive positions to which joints are to be teleported, and their velocities."""
+
     def trajectory(self, topic: str, trajectory: Trajectory) -> None:
         """Receive a trajectory of joints."""
 

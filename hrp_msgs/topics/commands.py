@@ -27,6 +27,11 @@ def _joints(receiver: CommandReceiver, topic: str, msg: JointState) -> None:
     receiver.joints(topic, stamp_ns, msg.name, msg.position, msg.velocity, msg.effort)
 
 
+def _positions(receiver: CommandReceiver, topic: str, msg: JointState) -> None:
+    stamp_ns = time_ns(msg.header.stamp)
+    receiver.set_positions(topic, stamp_ns, msg.name, msg.position, msg.velocity, msg.effort)
+
+
 def _trajectory(receiver: CommandReceiver, topic: str, msg: JointTrajectory) -> None:
     receiver.trajectory(topic, joint_trajectory(msg))
 
@@ -57,6 +62,7 @@ _KINDS: Mapping[str, _Kind] = {
     names.VELOCITY_COMMANDS: _array("velocity"),
     names.EFFORT_COMMANDS: _array("effort"),
     names.EXTERNAL_WRENCH: CommandKind(WrenchStamped, _wrench),
+    names.SET_JOINT_POSITIONS: CommandKind(JointState, _positions),
     names.HARDWARE_COMMANDS: CommandKind(JointState, _joints),
 }
 KINDS = (*_KINDS, names.CMD_VEL)

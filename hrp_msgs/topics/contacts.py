@@ -1,6 +1,8 @@
-"""RViz markers of contacts: a point and a force arrow each."""
+"""Topics of contacts: the numbers, and markers for RViz, a point and a force arrow each."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -50,6 +52,40 @@ def contact_markers(
 
 
 class ContactTopic:
+    """Publishes ``contacts``.
+
+    Args:
+        topics: Creates the topic.
+        frame_id: Name of the frame W.
+
+    Attributes:
+        topic: The topic.
+
+    Raises:
+        ImportError: The package ros_gz_interfaces is not installed.
+    """
+
+    def __init__(self, topics: TopicMaker, frame_id: str) -> None:
+        from ..convert.contacts import ContactsConverter
+
+        self._converter = ContactsConverter(frame_id)
+        self.topic = topics.create(ContactsConverter.message_type, names.CONTACTS, qos.IMAGE)
+
+    def publish(
+        self,
+        time_ns: int,
+        links: Sequence[tuple[str, str]],
+        position: Array,
+        normal: Array,
+        depth: Array,
+        force: Array,
+    ) -> None:
+        """Publish the contacts of a step; see ``ContactsConverter.convert``."""
+        message = self._converter.convert(time_ns, links, position, normal, depth, force)
+        self.topic.publish(message)
+
+
+class ContactMarkerTopic:
     """Publishes ``contacts/markers``.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from urllib.parse import quote
@@ -77,6 +77,11 @@ class CommandQueue:
         """Hold the joint positions of the new placement of a body that was moved."""
         if placement.name in self._controllers:
             self._controllers[placement.name].hold(placement.initial_q)
+
+    def move_joints(self, placement: Placement, joints: Collection[int]) -> None:
+        """Hold the positions of those joints of a body that were moved, as elements of its q."""
+        if placement.name in self._controllers:
+            self._controllers[placement.name].hold_joints(placement.initial_q, joints)
 
     def controller(self, body: str) -> BodyController:
         """Return the controller of a body.

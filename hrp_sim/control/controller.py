@@ -269,6 +269,20 @@ class BodyController:
         held = self._mode == _POSITION
         self._drive.dq[held] = self._drive.effort[held] = 0.0
 
+    def hold_joints(self, q: Array, joints: Collection[int]) -> None:
+        """Hold positions of some joints from now on, which end the trajectories of these joints.
+
+        Args:
+            q: In [rad] or [m], shape (joints of the body,).
+            joints: Elements of ``q``.
+        """
+        self.next_ns = _NOW
+        self._follower.release(joints)
+        for i in joints:
+            self._drive.q[i] = self._targets.final[i] = q[i]
+            if self._mode[i] == _POSITION:
+                self._drive.dq[i] = self._drive.effort[i] = 0.0
+
     def retime(self, before_ns: int, time_ns: int) -> None:
         """Continue at another clock time, in [ns]; remaining times do not change."""
         self.next_ns = _NOW

@@ -19,7 +19,7 @@ class PublishingOptions:
         naming: Naming of the topics, a key of ``hrp_msgs.names.NAMINGS``.
         world_frame: Name of the world frame.
         clock_rate: Maximum rate of /clock in simulation time, in [Hz].
-        contact_rate: Likewise of contacts/markers; 0 means that they are not published.
+        contact_rate: Likewise of contacts and contacts/markers; 0 means that neither is published.
         contact_scale: Length of the arrow of a force, in [m/N].
         hardware_topics: Whether ros2_control reads and commands the joints.
         lock_step: Command topics that the run waits for.

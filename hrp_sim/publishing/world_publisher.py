@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from itertools import takewhile
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING
 from hrp_model.rigid import Array
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.topics.contacts import ContactTopic
+from hrp_msgs.topics.contacts import ContactMarkerTopic, ContactTopic
 from hrp_msgs.topics.topic import Topic, TopicMaker
 from hrp_msgs.topics.world import WorldTopics
 
 from ..physics.contact_points import ContactPoints
 from ..physics.schedule import SampleClock
+from ..physics.state import SimulatedBody
 from ..render import NO_PARTS, Parts
 from ..running.contact_sampler import ContactSampler
 from ..running.lock_step import LockStep
@@ -30,6 +32,8 @@ from .sensor_outputs import SensorOutputs
 
 if TYPE_CHECKING:
     from hrp_msgs.topics.recorded import TopicRecording
+
+_log = logging.getLogger(__name__)
 
 
 class WorldPublisher:
@@ -76,7 +80,7 @@ class WorldPublisher:
     @property
     def topics(self) -> list[Topic]:
         """The topics of the world, without those of its bodies."""
-        return [*self._topics.all, *([] if self._contacts is None else [self._contacts.topic])]
+        return [*self._topics.all, *([] if self._contacts is None else self._contacts.topics)]
 
     @property
     def bodies(self) -> Mapping[str, BodyPublisher]:
@@ -213,7 +217,7 @@ class WorldPublisher:
                 output.publish(reading)
         stepped = self._simulation if self._runner is None else self._runner.simulation
         if self._contacts is not None and stepped is not None:
-            self._contacts.sampler.after_step(stepped)
+            self._contacts.after_step(stepped)
         if is_waited_for:
             # At any clock_rate, because a controller manager sleeps until this time; and last, so
             # that controllers are likely to have received the readings.
@@ -264,21 +268,49 @@ class WorldPublisher:
 
 
 class _Contacts:
-    """Publishes the contacts of a world.
+    """Publishes the contacts of a world, as numbers and as markers.
 
     Attributes:
-        topic: Topic of the markers.
-        sampler: Sampler to be called after every step.
+        topics: The topics.
+        sampler: Samples the contacts.
         scale: Length of the arrow of a force, in [m/N].
     """
 
     def __init__(self, topics: TopicMaker, options: PublishingOptions) -> None:
         self.scale = options.contact_scale
-        self._markers = ContactTopic(topics, options.world_frame)
-        self.topic = self._markers.topic
+        self._markers = ContactMarkerTopic(topics, options.world_frame)
+        self._numbers: ContactTopic | None = None
+        try:
+            self._numbers = ContactTopic(topics, options.world_frame)
+        except ImportError:
+            _log.warning("ros_gz_interfaces is not installed: there is no topic 'contacts'")
+        numbers = [] if self._numbers is None else [self._numbers.topic]
+        self.topics = [*numbers, self._markers.topic]
         self.sampler = ContactSampler(
-            options.contact_rate, self.topic.has_subscribers, self._publish
+            options.contact_rate,
+            lambda: any(topic.has_subscribers() for topic in self.topics),
+            self._publish,
         )
+        self._bodies: Mapping[str, SimulatedBody] = {}
+
+    def after_step(self, simulation: Simulation) -> None:
+        """Publish the contacts if they are due; called after every step."""
+        self._bodies = simulation.bodies
+        self.sampler.after_step(simulation)
 
     def _publish(self, points: ContactPoints, force: Array) -> None:
-        self._markers.publish(points.time_ns, points.position, force, self.scale)
+        time_ns, position = points.time_ns, points.position
+        if self._markers.topic.has_subscribers():
+            self._markers.publish(time_ns, position, force, self.scale)
+        if self._numbers is not None and self._numbers.topic.has_subscribers():
+            links = [
+                (self._link(a, i), self._link(b, j))
+                for (a, b), (i, j) in zip(points.bodies, points.links.tolist(), strict=True)
+            ]
+            self._numbers.publish(
+                time_ns, links, position, points.normal, points.depth, points.force
+            )
+
+    def _link(self, body: str, index: int) -> str:
+        """Return the name of a link, as services name its frame."""
+        return f"{body}/{self._bodies[body].body.links[index].name}"

@@ -8,6 +8,7 @@ from functools import partial
 
 from rclpy.node import Node
 
+from hrp_model.body import UNLIMITED
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs import names
 from hrp_msgs.node import qos
@@ -101,7 +102,7 @@ class CommandInterfaces:
 
     def kinds(self, commands: BodyCommands, joints: int) -> list[str]:
         """Return the topics and actions of a body with this number of joints."""
-        kinds = [names.EXTERNAL_WRENCH]
+        kinds = [names.EXTERNAL_WRENCH, *([names.SET_JOINT_POSITIONS] if joints else [])]
         if joints and self.hardware:
             kinds += [names.HARDWARE_COMMANDS]
         elif joints:
@@ -217,12 +218,13 @@ class BodyCommandInterface:
 
         self.commands.deliver = runner.submit
         self.commands.run_soon = run_soon
+        self.commands.change = runner.change
 
     def update_joint_params(self) -> None:
         """Set the parameters of joints to their gains and modes, which a snapshot may change."""
         for key, joint in self._joints.items():
-            gains, mode = self._controller.gains(joint), self._controller.mode(joint)
-            self._interfaces.joints.show(key, *gains, mode.value)
+            (kp, kd), mode = self._controller.gains(joint), self._controller.mode(joint)
+            self._interfaces.joints.show(key, kp=kp, kd=kd, mode=mode.value)
 
     def poll(self) -> None:
         """Publish feedback and results of goals; called in the stepping thread."""
@@ -246,16 +248,44 @@ class BodyCommandInterface:
             if name != body
         }
         controller, params = self._controller, self._interfaces.joints
+        limited = simulation.engine.settings.joint_limits
         for link in simulation.bodies[body].body.moving_links:
             name = link.joint.name
             key = f"{body}/{name}" if name in others or params.has(name) else name
-            change = partial(self.commands.set_joint, name)
             mode = controller.mode(name).value
-            values = JointValues(*controller.gains(name), mode, change)
+            values = JointValues(
+                *controller.gains(name),
+                mode,
+                partial(self._set_joint, name),
+                initial_position=self.commands.initial_position(name),
+                objection=partial(self.commands.objection_to_initial, name),
+                limits=link.joint.position_limits if limited else UNLIMITED,
+            )
             if link.joint.mimic is not None:  # its mode cannot change
                 values = replace(values, modes=[mode])
             self._joints[key] = name
             params.add(key, values)
+
+    def _set_joint(
+        self,
+        joint: str,
+        *,
+        kp: float | None = None,
+        kd: float | None = None,
+        mode: str | None = None,
+        initial_position: float | None = None,
+    ) -> None:
+        """Set the parameters of a joint that are not None."""
+        self.commands.set_joint(joint, kp=kp, kd=kd, mode=mode)
+        if initial_position is None:
+            return
+        try:
+            self.commands.set_initial_position(joint, initial_position)
+        except ValueError as error:  # together with others that were set at the same time
+            self._interfaces.node.get_logger().warning(f"{joint}.initial_position: {error}")
+        for key, other in self._joints.items():  # which may follow
+            initial = self.commands.initial_position(other)
+            self._interfaces.joints.show(key, initial_position=initial)
 
     def _undeclare_joints(self) -> None:
         for joint in self._joints:

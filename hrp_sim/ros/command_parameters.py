@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Protocol
 
 from rcl_interfaces.msg import SetParametersResult
@@ -12,6 +13,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hrp_msgs.node.parameters import Param, Value, declare
+from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.cmd_vel import AS_PUBLISHED, TYPES
 
 COMMANDS = (
@@ -76,49 +78,27 @@ COMMANDS = (
 )
 MAX_GAIN = 1e9
 _MODES = ("position", "velocity", "effort")
-_JOINT = re.compile(r"gains\.(?P<alias>.+)\.[pd]|(?P<own>.+)\.(?:kp|kd|mode)", re.DOTALL)
-
-
-def joint_params(
-    joint: str,
-    kp: float = 0.0,
-    kd: float = 0.0,
-    mode: str = "position",
-    modes: Sequence[str] = _MODES,
-) -> list[Param]:
-    """Return the parameters of a joint: kp and kd, an alias of each, and mode.
-
-    The aliases are the names in Choreonoid's ROS 2 plugin and in ros2_controllers.
-    """
-    gains = (
-        ("kp", "p", kp, "Stiffness in position mode [N m/rad or N/m]."),
-        ("kd", "d", kd, "Damping in position and velocity mode [N m s/rad or N s/m]."),
-    )
-    params = [
-        Param(name, value, doc, 0.0, MAX_GAIN, read_only=False)
-        for own, alias, value, doc in gains
-        for name, doc in (
-            (f"{joint}.{own}", doc),
-            (f"gains.{joint}.{alias}", f"Alias of {joint}.{own}."),
-        )
-    ]
-    doc = "Control mode until the first command."
-    return [*params, Param(f"{joint}.mode", mode, doc, read_only=False, choices=tuple(modes))]
-
-
-def joint_of(name: str) -> str | None:
-    """Return the joint that a parameter, given by name, belongs to, or None."""
-    match = _JOINT.fullmatch(name)
-    return None if match is None else match["alias"] or match["own"]
+_JOINT = re.compile(
+    r"gains\.(?P<alias>.+)\.[pd]|(?P<own>.+)\.(?:kp|kd|mode|initial_position)", re.DOTALL
+)
 
 
 class SetJoint(Protocol):
-    """Sets gains or the mode of a joint."""
+    """Sets gains, the mode or the initial position of a joint."""
 
     def __call__(
-        self, *, kp: float | None = None, kd: float | None = None, mode: str | None = None
+        self,
+        *,
+        kp: float | None = None,
+        kd: float | None = None,
+        mode: str | None = None,
+        initial_position: float | None = None,
     ) -> None:
         """Set the values that are not None."""
+
+
+def _ignore(**_: float | str | None) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -130,13 +110,51 @@ class JointValues:
         mode: "position", "velocity" or "effort".
         change: Called with the changed values.
         modes: Modes that the joint can have.
+        initial_position: Where it starts, in [rad] or [m].
+        limits: Limits of that position.
+        objection: Returns why the joint cannot start at a position, or "".
     """
 
-    kp: float
-    kd: float
-    mode: str
-    change: SetJoint
+    kp: float = 0.0
+    kd: float = 0.0
+    mode: str = "position"
+    change: SetJoint = _ignore
     modes: Sequence[str] = _MODES
+    initial_position: float = 0.0
+    limits: tuple[float, float] = (-inf, inf)
+    objection: Callable[[float], str] = lambda _: ""
+
+
+def joint_params(joint: str, values: JointValues) -> list[Param]:
+    """Return the parameters of a joint: kp and kd, an alias of each, mode and initial_position.
+
+    The aliases are the names in Choreonoid's ROS 2 plugin and in ros2_controllers.
+    """
+    gains = (
+        ("kp", "p", values.kp, "Stiffness in position mode [N m/rad or N/m]."),
+        ("kd", "d", values.kd, "Damping in position and velocity mode [N m s/rad or N s/m]."),
+    )
+    params = [
+        Param(name, value, doc, 0.0, MAX_GAIN, read_only=False)
+        for own, alias, value, doc in gains
+        for name, doc in (
+            (f"{joint}.{own}", doc),
+            (f"gains.{joint}.{alias}", f"Alias of {joint}.{own}."),
+        )
+    ]
+    doc = "Control mode until the first command."
+    choices = tuple(values.modes)
+    params.append(Param(f"{joint}.mode", values.mode, doc, read_only=False, choices=choices))
+    doc = "Where the joint starts from the next reset on [rad or m]; as in the world file."
+    initial, (lower, upper) = values.initial_position, values.limits
+    limits = min(lower, initial), max(upper, initial)  # a world may start beyond them
+    return [*params, Param(f"{joint}.initial_position", initial, doc, *limits, read_only=False)]
+
+
+def joint_of(name: str) -> str | None:
+    """Return the joint that a parameter, given by name, belongs to, or None."""
+    match = _JOINT.fullmatch(name)
+    return None if match is None else match["alias"] or match["own"]
 
 
 class DynamicParams:
@@ -172,7 +190,7 @@ class DynamicParams:
 
 
 class JointParams:
-    """Gains and modes of joints as parameters: ``<joint>.kp``, ``.kd`` and ``.mode``.
+    """Parameters of joints: ``<joint>.kp``, ``.kd``, ``.mode`` and ``.initial_position``.
 
     The gains have the aliases ``gains.<joint>.p`` and ``gains.<joint>.d``.
 
@@ -184,6 +202,7 @@ class JointParams:
         self._node = node
         self._aliases: dict[str, str] = {}
         self._modes: dict[str, Param] = {}
+        self._objections: dict[str, Callable[[float], str]] = {}  # to initial positions
         self._setters: dict[str, Callable[[Value], None]] = {}
         self._is_showing = False
         node.add_pre_set_parameters_callback(self._with_aliases)
@@ -197,12 +216,17 @@ class JointParams:
             WrongUseError: The node was started with an invalid value.
         """
         change = values.change
-        kp, p, kd, d, mode = joint_params(joint, values.kp, values.kd, values.mode, values.modes)
+        kp, p, kd, d, mode, initial = joint_params(joint, values)
         self._add_gain(kp, p, lambda value: change(kp=float(value)))
         self._add_gain(kd, d, lambda value: change(kd=float(value)))
         self._modes[mode.name] = mode
         value = declare(self._node, [mode])[mode.name]
         self._start(mode, value, lambda value: change(mode=str(value)))
+        value = declare(self._node, [initial])[initial.name]
+        if value != initial.default and (objection := values.objection(float(value))):
+            raise WrongUseError(f"{initial.name}: {objection}")
+        self._objections[initial.name] = values.objection
+        self._start(initial, value, lambda value: change(initial_position=float(value)))
 
     def has(self, joint: str) -> bool:
         """Return whether a joint has parameters here."""
@@ -213,10 +237,14 @@ class JointParams:
         """The joints that have parameters here."""
         return [name.removesuffix(".mode") for name in self._modes]
 
-    def show(self, joint: str, kp: float, kd: float, mode: str) -> None:
-        """Set the parameters of a joint to its present gains and mode; the joint stays the same."""
-        values = {f"{joint}.kp": kp, f"{joint}.kd": kd, f"{joint}.mode": mode}
-        node = self._node
+    def show(self, joint: str, **present: Value) -> None:
+        """Set parameters of a joint to its present values; the joint stays the same.
+
+        Args:
+            joint: The joint.
+            present: By the name of the parameter, such as ``kp``.
+        """
+        node, values = self._node, {f"{joint}.{name}": value for name, value in present.items()}
         new = [Parameter(k, value=v) for k, v in values.items() if node.get_parameter(k).value != v]
         self._is_showing = True
         try:
@@ -226,9 +254,10 @@ class JointParams:
 
     def remove(self, joint: str) -> None:
         """Undeclare those parameters of a joint that are declared."""
-        for param in joint_params(joint):
+        for param in joint_params(joint, JointValues()):
             self._aliases.pop(param.name, None)
             self._modes.pop(param.name, None)
+            self._objections.pop(param.name, None)
             self._setters.pop(param.name, None)
             if self._node.has_parameter(param.name):
                 self._node.undeclare_parameter(param.name)
@@ -269,6 +298,11 @@ class JointParams:
                 return SetParametersResult(successful=False, reason=reason)
             if name in self._modes and (objection := self._modes[name].objection(value)):
                 return SetParametersResult(successful=False, reason=objection)
+            if name in self._objections and not self._is_showing:
+                objection = self._objections[name](value)
+                if objection:
+                    reason = f"{name}: {objection}"
+                    return SetParametersResult(successful=False, reason=reason)
         return SetParametersResult(successful=True)
 
     def _apply(self, given: Sequence[Parameter]) -> None:

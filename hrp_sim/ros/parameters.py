@@ -112,7 +112,7 @@ SIM_NODE = (
     Param(
         "contact_rate",
         _DEFAULTS.contact_rate,
-        "Maximum rate of contacts/markers in simulation time [Hz]; 0 = not published.",
+        "Maximum rate of contacts and contacts/markers in simulation time [Hz]; 0 = not published.",
         0.0,
         10000.0,
     ),

@@ -129,6 +129,8 @@ def start_lock_step(
         topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
     action = names.topic_name(names.FOLLOW_JOINT_TRAJECTORY, settings["naming"])
     for topic in topics:
+        if topic.endswith(f"/{names.SET_JOINT_POSITIONS}"):
+            raise WrongUseError(f"lock_step: '{topic}' acts at once; give topics of commands")
         if topic.endswith(f"/{action}"):
             raise WrongUseError(
                 f"lock_step: '{topic}' is an action, which has no command in each control period; "

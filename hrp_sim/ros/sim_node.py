@@ -7,7 +7,7 @@ Action: ``follow_joint_trajectory`` of each robot.
 Services: ``~/reset`` and ``~/pause``, those of ``simulation_interfaces``, and
 ``devices/<device>/set_enabled`` of each sensor and light.
 Parameters: ``hrp_sim.ros.parameters.SIM_NODE``, the options of ``SensorSettings`` for all sensors,
-those of single sensors as ``<sensor>.<option>``, and gains and modes of joints
+those of single sensors as ``<sensor>.<option>``, and gains, modes and initial positions of joints
 (``hrp_sim.ros.command_parameters``).
 """
 
@@ -44,7 +44,7 @@ from hrp_msgs.node.parameters import Param, Value, option_param
 from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros, shared_ros_arguments
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.topic import Topic
-from hrp_sim.ros.command_parameters import joint_params
+from hrp_sim.ros.command_parameters import JointValues, joint_params
 from hrp_sim.ros.parameters import SIM_NODE
 
 from ..physics.engine import PhysicsError
@@ -68,7 +68,7 @@ PARAMETERS = (
     *SIM_NODE,
     *(option_param(option.name, getattr(IDEAL, option.name), option) for option in COMMON_OPTIONS),
     Param("<sensor>.<option>", "", "The same option of one sensor, or its rate [Hz]."),
-    *joint_params("<joint>"),
+    *joint_params("<joint>", JointValues()),
 )
 
 

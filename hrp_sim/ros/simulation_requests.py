@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # the package may be missing
         GetEntityBounds,
         GetEntityInfo,
         GetEntityState,
+        GetNamedPoseBounds,
+        GetNamedPoses,
         GetSimulationState,
         GetSimulatorFeatures,
         GetSpawnables,
@@ -232,6 +234,29 @@ def _get_spawnables(
     convert.set_result(response.result, Code.OK, "; ".join(problems))
 
 
+def _get_named_poses(
+    simulator: Simulator, request: GetNamedPoses.Request, response: GetNamedPoses.Response
+) -> None:
+    from simulation_interfaces.msg import NamedPose as PoseMessage
+
+    poses = simulator.named_poses(_tags(request.tags))
+    response.poses = [PoseMessage() for _ in poses]
+    for message, pose in zip(response.poses, poses, strict=True):
+        message.name = pose.name
+        message.description = pose.description
+        message.tags = list(pose.tags)
+        convert.set_pose(message.pose, pose.X_WP.p, matrix_quaternion(pose.X_WP.R))
+    _ok(response)
+
+
+def _get_named_pose_bounds(
+    simulator: Simulator, request: GetNamedPoseBounds.Request, response: GetNamedPoseBounds.Response
+) -> None:
+    bounds = simulator.pose_bounds(request.name)
+    convert.set_bounds(response.bounds, bounds.type, bounds.points)
+    _ok(response)
+
+
 def _load_world(
     simulator: Simulator, request: LoadWorld.Request, response: LoadWorld.Response
 ) -> None:
@@ -349,6 +374,10 @@ HANDLERS = {
     "set_entity_info": Handler("SetEntityInfo", _set_entity_info),
     "get_entity_bounds": Handler("GetEntityBounds", _get_entity_bounds),
     "get_spawnables": Handler("GetSpawnables", _get_spawnables, is_slow=_always),
+    "get_named_poses": Handler("GetNamedPoses", _get_named_poses, (Feature.NAMED_POSES,)),
+    "get_named_pose_bounds": Handler(
+        "GetNamedPoseBounds", _get_named_pose_bounds, (Feature.POSE_BOUNDS,)
+    ),
     "load_world": Handler("LoadWorld", _load_world, (Feature.WORLD_LOADING,), is_slow=_always),
     "unload_world": Handler(
         "UnloadWorld", _unload_world, (Feature.WORLD_UNLOADING,), is_slow=_always

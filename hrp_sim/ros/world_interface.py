@@ -104,6 +104,9 @@ class WorldInterface:
                 interfaces[name] = self._make_interface(name, naming)
         finally:
             self._set_interfaces(interfaces)
+        # Initial positions that the node was started with; a restored state goes on as it is.
+        if simulation.has_set_positions and simulation.state.time_ns == 0:
+            (simulation if self._runner is None else self._runner).reset()
 
     def sync(self) -> None:
         """Create the interfaces of new bodies, and close those of deleted ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -38,9 +39,12 @@ from ..control.trajectory import (
     TrajectoryPoint,
     check_trajectory,
 )
+from ..physics.engine import PhysicsError
 from ..physics.schedule import NS_PER_S
 from ..physics.state import MAX_DRIVE_VALUE
 from ..simulation import Simulation
+from ..world.posture import with_joints
+from .mailbox import NotRunningError
 
 # A stamp that is later than the present time by more than this, in [ns], is of another clock.
 MAX_AHEAD_NS = 24 * 3600 * NS_PER_S
@@ -57,6 +61,10 @@ PlainTolerances = Mapping[str, tuple[float | None, float | None]]
 
 
 def _at_once(_source: str, _stamp_ns: int, action: Callable[[], None]) -> None:
+    action()
+
+
+def _directly(action: Callable[[], None]) -> None:
     action()
 
 
@@ -95,6 +103,8 @@ class BodyCommands:
     Attributes:
         options: May be replaced at any time.
         deliver, run_soon: As given; may be replaced before the run begins.
+        change: Executes an action that changes the world between two steps; see
+            ``Runner.change``. May be replaced likewise.
     """
 
     def __init__(
@@ -108,10 +118,12 @@ class BodyCommands:
         self.options = CommandOptions()
         self.deliver = deliver
         self.run_soon = run_soon
+        self.change: Callable[[Callable[[], None]], None] = _directly
         self._simulation = simulation
         self._queue = simulation.commands
         self._name = body
         self._body = simulation.bodies[body].body
+        self._elements = {link.joint.name: i for i, link in enumerate(self._body.moving_links)}
         controller = simulation.controller(body)
         self._world_timeout = controller.timeout
         self._world_rate_limit = controller.rate_limit
@@ -138,6 +150,57 @@ class BodyCommands:
         """Receive targets of joints."""
         self._check_age(stamp_ns)
         self._send(source, stamp_ns, JointCommand(names, position, velocity, effort))
+
+    def set_positions(
+        self,
+        source: str,  # noqa: ARG002
+        stamp_ns: int,
+        names: Sequence[str],
+        position: Sequence[float],
+        velocity: Sequence[float],
+        effort: Sequence[float],
+    ) -> None:
+        """Receive positions to which joints are teleported at once, also in a pause.
+
+        See ``Simulation.set_joint_positions``.
+        """
+        self._check_age(stamp_ns)
+        with self._counting():
+            if len(position) != len(names) or len(velocity) not in (0, len(names)) or len(effort):
+                raise ValueError(
+                    f"{len(names)} joints need {len(names)} positions, as many velocities or none, "
+                    f"and no efforts, not {len(position)}, {len(velocity)} and {len(effort)}"
+                )
+            wanted = dict(zip(names, position, strict=True))
+            if len(wanted) < len(names):
+                twice = next(name for name, count in Counter(names).items() if count > 1)
+                raise ValueError(shortened(f"joint '{twice}' has two positions"))
+            velocities = dict(zip(names, velocity, strict=False))
+            with _as_value_errors():
+                self.change(
+                    lambda: self._simulation.set_joint_positions(self._name, wanted, velocities)
+                )
+
+    def initial_position(self, joint: str) -> float:
+        """Return where a joint starts at the next resets, in [rad] or [m]."""
+        placement = self._simulation.initial_placement(self._name)
+        return float(placement.initial_q[self._elements[joint]])
+
+    def set_initial_position(self, joint: str, position: float) -> None:
+        """Set where a joint starts at the next resets; may raise a ValueError."""
+        with _as_value_errors():
+            self._simulation.set_initial_positions(self._name, {joint: position})
+
+    def objection_to_initial(self, joint: str, position: float) -> str:
+        """Return why a joint cannot start at a position, or ""."""
+        placement = self._simulation.initial_placement(self._name)
+        limits = self._simulation.engine.settings.joint_limits
+        try:
+            with _as_value_errors():
+                with_joints(placement, {joint: position}, {}, joint_limits=limits)
+        except ValueError as error:
+            return str(error)
+        return ""
 
     def trajectory(self, source: str, trajectory: PlainTrajectory) -> None:
         """Receive a trajectory."""
@@ -301,6 +364,17 @@ class BodyCommands:
 
     def _send(self, source: str, stamp_ns: int, command: Command) -> None:
         self.deliver(source, stamp_ns, partial(self._queue.put, self._name, command, source))
+
+
+@contextmanager
+def _as_value_errors() -> Iterator[None]:
+    """Raise errors of a changed world as ValueErrors for the sender."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(shortened(str(error.args[0]))) from None
+    except (NotRunningError, PhysicsError) as error:
+        raise ValueError(str(error)) from None
 
 
 def _other_clock(stamp_ns: int, now_ns: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -262,14 +262,14 @@ class EntityManager:
 
         def act() -> None:
             simulation = self._simulation
-            moved = find_entity(simulation, name)
+            find_entity(simulation, name)
             is_fixed = simulation.is_fixed(name)
             if is_fixed and (request.accelerates or (twist is not None and np.any(twist))):
                 message = f"entity '{name}' is fixed to the world and cannot have a velocity"
                 raise RequestError(Code.OPERATION_FAILED, message)
             code = MoveCode.INVALID_POSE
             frame = frame_motion(simulation, request.frame, self._world_frame, code)
-            placement = _placement(moved, is_fixed, frame, pose, twist)
+            placement = _placement(simulation.placement(name), frame, pose, twist)
             simulation.move(placement, keep_targets=True)
 
         with request_errors():
@@ -287,26 +287,15 @@ class EntityManager:
 
 
 def _placement(
-    moved: SimulatedBody,
-    is_fixed: bool,
+    present: Placement,
     frame: FrameMotion,
     pose: Pose | None,
     twist: tuple[np.ndarray, np.ndarray] | None,
 ) -> Placement:
     """Return the present placement of a body with a changed pose or twist, given in a frame."""
-    motion = moved.motion
-    X_WL = Pose(motion.R[0], motion.p[0]) if pose is None else frame.X_WF @ pose
-    v, w = motion.v[0].copy(), motion.w[0].copy()
-    if twist is not None and not is_fixed:
+    X_WL = present.X_WL if pose is None else frame.X_WF @ pose
+    v, w = present.v, present.w
+    if twist is not None and not present.fixed:
         v = frame.v + np.cross(frame.w, X_WL.p - frame.X_WF.p) + frame.X_WF.R @ twist[0]
         w = frame.w + frame.X_WF.R @ twist[1]
-    return Placement(
-        name=moved.name,
-        body=moved.body,
-        X_WL=X_WL,
-        q=motion.q.copy(),
-        dq=motion.dq.copy(),
-        v=v,
-        w=w,
-        fixed=is_fixed,
-    )
+    return replace(present, X_WL=X_WL, v=v, w=w)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import IntEnum
 
 from hrp_model import Diagnostics, ModelError
+from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs.names import NameCollisionError
 
 from ..physics.engine import PhysicsError
@@ -17,11 +18,13 @@ from ..physics.schedule import NS_PER_S
 from ..running.runner import Change, Runner
 from ..running.stepping import Stepping
 from ..simulation import Simulation
-from ..world.config import WorldConfig
+from ..world.config import NamedPose, WorldConfig
+from .entities import TagsFilter
 from .entity_manager import CheckNames, EntityManager
 from .errors import RequestError, request_errors
 from .resources import Resource, WorldResource
 from .results import (
+    BoundsType,
     Code,
     CurrentWorldCode,
     Feature,
@@ -30,12 +33,13 @@ from .results import (
     StateCode,
     WorldCode,
 )
+from .shapes import Bounds
 from .worlds import read_world, world_resource
 
 _log = logging.getLogger(__name__)
 
-# Worlds have neither named poses nor tags.
-NO_FEATURES = (Feature.NAMED_POSES, Feature.POSE_BOUNDS, Feature.WORLD_TAGS)
+# Worlds have no tags.
+NO_FEATURES = (Feature.WORLD_TAGS,)
 # Remedies in states without a world to operate on.
 _WITHOUT_WORLD = {
     State.NO_WORLD: "load a world first",
@@ -258,6 +262,29 @@ class Simulator:
         if self._world is None:
             raise RequestError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
         return self._world
+
+    def named_poses(self, tags: TagsFilter | None = None) -> list[NamedPose]:
+        """Return the named poses of the world whose tags pass a filter.
+
+        Raises:
+            RequestError: There is no world.
+        """
+        self._check_world()
+        wanted = TagsFilter() if tags is None else tags
+        return [pose for pose in self._config.named_poses if wanted.passes(pose.tags)]
+
+    def pose_bounds(self, name: str) -> Bounds:
+        """Return the bounds of a named pose in its own frame; EMPTY if it is not bounded.
+
+        Raises:
+            RequestError: The world has no pose of this name, or there is no world.
+        """
+        poses = {pose.name: pose for pose in self.named_poses()}
+        if name not in poses:
+            hint = did_you_mean_or_all(name, poses) if poses else " The world has none."
+            raise RequestError(Code.NOT_FOUND, f"there is no named pose '{name}'.{hint}")
+        bounds = poses[name].bounds
+        return Bounds() if bounds is None else Bounds(BoundsType.BOX, bounds[::-1])
 
     def load_world(
         self, resource: Resource, *, strict: bool = False, lenient: bool = False

@@ -104,14 +104,24 @@ def _joint_command(target: SimulatedBody, given: Mapping[str, Mapping[str, float
             has = names_with_hint(str(name), known)
             raise KeyError(f"body '{target.name}' has no joint '{name}'; it has {has}")
     columns = {
-        kind: [_number(values[name], kind, name) if name in values else nan for name in names]
+        kind: [number(values[name], kind, name) if name in values else nan for name in names]
         for kind, values in given.items()
     }
     return JointCommand(names, **columns)
 
 
-def _number(value: object, kind: str, joint: str) -> float:
-    """Return the commanded value of a joint as a float."""
+def number(value: object, kind: str, joint: str) -> float:
+    """Return the value of a joint as a float.
+
+    Args:
+        value: The value.
+        kind: "position", "velocity" or "effort".
+        joint: Name of the joint.
+
+    Raises:
+        TypeError: It is not a number.
+        ValueError: It is not finite, or too large.
+    """
     name = f"the {kind} of joint '{joint}'"
     if not isinstance(value, Real):
         raise TypeError(f"{name} must be a number [{_UNITS[kind]}], not {_described(value)}")

@@ -18,12 +18,16 @@ _WORLDS = {
         "the namespace of a body is not a valid ROS namespace",
         "use letters, digits and '_', separated by slashes, or \"\" for none",
     ),
+    "bad-bounds": (
+        "the bounds of a named pose are incomplete or inverted",
+        "give 'lower' and 'upper', two corners [x, y, z] with lower below upper",
+    ),
     "bad-rotation": (
         "a rotation of a project is invalid",
         "give an axis and an angle in degrees, [x, y, z, degrees], or a rotation matrix",
     ),
     "duplicate-name": (
-        "two bodies, or two joints between bodies, have the same name",
+        "two bodies, joints between bodies or named poses have the same name",
         "give one of them a different 'name'",
     ),
     "foreign-controller": (
@@ -154,7 +158,7 @@ _CONTROLLERS = {
     ),
 }
 _MATERIALS = {
-    "missing-name": ("a material has no name", "add the name by which links refer to it"),
+    "missing-name": ("a material or a named pose has no name", "add the name that others refer to"),
     "missing-pair": (
         "a contact material does not name two materials",
         "write 'materials: [A, B]'; a material against itself is [A, A]",

@@ -1,10 +1,11 @@
-"""Configuration of a world: its bodies, their initial states, physics and sensor settings."""
+"""Configuration of a world: bodies, their initial states, physics, sensors, named poses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..control import HOLD, ControlSettings
@@ -33,6 +34,26 @@ class BodyEntry:
     surface_velocity: Mapping[str, Array] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NamedPose:
+    """A pose for some purpose, such as spawning, parking, or the goal of a navigation.
+
+    Attributes:
+        name: Unique in the world.
+        X_WP: The pose P in the world.
+        description: For people.
+        tags: Its purposes, or the kinds of bodies that fit there.
+        bounds: Lower and upper corner of the free space, a box in the axes of P, in [m], shape
+            (2, 3); None if it is not bounded.
+    """
+
+    name: str
+    X_WP: Pose = field(default_factory=Pose)
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    bounds: Array | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorldConfig:
     """A world: physics and sensor settings, its bodies in the order of the file, their joints.
@@ -48,6 +69,7 @@ class WorldConfig:
     bodies: tuple[BodyEntry, ...] = ()
     joints: tuple[JointEntry, ...] = ()
     controllers: tuple[ControllerEntry, ...] = ()
+    named_poses: tuple[NamedPose, ...] = ()
     duration: float | None = None
 
     def with_physics(

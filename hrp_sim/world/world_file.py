@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostics, Pose
-from hrp_model.diagnostics import Span, did_you_mean_or_all
+from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array
 from hrp_msgs.names import namespace_error
@@ -34,6 +34,7 @@ from .joint_file import read_joints
 from .material_file import load_materials, read_materials
 from .model_files import ModelFiles
 from .physics_file import read_physics
+from .pose_file import read_named_poses
 from .rotation import read_rotation
 from .sensor_options import read_common, read_single
 
@@ -73,6 +74,7 @@ class WorldReader:
         known = names if bodies and len(entries) == bodies.count else None  # else it was reported
         joints = read_joints(root, entries)
         controllers = tuple(read_controllers(root, known, self._folder, self._diagnostics))
+        poses = root.sequence("named_poses")
         root.finish()
         return WorldConfig(
             physics=settings,
@@ -80,6 +82,7 @@ class WorldReader:
             bodies=tuple(entries),
             joints=joints,
             controllers=controllers,
+            named_poses=() if poses is None else read_named_poses(poses, self._diagnostics),
         )
 
     def _physics(self, node: Mapping) -> PhysicsSettings:
@@ -170,14 +173,11 @@ class WorldReader:
     def _joint_positions(self, given: Mapping | None, body: Body) -> Array:
         q = self._joint_values(given, body, BodyState(body).q)
         for link, value in zip(body.moving_links, q, strict=True):
-            if given is not None and link.joint.name in given:
-                message = position_degrees_hint(link, float(value))
-                self._warn_degrees(message, given.at(link.joint.name))
+            if given is None or link.joint.name not in given:
+                continue
+            if message := position_degrees_hint(link, float(value)):
+                self._diagnostics.warn("maybe-degrees", message, given.at(link.joint.name))
         return q
-
-    def _warn_degrees(self, message: str, at: Span) -> None:
-        if message:
-            self._diagnostics.warn("maybe-degrees", message, at)
 
     def _joint_values(self, given: Mapping | None, body: Body, values: Array) -> Array:
         joints = {link.joint.name: i for i, link in enumerate(body.moving_links)}

@@ -18,7 +18,8 @@ INTERFACES = Path(build.__file__).parent
 KINDS = ("msg", "srv", "action")
 # What rosidl makes of the official definitions; in control_msgs, Kilted differs from Jazzy.
 OFFICIAL = json.loads((ROOT / "test" / "data" / "type_hashes.json").read_text(encoding="utf-8"))
-JAZZY = {name: OFFICIAL[name] for name in ("control_msgs", "simulation_interfaces", "tf2_msgs")}
+PACKAGES = ("control_msgs", "ros_gz_interfaces", "simulation_interfaces", "tf2_msgs")
+JAZZY = {name: OFFICIAL[name] for name in PACKAGES}
 KILTED = {**JAZZY, "control_msgs": JAZZY["control_msgs"] | OFFICIAL["control_msgs of kilted"]}
 SUCCESS = subprocess.CompletedProcess([], 0, "", "")
 TF_MESSAGE = OFFICIAL["tf2_msgs"]["tf2_msgs/msg/TFMessage"]

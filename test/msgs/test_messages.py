@@ -118,6 +118,7 @@ from message_bytes import converted, read
 
 import hrp_msgs.recording
 from hrp_msgs.convert import clock, diagnostics, tf, trajectory
+from hrp_msgs.convert.contacts import ContactsConverter
 from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.messages import HAS_ROS, JointTrajectory, JointTrajectoryPoint
 from hrp_msgs.messages.definitions import type_name
@@ -156,6 +157,9 @@ status = diagnostics.diagnostic_status("warn", "node: part", "late", {"delay": 0
 made["diagnostics"] = diagnostics.diagnostic_array(1_500_000_000, [status])
 for name, message in made.items():
     read(serialize(message), type(message))
+three = ones[np.newaxis]
+contacts = ContactsConverter("world").convert(1, [("a", "b")], three, three, ones[:1], three)
+read(contacts, ContactsConverter.message_type)
 wanted = JointTrajectory(joint_names=["a"], points=[JointTrajectoryPoint(positions=[1.0])])
 assert trajectory.joint_trajectory(wanted).points[0].positions[0] == 1.0
 """

@@ -114,11 +114,36 @@ def test_a_node_that_is_started_with_nonsense_does_not_start(made):
 
 def test_they_show_how_the_joint_is_driven_and_set_nothing_by_that(made):
     node, params, changes = made()
-    params.show("A", 7.0, 3.0, "effort")
+    params.show("A", kp=7.0, kd=3.0, mode="effort")
     assert values(node) == [7.0, 7.0, 3.0, 3.0, "effort"]
     assert changes == []
     assert put(node, A__kp=8.0) == ""
     assert changes == [{"kp": 8.0}]
+
+
+def test_an_initial_position_is_within_limits_and_where_the_joint_can_be(made):
+    node, params, changes = made(B__initial_position=0.2)
+    values = JointValues(
+        change=lambda **c: changes.append(c),
+        initial_position=0.1,
+        limits=(-1.0, 1.0),
+        objection=lambda position: "not there" if position < 0.0 else "",
+    )
+    params.add("B", values)
+    assert changes == [{"initial_position": 0.2}]
+    assert put(node, B__initial_position=0.5) == ""
+    assert changes[1:] == [{"initial_position": 0.5}]
+    assert put(node, B__initial_position=-0.5) == "B.initial_position: not there"
+    assert "out of range" in put(node, B__initial_position=1.5)
+    assert put(node, B__initial_position="0.5") != ""
+    assert node.get_parameter("B.initial_position").value == 0.5
+    assert len(changes) == 2
+
+
+def test_a_node_does_not_start_where_its_joint_cannot_be(made):
+    _, params, _ = made(B__initial_position=0.2)
+    with pytest.raises(WrongUseError, match=r"B\.initial_position: not there"):
+        params.add("B", JointValues(objection=lambda _: "not there"))
 
 
 def test_they_go_with_their_joint(made):
@@ -131,5 +156,13 @@ def test_they_go_with_their_joint(made):
 
 
 def test_the_joint_is_read_from_the_name():
-    names = ("J.1.kp", "gains.J.1.d", "second/J1.mode", "camera.width", "gains.J1.i", "kp")
-    assert [joint_of(n) for n in names] == ["J.1", "J.1", "second/J1", None, None, None]
+    joints = {
+        "J.1.kp": "J.1",
+        "gains.J.1.d": "J.1",
+        "second/J1.mode": "second/J1",
+        "J1.initial_position": "J1",
+        "camera.width": None,
+        "gains.J1.i": None,
+        "kp": None,
+    }
+    assert {name: joint_of(name) for name in joints} == joints

@@ -43,7 +43,7 @@ class Notes:
         points = [[p[0], *(list(column) for column in p[1:])] for p in trajectory.points]
         self._note(topic, trajectory.start_ns, trajectory.names, points)
 
-    joints = array = drive = wrench = _note
+    joints = array = drive = wrench = set_positions = _note
 
 
 class Robot:

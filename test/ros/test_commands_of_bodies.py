@@ -89,8 +89,9 @@ def world(shared_world):
 def test_a_robot_that_appears_is_commanded_in_its_namespace_and_the_first_one_as_before(world):
     first = world.parameters("J1.")
     world.add()
-    assert {"arm-2/J1.kp", "arm-2/J1.kd", "arm-2/J1.mode"} == world.parameters("arm-2/J1.")
-    assert world.parameters("J1.") == first == {"J1.kp", "J1.kd", "J1.mode"}
+    own = {"J1.kp", "J1.kd", "J1.mode", "J1.initial_position"}
+    assert world.parameters("arm-2/J1.") == {f"arm-2/{name}" for name in own}
+    assert world.parameters("J1.") == first == own
     world.peer.follow("arm_2/joint_states", JointState)
     assert world.status(world.send(0.2, 0.1)) == GoalStatus.STATUS_SUCCEEDED
     told = world.peer.messages["arm_2/joint_states"]

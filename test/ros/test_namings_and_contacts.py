@@ -1,5 +1,7 @@
 """Topics by the names of another simulator, and contacts, seen from another process."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 from paths import MODELS
@@ -18,6 +20,13 @@ pytestmark = pytest.mark.ros
 
 WORLD = MODELS / "worlds" / "humanoid_in_room.yaml"
 SCALE = 0.004  # [m/N]
+# As it is where ros_gz_interfaces is not installed.
+WITHOUT = """
+import sys
+sys.modules["ros_gz_interfaces"] = None
+from hrp_sim.ros.sim_node import main
+main()
+"""
 PARAMETERS = {
     "world": WORLD,
     "naming": "choreonoid",
@@ -33,6 +42,11 @@ STREAMS = {
     "/humanoid/scanner/scan": LaserScan,
     "/contacts/markers": MarkerArray,
 }
+HAS_CONTACTS = importlib.util.find_spec("ros_gz_interfaces") is not None
+if HAS_CONTACTS:
+    from ros_gz_interfaces.msg import Contacts
+
+    STREAMS["/contacts"] = Contacts
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +90,47 @@ def test_arrows_of_contacts_add_up_to_the_weight_of_who_stands(peer, diagnostics
     np.testing.assert_allclose(ends[:, 0, 2], 0.0, atol=1e-3)  # on the floor
     times = {stamp_ns(stamp(m)) for m in settled()}
     assert all(time % 50_000_000 == 0 for time in times)
+
+
+@pytest.mark.skipif(not HAS_CONTACTS, reason="ros_gz_interfaces is not installed")
+def test_contacts_of_who_stands_name_links_and_carry_the_weight(peer, diagnostics):
+    message = peer.first_after("/contacts", 2_000_000_000)
+    assert message.header.frame_id == "world"
+    assert stamp_ns(message.header.stamp) % 50_000_000 == 0
+    body = load_body(MODELS / "humanoid" / "humanoid.wrl", diagnostics)
+    total = np.zeros(3)
+    for contact in message.contacts:
+        names = contact.collision1.name, contact.collision2.name
+        robot = next(i for i, name in enumerate(names) if name.startswith("humanoid/"))
+        assert names[robot].split("/")[1] in [link.name for link in body.links]
+        assert names[1 - robot].startswith("Room/")
+        sign = 1.0 if robot == 0 else -1.0  # the normal points into the first one
+        for point, normal, depth, wrench in zip(
+            contact.positions, contact.normals, contact.depths, contact.wrenches, strict=True
+        ):
+            assert abs(point.z) < 1e-3
+            assert normal.z == pytest.approx(sign)
+            assert 0.0 <= depth < 1e-3
+            force = (wrench.body_1_wrench, wrench.body_2_wrench)[robot].force
+            total += [force.x, force.y, force.z]
+    weight = 9.80665 * sum(link.mass for link in body.links)
+    np.testing.assert_allclose(total, [0.0, 0.0, weight], atol=0.02 * weight)
+
+
+def test_without_ros_gz_interfaces_the_markers_are_there_and_one_warning_says_so(tmp_path):
+    log = tmp_path / "log.txt"
+    given = ["-p", f"world:={WORLD}", "-p", "contact_rate:=20.0", "-r", "__ns:=/other"]
+    with running(["-c", WITHOUT, "--ros-args", *given], log):
+        peer = Peer("other_peer")
+        try:
+            peer.follow("/other/contacts/markers", MarkerArray)
+            peer.wait_for("/other/contacts/markers")
+            topics = dict(peer.node.get_topic_names_and_types())
+        finally:
+            peer.close()
+    assert "/other/contacts" not in topics
+    said = log.read_text(encoding="utf-8").splitlines()
+    assert len([line for line in said if "ros_gz_interfaces is not installed" in line]) == 1
 
 
 def stamp(markers):

@@ -73,7 +73,8 @@ def test_what_is_out_of_its_range_is_refused_with_words_and_changes_nothing(node
         for name, (told, value) in parameters(node).items():
             for limits in told.floating_point_range:
                 # Closer to a limit than this rclpy does not look.
-                below, above = limits.from_value - 1e-6, limits.to_value * 1.001 + 1.0
+                lowest, highest = limits.from_value, limits.to_value
+                below, above = lowest - 2e-6 * max(abs(lowest), 0.5), highest * 1.001 + 1.0
                 for wrong in (below, above, float("nan")):
                     result = attempt(node, name, wrong)
                     assert not result.successful, (name, wrong)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("simulation_interfaces", reason="simulation_interfaces is not built")
 
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import Vector3
+from geometry_msgs.msg import PoseStamped, Vector3
 from paths import MODELS
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
@@ -26,6 +28,7 @@ from simulation_interfaces.msg import (
     SimulationState,
     SimulatorFeatures,
     SpawnEntity,
+    TagsFilter,
 )
 from simulator_tools import BOX
 from std_srvs.srv import SetBool, Trigger
@@ -37,6 +40,17 @@ WORLD = MODELS / "worlds" / "arm.yaml"
 OK, FAILED = Result.RESULT_OK, Result.RESULT_OPERATION_FAILED
 PLAYING, PAUSED = SimulationState.STATE_PLAYING, SimulationState.STATE_PAUSED
 STOPPED = SimulationState.STATE_STOPPED
+POSES = """\
+bodies: []
+named_poses:
+  - name: dock
+    position: [ 2, 0.5, 0.3 ]
+    rpy: [ 0, 0, 1.5 ]
+    description: at the charger
+    tags: [ spawn ]
+    bounds: { lower: [ -1, -2, 0 ], upper: [ 1, 2, 3 ] }
+  - { name: far }
+"""
 
 
 class Client(Peer):
@@ -108,7 +122,9 @@ def time_ns(client):
 def test_what_it_can_do_is_told_and_offered(client):
     features = client.ask("get_simulator_features").features
     assert SimulatorFeatures.SPAWNING_ENTITIES in features.features
-    assert SimulatorFeatures.NAMED_POSES not in features.features
+    assert SimulatorFeatures.NAMED_POSES in features.features
+    assert SimulatorFeatures.POSE_BOUNDS in features.features
+    assert SimulatorFeatures.WORLD_TAGS not in features.features
     assert list(features.spawn_formats) == ["wrl", "body", "urdf"]
     kinds = {n for n in dir(srv) if n[0].isupper() and "_" not in n}
 
@@ -119,9 +135,8 @@ def test_what_it_can_do_is_told_and_offered(client):
             if types[0].startswith("simulation_interfaces/srv/")
         }
 
-    wanted = kinds - {"GetNamedPoses", "GetNamedPoseBounds"}
-    client.wait_until("all services", lambda: offered() >= wanted)
-    assert offered() == wanted
+    client.wait_until("all services", lambda: offered() >= kinds)
+    assert offered() == kinds
 
 
 def camel(name):
@@ -337,6 +352,31 @@ def test_worlds_are_found_loaded_and_unloaded(client):
     answer = client.call("sim_node/reset", Trigger)
     assert (answer.success, answer.message) == (False, refused.error_message)
     assert client.state == SimulationState.STATE_NO_WORLD
+
+
+def test_a_body_is_spawned_at_a_named_pose(client):
+    loaded = client.ask("load_world", world_resource=Resource(resource_string=POSES))
+    assert loaded.result.result == OK, loaded
+    answer = client.ask("get_named_poses", tags=TagsFilter(tags=["spawn"]))
+    assert answer.result.result == OK
+    (dock,) = answer.poses
+    assert (dock.name, dock.description, dock.tags) == ("dock", "at the charger", ["spawn"])
+    bounds = client.ask("get_named_pose_bounds", name="dock").bounds
+    assert bounds.type == bounds.TYPE_BOX
+    assert [[p.x, p.y, p.z] for p in bounds.points] == [[1.0, 2.0, 3.0], [-1.0, -2.0, 0.0]]
+    spawned = client.ask(
+        "spawn_entity",
+        name="box",
+        entity_resource=Resource(resource_string=BOX),
+        initial_pose=PoseStamped(pose=dock.pose),
+    )
+    assert spawned.result.result == OK, spawned
+    pose = client.ask("get_entity_state", entity="box").state.pose
+    assert (pose.position.x, pose.position.y, pose.position.z) == (2.0, 0.5, 0.3)
+    assert pose.orientation.z == pytest.approx(math.sin(0.75))
+    missing = client.ask("get_named_pose_bounds", name="dokc").result
+    assert missing.result == Result.RESULT_NOT_FOUND
+    assert "Did you mean 'dock'?" in missing.error_message
 
 
 def test_pausing_by_std_srvs_is_the_same_pause(client):

@@ -114,6 +114,44 @@ def test_a_run_tells_how_it_ended(arm):
     assert canceled.status is TrajectoryStatus.CANCELED
 
 
+def test_set_positions_are_there_in_a_pause(arm):
+    with simulating() as world:
+        commands = BodyCommands(world.simulation, "arm", FRAMES)
+        commands.change = world.runner.change
+        commands.set_positions("topic", 0, ["J1", "J2"], [0.3, -0.4], [], [])
+        assert joint(world.simulation, "J1") == pytest.approx(0.3, abs=1e-12)
+        assert joint(world.simulation, "J2") == pytest.approx(-0.4, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((["J9"], [0.1], [], []), "no moving joint 'J9'; it has J1"),
+        ((["J1"], [3.0], [], []), "joint 'J1' is 3 rad; its limits are -2.96706 and 2.96706"),
+        ((["J1"], [nan], [], []), "nan rad or m; it must be finite"),
+        ((["J1"], [0.1], [inf], []), "the velocity of joint 'J1' is inf"),
+        ((["J1"], [], [], []), "1 joints need 1 positions, as many velocities or none, and no"),
+        ((["J1"], [0.1], [], [1.0]), "efforts, not 1, 0 and 1"),
+        ((["J1", "J2", "J1"], [0.1, 0.2, 0.3], [], []), "joint 'J1' has two positions"),
+    ],
+)
+def test_positions_that_cannot_be_set_are_refused_and_nothing_moves(arm, numbers, words):
+    simulation, commands = arm
+    before = simulation.state_hash()
+    with pytest.raises(ValueError, match=words):
+        commands.set_positions("topic", 0, *numbers)
+    assert simulation.state_hash() == before
+    assert simulation.command_counts.refused == 1
+
+
+def test_without_a_run_positions_cannot_be_set(arm):
+    with simulating() as world:
+        commands = BodyCommands(world.simulation, "arm", FRAMES)
+        commands.change = world.runner.change
+    with pytest.raises(ValueError, match="not running"):
+        commands.set_positions("topic", 0, ["J1"], [0.3], [], [])
+
+
 @pytest.mark.parametrize("is_taken", [False, True])
 def test_a_run_that_is_canceled_in_a_pause_is_over_at_once(is_taken):
     """Whether it has begun, or waits for the world to go on; and the rest waits for that."""

@@ -12,8 +12,10 @@ from hrp_msgs.names import NameCollisionError
 from hrp_sim.control import TrajectoryRun, TrajectoryStatus
 from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 from hrp_sim.simulator import simulator as simulator_module
+from hrp_sim.simulator.entities import TagsFilter
 from hrp_sim.simulator.resources import Resource
 from hrp_sim.simulator.results import (
+    BoundsType,
     Code,
     CurrentWorldCode,
     Scope,
@@ -31,6 +33,15 @@ CRATE = SpawnRequest(resource=Resource(text=BOX), position=(1.0, 1.0, 1.0))
 def run():
     with simulating() as harness:
         yield harness
+
+
+POSES = """\
+bodies: []
+named_poses:
+  - { name: dock, tags: [ spawn, small ], bounds: { lower: [ -1, -2, 0 ], upper: [ 1, 2, 3 ] } }
+  - { name: door, tags: [ spawn ] }
+  - { name: desk }
+"""
 
 
 def play_until(run, time_ns):
@@ -382,3 +393,40 @@ def test_every_world_but_the_last_is_closed(run):
         simulation.close = lambda s=simulation: closed.append(s)
     run.simulator.load_world(Resource(ARM_WORLD))
     assert closed == run.made[:-1]
+
+
+@pytest.mark.parametrize(
+    ("tags", "names"),
+    [
+        (None, ["dock", "door", "desk"]),
+        (TagsFilter(("spawn", "none")), ["dock", "door"]),
+        (TagsFilter(("spawn", "small"), all=True), ["dock"]),
+        (TagsFilter(("none",)), []),
+    ],
+)
+def test_named_poses_are_those_of_the_loaded_world(run, tags, names):
+    assert run.simulator.named_poses(tags) == []
+    run.simulator.load_world(Resource(text=POSES))
+    assert [pose.name for pose in run.simulator.named_poses(tags)] == names
+
+
+def test_bounds_of_a_pose_are_a_box_with_its_upper_corner_first(run):
+    simulator = run.simulator
+    with refused(Code.NOT_FOUND, "there is no named pose 'dock'. The world has none."):
+        simulator.pose_bounds("dock")
+    simulator.load_world(Resource(text=POSES))
+    bounds = simulator.pose_bounds("dock")
+    assert bounds.type == BoundsType.BOX
+    assert bounds.points.tolist() == [[1.0, 2.0, 3.0], [-1.0, -2.0, 0.0]]
+    assert simulator.pose_bounds("desk").type == BoundsType.EMPTY
+    assert len(simulator.pose_bounds("desk").points) == 0
+    with refused(Code.NOT_FOUND, "Did you mean 'dock'?"):
+        simulator.pose_bounds("dokc")
+
+
+def test_without_a_world_there_are_no_named_poses(run):
+    run.simulator.unload_world()
+    with refused(Code.INCORRECT_STATE, "load a world first"):
+        run.simulator.named_poses()
+    with refused(Code.INCORRECT_STATE, "load a world first"):
+        run.simulator.pose_bounds("dock")

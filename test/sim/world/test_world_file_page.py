@@ -42,9 +42,11 @@ PLACES = {
     "control": "bodies: [ { model: arm.body, control: { ? } } ]",
     "joints": TWO + "joints: [ { type: ball, link1: { body: a }, link2: { body: b }, ? } ]",
     "links": TWO + "joints: [ { type: ball, link1: { body: a, ? }, link2: { body: b } } ]",
+    "named poses": "?",
 }
 # What has to stand beside a key.
 NEEDED = {
+    "named_poses[].": "name: A",
     "materials[].": "name: A",
     "contact_materials[].": "materials: [ A, B ]",
 }
@@ -108,7 +110,8 @@ def described(world):
         values = {f.name: getattr(joint, f.name) for f in fields(joint)}
         values |= {"X_AJ": joint.X_AJ.matrix().tolist(), "X_BJ": joint.X_BJ.matrix().tolist()}
         joints.append(values | {"axis": joint.axis.tolist()})
-    return world.physics, world.sensors, bodies, joints
+    poses = [(pose.name, pose.X_WP.matrix().tolist(), pose.tags) for pose in world.named_poses]
+    return world.physics, world.sensors, bodies, joints, poses
 
 
 def test_the_page_names_every_key_that_the_reader_asks_for(read, monkeypatch):
@@ -139,6 +142,7 @@ bodies:
   - { model: arm.body, name: other }
 joints:
   - { type: ball, link1: { body: Arm }, link2: { body: other } }
+named_poses: [ { name: A, bounds: { lower: [ 0, 0, 0 ], upper: [ 1, 1, 1 ] } } ]
 """
     )
     assert codes == []
