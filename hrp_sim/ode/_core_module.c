@@ -334,6 +334,7 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "SOLVER_DENSE", SOLVER_DENSE) ||
         PyModule_AddIntConstant(module, "SOLVER_QUICK", SOLVER_QUICK) ||
         PyModule_AddIntConstant(module, "MAX_CONTACTS", MAX_CONTACTS) ||
+        PyModule_AddIntConstant(module, "MEMORY_NUMBERS", MEMORY_NUMBERS) ||
         PyModule_AddIntConstant(module, "MAX_ROWS", MAX_ROWS)) {
         Py_XDECREF(module);
         return NULL;

@@ -31,11 +31,17 @@ static int candidates_reserve(World *world, int capacity)
     ContactMemory *before = realloc(world->memory_before, size * sizeof *before);
     if (before)
         world->memory_before = before;
-    StickCandidate *candidates = realloc(world->candidates, size * sizeof *candidates);
-    if (candidates)
-        world->candidates = candidates;
-    if (!memory || !before || !candidates)
+    if (!memory || !before)
         return 0;
+    if (world->system) {
+        if (!memory_table_reserve(world, capacity))
+            return 0;
+    } else {
+        StickCandidate *candidates = realloc(world->candidates, size * sizeof *candidates);
+        if (!candidates)
+            return 0;
+        world->candidates = candidates;
+    }
     memset(memory + old, 0, (size - old) * sizeof *memory);
     world->candidate_capacity = capacity;
     return 1;
@@ -69,6 +75,8 @@ void sticking_begin(World *world)
     if (world->candidate_limit > 0)
         memcpy(world->memory_before, world->memory,
                (size_t)world->candidate_limit * sizeof(ContactMemory));
+    if (world->system)
+        memory_table_fill(world, tracked_candidates(world));
 }
 
 /* Undo the changes of a failed step. */
@@ -94,12 +102,15 @@ void sticking_free(World *world)
     free(world->candidates);
     free(world->memory);
     free(world->memory_before);
+    free(world->memory_table);
     world->candidates = NULL;
     world->memory = world->memory_before = NULL;
+    world->memory_table = NULL;
+    world->memory_table_size = 0;
     world->candidate_limit = world->candidate_capacity = world->candidate_count = 0;
 }
 
-/* Return the memory of each contact, three bytes each. */
+/* Return the memory of each contact, as MEMORY_NUMBERS integers each. */
 PyObject *world_get_contact_memory(World *world, void *Py_UNUSED(closure))
 {
     if (!world_ready(world))
@@ -213,6 +224,7 @@ dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyI
 {
     int number = world->candidate_count++;
     if (world->system) {
+        memory_recall(world, number, contact->geom.pos, a, b);
         touch_create(world, contact, a, b,
                      may_be_predicted(world, number) && contact_may_stick(world, contact, a, b));
         return NULL;
@@ -257,8 +269,7 @@ void sticking_back_off(World *world, int number)
 {
     ContactMemory *memory = &world->memory[number];
     int longer = 2 * memory->interval + 1;
-    memory->wait = memory->interval =
-        (unsigned char)(longer < MAX_BACKOFF ? longer : MAX_BACKOFF);
+    memory->wait = memory->interval = longer < MAX_BACKOFF ? longer : MAX_BACKOFF;
 }
 
 /* Return whether a contact was wrongly predicted to stick in the last attempt. After MAX_ATTEMPTS
@@ -283,7 +294,7 @@ void sticking_end(World *world)
     for (int i = 0; i < world->candidate_limit; i++) {
         ContactMemory *memory = &world->memory[i];
         if (i >= world->candidate_count)
-            *memory = (ContactMemory){0, 0, 0};
+            *memory = (ContactMemory){0};
         else if (memory->wait > 0)
             memory->wait--;
         else if (memory->interval > 0)
