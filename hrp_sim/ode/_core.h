@@ -311,7 +311,8 @@ typedef struct {
     int predict_sticking, sticking_disabled, attempts;
     StickCandidate *candidates;
     ContactMemory *memory, *memory_before; /* before: at the start of the current step */
-    int *memory_table;            /* first memory_before of each pair of groups, see _core_recall.c */
+    int memory_count;             /* of memory_before that are valid, with the exact solver */
+    int *memory_table;            /* the first of them of each pair of groups, see _core_recall.c */
     int memory_table_size;
     int candidate_count, candidate_count_before;
     int candidate_limit, candidate_capacity;

@@ -19,7 +19,7 @@
 #define MAX_BACKOFF 127     /* in steps */
 #define MAX_ATTEMPTS 3      /* of dWorldStep at a step, before prediction is disabled for it */
 
-/* Reserve memory for candidates, zero-initialized. Returns 0 when memory is short. */
+/* Reserve memory for contacts, zero-initialized. Returns 0 when memory is short. */
 static int candidates_reserve(World *world, int capacity)
 {
     if (capacity <= world->candidate_capacity)
@@ -60,11 +60,19 @@ static int tracked_candidates(const World *world)
     return count < limit ? count : limit;
 }
 
+/* Exchange the memories of this step and the last one. */
+static void memories_swap(World *world)
+{
+    ContactMemory *before = world->memory_before;
+    world->memory_before = world->memory;
+    world->memory = before;
+}
+
 /* Reserve memory for the candidates of a step; contacts beyond it are regular ones. The number
  * depends on the last step alone, not on earlier ones, so that runs are repeatable. */
 void sticking_begin(World *world)
 {
-    int capacity = capacity_after(world->candidate_count);
+    int capacity = capacity_after(world->candidate_count), tracked = tracked_candidates(world);
     world->sticking_disabled = 0;
     world->attempts = 0;
     world->candidate_count_before = world->candidate_count;
@@ -72,18 +80,25 @@ void sticking_begin(World *world)
         return;
     world->candidate_limit =
         candidates_reserve(world, capacity) ? capacity : world->candidate_capacity;
-    if (world->candidate_limit > 0)
+    if (world->system) {
+        for (int i = tracked; i < tracked_candidates(world); i++)
+            world->memory[i] = (ContactMemory){0};
+        memories_swap(world);
+        if (world->candidate_limit > 0)
+            memory_table_fill(world, tracked);
+    } else if (world->candidate_limit > 0) {
         memcpy(world->memory_before, world->memory,
                (size_t)world->candidate_limit * sizeof(ContactMemory));
-    if (world->system)
-        memory_table_fill(world, tracked_candidates(world));
+    }
 }
 
 /* Undo the changes of a failed step. */
 void sticking_restore(World *world)
 {
     world->candidate_count = world->candidate_count_before;
-    if (world->candidate_limit > 0)
+    if (world->system)
+        memories_swap(world);
+    else if (world->candidate_limit > 0)
         memcpy(world->memory, world->memory_before,
                (size_t)world->candidate_limit * sizeof(ContactMemory));
 }
@@ -291,7 +306,8 @@ int sticking_check_forces(World *world)
 /* Update the back-offs after a successful step. */
 void sticking_end(World *world)
 {
-    for (int i = 0; i < world->candidate_limit; i++) {
+    int end = world->system ? tracked_candidates(world) : world->candidate_limit;
+    for (int i = 0; i < end; i++) {
         ContactMemory *memory = &world->memory[i];
         if (i >= world->candidate_count)
             *memory = (ContactMemory){0};
