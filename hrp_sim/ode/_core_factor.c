@@ -12,6 +12,9 @@
 #define LONG_COLUMN 16 /* blocks of a column whose elimination takes some time */
 #define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
 
+/* Two numbers side by side: compilers do not find by themselves that a row of 6 is three of them. */
+typedef dReal Pair __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal))));
+
 static dReal *block_at(const System *system, int index)
 {
     return system->block + 36 * (size_t)index;
@@ -22,15 +25,27 @@ static dReal *pivot_of(const System *system, int vertex)
     return system->pivot + 36 * (size_t)system->position_of[vertex];
 }
 
-/* Add factor * a b^T to a matrix. */
-static inline void add_outer(dReal *restrict A, dReal factor, const dReal *restrict a,
-                             const dReal *restrict b)
+/* Add factor * b to the first pairs of a row of a matrix. */
+static inline void add_row(dReal *A, int row, dReal factor, const dReal *b, int pairs)
 {
-    for (int i = 0; i < 6; i++) {
-        dReal scaled = factor * a[i];
-        for (int k = 0; k < 6; k++)
-            A[6 * i + k] += scaled * b[k];
-    }
+    const Pair *of_b = (const Pair *)b;
+    Pair *to = (Pair *)(A + 6 * row);
+    for (int k = 0; k < pairs; k++)
+        to[k] += factor * of_b[k];
+}
+
+/* Add factor * a b^T to a matrix. */
+static inline void add_outer(dReal *A, dReal factor, const dReal *a, const dReal *b)
+{
+    for (int row = 0; row < 6; row++)
+        add_row(A, row, factor * a[row], b, 3);
+}
+
+/* Add factor * a a^T to a matrix, whose upper half is not used. */
+static inline void add_outer_square(dReal *A, dReal factor, const dReal *a)
+{
+    for (int row = 0; row < 6; row++)
+        add_row(A, row, factor * a[row], a, 1 + row / 2);
 }
 
 static void node_assemble(const System *system, int n)
@@ -112,10 +127,10 @@ static void touch_assemble(System *system, const Touch *touch)
         if (!touch->row[r].is_free)
             continue;
         const dReal stiffness = 1.0 / touch->row[r].softness;
-        add_outer(P, stiffness, touch->J_first + 6 * r, touch->J_first + 6 * r);
+        add_outer_square(P, stiffness, touch->J_first + 6 * r);
         if (!Q)
             continue;
-        add_outer(Q, stiffness, touch->J_second + 6 * r, touch->J_second + 6 * r);
+        add_outer_square(Q, stiffness, touch->J_second + 6 * r);
         add_outer(B, stiffness, earlier + 6 * r, later + 6 * r);
     }
 }
@@ -175,29 +190,43 @@ static void invert(dReal *restrict L)
 }
 
 /* Multiply a transposed block with the inverse factor of its column. */
-static inline void divide_block(dReal *restrict B, const dReal *restrict inverse)
+static inline void divide_block(dReal *B, const dReal *inverse)
 {
+    Pair *of_B = (Pair *)B;
     for (int j = 5; j >= 0; j--) {
-        dReal sums[6] = {0.0};
+        Pair sums[3] = {{0.0}};
         for (int k = 0; k <= j; k++)
-            for (int i = 0; i < 6; i++)
-                sums[i] += inverse[6 * j + k] * B[6 * k + i];
-        memcpy(B + 6 * j, sums, sizeof sums);
+            for (int i = 0; i < 3; i++)
+                sums[i] += inverse[6 * j + k] * of_B[3 * k + i];
+        memcpy(of_B + 3 * j, sums, sizeof sums);
     }
 }
 
-/* Add sign * A^T B to a matrix. */
-static inline void add_product(dReal *restrict C, dReal sign, const dReal *restrict A,
-                               const dReal *restrict B)
+/* Add sign * A^T B to the first pairs of a row of a matrix. */
+static inline void add_product_row(dReal *C, dReal sign, const dReal *A, const dReal *B, int row,
+                                   int pairs)
 {
-    for (int a = 0; a < 6; a++) {
-        dReal sums[6] = {0.0};
-        for (int m = 0; m < 6; m++)
-            for (int b = 0; b < 6; b++)
-                sums[b] += A[6 * m + a] * B[6 * m + b];
-        for (int b = 0; b < 6; b++)
-            C[6 * a + b] += sign * sums[b];
-    }
+    const Pair *of_B = (const Pair *)B;
+    Pair *to = (Pair *)(C + 6 * row), sums[3] = {{0.0}};
+    for (int m = 0; m < 6; m++)
+        for (int k = 0; k < pairs; k++)
+            sums[k] += A[6 * m + row] * of_B[3 * m + k];
+    for (int k = 0; k < pairs; k++)
+        to[k] += sign * sums[k];
+}
+
+/* Add sign * A^T B to a matrix. */
+static inline void add_product(dReal *C, dReal sign, const dReal *A, const dReal *B)
+{
+    for (int row = 0; row < 6; row++)
+        add_product_row(C, sign, A, B, row, 3);
+}
+
+/* Add sign * A^T A to a matrix, whose upper half is not used. */
+static inline void add_square(dReal *C, dReal sign, const dReal *A)
+{
+    for (int row = 0; row < 6; row++)
+        add_product_row(C, sign, A, A, row, 1 + row / 2);
 }
 
 /* Subtract a column's products from the columns to its right. */
@@ -209,7 +238,7 @@ static void column_eliminate(System *system, int at, dReal sign)
         const dReal *A = block_at(system, i);
         /* The pivots of couplings are stored with the sign that makes them positive. */
         dReal own = system->vertex_at[column] < system->node_count ? -sign : sign;
-        add_product(system->pivot + 36 * (size_t)column, own, A, A);
+        add_square(system->pivot + 36 * (size_t)column, own, A);
         int target = system->column_start[column];
         for (int k = i + 1; k < end; k++) {
             while (system->row[target] != system->row[k])
@@ -254,11 +283,12 @@ void matrix_solve(const System *system, const Island *island, dReal *x)
         memcpy(b, y, sizeof y);
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++) {
             const dReal *W = block_at(system, i);
-            dReal *to = x + 6 * (size_t)system->row[i], sums[6] = {0.0};
+            const Pair *of_W = (const Pair *)W;
+            Pair *to = (Pair *)(x + 6 * (size_t)system->row[i]), sums[3] = {{0.0}};
             for (int j = 0; j < 6; j++)
-                for (int k = 0; k < 6; k++)
-                    sums[k] += W[6 * j + k] * y[j];
-            for (int k = 0; k < 6; k++)
+                for (int k = 0; k < 3; k++)
+                    sums[k] += of_W[3 * j + k] * y[j];
+            for (int k = 0; k < 3; k++)
                 to[k] -= sign * sums[k];
         }
     }
