@@ -111,7 +111,7 @@ Touch *touch_append(System *system);
 void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_order.c */
-int structure_update(System *system);
+int structure_update(World *world);
 
 /* _core_factor.c */
 void matrix_assemble(System *system, const Island *island);
