@@ -250,7 +250,7 @@ typedef struct {
     int interval;  /* last waiting time, in steps: an exponential back-off */
     int active;    /* bounds of its rows, see rows_remember */
     int groups[2]; /* numbers from 1 on; 0: the world */
-    int at[3];     /* in the frame of the first group, in POINT_UNIT */
+    int at[3];     /* in the frame of the first group, in 0.1 mm */
 } ContactMemory;
 
 #define MEMORY_NUMBERS ((int)(sizeof(ContactMemory) / sizeof(int)))
@@ -314,6 +314,7 @@ typedef struct {
     int memory_count;             /* of memory_before that are valid, with the exact solver */
     int *memory_table;            /* the first of them of each pair of groups, see _core_recall.c */
     int memory_table_size;
+    int memory_first;             /* of the groups of the last contact */
     int candidate_count, candidate_count_before;
     int candidate_limit, candidate_capacity;
     long contacts;                /* number in this step */

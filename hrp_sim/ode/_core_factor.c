@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#define UNROLLED _Pragma("GCC unroll 6")
 #define LONG_COLUMN 16 /* blocks of a column whose elimination takes some time */
 #define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
 
@@ -151,42 +152,39 @@ void matrix_assemble(System *system, const Island *island)
         touch_assemble(system, &system->touches[system->touch_order[i]]);
 }
 
-/* Replace a positive definite matrix by its Cholesky factor, with reciprocals on the diagonal.
- * Returns 0 if a number is not finite. A pivot that rounding made too small is raised. */
-static int cholesky(dReal *restrict A)
+/* Replace a positive definite matrix by the inverse of its Cholesky factor: products with it need not
+ * wait for each other as substitutions do, nor the pivots here for square roots. Returns 0 if a
+ * number is not finite. A pivot that rounding made too small is raised. */
+static int invert_factor(dReal *restrict A)
 {
+    dReal W[36] = {0.0}, pivots[6], least[6];
     for (int j = 0; j < 6; j++) {
-        dReal diagonal = A[7 * j], least = MIN_PIVOT * fabs(diagonal);
-        for (int k = 0; k < j; k++)
-            diagonal -= A[6 * j + k] * A[6 * j + k];
-        if (!(diagonal > least)) {
-            if (!isfinite(diagonal) || least == 0.0)
+        least[j] = MIN_PIVOT * fabs(A[7 * j]);
+        W[7 * j] = 1.0;
+    }
+    for (int j = 0; j < 6; j++) {
+        dReal pivot = A[7 * j];
+        if (!(pivot > least[j])) {
+            if (!isfinite(pivot) || least[j] == 0.0)
                 return 0;
-            diagonal = least;
+            pivot = least[j];
         }
-        dReal reciprocal = 1.0 / sqrt(diagonal);
-        A[7 * j] = reciprocal;
-        for (int i = j + 1; i < 6; i++) {
-            dReal sum = A[6 * i + j];
-            for (int k = 0; k < j; k++)
-                sum -= A[6 * i + k] * A[6 * j + k];
-            A[6 * i + j] = sum * reciprocal;
+        const dReal inverse = 1.0 / pivot;
+        pivots[j] = pivot;
+        UNROLLED for (int i = j + 1; i < 6; i++) {
+            const dReal factor = A[6 * i + j] * inverse;
+            UNROLLED for (int k = j + 1; k <= i; k++)
+                A[6 * i + k] -= factor * A[6 * k + j];
+            UNROLLED for (int k = 0; k <= j; k++)
+                W[6 * i + k] -= factor * W[6 * j + k];
         }
     }
+    for (int j = 0; j < 6; j++) {
+        const dReal scale = 1.0 / sqrt(pivots[j]);
+        for (int k = 0; k <= j; k++)
+            A[6 * j + k] = scale * W[6 * j + k];
+    }
     return 1;
-}
-
-/* Invert a Cholesky factor with reciprocals on its diagonal: products with the inverse need not
- * wait for each other as substitutions do. */
-static void invert(dReal *restrict L)
-{
-    for (int j = 0; j < 6; j++)
-        for (int i = j + 1; i < 6; i++) {
-            dReal sum = L[6 * i + j] * L[7 * j];
-            for (int k = j + 1; k < i; k++)
-                sum += L[6 * i + k] * L[6 * k + j];
-            L[6 * i + j] = -sum * L[7 * i];
-        }
 }
 
 /* Multiply a transposed block with the inverse factor of its column. */
@@ -255,9 +253,8 @@ int matrix_factor(World *world, const Island *island)
     System *system = world->system;
     for (int at = island->first; at < island->end; at++) {
         dReal *P = system->pivot + 36 * (size_t)at;
-        if (!cholesky(P))
+        if (!invert_factor(P))
             return 0;
-        invert(P);
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
             divide_block(block_at(system, i), P);
         const int length = system->column_start[at + 1] - system->column_start[at];

@@ -5,9 +5,10 @@
  */
 #include "_core.h"
 
+#include <math.h>
 #include <string.h>
 
-#define POINT_UNIT 1e-4 /* [m] */
+#define POINTS_PER_METRE 1e4
 #define MAX_COORDINATE 2e9
 
 static int group_number(dBodyID group)
@@ -61,32 +62,54 @@ void memory_table_fill(World *world, int count)
     world->memory_count = count;
 }
 
+/* Set the groups of a contact, and its point in the frame of the first one. */
+static void memory_init(ContactMemory *memory, const dReal p[3], dBodyID a, dBodyID b)
+{
+    const dBodyID first = a ? a : b;
+    const dReal *origin = dBodyGetPosition(first);
+    dReal arm[3], local[3];
+    for (int i = 0; i < 3; i++)
+        arm[i] = (p[i] - origin[i]) * POINTS_PER_METRE;
+    unrotate4(local, dBodyGetRotation(first), arm);
+    *memory = (ContactMemory){.groups = {group_number(first), a ? group_number(b) : 0}};
+    for (int k = 0; k < 3; k++)
+        memory->at[k] = fabs(local[k]) < MAX_COORDINATE ? (int)local[k] : 0;
+}
+
+static dReal distance_squared(const int a[3], const int b[3])
+{
+    dReal sum = 0.0;
+    for (int k = 0; k < 3; k++) {
+        dReal apart = (dReal)a[k] - b[k];
+        sum += apart * apart;
+    }
+    return sum;
+}
+
 /* Find what the contact at a point left in the last step, and keep it by its current number. */
 void memory_recall(World *world, int number, const dReal p[3], dBodyID a, dBodyID b)
 {
-    ContactMemory *now = &world->memory[number];
-    dVector3 local;
-    dReal nearest = dInfinity;
     if (number >= world->candidate_limit)
         return;
-    *now = (ContactMemory){.groups = {group_number(a ? a : b), a ? group_number(b) : 0}};
-    dBodyGetPosRelPoint(a ? a : b, p[0], p[1], p[2], local);
-    for (int k = 0; k < 3; k++)
-        now->at[k] = (int)clamp(local[k] / POINT_UNIT, -MAX_COORDINATE, MAX_COORDINATE);
-    for (int i = *entry_of(world, now->groups); i >= 0 && i < world->memory_count; i++) {
+    ContactMemory *now = &world->memory[number];
+    const ContactMemory *nearest = NULL;
+    dReal least = dInfinity;
+    memory_init(now, p, a, b);
+    if (number == 0 || !is_of(now - 1, now->groups))
+        world->memory_first = *entry_of(world, now->groups);
+    for (int i = world->memory_first; i >= 0 && i < world->memory_count; i++) {
         const ContactMemory *before = &world->memory_before[i];
-        dReal distance = 0.0;
         if (!is_of(before, now->groups))
             break;
-        for (int k = 0; k < 3; k++) {
-            dReal apart = (dReal)before->at[k] - now->at[k];
-            distance += apart * apart;
+        dReal distance = distance_squared(before->at, now->at);
+        if (distance < least) {
+            least = distance;
+            nearest = before;
         }
-        if (distance >= nearest)
-            continue;
-        nearest = distance;
-        now->wait = before->wait;
-        now->interval = before->interval;
-        now->active = before->active;
+    }
+    if (nearest) {
+        now->wait = nearest->wait;
+        now->interval = nearest->interval;
+        now->active = nearest->active;
     }
 }
