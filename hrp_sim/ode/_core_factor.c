@@ -14,7 +14,8 @@
 #define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
 
 /* Two numbers side by side: compilers do not find by themselves that a row of 6 is three of them. */
-typedef dReal Pair __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal))));
+typedef dReal Pair
+    __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal)), may_alias));
 
 static dReal *block_at(const System *system, int index)
 {

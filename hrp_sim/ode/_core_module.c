@@ -289,7 +289,8 @@ static PyGetSetDef properties[] = {
     {"random", (getter)world_random, (setter)world_set_random,
      "State of the random numbers that order constraints.", NULL},
     {"contact_memory", (getter)world_get_contact_memory, (setter)world_set_contact_memory,
-     "What each contact of the last step leaves to the next one, three bytes each.", NULL},
+     "What each contact of the last step leaves to the next one: MEMORY_NUMBERS integers each.",
+     NULL},
     {"broken", (getter)world_broken, NULL, "Whether an error of ODE left it unusable.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

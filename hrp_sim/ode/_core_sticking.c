@@ -68,7 +68,7 @@ static void memories_swap(World *world)
     world->memory = before;
 }
 
-/* Reserve memory for the candidates of a step; contacts beyond it are regular ones. The number
+/* Reserve memory for the contacts of a step; those beyond it are regular ones. The number
  * depends on the last step alone, not on earlier ones, so that runs are repeatable. */
 void sticking_begin(World *world)
 {

@@ -243,12 +243,12 @@ class OdeEngine:
         check_arrays(arrays, self.save() | {"habits": np.zeros((contacts, _HABITS), np.int32)})
         time_ns, random, habits = int(arrays["time_ns"]), int(arrays["random"]), arrays["habits"]
         bounded = {
-            "time_ns": (time_ns, 2**62),
-            "random": (random, 2**32),
+            "time_ns": (arrays["time_ns"], 2**62),
+            "random": (arrays["random"], 2**32),
             "habits": (habits[:, :_BOUNDED_HABITS], _HABIT_END),
         }
         for name, (values, end) in bounded.items():
-            if np.any(np.less(values, 0)) or np.any(np.greater_equal(values, end)):
+            if np.any(values < 0) or np.any(values >= end):
                 raise PhysicsError(f"'{name}' of the snapshot is out of range")
         if contacts > _core.MAX_CONTACTS:
             raise PhysicsError(
