@@ -39,14 +39,14 @@ static inline void add_row(dReal *A, int row, dReal factor, const dReal *b, int 
 /* Add factor * a b^T to a matrix. */
 static inline void add_outer(dReal *A, dReal factor, const dReal *a, const dReal *b)
 {
-    for (int row = 0; row < 6; row++)
+    UNROLLED for (int row = 0; row < 6; row++)
         add_row(A, row, factor * a[row], b, 3);
 }
 
 /* Add factor * a a^T to a matrix, whose upper half is not used. */
 static inline void add_outer_square(dReal *A, dReal factor, const dReal *a)
 {
-    for (int row = 0; row < 6; row++)
+    UNROLLED for (int row = 0; row < 6; row++)
         add_row(A, row, factor * a[row], a, 1 + row / 2);
 }
 
@@ -163,7 +163,7 @@ static int invert_factor(dReal *restrict A)
         least[j] = MIN_PIVOT * fabs(A[7 * j]);
         W[7 * j] = 1.0;
     }
-    for (int j = 0; j < 6; j++) {
+    UNROLLED for (int j = 0; j < 6; j++) {
         dReal pivot = A[7 * j];
         if (!(pivot > least[j])) {
             if (!isfinite(pivot) || least[j] == 0.0)
@@ -180,9 +180,9 @@ static int invert_factor(dReal *restrict A)
                 W[6 * i + k] -= factor * W[6 * j + k];
         }
     }
-    for (int j = 0; j < 6; j++) {
+    UNROLLED for (int j = 0; j < 6; j++) {
         const dReal scale = 1.0 / sqrt(pivots[j]);
-        for (int k = 0; k <= j; k++)
+        UNROLLED for (int k = 0; k <= j; k++)
             A[6 * j + k] = scale * W[6 * j + k];
     }
     return 1;
@@ -192,10 +192,10 @@ static int invert_factor(dReal *restrict A)
 static inline void divide_block(dReal *B, const dReal *inverse)
 {
     Pair *of_B = (Pair *)B;
-    for (int j = 5; j >= 0; j--) {
+    UNROLLED for (int j = 5; j >= 0; j--) {
         Pair sums[3] = {{0.0}};
-        for (int k = 0; k <= j; k++)
-            for (int i = 0; i < 3; i++)
+        UNROLLED for (int k = 0; k <= j; k++)
+            UNROLLED for (int i = 0; i < 3; i++)
                 sums[i] += inverse[6 * j + k] * of_B[3 * k + i];
         memcpy(of_B + 3 * j, sums, sizeof sums);
     }
@@ -207,8 +207,8 @@ static inline void add_product_row(dReal *C, dReal sign, const dReal *A, const d
 {
     const Pair *of_B = (const Pair *)B;
     Pair *to = (Pair *)(C + 6 * row), sums[3] = {{0.0}};
-    for (int m = 0; m < 6; m++)
-        for (int k = 0; k < pairs; k++)
+    UNROLLED for (int m = 0; m < 6; m++)
+        UNROLLED for (int k = 0; k < pairs; k++)
             sums[k] += A[6 * m + row] * of_B[3 * m + k];
     for (int k = 0; k < pairs; k++)
         to[k] += sign * sums[k];
@@ -217,14 +217,14 @@ static inline void add_product_row(dReal *C, dReal sign, const dReal *A, const d
 /* Add sign * A^T B to a matrix. */
 static inline void add_product(dReal *C, dReal sign, const dReal *A, const dReal *B)
 {
-    for (int row = 0; row < 6; row++)
+    UNROLLED for (int row = 0; row < 6; row++)
         add_product_row(C, sign, A, B, row, 3);
 }
 
 /* Add sign * A^T A to a matrix, whose upper half is not used. */
 static inline void add_square(dReal *C, dReal sign, const dReal *A)
 {
-    for (int row = 0; row < 6; row++)
+    UNROLLED for (int row = 0; row < 6; row++)
         add_product_row(C, sign, A, A, row, 1 + row / 2);
 }
 
@@ -273,9 +273,9 @@ void matrix_solve(const System *system, const Island *island, dReal *x)
         const dReal *inverse = system->pivot + 36 * (size_t)at;
         const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
         dReal *b = x + 6 * (size_t)at, y[6];
-        for (int j = 0; j < 6; j++) {
+        UNROLLED for (int j = 0; j < 6; j++) {
             y[j] = 0.0;
-            for (int k = 0; k <= j; k++)
+            UNROLLED for (int k = 0; k <= j; k++)
                 y[j] += inverse[6 * j + k] * b[k];
         }
         memcpy(b, y, sizeof y);
@@ -283,8 +283,8 @@ void matrix_solve(const System *system, const Island *island, dReal *x)
             const dReal *W = block_at(system, i);
             const Pair *of_W = (const Pair *)W;
             Pair *to = (Pair *)(x + 6 * (size_t)system->row[i]), sums[3] = {{0.0}};
-            for (int j = 0; j < 6; j++)
-                for (int k = 0; k < 3; k++)
+            UNROLLED for (int j = 0; j < 6; j++)
+                UNROLLED for (int k = 0; k < 3; k++)
                     sums[k] += of_W[3 * j + k] * y[j];
             for (int k = 0; k < 3; k++)
                 to[k] -= sign * sums[k];
@@ -297,11 +297,11 @@ void matrix_solve(const System *system, const Island *island, dReal *x)
         memcpy(z, y, sizeof z);
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++) {
             const dReal *W = block_at(system, i), *from = x + 6 * (size_t)system->row[i];
-            for (int j = 0; j < 6; j++)
+            UNROLLED for (int j = 0; j < 6; j++)
                 z[j] -= dot6(W + 6 * j, from);
         }
-        for (int j = 0; j < 6; j++)
-            for (int k = 0; k <= j; k++)
+        UNROLLED for (int j = 0; j < 6; j++)
+            UNROLLED for (int k = 0; k <= j; k++)
                 solution[k] += inverse[6 * j + k] * z[j];
         for (int j = 0; j < 6; j++)
             y[j] = sign * solution[j];
