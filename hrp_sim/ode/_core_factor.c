@@ -17,6 +17,19 @@
 typedef dReal Pair
     __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal)), may_alias));
 
+/* Copy a block: faster than what compilers make of memcpy for this size. */
+static inline void block_copy(dReal *to, const dReal *from)
+{
+    _Pragma("GCC unroll 18") for (int i = 0; i < 18; i++)
+        ((Pair *)to)[i] = ((const Pair *)from)[i];
+}
+
+static inline void block_clear(dReal *block)
+{
+    _Pragma("GCC unroll 18") for (int i = 0; i < 18; i++)
+        ((Pair *)block)[i] = (Pair){0.0};
+}
+
 static dReal *block_at(const System *system, int index)
 {
     return system->block + 36 * (size_t)index;
@@ -54,7 +67,7 @@ static void node_assemble(const System *system, int n)
 {
     const Node *node = &system->nodes[n];
     dReal *P = pivot_of(system, n);
-    memset(P, 0, 36 * sizeof(dReal));
+    block_clear(P);
     for (int i = 0; i < 3; i++) {
         P[7 * i] = node->mass;
         for (int k = 0; k < 3; k++)
@@ -67,11 +80,11 @@ static void jacobian_set(System *system, int vertex, int node, int index, const 
 {
     dReal *B = block_at(system, index);
     if (system->position_of[vertex] < system->position_of[node]) {
-        memcpy(B, J, 36 * sizeof(dReal));
+        block_copy(B, J);
         return;
     }
-    for (int i = 0; i < 6; i++)
-        for (int k = 0; k < 6; k++)
+    UNROLLED for (int i = 0; i < 6; i++)
+        UNROLLED for (int k = 0; k < 6; k++)
             B[6 * i + k] = J[6 * k + i];
 }
 
@@ -102,7 +115,7 @@ static void coupling_assemble(System *system, int c)
     dReal *P = pivot_of(system, vertex);
     if (coupling->rows == 5)
         axis_combine(coupling);
-    memset(P, 0, 36 * sizeof(dReal));
+    block_clear(P);
     for (int r = 0; r < 6; r++) /* rows that do not exist become unit rows of their own */
         P[7 * r] = r < coupling->rows || (r == 5 && coupling->axis_rows) ? coupling->softness[r]
                                                                          : 1.0;
