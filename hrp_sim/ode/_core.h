@@ -255,12 +255,17 @@ typedef struct {
     int sticks; /* whether it is predicted to stick */
 } StickCandidate;
 
-/* What a contact leaves to the next step, by its number. */
+/* What a contact leaves to the next step. The exact solver finds it again by the groups and the
+ * point, the others by its number. */
 typedef struct {
-    unsigned char wait;     /* steps left in which it is not predicted to stick */
-    unsigned char interval; /* last waiting time, in steps: an exponential back-off */
-    unsigned char active;   /* exact solver: bounds of its rows, two bits each */
+    int wait;      /* steps left in which it is not predicted to stick */
+    int interval;  /* last waiting time, in steps: an exponential back-off */
+    int active;    /* bounds of its rows, see rows_remember */
+    int groups[2]; /* numbers from 1 on; 0: the world */
+    int at[3];     /* in the frame of the first group, in 0.1 mm */
 } ContactMemory;
+
+#define MEMORY_NUMBERS ((int)(sizeof(ContactMemory) / sizeof(int)))
 
 /* A recorded contact: the force acts on its first shape, the normal points into it. */
 typedef struct {
@@ -321,6 +326,10 @@ typedef struct {
     int predict_sticking, sticking_disabled, attempts;
     StickCandidate *candidates;
     ContactMemory *memory, *memory_before; /* before: at the start of the current step */
+    int memory_count;             /* of memory_before that are valid, with the exact solver */
+    int *memory_table;            /* the first of them of each pair of groups, see _core_recall.c */
+    int memory_table_size;
+    int memory_first;             /* of the groups of the last contact */
     int candidate_count, candidate_count_before;
     int candidate_limit, candidate_capacity;
     long contacts;                /* number in this step */
@@ -414,6 +423,11 @@ void contact_surface(const World *world, const Geom *a, const Geom *b, dContact 
 /* _core_wrench.c */
 int wrenches_check(const Body *body, Fault *fault);
 void wrenches_apply(Body *body);
+
+/* _core_recall.c */
+int memory_table_reserve(World *world, int capacity);
+void memory_table_fill(World *world, int count);
+void memory_recall(World *world, int number, const dReal p[3], dBodyID a, dBodyID b);
 
 /* _core_sticking.c */
 void sticking_begin(World *world);

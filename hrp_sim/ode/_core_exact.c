@@ -133,7 +133,7 @@ int system_step(World *world, Fault *fault)
 {
     System *system = world->system;
     couplings_fill(world, system);
-    if (system->is_short || !structure_update(system)) {
+    if (system->is_short || !structure_update(world)) {
         if (system->crowded != WORLD_NODE)
             crowd_describe(world, fault);
         return 0;

@@ -297,7 +297,8 @@ static PyGetSetDef properties[] = {
     {"random", (getter)world_random, (setter)world_set_random,
      "State of the random numbers that order constraints.", NULL},
     {"contact_memory", (getter)world_get_contact_memory, (setter)world_set_contact_memory,
-     "What each contact of the last step leaves to the next one, three bytes each.", NULL},
+     "What each contact of the last step leaves to the next one: MEMORY_NUMBERS integers each.",
+     NULL},
     {"broken", (getter)world_broken, NULL, "Whether an error of ODE left it unusable.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -343,6 +344,7 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "SOLVER_DENSE", SOLVER_DENSE) ||
         PyModule_AddIntConstant(module, "SOLVER_QUICK", SOLVER_QUICK) ||
         PyModule_AddIntConstant(module, "MAX_CONTACTS", MAX_CONTACTS) ||
+        PyModule_AddIntConstant(module, "MEMORY_NUMBERS", MEMORY_NUMBERS) ||
         PyModule_AddIntConstant(module, "MAX_ROWS", MAX_ROWS)) {
         Py_XDECREF(module);
         return NULL;

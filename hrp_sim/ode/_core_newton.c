@@ -23,6 +23,8 @@
 #define MAX_ATTEMPTS 6    /* likewise, before no contact of the island is predicted to stick */
 #define TOLERANCE 1e-9    /* of impulses, relative to the largest of the island */
 #define MAX_SEARCHES 40
+#define ALONE_BIT 6
+#define MIN_STICKING_SHARE 4 /* one in so many contacts */
 
 /* An island, and all of its rows with bounds. */
 typedef struct {
@@ -94,12 +96,12 @@ int row_bits(const BoundedRow *row)
     return row->is_free ? 0 : 1 + 2 * row->at_upper;
 }
 
-/* Return the bits of a row of a contact in the last step. */
-static int bits_before(const View *view, int i, int r)
+/* Return what is remembered of the rows of a contact, see rows_remember. */
+static int active_before(const View *view, int i)
 {
     const int number = view->system->touch_order[i];
     const World *world = view->world;
-    return number < world->candidate_limit ? world->memory[number].active >> 2 * r & 3 : 0;
+    return number < world->candidate_limit ? world->memory[number].active : 0;
 }
 
 /* Set all bounds but those of friction, and guess that rows are at the bounds of the last step. */
@@ -117,7 +119,7 @@ static void rows_begin(const View *view)
         if (touch->sticks)
             row_begin(&touch->row[0], -dInfinity, dInfinity, 0);
         else
-            row_begin(&touch->row[0], 0.0, dInfinity, bits_before(view, i, 0) & 1);
+            row_begin(&touch->row[0], 0.0, dInfinity, active_before(view, i) >> ALONE_BIT);
         for (int r = 1; r < touch->rows; r++) {
             if (touch->sticks)
                 row_begin(&touch->row[r], -dInfinity, dInfinity, 0);
@@ -127,21 +129,30 @@ static void rows_begin(const View *view)
     }
 }
 
-/* Bound the friction of regular contacts by their normal impulses. Returns whether there is any. */
+/* Bound the friction of a regular contact by its normal impulse, and guess that its rows are at the
+ * bounds of the last step. */
+static void touch_begin_friction(Touch *touch, int active)
+{
+    const dReal normal = fabs(touch->row[0].impulse);
+    row_begin(&touch->row[0], 0.0, dInfinity, active & 1);
+    for (int r = 1; r < touch->rows; r++) {
+        dReal bound = normal > 0.0 ? touch->friction[r - 1] * normal : 0.0;
+        row_begin(&touch->row[r], -bound, bound, active >> 2 * r & 3);
+    }
+}
+
+/* Begin the solution with friction after that without. Returns whether there is any. */
 static int friction_begin(const View *view)
 {
     int found = 0;
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         Touch *touch = touch_at(view, i);
-        if (touch->sticks)
-            continue;
-        const dReal normal = fabs(touch->row[0].impulse);
-        for (int r = 1; r < touch->rows; r++) {
-            dReal bound = normal > 0.0 ? touch->friction[r - 1] * normal : 0.0;
-            row_begin(&touch->row[r], -bound, bound, bits_before(view, i, r));
-            found |= bound > 0.0;
-        }
+        touch->pushed = touch->row[0].is_free;
+        found |= !touch->sticks && touch->rows > 1 && touch->row[0].impulse != 0.0;
     }
+    for (int i = view->island->touches; found && i < view->island->touches_end; i++)
+        if (!touch_at(view, i)->sticks)
+            touch_begin_friction(touch_at(view, i), active_before(view, i));
     return found;
 }
 
@@ -526,6 +537,20 @@ static int sticking_correct(const View *view, int disables)
     return found;
 }
 
+/* Make regular contacts of those that are predicted to stick, where most others are regular: their
+ * friction is solved in any case, and predictions that fail cost another attempt. */
+static void sticking_drop(const View *view)
+{
+    const int count = view->island->touches_end - view->island->touches;
+    int sticking = 0;
+    for (int i = view->island->touches; i < view->island->touches_end; i++)
+        sticking += touch_at(view, i)->sticks;
+    if (sticking * MIN_STICKING_SHARE >= count)
+        return;
+    for (int i = view->island->touches; i < view->island->touches_end; i++)
+        touch_at(view, i)->sticks = 0;
+}
+
 /* Whether an island has contacts that are very stiff compared with their groups' inertia. */
 static int is_stiff(const View *view)
 {
@@ -535,7 +560,8 @@ static int is_stiff(const View *view)
     return 0;
 }
 
-/* Remember which rows of contacts are at their bounds, for the next step to begin with. */
+/* Remember which rows of contacts are at their bounds, for the next solution to begin with: two bits
+ * each, and one for the normal row in the solution without friction. */
 static void rows_remember(const View *view)
 {
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
@@ -543,10 +569,10 @@ static void rows_remember(const View *view)
         const Touch *touch = touch_at(view, i);
         if (number >= view->world->candidate_limit)
             continue;
-        ContactMemory *memory = &view->world->memory[number];
-        memory->active = 0;
+        int active = !touch->pushed << ALONE_BIT;
         for (int r = 0; r < touch->rows; r++)
-            memory->active |= (unsigned char)(row_bits(&touch->row[r]) << 2 * r);
+            active |= row_bits(&touch->row[r]) << 2 * r;
+        view->world->memory[number].active = active;
     }
 }
 
@@ -555,15 +581,16 @@ int island_solve(World *world, const Island *island)
 {
     View view = {.world = world, .system = world->system, .island = island};
     rows_list(&view);
+    sticking_drop(&view);
     for (int attempt = 1;; attempt++) {
         rows_begin(&view);
         if (!minimize(&view) || (friction_begin(&view) && !minimize(&view)))
             return 0;
+        rows_remember(&view);
         if (!sticking_correct(&view, attempt * island->excess >= MAX_ATTEMPTS))
             break;
     }
     if (is_stiff(&view))
         refine(&view);
-    rows_remember(&view);
     return 1;
 }

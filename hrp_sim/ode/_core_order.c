@@ -9,6 +9,7 @@
  */
 #include "_core_solver.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -127,6 +128,7 @@ typedef struct {
     int *number;       /* of a node within the island */
     int *degree;       /* neighbors left; -1 once eliminated */
     int *tree_joints;  /* left */
+    int *winner;       /* tournament tree of the lowest rank; its leaves are from count on */
     char *is_emitted;  /* of couplings */
     Word *adjacent;    /* a row of bits for each node */
     size_t words;
@@ -209,11 +211,36 @@ static void emit_node(Elimination *work, int number)
         }
 }
 
+/* Return the rank of a node; the lowest is eliminated next. A tree always has a node with at most one
+ * joint left. */
+static int rank_of(const Elimination *work, int number)
+{
+    if (work->degree[number] < 0)
+        return INT_MAX;
+    return work->degree[number] + (work->tree_joints[number] > 1 ? work->count : 0);
+}
+
+/* Compare the winners of both children of a place in the tournament tree. */
+static void winner_update(Elimination *work, int place)
+{
+    int a = work->winner[2 * place], b = work->winner[2 * place + 1];
+    int rank_a = rank_of(work, a), rank_b = rank_of(work, b);
+    work->winner[place] = rank_a < rank_b || (rank_a == rank_b && a < b) ? a : b;
+}
+
+/* Update the tournament tree after a node's rank has changed. */
+static void rank_update(Elimination *work, int number)
+{
+    for (int place = (work->count + number) / 2; place > 0; place /= 2)
+        winner_update(work, place);
+}
+
 /* Eliminate a node from the graph: its neighbors become neighbors of each other. */
 static void eliminate(Elimination *work, int number)
 {
     const Word *bits = bits_of(work, number);
     emit_node(work, number);
+    rank_update(work, number);
     for (size_t i = 0; i < work->words; i++)
         for (Word left = bits[i]; left; left &= left - 1) {
             int neighbor = (int)i * WORD + __builtin_ctzll(left);
@@ -223,35 +250,34 @@ static void eliminate(Elimination *work, int number)
             of_neighbor[neighbor / WORD] &= ~((Word)1 << neighbor % WORD);
             of_neighbor[number / WORD] &= ~((Word)1 << number % WORD);
             work->degree[neighbor] = count_bits(work, neighbor);
+            rank_update(work, neighbor);
         }
 }
 
-/* Return the rank of a node that is left; the lowest is eliminated next. A tree always has a node
- * with at most one joint left. */
-static int rank_of(const Elimination *work, int number)
-{
-    return work->degree[number] + (work->tree_joints[number] > 1 ? work->count : 0);
-}
-
-/* Write the elimination order of an island. */
-static void island_order(Elimination *work)
+/* Write the elimination order of an island. Returns 0 if the step is to be given up. */
+static int island_order(World *world, Elimination *work)
 {
     elimination_begin(work);
+    for (int i = 0; i < work->count; i++)
+        work->winner[work->count + i] = i;
+    for (int place = work->count - 1; place > 0; place--)
+        winner_update(work, place);
     for (int done = 0; done < work->count; done++) {
-        int best = -1;
-        for (int i = 0; i < work->count; i++)
-            if (work->degree[i] >= 0 && (best < 0 || rank_of(work, i) < rank_of(work, best)))
-                best = i;
-        eliminate(work, best);
+        if (done % LARGE == LARGE - 1 && is_interrupted(world))
+            return 0;
+        eliminate(work, work->winner[1]);
     }
+    return 1;
 }
 
-/* Order all islands. Returns 0 when memory is short. */
-static int islands_order(System *system, const Lists *edges, int *ints)
+/* Order all islands. Returns 0 when memory is short or the step is to be given up. */
+static int islands_order(World *world, const Lists *edges, int *ints)
 {
+    System *system = world->system;
     int nodes = system->node_count, largest = 0, first = 0;
     int *listed = ints, *number = ints + nodes, *degree = ints + 2 * nodes,
-        *tree_joints = ints + 3 * nodes, *start = ints + 4 * nodes; /* of islands, and one more */
+        *tree_joints = ints + 3 * nodes, *winner = ints + 4 * nodes,
+        *start = ints + 6 * nodes; /* of islands, and one more */
     memset(start, 0, sizeof(int) * (size_t)(system->island_count + 2));
     for (int n = 0; n < nodes; n++)
         start[system->island_of[n] + 2]++;
@@ -264,20 +290,19 @@ static int islands_order(System *system, const Lists *edges, int *ints)
     size_t words = ((size_t)largest + WORD - 1) / WORD;
     Word *adjacent = malloc(sizeof(Word) * (words * (size_t)largest + 1));
     char *is_emitted = calloc((size_t)system->coupling_count + 1, 1);
-    if (adjacent && is_emitted)
-        for (int i = 0; i < system->island_count; i++) {
-            int count = start[i + 1] - first;
-            for (int k = 0; k < count; k++)
-                number[listed[first + k]] = k;
-            Elimination work = {system, edges, listed + first, count, number, degree, tree_joints,
-                                is_emitted, adjacent, ((size_t)count + WORD - 1) / WORD, 0};
-            work.at = i ? system->islands[i - 1].end : 0;
-            system->islands[i].first = work.at;
-            island_order(&work);
-            system->islands[i].end = work.at;
-            first = start[i + 1];
-        }
     int done = adjacent && is_emitted;
+    for (int i = 0; done && i < system->island_count; i++) {
+        int count = start[i + 1] - first;
+        for (int k = 0; k < count; k++)
+            number[listed[first + k]] = k;
+        Elimination work = {system, edges, listed + first, count, number, degree, tree_joints,
+                            winner, is_emitted, adjacent, ((size_t)count + WORD - 1) / WORD, 0};
+        work.at = i ? system->islands[i - 1].end : 0;
+        system->islands[i].first = work.at;
+        done = island_order(world, &work);
+        system->islands[i].end = work.at;
+        first = start[i + 1];
+    }
     free(adjacent);
     free(is_emitted);
     return done;
@@ -415,21 +440,23 @@ static void couplings_locate(System *system)
     }
 }
 
-/* Compute the structure for the current pairs. Returns 0 when memory is short. */
-static int structure_build(System *system)
+/* Compute the structure for the current pairs. Returns 0 when memory is short or the step is to be
+ * given up. */
+static int structure_build(World *world)
 {
+    System *system = world->system;
     int vertices = system->node_count + system->coupling_count;
     int edge_count = 2 * (2 * system->coupling_count + system->pair_count);
     if (!structure_reserve(system, vertices))
         return 0;
-    int *ints = malloc(sizeof(int) * (size_t)(7 * vertices + edge_count + 8));
+    int *ints = malloc(sizeof(int) * (size_t)(8 * vertices + edge_count + 8));
     if (!ints)
         return 0;
     Lists edges = {ints, ints + vertices + 1};
     int *rest = edges.items + edge_count + 1;
     islands_number(system, rest);
     edges_list(system, &edges, vertices);
-    int done = islands_order(system, &edges, rest) && columns_build(system, &edges, vertices, rest);
+    int done = islands_order(world, &edges, rest) && columns_build(system, &edges, vertices, rest);
     free(ints);
     if (!done)
         return 0;
@@ -472,11 +499,12 @@ static int touches_locate(System *system)
 }
 
 /* Update the structure of the matrix for the current nodes, couplings and contacts. Returns 0 when
- * memory is short or the matrix would be too large. */
-int structure_update(System *system)
+ * memory is short, the matrix would be too large, or the step is to be given up. */
+int structure_update(World *world)
 {
+    System *system = world->system;
     int changed = pairs_update(system);
-    if (changed && (changed < 0 || !structure_build(system))) {
+    if (changed && (changed < 0 || !structure_build(world))) {
         system->pair_count = -1;
         return 0;
     }

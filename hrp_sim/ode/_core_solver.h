@@ -59,6 +59,7 @@ typedef struct {
     int rows;
     int is_stiff;      /* whether its stiffness leaves errors in what else its groups can do */
     int sticks;        /* whether it is predicted to stick: its rows have no bounds */
+    int pushed;        /* whether it did in the solution without friction */
     dReal J_first[18], J_second[18];
     dReal friction[2]; /* coefficient along each tangential row */
     BoundedRow row[3];
@@ -110,7 +111,7 @@ Touch *touch_append(System *system);
 void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_order.c */
-int structure_update(System *system);
+int structure_update(World *world);
 
 /* _core_factor.c */
 void matrix_assemble(System *system, const Island *island);

@@ -19,7 +19,7 @@
 #define MAX_BACKOFF 127     /* in steps */
 #define MAX_ATTEMPTS 3      /* of dWorldStep at a step, before prediction is disabled for it */
 
-/* Reserve memory for candidates, zero-initialized. Returns 0 when memory is short. */
+/* Reserve memory for contacts, zero-initialized. Returns 0 when memory is short. */
 static int candidates_reserve(World *world, int capacity)
 {
     if (capacity <= world->candidate_capacity)
@@ -31,11 +31,17 @@ static int candidates_reserve(World *world, int capacity)
     ContactMemory *before = realloc(world->memory_before, size * sizeof *before);
     if (before)
         world->memory_before = before;
-    StickCandidate *candidates = realloc(world->candidates, size * sizeof *candidates);
-    if (candidates)
-        world->candidates = candidates;
-    if (!memory || !before || !candidates)
+    if (!memory || !before)
         return 0;
+    if (world->system) {
+        if (!memory_table_reserve(world, capacity))
+            return 0;
+    } else {
+        StickCandidate *candidates = realloc(world->candidates, size * sizeof *candidates);
+        if (!candidates)
+            return 0;
+        world->candidates = candidates;
+    }
     memset(memory + old, 0, (size - old) * sizeof *memory);
     world->candidate_capacity = capacity;
     return 1;
@@ -54,11 +60,19 @@ static int tracked_candidates(const World *world)
     return count < limit ? count : limit;
 }
 
-/* Reserve memory for the candidates of a step; contacts beyond it are regular ones. The number
+/* Exchange the memories of this step and the last one. */
+static void memories_swap(World *world)
+{
+    ContactMemory *before = world->memory_before;
+    world->memory_before = world->memory;
+    world->memory = before;
+}
+
+/* Reserve memory for the contacts of a step; those beyond it are regular ones. The number
  * depends on the last step alone, not on earlier ones, so that runs are repeatable. */
 void sticking_begin(World *world)
 {
-    int capacity = capacity_after(world->candidate_count);
+    int capacity = capacity_after(world->candidate_count), tracked = tracked_candidates(world);
     world->sticking_disabled = 0;
     world->attempts = 0;
     world->candidate_count_before = world->candidate_count;
@@ -66,16 +80,25 @@ void sticking_begin(World *world)
         return;
     world->candidate_limit =
         candidates_reserve(world, capacity) ? capacity : world->candidate_capacity;
-    if (world->candidate_limit > 0)
+    if (world->system) {
+        for (int i = tracked; i < tracked_candidates(world); i++)
+            world->memory[i] = (ContactMemory){0};
+        memories_swap(world);
+        if (world->candidate_limit > 0)
+            memory_table_fill(world, tracked);
+    } else if (world->candidate_limit > 0) {
         memcpy(world->memory_before, world->memory,
                (size_t)world->candidate_limit * sizeof(ContactMemory));
+    }
 }
 
 /* Undo the changes of a failed step. */
 void sticking_restore(World *world)
 {
     world->candidate_count = world->candidate_count_before;
-    if (world->candidate_limit > 0)
+    if (world->system)
+        memories_swap(world);
+    else if (world->candidate_limit > 0)
         memcpy(world->memory, world->memory_before,
                (size_t)world->candidate_limit * sizeof(ContactMemory));
 }
@@ -94,12 +117,15 @@ void sticking_free(World *world)
     free(world->candidates);
     free(world->memory);
     free(world->memory_before);
+    free(world->memory_table);
     world->candidates = NULL;
     world->memory = world->memory_before = NULL;
+    world->memory_table = NULL;
+    world->memory_table_size = 0;
     world->candidate_limit = world->candidate_capacity = world->candidate_count = 0;
 }
 
-/* Return the memory of each contact, three bytes each. */
+/* Return the memory of each contact, as MEMORY_NUMBERS integers each. */
 PyObject *world_get_contact_memory(World *world, void *Py_UNUSED(closure))
 {
     if (!world_ready(world))
@@ -213,6 +239,7 @@ dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyI
 {
     int number = world->candidate_count++;
     if (world->system) {
+        memory_recall(world, number, contact->geom.pos, a, b);
         touch_create(world, contact, a, b,
                      may_be_predicted(world, number) && contact_may_stick(world, contact, a, b));
         return NULL;
@@ -257,8 +284,7 @@ void sticking_back_off(World *world, int number)
 {
     ContactMemory *memory = &world->memory[number];
     int longer = 2 * memory->interval + 1;
-    memory->wait = memory->interval =
-        (unsigned char)(longer < MAX_BACKOFF ? longer : MAX_BACKOFF);
+    memory->wait = memory->interval = longer < MAX_BACKOFF ? longer : MAX_BACKOFF;
 }
 
 /* Return whether a contact was wrongly predicted to stick in the last attempt. After MAX_ATTEMPTS
@@ -280,10 +306,11 @@ int sticking_check_forces(World *world)
 /* Update the back-offs after a successful step. */
 void sticking_end(World *world)
 {
-    for (int i = 0; i < world->candidate_limit; i++) {
+    int end = world->system ? tracked_candidates(world) : world->candidate_limit;
+    for (int i = 0; i < end; i++) {
         ContactMemory *memory = &world->memory[i];
         if (i >= world->candidate_count)
-            *memory = (ContactMemory){0, 0, 0};
+            *memory = (ContactMemory){0};
         else if (memory->wait > 0)
             memory->wait--;
         else if (memory->interval > 0)

@@ -40,7 +40,8 @@ _log = logging.getLogger("hrp_sim")
 
 _MAX_RAY_LENGTH = 1e6  # [m]
 _NO_BODY = _ALL_LINKS = -1
-_HABIT_END = 128  # each number is less
+_HABITS = _core.MEMORY_NUMBERS  # of each contact
+_BOUNDED_HABITS, _HABIT_END = 3, 128  # the first of them are less
 _SOLVERS = {
     Solver.WORLD: _core.SOLVER_WORLD,
     Solver.DENSE: _core.SOLVER_DENSE,
@@ -252,15 +253,15 @@ class OdeEngine:
         """Return copies of the whole state by name, from which ``restore`` continues bit-exactly.
 
         ``time_ns`` and ``random`` (), ``habits`` (what each contact leaves to the next step, shape
-        (contacts, 3); see _core_sticking.c), ``bodies`` (their names, in order), ``settings``
+        (contacts, 8); see ContactMemory), ``bodies`` (their names, in order), ``settings``
         ("name=value" each), ``body_joints_...``, and the arrays of each ``EngineBody``, as
         "BODY/...".
         """
-        memory = np.frombuffer(self._world.contact_memory, np.uint8)
+        memory = np.frombuffer(self._world.contact_memory, np.int32)
         arrays: dict[str, AnyArray] = {
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "random": np.array(self._world.random, dtype=np.int64),
-            "habits": memory.reshape(-1, 3).astype(np.int32),
+            "habits": memory.reshape(-1, _HABITS).copy(),
             "bodies": np.array(list(self._entries), dtype=np.str_),
             "settings": settings_lines(self._settings),
             **save_joints(list(self.joints.values())),
@@ -287,12 +288,16 @@ class OdeEngine:
         joints = restored_joints(arrays, self._simulated)
         for joint in joints:
             self._check_joint(joint)
-        habits_like = {"habits": np.zeros((contacts, 3), dtype=np.int32)}
+        habits_like = {"habits": np.zeros((contacts, _HABITS), np.int32)}
         check_arrays(arrays, self.save() | save_joints(joints) | habits_like)
         time_ns, random, habits = int(arrays["time_ns"]), int(arrays["random"]), arrays["habits"]
-        ranges = {"time_ns": 2**62, "random": 2**32, "habits": _HABIT_END}
-        for name, end in ranges.items():
-            if np.any(arrays[name] < 0) or np.any(arrays[name] >= end):
+        bounded = {
+            "time_ns": (arrays["time_ns"], 2**62),
+            "random": (arrays["random"], 2**32),
+            "habits": (habits[:, :_BOUNDED_HABITS], _HABIT_END),
+        }
+        for name, (values, end) in bounded.items():
+            if np.any(values < 0) or np.any(values >= end):
                 raise PhysicsError(f"'{name}' of the snapshot is out of range")
         if contacts > _core.MAX_CONTACTS:
             raise PhysicsError(
@@ -313,7 +318,7 @@ class OdeEngine:
         for joint in joints:
             self.add_joint(joint)
         self._world.random = random
-        self._world.contact_memory = habits.astype(np.uint8).tobytes()
+        self._world.contact_memory = habits.tobytes()
         self._time_ns = time_ns
 
     def reset(self) -> None:

@@ -209,9 +209,9 @@ def spoiled():
     yield "top/joint_active", lambda a: a["top/joint_active"] + 256, "from 0 to 255"
     yield "time_ns", lambda _: np.array(-1), "out of range"
     yield "random", lambda _: np.array(2**32), "'random' of the snapshot is out of range"
-    yield "habits", lambda _: np.zeros((3, 2), dtype=np.int32), r"shape \(3, 2\), not \(3, 3\)"
-    yield "habits", lambda _: np.full((3, 3), 128, dtype=np.int32), "'habits' .* out of range"
-    yield "habits", lambda _: np.zeros((3_000_000, 3), dtype=np.int32), "more than the 200000"
+    yield "habits", lambda _: np.zeros((3, 2), dtype=np.int32), r"shape \(3, 2\), not \(3, 8\)"
+    yield "habits", lambda _: np.full((3, 8), 128, dtype=np.int32), "'habits' .* out of range"
+    yield "habits", lambda _: np.zeros((3_000_000, 8), dtype=np.int32), "more than the 200000"
 
 
 @pytest.mark.parametrize(
