@@ -8,6 +8,7 @@ from ..messages import Header, WrenchStamped
 from .basic import Array
 from .cdr import Template
 from .converter import Frames, Reading
+from .fields import FieldConverter
 
 
 class WrenchReading(Reading, Protocol):
@@ -22,18 +23,12 @@ class WrenchReading(Reading, Protocol):
         """In [N m], shape (3,)."""
 
 
-class WrenchConverter:
+class WrenchConverter(FieldConverter[WrenchReading]):
     """Converts the readings of one force sensor."""
 
     message_type = WrenchStamped
 
     def __init__(self, frames: Frames) -> None:
-        self._template = template = Template(WrenchStamped(header=Header(frame_id=frames.data)))
-        self._force = template.view("wrench.force")
-        self._torque = template.view("wrench.torque")
-
-    def convert(self, reading: WrenchReading) -> bytes:
-        """Return the message of a reading."""
-        self._force[:] = reading.force
-        self._torque[:] = reading.torque
-        return self._template.data(reading.time_ns)
+        super().__init__()
+        template = Template(WrenchStamped(header=Header(frame_id=frames.data)))
+        self._set_layout(template, {"wrench.force": "force", "wrench.torque": "torque"})

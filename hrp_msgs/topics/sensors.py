@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from ..convert.cdr import Times
 from ..convert.converter import Converter, Reading
+from ..convert.fields import FieldConverter
 from .topic import Topic
 
 
@@ -18,6 +20,9 @@ class Output(Protocol):
 
     def publish(self, reading: Reading, /) -> None:
         """Publish a reading if there are subscribers."""
+
+    def publish_all(self, times_ns: Times, readings: Sequence[Reading], /) -> None:
+        """Publish the readings of several steps at their times, in [ns]."""
 
 
 class TopicOutput:
@@ -41,6 +46,7 @@ class TopicOutput:
     ) -> None:
         self.topic = topic
         self.has_subscribers = topic.has_subscribers if has_subscribers is None else has_subscribers
+        self._converter = converter
         self._convert = converter.convert
 
     def publish(self, reading: Reading) -> None:
@@ -49,3 +55,13 @@ class TopicOutput:
             message = self._convert(reading)
             if message is not None:
                 self.topic.publish(message)
+
+    def publish_all(self, times_ns: Times, readings: Sequence[Reading]) -> None:
+        """Publish the readings of several steps at their times, in [ns]."""
+        if not self.has_subscribers():
+            return
+        if isinstance(self._converter, FieldConverter):
+            self.topic.publish_all(times_ns, self._converter.convert_all(readings))
+            return
+        found = [(at, data) for at, r in enumerate(readings) if (data := self._convert(r))]
+        self.topic.publish_all(times_ns[[at for at, _ in found]], [data for _, data in found])

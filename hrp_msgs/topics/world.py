@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import numpy as np
+
 from .. import names, qos
-from ..convert.cdr import Template
+from ..convert.cdr import Template, Times
 from ..convert.tf import FramePose, tf_message, transform
 from ..messages import Clock, TFMessage
 from .topic import TopicMaker
@@ -41,6 +43,12 @@ class WorldTopics:
             with self._filling_clock:
                 message = self._clock_template.data(max(time_ns, _MIN_CLOCK_NS))
             self._clock.publish(message)
+
+    def publish_clocks(self, times_ns: Times) -> None:
+        """Publish several simulation times in [ns]; see ``publish_clock``."""
+        if self._clock.has_subscribers():
+            stamps = np.maximum(times_ns, _MIN_CLOCK_NS)
+            self._clock.publish_all(times_ns, self._clock_template.rows(stamps, ()))
 
     def publish_static(self, get_frames: Callable[[], list[FramePose]]) -> None:
         """Publish all static frames in one message, if they have changed.

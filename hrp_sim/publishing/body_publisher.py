@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from contextlib import suppress
 
 import numpy as np
 
@@ -11,72 +11,22 @@ from hrp_model import Diagnostics
 from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names
-from hrp_msgs.convert.converter import Frames, Reading, make_converter
+from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
-from ..sensors import JointReading, JointSensor, OdometrySensor, Sensor, StatefulSensor
+from ..sensors import JointSensor, OdometrySensor, Sensor, StatefulSensor
 from ..sensors.registry import kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .device_topics import device_topics
+from .link_frames import LinkFrames, LinkPublisher
 from .options import PublishingOptions
 from .sensor_outputs import SensorOutputs
 from .switch_topic import SwitchTopic
 
 _ROOT_TRANSFORM = "hrp_msgs.convert.tf:RootTransformConverter"
-
-
-class LinkPublisher(Protocol):
-    """Publishes the frames of the links of a robot."""
-
-    @property
-    def moves(self) -> bool:
-        """Whether joint positions determine published frames."""
-
-    def is_due(self, time_ns: int) -> bool:
-        """Return whether ``move`` at this time in [ns] would publish something."""
-
-    def move(
-        self,
-        time_ns: int,
-        joints: Sequence[str],
-        positions: Sequence[float],
-        above: Sequence[FramePose] = (),
-    ) -> None:
-        """Publish the frames of links; see ``DescriptionPublisher.move``."""
-
-
-class _LinkFrames:
-    """Publishes the frames of links from joint readings.
-
-    Args:
-        links: Publishes them.
-        simulation: The simulation.
-        above: Returns frames to publish in the same message, such as the root's.
-    """
-
-    def __init__(
-        self,
-        links: LinkPublisher,
-        simulation: Simulation,
-        above: Callable[[], Sequence[FramePose]],
-    ) -> None:
-        self._links = links
-        self._simulation = simulation
-        self._above = above
-
-    def has_subscribers(self) -> bool:
-        """Return whether frames of the present time would be published."""
-        return self._links.is_due(self._simulation.state.time_ns)
-
-    def publish(self, reading: Reading) -> None:
-        """Publish the frames of the links, if they are due."""
-        assert isinstance(reading, JointReading)
-        if self._links.is_due(reading.time_ns):
-            positions = reading.position.tolist()
-            self._links.move(reading.time_ns, reading.names, positions, self._above())
 
 
 class BodyPublisher:
@@ -94,6 +44,8 @@ class BodyPublisher:
         simulated: The body.
         naming: As given.
         outputs: Outputs of each sensor, by its name in the simulation.
+        joints: Name of its joint sensor in the simulation, or "".
+        link_frames: Publishes the frames of its links from joint readings, once described.
         links: Names of its links by the names of their frames.
         switches: Services that switch its devices, by the names of the devices in the simulation.
 
@@ -118,6 +70,7 @@ class BodyPublisher:
         self._maker = topics
         self._simulation = simulation
         self._link_publisher: LinkPublisher | None = None
+        self.link_frames: LinkFrames | None = None
         self._switch_topic: SwitchTopic | None = None
         self._devices = device_topics(simulation, name, naming)
         self.switches = {key: x.switch for key, x in self._devices.items() if x.switch}
@@ -135,7 +88,8 @@ class BodyPublisher:
         self._is_fixed = simulation.is_fixed(name)
         self._has_moving_root = not (self._is_fixed or self._is_world)
         sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
-        self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
+        self.joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
+        self._has_joints_on = self._are_joints_on()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # the first of equal names
         self.links = {self._frame_name(f): k for k, f in frames.links.items()} | {
@@ -205,9 +159,9 @@ class BodyPublisher:
     def describe(self, links: LinkPublisher) -> None:
         """Publish the frames of the links after each step, as the body is described now."""
         self._link_publisher = links
-        if self._joints:
-            frames = _LinkFrames(links, self._simulation, self._moving_root)
-            self.outputs[self._joints].outputs.insert(0, frames)
+        if self.joints:
+            self.link_frames = LinkFrames(links, self._simulation, self._moving_root)
+            self.outputs[self.joints].outputs.insert(0, self.link_frames)
 
     def serve(self) -> None:
         """Publish which sensors and lights are on; called when the run begins.
@@ -223,7 +177,8 @@ class BodyPublisher:
         self.publish_switches()
 
     def publish_switches(self) -> None:
-        """Publish which sensors and lights are on, after ``serve``."""
+        """Publish which sensors and lights are on, after ``serve``; called after each change."""
+        self._has_joints_on = self._are_joints_on()
         if self._switch_topic is not None:
             self._switch_topic.publish()
 
@@ -233,6 +188,11 @@ class BodyPublisher:
             self._switch_topic.close()
         for topic in self.topics:
             topic.close()
+
+    def _are_joints_on(self) -> bool:
+        with suppress(KeyError):  # its body was just deleted
+            return self.joints != "" and self._simulation.is_enabled(self.joints)
+        return False
 
     def _frames(self, base: Base) -> BodyFrames:
         quiet = Diagnostics(listener=lambda _: None)
@@ -253,10 +213,7 @@ class BodyPublisher:
     def _root_has_subscribers(self) -> bool:
         """Return whether to publish the root's transform, unless it is published with the links."""
         is_with_links = (
-            self._link_publisher is not None
-            and self._link_publisher.moves
-            and self._joints != ""
-            and self._simulation.is_enabled(self._joints)
+            self._has_joints_on and self._link_publisher is not None and self._link_publisher.moves
         )
         return not is_with_links and self._tf.has_subscribers()
 

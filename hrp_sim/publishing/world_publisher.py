@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hrp_model.rigid import Array
 from hrp_msgs.convert.tf import FramePose
@@ -92,7 +96,7 @@ class WorldPublisher:
         """Replace the published simulation; its bodies are set afterwards."""
         self.set_bodies({})
         self._simulation = simulation
-        simulation.switched = self._publish_switches
+        simulation.switched = self.publish_switches
 
     def make_body(self, name: str, naming: BodyNaming) -> BodyPublisher:
         """Create the topics of a body, for ``set_bodies``.
@@ -219,6 +223,28 @@ class WorldPublisher:
             # that controllers are likely to have received the readings.
             self.publish_clock(time_ns)
 
+    def take_steps(self, steps: Sequence[tuple[int, Mapping[str, Reading]]]) -> None:
+        """Publish the readings of several steps, topic by topic; for recordings.
+
+        Contacts are not published.
+
+        Args:
+            steps: Times in [ns], ascending, and readings by sensor.
+        """
+        ticks = [time_ns for time_ns, _ in steps if self._clock_ticks.is_due(time_ns)]
+        self._topics.publish_clocks(np.array(ticks, dtype=np.int64))
+        found: defaultdict[str, tuple[array[int], list[Reading]]]
+        found = defaultdict(lambda: (array("q"), []))
+        for time_ns, readings in steps:
+            for name, reading in readings.items():
+                times, values = found[name]
+                times.append(time_ns)
+                values.append(reading)
+        for name, (times, values) in found.items():
+            if name in self._outputs and not isinstance(values[0], RenderRequest):
+                for output in self._outputs[name].outputs:
+                    output.publish_all(np.frombuffer(times, np.int64), values)
+
     def take_image(self, camera: str, image: ImageReading) -> None:
         """Publish an image; called in the render thread."""
         if (found := self._outputs.get(camera)) is not None:
@@ -234,14 +260,15 @@ class WorldPublisher:
         self._on_clock(time_ns)
         self._topics.publish_clock(time_ns)
 
+    def publish_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
+        """Publish the switches of a body after a change of one; see ``Simulation.switched``."""
+        if (owner := self._owners.get(name)) is not None:
+            owner.publish_switches()
+
     def _set_time(self, time_ns: int) -> None:
         self._time_ns = time_ns
         if self._recording is not None:
             self._recording.time_ns = time_ns
-
-    def _publish_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
-        if (owner := self._owners.get(name)) is not None:
-            owner.publish_switches()
 
     def _follow_change(self, change: Change) -> None:
         """Publish changes without waiting for the next step; called in the stepping thread."""

@@ -206,7 +206,7 @@ def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
 
     runner = Runner(first, on_step, real_time_factor=0.0)
     world = RecordedWorld(recording, first, quiet, lambda _: None)
-    distribution.add(world.publisher)
+    distribution.add(world.consumer)
     distribution.serve(runner)
     world.serve(runner)
     runner.run()
