@@ -135,14 +135,16 @@ class _Mover:
         """Return the poses at positions of the joints in [rad] or [m], shape (n, joints)."""
         # With Python's sine, as that of numpy differs in the last bit between processors.
         angles = (0.5 * q).ravel().tolist()
-        s, c = (np.array([*map(f, angles)]).reshape(q.shape) for f in (sin, cos))
+        s, c = (np.fromiter(map(f, angles), float, q.size).reshape(q.shape) for f in (sin, cos))
         turn = self._axes[:, np.newaxis] * np.array([s, s, s, c])
-        a, b, d, e = self._factors[:, :, np.newaxis] * turn[_TERMS]
-        xyzw = a + b + d + e
-        xyzw[:, xyzw[3] < 0.0] *= -1.0
+        factors = self._factors[:, :, np.newaxis]
+        xyzw = factors[0] * turn[_TERMS[0]]
+        for factor, term in zip(factors[1:], _TERMS[1:], strict=True):
+            xyzw += factor * turn[term]
+        xyzw *= np.where(xyzw[3] < 0.0, -1.0, 1.0)
         poses = np.empty((*q.shape, 7))
         poses[..., :3] = self._start[:, :3]
-        poses[..., 3:] = np.moveaxis(xyzw, 0, -1)
+        poses[..., 3:] = xyzw.transpose(1, 2, 0)
         if (slides := self._slides).size:
             poses[:, slides] = self._start[slides]
             poses[:, slides, :3] += q[:, slides, np.newaxis] * self._directions

@@ -47,7 +47,8 @@ _FOOTER = struct.Struct("<BQQQ")  # the part of the footer that its checksum cov
 _FOOTER_FIELDS = 20
 _LEVEL = 1  # of the compression; higher ones take much longer and save little
 
-Entries = NDArray[np.uint64]  # of an index: time and offset in the chunk, shape (messages, 2)
+Bytes = NDArray[np.uint8]
+Entries = NDArray[np.int64]  # of an index: time and offset in the chunk, shape (messages, 2)
 
 
 class _Record(Protocol):
@@ -80,7 +81,7 @@ class McapWriter:
         self._attachments: list[AttachmentIndex] = []
         self._counts: dict[int, int] = {}
         # The present chunk.
-        self._parts: list[bytes | memoryview] = []
+        self._records: Bytes = np.empty(1 << 20, np.uint8)
         self._size = 0
         self._indexes: dict[int, list[Entries]] = {}  # by channel
         self._write(_MAGIC + _bytes([Header(profile, "hrp_ros")]))
@@ -120,27 +121,32 @@ class McapWriter:
             times_ns: Their log times, in [ns].
             messages: Their bytes; rows take less time than a list.
         """
-        heads = np.zeros(len(messages), _MESSAGE)
         if isinstance(messages, np.ndarray):
-            sizes = np.full(len(messages), messages.shape[1], np.uint64)
+            sizes = np.full(len(messages), messages.shape[1])
         else:
-            sizes = np.fromiter(map(len, messages), np.uint64, len(messages))
+            sizes = np.fromiter(map(len, messages), np.int64, len(messages))
+            if (sizes == sizes[0]).all():
+                messages = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1)
+        heads = np.zeros(len(messages), _MESSAGE)
         heads["opcode"] = Opcode.MESSAGE
         heads["length"] = sizes + (_MESSAGE.itemsize - _HEAD_SIZE)
         heads["channel_id"] = channel
         heads["log_time"] = heads["publish_time"] = times_ns
-        ends = self._size + np.cumsum(sizes + _MESSAGE.itemsize)
-        entries = np.empty((len(messages), 2), "<u8")
-        entries[:, 0] = heads["log_time"]
-        entries[0, 1], entries[1:, 1] = self._size, ends[:-1]
-        self._indexes.setdefault(channel, []).append(entries)
-        self._size = int(ends[-1])
+        sizes += _MESSAGE.itemsize
+        ends = np.cumsum(sizes)
+        begins = self._size + ends - sizes
+        self._indexes.setdefault(channel, []).append(np.stack([times_ns, begins], axis=1))
+        room = self._room(int(ends[-1]))
         if isinstance(messages, np.ndarray):
-            columns = heads.view(np.uint8).reshape(-1, _MESSAGE.itemsize), messages
-            self._parts.append(np.concatenate(columns, axis=1).data)
-        else:
-            for head, data in zip(heads, messages, strict=True):
-                self._parts += head.tobytes(), data
+            records = room.reshape(len(messages), -1)
+            records[:, : _MESSAGE.itemsize] = heads.view(np.uint8).reshape(len(messages), -1)
+            records[:, _MESSAGE.itemsize :] = messages
+            return
+        memory, end = room.data, 0
+        for head, data in zip(heads, messages, strict=True):
+            for part in (head.tobytes(), data):
+                begin, end = end, end + len(part)
+                memory[begin:end] = part
 
     def add_attachment(self, time_ns: int, name: str, media_type: str, data: bytes) -> None:
         """Add an attachment, outside of the chunks."""
@@ -213,14 +219,22 @@ class McapWriter:
 
     def _add(self, record: bytes) -> None:
         """Add a record to the present chunk."""
-        self._parts.append(record)
-        self._size += len(record)
+        self._room(len(record)).data[:] = record
+
+    def _room(self, size: int) -> Bytes:
+        """Return the place of records of this size in the present chunk."""
+        begin, self._size = self._size, self._size + size
+        if self._size > len(self._records):
+            grown = np.empty(max(self._size, 2 * len(self._records)), np.uint8)
+            grown[:begin] = self._records[:begin]
+            self._records = grown
+        return self._records[begin : self._size]
 
     def _write_chunk(self) -> None:
         indexes = {channel: np.concatenate(x) for channel, x in self._indexes.items()}
         start_ns = min(int(x[:, 0].min()) for x in indexes.values())
         end_ns = max(int(x[:, 0].max()) for x in indexes.values())
-        records = b"".join(self._parts)
+        records = self._records[: self._size].data
         data = self._compressor.compress(records)
         chunk = Chunk(
             compression="zstd",
@@ -253,8 +267,7 @@ class McapWriter:
                 uncompressed_size=len(records),
             )
         )
-        self._parts, self._indexes = [], {}
-        self._size = 0
+        self._indexes, self._size = {}, 0
 
     def _statistics(self) -> Statistics:
         return Statistics(

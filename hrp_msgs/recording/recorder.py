@@ -112,8 +112,8 @@ class Recorder:
         """Record messages of several channels in one chunk; callable from any thread.
 
         Args:
-            batch: Of each channel: the log times, in [ns], and the serialised messages, which
-                are not copied and must not change.
+            batch: Of channels: the log times, in [ns], ascending, and the serialised messages,
+                which are not copied and must not change.
 
         Returns:
             Their size, in bytes.
@@ -223,9 +223,11 @@ class Recorder:
         singles.clear()
 
     def _add_all(self, batch: Iterable[tuple[Channel, Times, Messages]]) -> None:
+        by_channel: defaultdict[Channel, list[tuple[Times, Messages]]] = defaultdict(list)
         for channel, times_ns, messages in batch:
-            if len(messages):
-                self._writer.add_messages(channel.id, times_ns, messages)
+            by_channel[channel].append((times_ns, messages))
+        for channel, parts in by_channel.items():
+            self._writer.add_messages(channel.id, *_in_order(parts))
 
     def _end(self) -> None:
         with self._changed:
@@ -257,6 +259,16 @@ class Channel:
             data: The serialised message.
         """
         self._recorder._write(self, time_ns, data)
+
+
+def _in_order(parts: Sequence[tuple[Times, Messages]]) -> tuple[Times, Messages]:
+    """Return messages of one channel in the order of their times, such as the TF of two robots."""
+    if len(parts) == 1:
+        return parts[0]
+    times_ns = np.concatenate([x for x, _ in parts])
+    messages = [bytes(message) for _, found in parts for message in found]
+    order = np.argsort(times_ns, kind="stable")
+    return times_ns[order], [messages[at] for at in order]
 
 
 def _size(messages: Messages) -> int:

@@ -11,12 +11,18 @@ from hrp_model import Diagnostics
 from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names
-from hrp_msgs.convert.converter import Frames, make_converter
+from hrp_msgs.convert.converter import Frames, Reading, make_converter
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
-from ..sensors import JointSensor, OdometrySensor, Sensor, StatefulSensor
+from ..sensors import (
+    JointSensor,
+    OdometryReading,
+    OdometrySensor,
+    Sensor,
+    StatefulSensor,
+)
 from ..sensors.registry import kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
@@ -44,7 +50,7 @@ class BodyPublisher:
         simulated: The body.
         naming: As given.
         outputs: Outputs of each sensor, by its name in the simulation.
-        joints: Name of its joint sensor in the simulation, or "".
+        joints, odometry: Names of these sensors in the simulation, or "".
         link_frames: Publishes the frames of its links from joint readings, once described.
         links: Names of its links by the names of their frames.
         switches: Services that switch its devices, by the names of the devices in the simulation.
@@ -89,6 +95,7 @@ class BodyPublisher:
         self._has_moving_root = not (self._is_fixed or self._is_world)
         sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
         self.joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
+        self.odometry = next((k for k, s in sensors.items() if isinstance(s, OdometrySensor)), "")
         self._has_joints_on = self._are_joints_on()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # the first of equal names
@@ -206,9 +213,13 @@ class BodyPublisher:
         motion = self.simulated.motion
         return self._world, self._root, motion.p[0].tolist(), matrix_quaternion(motion.R[0])
 
-    def _moving_root(self) -> Sequence[FramePose]:
-        """Return the pose of the topmost frame, if it moves."""
-        return [self._root_pose()] if self._has_moving_root else []
+    def _moving_root(self, odometry: Reading | None = None) -> Sequence[FramePose]:
+        """Return the pose of the topmost frame, if it moves; from its odometry, if that is read."""
+        if not self._has_moving_root:
+            return []
+        if not isinstance(odometry, OdometryReading):
+            return [self._root_pose()]
+        return [(self._world, self._root, odometry.position.tolist(), odometry.orientation)]
 
     def _root_has_subscribers(self) -> bool:
         """Return whether to publish the root's transform, unless it is published with the links."""

@@ -55,7 +55,8 @@ class LinkFrames:
     Args:
         links: Publishes them.
         simulation: The simulation.
-        above: Returns frames to publish in the same message, such as the root's.
+        above: Returns frames to publish in the same message, such as the root's; gets the reading
+            of the root's motion at the present time, if there is one.
 
     Attributes:
         due_ns: Time of the next step to ``capture``, in [ns].
@@ -65,7 +66,7 @@ class LinkFrames:
         self,
         links: LinkPublisher,
         simulation: Simulation,
-        above: Callable[[], Sequence[FramePose]],
+        above: Callable[[Reading | None], Sequence[FramePose]],
     ) -> None:
         self._links = links
         self._simulation = simulation
@@ -82,15 +83,19 @@ class LinkFrames:
         assert isinstance(reading, JointReading)
         if self._links.is_due(reading.time_ns):
             positions = reading.position.tolist()
-            self._links.move(reading.time_ns, reading.names, positions, self._above())
+            self._links.move(reading.time_ns, reading.names, positions, self._above(None))
 
-    def capture(self, time_ns: int) -> None:
+    def capture(self, time_ns: int, root: Reading | None) -> None:
         """Keep the frames above at a step, if its frames are due, for ``publish_all``.
 
         As for single messages, they are due once in each period, and after a reset.
+
+        Args:
+            time_ns: Time of the step, in [ns].
+            root: The motion of the root, if it is read.
         """
         if not self.due_ns - _PERIOD_NS <= time_ns < self.due_ns:
-            self._captured[time_ns] = self._above()
+            self._captured[time_ns] = self._above(root)
             self.due_ns = (time_ns // _PERIOD_NS + 1) * _PERIOD_NS
 
     def publish_all(self, times_ns: Times, readings: Sequence[Reading]) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from hrp_model.rigid import Array
+from hrp_msgs.convert.cdr import Times
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.contacts import ContactTopic
@@ -46,6 +43,9 @@ class WorldPublisher:
         on_clock: Called with each time in [ns], before it is published on ``/clock``.
         on_step: Called after steps, before their readings are published.
 
+    Attributes:
+        clock_ticks: When the clock is published.
+
     Raises:
         ValueError: A topic name or quality of service is invalid.
     """
@@ -74,7 +74,7 @@ class WorldPublisher:
         self._outputs: Mapping[str, SensorOutputs] = {}
         self._owners: Mapping[str, BodyPublisher] = {}
         self._topics = WorldTopics(topics)
-        self._clock_ticks = SampleClock(options.clock_rate)
+        self.clock_ticks = SampleClock(options.clock_rate)
         self._contacts = _Contacts(topics, options) if options.contact_rate > 0.0 else None
 
     @property
@@ -190,7 +190,7 @@ class WorldPublisher:
 
     def next_ns(self, simulation: Simulation) -> int:
         """Return the time of the next step with something to publish besides readings, in [ns]."""
-        due_ns = self._clock_ticks.due_ns
+        due_ns = self.clock_ticks.due_ns
         if self._contacts is None:
             return due_ns
         return min(due_ns, self._contacts.sampler.next_ns(simulation.engine.settings.step_ns))
@@ -206,7 +206,7 @@ class WorldPublisher:
         lock_step = gate if isinstance(gate, LockStep) else None
         is_waited_for = lock_step is not None and lock_step.is_boundary(time_ns)
         is_paced = lock_step is not None and lock_step.paces_clock
-        if self._clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
+        if self.clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
             self.publish_clock(time_ns)
         self._on_step()
         outputs = self._outputs
@@ -223,27 +223,20 @@ class WorldPublisher:
             # that controllers are likely to have received the readings.
             self.publish_clock(time_ns)
 
-    def take_steps(self, steps: Sequence[tuple[int, Mapping[str, Reading]]]) -> None:
-        """Publish the readings of several steps, topic by topic; for recordings.
-
-        Contacts are not published.
+    def take_steps(
+        self, ticks: Times, readings: Mapping[str, tuple[Times, Sequence[Reading]]]
+    ) -> None:
+        """Publish several steps, topic by topic, without contacts; for recordings.
 
         Args:
-            steps: Times in [ns], ascending, and readings by sensor.
+            ticks: Times of the clock, in [ns].
+            readings: Times of steps in [ns], ascending, and their readings, by sensor.
         """
-        ticks = [time_ns for time_ns, _ in steps if self._clock_ticks.is_due(time_ns)]
-        self._topics.publish_clocks(np.array(ticks, dtype=np.int64))
-        found: defaultdict[str, tuple[array[int], list[Reading]]]
-        found = defaultdict(lambda: (array("q"), []))
-        for time_ns, readings in steps:
-            for name, reading in readings.items():
-                times, values = found[name]
-                times.append(time_ns)
-                values.append(reading)
-        for name, (times, values) in found.items():
-            if name in self._outputs and not isinstance(values[0], RenderRequest):
+        self._topics.publish_clocks(ticks)
+        for name, (times_ns, found) in readings.items():
+            if name in self._outputs and not isinstance(found[0], RenderRequest):
                 for output in self._outputs[name].outputs:
-                    output.publish_all(np.frombuffer(times, np.int64), values)
+                    output.publish_all(times_ns, found)
 
     def take_image(self, camera: str, image: ImageReading) -> None:
         """Publish an image; called in the render thread."""
@@ -276,7 +269,7 @@ class WorldPublisher:
         simulation = self._runner.simulation
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
-            self._clock_ticks.wait(time_ns)
+            self.clock_ticks.wait(time_ns)
             if self._contacts is not None:
                 self._contacts.sampler.restart(time_ns)
         self._set_time(time_ns)
