@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
+from struct import Struct
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .basic import Array
-from .cdr import Columns, Messages, Numbers, Template
+from .cdr import Columns, Numbers, Rows, Template, Times
 from .converter import Reading
 
 _Reading = TypeVar("_Reading", bound=Reading)
@@ -20,59 +21,91 @@ _Values = Array | Sequence[float]
 class FieldConverter(Generic[_Reading]):
     """Converts readings to messages that differ only in the numbers of some fields.
 
-    Subclasses call ``_set_layout``.
+    Subclasses implement ``_layout``.
+
+    Args:
+        get_key: Returns what the layout of the message of a reading depends on, which changes
+            rarely; None if it never does.
     """
 
-    def __init__(self) -> None:
-        self._layout = 0
-        self._fields: list[tuple[Numbers, Columns, Callable[[_Reading], _Values]]]
+    def __init__(self, get_key: Callable[[_Reading], object] | None = None) -> None:
+        self._get_key = get_key
+        self._key: object = None
+        self._fields: list[tuple[Numbers, Columns, Callable[[_Reading], _Values]]] = []
+        self._parts: list[tuple[Times, Rows]] = []
+        self._begin()
 
     def convert(self, reading: _Reading) -> bytes:
         """Return the message of a reading."""
-        self._fit(reading)
+        if not self._fields or (self._get_key and self._get_key(reading) != self._key):
+            self._fit(reading)
         for view, _, get in self._fields:
             view[:] = get(reading)
         return self._template.data(reading.time_ns)
 
-    def convert_all(self, readings: Sequence[_Reading]) -> Messages:
-        """Return the messages of several readings, at least one; much faster than one by one.
+    def keep(self, time_ns: int, reading: _Reading) -> None:
+        """Copy the numbers of a reading for ``take``, which is cheap.
+
+        Args:
+            time_ns: Any time that belongs to it, in [ns].
+            reading: The reading.
+        """
+        if not self._fields or (self._get_key and self._get_key(reading) != self._key):
+            self._fit(reading)
+        self._times.append(time_ns)
+        self._stamps.append(reading.time_ns)
+        add = self._numbers.extend
+        for get in self._buffers:
+            add(get(reading))
+
+    def take(self) -> list[tuple[Times, Rows]]:
+        """Return the messages of the readings kept since the last call, much faster than singly.
 
         Returns:
-            Shape (messages, bytes), or a list if the layout changes between the first and the last.
+            Times, and messages of shape (messages, bytes); several if the layout has changed.
         """
-        self._fit(readings[0])
-        layout = self._layout
-        self._fit(readings[-1])
-        if self._layout != layout:
-            return [self.convert(reading) for reading in readings]
-        times = np.fromiter([r.time_ns for r in readings], np.int64, len(readings))
-        values = [(columns, _joined([*map(get, readings)])) for _, columns, get in self._fields]
-        return self._template.rows(times, values)
+        self._end_part()
+        parts, self._parts = self._parts, []
+        return parts
+
+    def _layout(self, reading: _Reading) -> tuple[Template, Mapping[str, str]]:
+        """Return a template, and by the fields of its numbers the attributes of readings."""
+        raise NotImplementedError
 
     def _fit(self, reading: _Reading) -> None:
-        """Call ``_set_layout`` if the template does not fit a reading; by default it always does.
-
-        What it depends on is the same in all readings of a sensor, but for those before and after
-        a change of its settings.
-        """
-
-    def _set_layout(self, template: Template, fields: Mapping[str, str]) -> None:
-        """Set the template, and the attributes of readings by the fields of its numbers."""
-        self._template = template
+        """Make a template for a reading and those that follow."""
+        self._end_part()
+        if self._get_key is not None:
+            self._key = self._get_key(reading)
+        self._template, fields = self._layout(reading)
         self._fields = [
-            (template.view(field), template.columns([field]), attrgetter(name))
+            (self._template.view(field), self._template.columns([field]), attrgetter(name))
             for field, name in fields.items()
         ]
-        self._layout += 1
+        self._buffers = [_buffer(get, get(reading)) for _, _, get in self._fields]
+
+    def _begin(self) -> None:
+        self._times, self._stamps = array("q"), array("q")
+        self._numbers = bytearray()
+
+    def _end_part(self) -> None:
+        """Convert what was kept, all with the present layout."""
+        if self._times:
+            times, stamps = (np.frombuffer(x, np.int64) for x in (self._times, self._stamps))
+            numbers = np.frombuffer(self._numbers).reshape(len(times), -1)
+            ends = np.cumsum([view.size for view, _, _ in self._fields])
+            columns = [columns for _, columns, _ in self._fields]
+            split = np.split(numbers, ends[:-1], axis=1)
+            rows = self._template.rows(stamps, zip(columns, split, strict=True))
+            self._parts.append((times, rows))
+            self._begin()
 
 
-def _joined(values: Sequence[_Values]) -> Numbers:
-    """Return the numbers of all readings, one in a row."""
-    first = values[0]
+def _buffer(
+    get: Callable[[_Reading], _Values], first: _Values
+) -> Callable[[_Reading], bytes | Array]:
+    """Return what returns the bytes of numbers, given those of the first reading."""
     if isinstance(first, np.ndarray):
-        try:  # a quarter of the time of numpy's own functions
-            joined: NDArray[np.float64] = np.frombuffer(b"".join(values), first.dtype)  # type: ignore[arg-type]
-            return joined.reshape(len(values), first.size)
-        except (TypeError, ValueError):
-            pass  # not contiguous
-    return np.array(values)
+        return get  # type: ignore[return-value]
+    pack = Struct(f"{len(first)}d").pack
+    return lambda reading: pack(*get(reading))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..messages import Header, Imu
@@ -52,27 +52,25 @@ class ImuConverter(FieldConverter[ImuReading]):
     message_type = Imu
 
     def __init__(self, frames: Frames) -> None:
-        super().__init__()
+        super().__init__(_variances)
         self._header = Header(frame_id=frames.data)
-        self._variances: tuple[float, ...] = ()
 
-    def _fit(self, reading: ImuReading) -> None:
-        r = reading
-        variances = (
-            _NOT_MEASURED if r.orientation is None else r.orientation_stdev**2,
-            _NOT_MEASURED if r.angular_velocity is None else r.angular_velocity_stdev**2,
-            _NOT_MEASURED if r.linear_acceleration is None else r.linear_acceleration_stdev**2,
-        )
-        if variances == self._variances:
-            return
-        self._variances = variances
+    def _layout(self, reading: ImuReading) -> tuple[Template, Mapping[str, str]]:
         template = Template(Imu(header=self._header))
         measured = {}
-        for quantity, variance in zip(_QUANTITIES, variances, strict=True):
+        for quantity, variance in zip(_QUANTITIES, _variances(reading), strict=True):
             covariance = template.view(f"{quantity}_covariance")
             # The diagonal of a (3, 3) matrix, whose other elements are zero.
             covariance[::4] = max(variance, 0.0)
             covariance[0] = variance
             if variance != _NOT_MEASURED:
                 measured[quantity] = quantity
-        self._set_layout(template, measured)
+        return template, measured
+
+
+def _variances(r: ImuReading) -> tuple[float, float, float]:
+    return (
+        _NOT_MEASURED if r.orientation is None else r.orientation_stdev**2,
+        _NOT_MEASURED if r.angular_velocity is None else r.angular_velocity_stdev**2,
+        _NOT_MEASURED if r.linear_acceleration is None else r.linear_acceleration_stdev**2,
+    )

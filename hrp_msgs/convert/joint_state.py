@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Protocol
 
 from ..messages import JointState
@@ -39,14 +40,10 @@ class JointStateConverter(FieldConverter[JointReading]):
 
     def __init__(self, frames: Frames) -> None:
         del frames
-        super().__init__()
-        self._names: Sequence[str] | None = None
+        super().__init__(attrgetter("names"))
 
-    def _fit(self, reading: JointReading) -> None:
-        if reading.names is self._names:
-            return
-        self._names = reading.names
+    def _layout(self, reading: JointReading) -> tuple[Template, Mapping[str, str]]:
         zeros = [0.0] * len(reading.names)
         names = list(reading.names)
         message = JointState(name=names, position=zeros, velocity=zeros, effort=zeros)
-        self._set_layout(Template(message), {x: x for x in ("position", "velocity", "effort")})
+        return Template(message), {x: x for x in ("position", "velocity", "effort")}

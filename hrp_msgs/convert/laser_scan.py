@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from ..messages import Header, LaserScan
@@ -52,17 +53,11 @@ class LaserScanConverter(FieldConverter[ScanReading]):
     message_type = LaserScan
 
     def __init__(self, frames: Frames) -> None:
-        super().__init__()
+        super().__init__(_geometry)
         self._header = Header(frame_id=frames.data)
-        self._geometry: tuple[float, ...] = ()
 
-    def _fit(self, reading: ScanReading) -> None:
-        r = reading
-        angles = len(r.ranges), r.angle_min, r.angle_increment
-        geometry = *angles, r.time_increment, r.scan_time, r.range_min, r.range_max
-        if geometry != self._geometry:
-            self._geometry = geometry
-            self._set_layout(Template(self._message(reading)), {"ranges": "ranges"})
+    def _layout(self, reading: ScanReading) -> tuple[Template, Mapping[str, str]]:
+        return Template(self._message(reading)), {"ranges": "ranges"}
 
     def _message(self, r: ScanReading) -> LaserScan:
         return LaserScan(
@@ -76,3 +71,8 @@ class LaserScanConverter(FieldConverter[ScanReading]):
             range_max=r.range_max,
             ranges=[0.0] * len(r.ranges),
         )
+
+
+def _geometry(r: ScanReading) -> tuple[float, ...]:
+    angles = len(r.ranges), r.angle_min, r.angle_increment
+    return *angles, r.time_increment, r.scan_time, r.range_min, r.range_max

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..messages import Header, Odometry
@@ -39,11 +39,13 @@ class OdometryConverter(FieldConverter[OdometryReading]):
 
     def __init__(self, frames: Frames) -> None:
         super().__init__()
-        message = Odometry(header=Header(frame_id=frames.world), child_frame_id=frames.root)
-        fields = {
+        self._frames = frames
+
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+        header = Header(frame_id=self._frames.world)
+        return Template(Odometry(header=header, child_frame_id=self._frames.root)), {
             "pose.pose.position": "position",
             "pose.pose.orientation": "orientation",
             "twist.twist.linear": "linear_velocity",
             "twist.twist.angular": "angular_velocity",
         }
-        self._set_layout(Template(message), fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -92,7 +92,10 @@ class RootTransformConverter(FieldConverter[OdometryReading]):
 
     def __init__(self, frames: Frames) -> None:
         super().__init__()
-        message = tf_message([transform(0, frames.world, frames.root, _ORIGIN, _IDENTITY)])
+        self._frames = frames
+
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+        at_origin = transform(0, self._frames.world, self._frames.root, _ORIGIN, _IDENTITY)
         pose = "transforms[0].transform"
         fields = {f"{pose}.translation": "position", f"{pose}.rotation": "orientation"}
-        self._set_layout(Template(message), fields)
+        return Template(tf_message([at_origin])), fields

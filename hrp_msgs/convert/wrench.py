@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from ..messages import Header, WrenchStamped
@@ -30,5 +31,8 @@ class WrenchConverter(FieldConverter[WrenchReading]):
 
     def __init__(self, frames: Frames) -> None:
         super().__init__()
-        template = Template(WrenchStamped(header=Header(frame_id=frames.data)))
-        self._set_layout(template, {"wrench.force": "force", "wrench.torque": "torque"})
+        self._header = Header(frame_id=frames.data)
+
+    def _layout(self, reading: WrenchReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+        template = Template(WrenchStamped(header=self._header))
+        return template, {"wrench.force": "force", "wrench.torque": "torque"}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
-from ..convert.cdr import Times
 from ..convert.converter import Converter, Reading
 from ..convert.fields import FieldConverter
 from .topic import Topic
@@ -21,8 +20,12 @@ class Output(Protocol):
     def publish(self, reading: Reading, /) -> None:
         """Publish a reading if there are subscribers."""
 
-    def publish_all(self, times_ns: Times, readings: Sequence[Reading], /) -> None:
-        """Publish the readings of several steps at their times, in [ns]."""
+    @property
+    def keep(self) -> Callable[[int, Reading], None]:
+        """Keeps a reading of a step at a time, in [ns], for ``publish_kept``."""
+
+    def publish_kept(self) -> None:
+        """Publish the readings that were kept, at the times of their steps."""
 
 
 class TopicOutput:
@@ -36,6 +39,8 @@ class TopicOutput:
     Attributes:
         topic: As given.
         has_subscribers: As given.
+        keep: Keeps a reading of a step at a time, in [ns], for ``publish_kept``; one whose message
+            has no fixed layout is published at once.
     """
 
     def __init__(
@@ -46,8 +51,11 @@ class TopicOutput:
     ) -> None:
         self.topic = topic
         self.has_subscribers = topic.has_subscribers if has_subscribers is None else has_subscribers
-        self._converter = converter
         self._convert = converter.convert
+        self._rows = converter if isinstance(converter, FieldConverter) else None
+        self.keep: Callable[[int, Reading], None] = self._keep
+        if self._rows is not None and has_subscribers is None:
+            self.keep = self._rows.keep  # called often
 
     def publish(self, reading: Reading) -> None:
         """Publish a reading if there are subscribers and it has data for this topic."""
@@ -56,12 +64,14 @@ class TopicOutput:
             if message is not None:
                 self.topic.publish(message)
 
-    def publish_all(self, times_ns: Times, readings: Sequence[Reading]) -> None:
-        """Publish the readings of several steps at their times, in [ns]."""
-        if not self.has_subscribers():
-            return
-        if isinstance(self._converter, FieldConverter):
-            self.topic.publish_all(times_ns, self._converter.convert_all(readings))
-            return
-        found = [(at, data) for at, r in enumerate(readings) if (data := self._convert(r))]
-        self.topic.publish_all(times_ns[[at for at, _ in found]], [data for _, data in found])
+    def publish_kept(self) -> None:
+        """Publish the readings that were kept, at the times of their steps."""
+        if self._rows is not None:
+            for times_ns, messages in self._rows.take():
+                self.topic.publish_all(times_ns, messages)
+
+    def _keep(self, time_ns: int, reading: Reading) -> None:
+        if self._rows is None:
+            self.publish(reading)
+        elif self.has_subscribers():
+            self._rows.keep(time_ns, reading)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 
 import numpy as np
 
@@ -11,14 +10,13 @@ from hrp_model import Diagnostics
 from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names
-from hrp_msgs.convert.converter import Frames, Reading, make_converter
+from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..sensors import (
     JointSensor,
-    OdometryReading,
     OdometrySensor,
     Sensor,
     StatefulSensor,
@@ -50,8 +48,6 @@ class BodyPublisher:
         simulated: The body.
         naming: As given.
         outputs: Outputs of each sensor, by its name in the simulation.
-        joints, odometry: Names of these sensors in the simulation, or "".
-        link_frames: Publishes the frames of its links from joint readings, once described.
         links: Names of its links by the names of their frames.
         switches: Services that switch its devices, by the names of the devices in the simulation.
 
@@ -76,7 +72,6 @@ class BodyPublisher:
         self._maker = topics
         self._simulation = simulation
         self._link_publisher: LinkPublisher | None = None
-        self.link_frames: LinkFrames | None = None
         self._switch_topic: SwitchTopic | None = None
         self._devices = device_topics(simulation, name, naming)
         self.switches = {key: x.switch for key, x in self._devices.items() if x.switch}
@@ -94,9 +89,7 @@ class BodyPublisher:
         self._is_fixed = simulation.is_fixed(name)
         self._has_moving_root = not (self._is_fixed or self._is_world)
         sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
-        self.joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
-        self.odometry = next((k for k, s in sensors.items() if isinstance(s, OdometrySensor)), "")
-        self._has_joints_on = self._are_joints_on()
+        self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # the first of equal names
         self.links = {self._frame_name(f): k for k, f in frames.links.items()} | {
@@ -166,9 +159,9 @@ class BodyPublisher:
     def describe(self, links: LinkPublisher) -> None:
         """Publish the frames of the links after each step, as the body is described now."""
         self._link_publisher = links
-        if self.joints:
-            self.link_frames = LinkFrames(links, self._simulation, self._moving_root)
-            self.outputs[self.joints].outputs.insert(0, self.link_frames)
+        if self._joints:
+            frames = LinkFrames(links, self._simulation, self._moving_root)
+            self.outputs[self._joints].outputs.insert(0, frames)
 
     def serve(self) -> None:
         """Publish which sensors and lights are on; called when the run begins.
@@ -184,8 +177,7 @@ class BodyPublisher:
         self.publish_switches()
 
     def publish_switches(self) -> None:
-        """Publish which sensors and lights are on, after ``serve``; called after each change."""
-        self._has_joints_on = self._are_joints_on()
+        """Publish which sensors and lights are on, after ``serve``."""
         if self._switch_topic is not None:
             self._switch_topic.publish()
 
@@ -195,11 +187,6 @@ class BodyPublisher:
             self._switch_topic.close()
         for topic in self.topics:
             topic.close()
-
-    def _are_joints_on(self) -> bool:
-        with suppress(KeyError):  # its body was just deleted
-            return self.joints != "" and self._simulation.is_enabled(self.joints)
-        return False
 
     def _frames(self, base: Base) -> BodyFrames:
         quiet = Diagnostics(listener=lambda _: None)
@@ -213,18 +200,17 @@ class BodyPublisher:
         motion = self.simulated.motion
         return self._world, self._root, motion.p[0].tolist(), matrix_quaternion(motion.R[0])
 
-    def _moving_root(self, odometry: Reading | None = None) -> Sequence[FramePose]:
-        """Return the pose of the topmost frame, if it moves; from its odometry, if that is read."""
-        if not self._has_moving_root:
-            return []
-        if not isinstance(odometry, OdometryReading):
-            return [self._root_pose()]
-        return [(self._world, self._root, odometry.position.tolist(), odometry.orientation)]
+    def _moving_root(self) -> Sequence[FramePose]:
+        """Return the pose of the topmost frame, if it moves."""
+        return [self._root_pose()] if self._has_moving_root else []
 
     def _root_has_subscribers(self) -> bool:
         """Return whether to publish the root's transform, unless it is published with the links."""
         is_with_links = (
-            self._has_joints_on and self._link_publisher is not None and self._link_publisher.moves
+            self._link_publisher is not None
+            and self._link_publisher.moves
+            and self._joints != ""
+            and self._simulation.is_enabled(self._joints)
         )
         return not is_with_links and self._tf.has_subscribers()
 

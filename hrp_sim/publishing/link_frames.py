@@ -55,24 +55,21 @@ class LinkFrames:
     Args:
         links: Publishes them.
         simulation: The simulation.
-        above: Returns frames to publish in the same message, such as the root's; gets the reading
-            of the root's motion at the present time, if there is one.
-
-    Attributes:
-        due_ns: Time of the next step to ``capture``, in [ns].
+        above: Returns frames to publish in the same message, such as the root's.
     """
 
     def __init__(
         self,
         links: LinkPublisher,
         simulation: Simulation,
-        above: Callable[[Reading | None], Sequence[FramePose]],
+        above: Callable[[], Sequence[FramePose]],
     ) -> None:
         self._links = links
         self._simulation = simulation
         self._above = above
-        self.due_ns = EARLIEST_NS
-        self._captured: dict[int, Sequence[FramePose]] = {}  # frames above by time
+        self._due_ns = EARLIEST_NS
+        # Times of steps, and their readings and frames above.
+        self._kept: list[tuple[int, JointReading, Sequence[FramePose]]] = []
 
     def has_subscribers(self) -> bool:
         """Return whether frames of the present time would be published."""
@@ -83,27 +80,23 @@ class LinkFrames:
         assert isinstance(reading, JointReading)
         if self._links.is_due(reading.time_ns):
             positions = reading.position.tolist()
-            self._links.move(reading.time_ns, reading.names, positions, self._above(None))
+            self._links.move(reading.time_ns, reading.names, positions, self._above())
 
-    def capture(self, time_ns: int, root: Reading | None) -> None:
-        """Keep the frames above at a step, if its frames are due, for ``publish_all``.
+    def keep(self, time_ns: int, reading: Reading) -> None:
+        """Keep a reading for ``publish_kept``, if the frames are due.
 
         As for single messages, they are due once in each period, and after a reset.
-
-        Args:
-            time_ns: Time of the step, in [ns].
-            root: The motion of the root, if it is read.
         """
-        if not self.due_ns - _PERIOD_NS <= time_ns < self.due_ns:
-            self._captured[time_ns] = self._above(root)
-            self.due_ns = (time_ns // _PERIOD_NS + 1) * _PERIOD_NS
+        if not self._due_ns - _PERIOD_NS <= time_ns < self._due_ns:
+            self._due_ns = (time_ns // _PERIOD_NS + 1) * _PERIOD_NS
+            assert isinstance(reading, JointReading)
+            self._kept.append((time_ns, reading, self._above()))
 
-    def publish_all(self, times_ns: Times, readings: Sequence[Reading]) -> None:
-        """Publish the frames of the readings whose times in [ns] were captured."""
-        captured, self._captured = self._captured, {}
-        due = [(t, r) for t, r in zip(times_ns.tolist(), readings, strict=True) if t in captured]
-        if due and self._links.moves:
-            names = [r.names for _, r in due if isinstance(r, JointReading)]
-            positions = np.array([r.position for _, r in due if isinstance(r, JointReading)])
-            times = np.array([t for t, _ in due])
-            self._links.move_all(times, names[0], positions, [captured[t] for t, _ in due])
+    def publish_kept(self) -> None:
+        """Publish the frames of the readings that were kept."""
+        kept, self._kept = self._kept, []
+        if kept and self._links.moves:
+            times_ns = np.array([time_ns for time_ns, _, _ in kept])
+            positions = np.array([reading.position for _, reading, _ in kept])
+            above = [frames for _, _, frames in kept]
+            self._links.move_all(times_ns, kept[0][1].names, positions, above)

@@ -70,7 +70,6 @@ class RecordedWorld:
         self._simulation = simulation
         self._recording.topics.time_ns = simulation.state.time_ns
         self._publisher.replace(simulation)
-        simulation.switched = self._follow_switch
         namings = self._publisher.namings(simulation)
         self._publisher.set_bodies({k: self._make_body(k, v) for k, v in namings.items()})
 
@@ -103,10 +102,6 @@ class RecordedWorld:
                 self._sync()
         except (OSError, ValueError) as error:
             self._warn(f"some topics of this world cannot be recorded: {error}")
-
-    def _follow_switch(self, sensor: str, on: bool) -> None:
-        self.consumer.flush()
-        self._publisher.publish_switches(sensor, on)
 
     def _sync(self) -> None:
         """Add the topics of new bodies, and remove those of deleted ones."""

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import time
-from array import array
-from collections import defaultdict
 from collections.abc import Mapping
 
-import numpy as np
-
-from hrp_msgs.convert.cdr import Times
 from hrp_msgs.topics.recorded import TopicRecording
 
-from ..physics.schedule import EARLIEST_NS, NEVER_NS
 from ..render import Parts
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
@@ -26,8 +20,8 @@ _BATCH_PERIOD = 0.4  # [s] of wall time
 class StepRecorder:
     """Records the readings of steps: a ``Consumer`` of a run without ROS.
 
-    A step only keeps its readings, which never change. They are converted many at once, which
-    takes a tenth of the time.
+    A step only copies the numbers of its readings. They are converted to messages many at once,
+    which takes a tenth of the time.
 
     Args:
         publisher: Publishes them to the recording.
@@ -38,7 +32,8 @@ class StepRecorder:
         self._publisher = publisher
         self._recording = recording
         self._most = _FIRST_STEPS
-        self._begin()
+        self._steps = 0
+        self._flush_at = 0.0
 
     def wants(self, simulation: Simulation, sensor: str) -> bool:
         """Return whether a sensor is recorded."""
@@ -57,18 +52,7 @@ class StepRecorder:
         if time_ns < self._recording.time_ns:
             self.flush()
         self._recording.time_ns = time_ns
-        clock = self._publisher.clock_ticks
-        if time_ns >= clock.due_ns:
-            clock.advance(time_ns)
-            self._ticks.append(time_ns)
-        if readings:
-            kept = self._kept
-            for name, reading in readings.items():
-                times, found = kept[name]
-                times.append(time_ns)
-                found.append(reading)
-            if time_ns >= self._frames_ns:
-                self._capture_frames(time_ns, readings)
+        self._publisher.keep_step(time_ns, readings)
         self._steps += 1
         if self._steps >= self._most or time.monotonic() > self._flush_at:
             self.flush()
@@ -79,34 +63,9 @@ class StepRecorder:
 
     def flush(self) -> None:
         """Record the steps so far; called before changes and at the end, by the run's thread."""
-        steps, ticks, kept = self._steps, self._ticks, self._kept
-        self._begin()
-        if steps and self._recording.is_open:
-            readings = {name: (_times(times), found) for name, (times, found) in kept.items()}
-            self._publisher.take_steps(_times(ticks), readings)
-            if size := self._recording.write_batch():
-                fitting = steps * _BATCH_BYTES // size
-                self._most = max(1, min(fitting, 2 * self._most, _MAX_STEPS))
-
-    def _begin(self) -> None:
-        """Begin a batch."""
+        self._publisher.publish_kept()
+        if size := self._recording.write_batch():
+            fitting = self._steps * _BATCH_BYTES // size
+            self._most = max(1, min(fitting, 2 * self._most, _MAX_STEPS))
         self._steps = 0
-        self._ticks = array("q")
-        self._kept: defaultdict[str, tuple[array[int], list[Reading]]]
-        self._kept = defaultdict(lambda: (array("q"), []))
-        self._frames_ns = EARLIEST_NS
         self._flush_at = time.monotonic() + _BATCH_PERIOD
-
-    def _capture_frames(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
-        """Keep the poses of the roots whose frames are due at this step."""
-        due_ns = NEVER_NS
-        for body in self._publisher.bodies.values():
-            if (frames := body.link_frames) is not None:
-                if body.joints in readings:
-                    frames.capture(time_ns, readings.get(body.odometry))
-                due_ns = min(due_ns, frames.due_ns)
-        self._frames_ns = due_ns
-
-
-def _times(times: array[int]) -> Times:
-    return np.frombuffer(times, np.int64)

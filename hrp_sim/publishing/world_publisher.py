@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from hrp_model.rigid import Array
-from hrp_msgs.convert.cdr import Times
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.contacts import ContactTopic
@@ -43,9 +42,6 @@ class WorldPublisher:
         on_clock: Called with each time in [ns], before it is published on ``/clock``.
         on_step: Called after steps, before their readings are published.
 
-    Attributes:
-        clock_ticks: When the clock is published.
-
     Raises:
         ValueError: A topic name or quality of service is invalid.
     """
@@ -73,8 +69,9 @@ class WorldPublisher:
         # By names in the simulation; replaced instead of changed, because two threads use them.
         self._outputs: Mapping[str, SensorOutputs] = {}
         self._owners: Mapping[str, BodyPublisher] = {}
+        self._keepers: Mapping[str, tuple[Callable[[int, Reading], None], ...]] = {}
         self._topics = WorldTopics(topics)
-        self.clock_ticks = SampleClock(options.clock_rate)
+        self._clock_ticks = SampleClock(options.clock_rate)
         self._contacts = _Contacts(topics, options) if options.contact_rate > 0.0 else None
 
     @property
@@ -96,7 +93,7 @@ class WorldPublisher:
         """Replace the published simulation; its bodies are set afterwards."""
         self.set_bodies({})
         self._simulation = simulation
-        simulation.switched = self.publish_switches
+        simulation.switched = self._publish_switches
 
     def make_body(self, name: str, naming: BodyNaming) -> BodyPublisher:
         """Create the topics of a body, for ``set_bodies``.
@@ -116,6 +113,11 @@ class WorldPublisher:
         is_changed = bool(bodies or self._bodies)
         self._bodies = bodies
         self._outputs = {k: found for b in bodies.values() for k, found in b.outputs.items()}
+        self._keepers = {
+            name: tuple(output.keep for output in found.outputs)
+            for name, found in self._outputs.items()
+            if not isinstance(found.sensor, CameraSensor)
+        }
         self._owners = {k: b for b in bodies.values() for k in b.devices}
         if is_changed:
             self.publish_static()
@@ -190,7 +192,7 @@ class WorldPublisher:
 
     def next_ns(self, simulation: Simulation) -> int:
         """Return the time of the next step with something to publish besides readings, in [ns]."""
-        due_ns = self.clock_ticks.due_ns
+        due_ns = self._clock_ticks.due_ns
         if self._contacts is None:
             return due_ns
         return min(due_ns, self._contacts.sampler.next_ns(simulation.engine.settings.step_ns))
@@ -206,7 +208,7 @@ class WorldPublisher:
         lock_step = gate if isinstance(gate, LockStep) else None
         is_waited_for = lock_step is not None and lock_step.is_boundary(time_ns)
         is_paced = lock_step is not None and lock_step.paces_clock
-        if self.clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
+        if self._clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
             self.publish_clock(time_ns)
         self._on_step()
         outputs = self._outputs
@@ -223,20 +225,24 @@ class WorldPublisher:
             # that controllers are likely to have received the readings.
             self.publish_clock(time_ns)
 
-    def take_steps(
-        self, ticks: Times, readings: Mapping[str, tuple[Times, Sequence[Reading]]]
-    ) -> None:
-        """Publish several steps, topic by topic, without contacts; for recordings.
+    def keep_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
+        """Keep the readings of one step, and the clock when it is due, for ``publish_kept``.
 
-        Args:
-            ticks: Times of the clock, in [ns].
-            readings: Times of steps in [ns], ascending, and their readings, by sensor.
+        That is cheaper than ``take_step``; contacts are not published.
         """
-        self._topics.publish_clocks(ticks)
-        for name, (times_ns, found) in readings.items():
-            if name in self._outputs and not isinstance(found[0], RenderRequest):
-                for output in self._outputs[name].outputs:
-                    output.publish_all(times_ns, found)
+        if time_ns >= self._clock_ticks.due_ns:
+            self._clock_ticks.advance(time_ns)
+            self._topics.keep_clock(time_ns)
+        for name, reading in readings.items():
+            for keep in self._keepers.get(name, ()):
+                keep(time_ns, reading)
+
+    def publish_kept(self) -> None:
+        """Publish the steps that were kept, topic by topic."""
+        self._topics.publish_kept_clocks()
+        for found in self._outputs.values():
+            for output in found.outputs:
+                output.publish_kept()
 
     def take_image(self, camera: str, image: ImageReading) -> None:
         """Publish an image; called in the render thread."""
@@ -253,15 +259,14 @@ class WorldPublisher:
         self._on_clock(time_ns)
         self._topics.publish_clock(time_ns)
 
-    def publish_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
-        """Publish the switches of a body after a change of one; see ``Simulation.switched``."""
-        if (owner := self._owners.get(name)) is not None:
-            owner.publish_switches()
-
     def _set_time(self, time_ns: int) -> None:
         self._time_ns = time_ns
         if self._recording is not None:
             self._recording.time_ns = time_ns
+
+    def _publish_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
+        if (owner := self._owners.get(name)) is not None:
+            owner.publish_switches()
 
     def _follow_change(self, change: Change) -> None:
         """Publish changes without waiting for the next step; called in the stepping thread."""
@@ -269,7 +274,7 @@ class WorldPublisher:
         simulation = self._runner.simulation
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
-            self.clock_ticks.wait(time_ns)
+            self._clock_ticks.wait(time_ns)
             if self._contacts is not None:
                 self._contacts.sampler.restart(time_ns)
         self._set_time(time_ns)
