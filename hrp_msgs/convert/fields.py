@@ -31,13 +31,14 @@ class FieldConverter(Generic[_Reading]):
     def __init__(self, get_key: Callable[[_Reading], object] | None = None) -> None:
         self._get_key = get_key
         self._key: object = None
+        self._is_fitted = False
         self._fields: list[tuple[Numbers, Columns, Callable[[_Reading], _Values]]] = []
         self._parts: list[tuple[Times, Rows]] = []
         self._begin()
 
     def convert(self, reading: _Reading) -> bytes:
         """Return the message of a reading."""
-        if not self._fields or (self._get_key and self._get_key(reading) != self._key):
+        if not self._is_fitted or (self._get_key and self._get_key(reading) != self._key):
             self._fit(reading)
         for view, _, get in self._fields:
             view[:] = get(reading)
@@ -50,7 +51,7 @@ class FieldConverter(Generic[_Reading]):
             time_ns: Any time that belongs to it, in [ns].
             reading: The reading.
         """
-        if not self._fields or (self._get_key and self._get_key(reading) != self._key):
+        if not self._is_fitted or (self._get_key and self._get_key(reading) != self._key):
             self._fit(reading)
         self._times.append(time_ns)
         self._stamps.append(reading.time_ns)
@@ -75,6 +76,7 @@ class FieldConverter(Generic[_Reading]):
     def _fit(self, reading: _Reading) -> None:
         """Make a template for a reading and those that follow."""
         self._end_part()
+        self._is_fitted = True
         if self._get_key is not None:
             self._key = self._get_key(reading)
         self._template, fields = self._layout(reading)
@@ -93,11 +95,11 @@ class FieldConverter(Generic[_Reading]):
         if self._times:
             times, stamps = (np.frombuffer(x, np.int64) for x in (self._times, self._stamps))
             numbers = np.frombuffer(self._numbers).reshape(len(times), -1)
-            ends = np.cumsum([view.size for view, _, _ in self._fields])
-            columns = [columns for _, columns, _ in self._fields]
-            split = np.split(numbers, ends[:-1], axis=1)
-            rows = self._template.rows(stamps, zip(columns, split, strict=True))
-            self._parts.append((times, rows))
+            values, begin = [], 0
+            for view, columns, _ in self._fields:
+                values.append((columns, numbers[:, begin : begin + view.size]))
+                begin += view.size
+            self._parts.append((times, self._template.rows(stamps, values)))
             self._begin()
 
 
@@ -105,7 +107,7 @@ def _buffer(
     get: Callable[[_Reading], _Values], first: _Values
 ) -> Callable[[_Reading], bytes | Array]:
     """Return what returns the bytes of numbers, given those of the first reading."""
-    if isinstance(first, np.ndarray):
+    if isinstance(first, np.ndarray) and first.dtype == np.float64 and first.flags.c_contiguous:
         return get  # type: ignore[return-value]
     pack = Struct(f"{len(first)}d").pack
     return lambda reading: pack(*get(reading))
