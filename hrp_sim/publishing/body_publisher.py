@@ -15,12 +15,7 @@ from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
-from ..sensors import (
-    JointSensor,
-    OdometrySensor,
-    Sensor,
-    StatefulSensor,
-)
+from ..sensors import JointSensor, OdometrySensor, Sensor, StatefulSensor
 from ..sensors.registry import kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
