@@ -62,7 +62,7 @@ def alone(stack: ExitStack, path: Path | None) -> tuple[Simulation, OnStep]:
     if path is not None:
         recording = stack.enter_context(closing(recording_of(path)))
         recorded = RecordedWorld(recording, simulation, quiet, fail)
-        distribution.add(recorded.publisher)
+        distribution.add(recorded.consumer)
     return simulation, distribution.publish
 
 

@@ -55,6 +55,10 @@ class ClosedLoops:
             if link.joint.mimic is not None
         ]
 
+    def __bool__(self) -> bool:
+        """Return whether positions may follow from others."""
+        return bool(self._loops or self._followers)
+
     def complete(self, positions: Mapping[str, float]) -> Completed:
         """Return the positions with those of the joints that follow from them.
 

@@ -81,13 +81,27 @@ class FrameTree:
 
     def moved(self, positions: Mapping[str, float]) -> MovedFrames:
         """Return the frames that these joints move, at their positions in [rad] or [m]."""
-        joints = tuple(positions)
+        names, poses = self.moved_all(tuple(positions), np.array([[*positions.values()]]))
+        return MovedFrames(names, poses[0])
+
+    def moved_all(
+        self, joints: tuple[str, ...], positions: Array
+    ) -> tuple[tuple[tuple[str, str], ...], Array]:
+        """Return the frames that joints move, for several positions.
+
+        Args:
+            joints: Their names.
+            positions: In [rad] or [m], shape (n, joints).
+
+        Returns:
+            The names and the poses, as in ``MovedFrames``, shape (n, frames, 7).
+        """
         mover = self._movers.get(joints)
         if mover is None:
             if len(self._movers) >= _MAX_MOVERS:
                 self._movers.clear()
             mover = self._movers[joints] = _Mover([self.moving[name] for name in joints])
-        return mover.moved(list(positions.values()))
+        return mover.names, mover.moved(positions)
 
     @cached_property
     def _movers(self) -> dict[tuple[str, ...], _Mover]:
@@ -104,7 +118,7 @@ class _Mover:
 
     def __init__(self, joints: Sequence[tuple[Link, str, str]]) -> None:
         links = [link for link, _, _ in joints]
-        self._names = tuple((parent, frame) for _, frame, parent in joints)
+        self.names = tuple((parent, frame) for _, frame, parent in joints)
         slides = [x.joint.type is not JointType.REVOLUTE for x in links]
         self._slides = np.flatnonzero(slides)
         self._axes = np.array([[*x.joint.axis, 1.0] for x in links]).reshape(-1, 4).T
@@ -117,19 +131,24 @@ class _Mover:
         # Of the product of two quaternions: each row has one term of its four elements.
         self._factors = np.array([[w, w, w, w], [x, y, z, -x], [y, z, x, -y], [-z, -x, -y, -z]])
 
-    def moved(self, q: Sequence[float]) -> MovedFrames:
-        """Return the frames at positions of the joints in [rad] or [m]."""
+    def moved(self, q: Array) -> Array:
+        """Return the poses at positions of the joints in [rad] or [m], shape (n, joints)."""
         # With Python's sine, as that of numpy differs in the last bit between processors.
-        s, c = [sin(0.5 * angle) for angle in q], [cos(0.5 * angle) for angle in q]
-        a, b, d, e = self._factors * (self._axes * [s, s, s, c])[_TERMS]
-        xyzw = a + b + d + e
-        xyzw[:, xyzw[3] < 0.0] *= -1.0
-        poses = self._start.copy()
-        poses[:, 3:] = xyzw.T
+        angles = (0.5 * q).ravel().tolist()
+        s, c = (np.fromiter(map(f, angles), float, q.size).reshape(q.shape) for f in (sin, cos))
+        turn = self._axes[:, np.newaxis] * np.array([s, s, s, c])
+        factors = self._factors[:, :, np.newaxis]
+        xyzw = factors[0] * turn[_TERMS[0]]
+        for factor, term in zip(factors[1:], _TERMS[1:], strict=True):
+            xyzw += factor * turn[term]
+        xyzw *= np.where(xyzw[3] < 0.0, -1.0, 1.0)
+        poses = np.empty((*q.shape, 7))
+        poses[..., :3] = self._start[:, :3]
+        poses[..., 3:] = xyzw.transpose(1, 2, 0)
         if (slides := self._slides).size:
-            poses[slides] = self._start[slides]
-            poses[slides, :3] += np.array(q)[slides, np.newaxis] * self._directions
-        return MovedFrames(self._names, poses)
+            poses[:, slides] = self._start[slides]
+            poses[:, slides, :3] += q[:, slides, np.newaxis] * self._directions
+        return poses
 
 
 def frame_tree(body: Body, names: BodyFrames) -> FrameTree:

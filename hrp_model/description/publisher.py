@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 
 import numpy as np
 
 from hrp_msgs import names
+from hrp_msgs.convert.cdr import Times
 from hrp_msgs.convert.tf import FrameNames, FramePose
 from hrp_msgs.topics.robot import RobotTopics
 
 from ..frames import Frame
-from ..rigid import matrix_quaternion
+from ..rigid import Array, matrix_quaternion
 from .description import Description
 from .follower import JointFollower, LastPositions
 from .frame_tree import MovedFrame, MovedFrames
@@ -89,7 +91,7 @@ class DescriptionPublisher:
     def publish_last_positions(self) -> None:
         """Publish the moving frames at the last positions, with new stamps."""
         for time_ns, frames in self.follower.repeated().items():
-            self.topics.publish_moving(time_ns, self._prefixed_names(frames), frames.poses)
+            self.topics.publish_moving(time_ns, self._prefixed_names(frames.names), frames.poses)
 
     @property
     def moves(self) -> bool:
@@ -115,6 +117,61 @@ class DescriptionPublisher:
             positions: In [rad] or [m], one per name; values that are not finite are left out.
             above: Frames to publish in the same message, such as the root's.
         """
+        frames = self._follow(time_ns, joints, positions)
+        if frames:
+            own, poses = self._prefixed_names(frames.names), frames.poses
+            if above:
+                own = (*((parent, name) for parent, name, _, _ in above), *own)
+                poses = np.concatenate([[[*p, *xyzw] for _, _, p, xyzw in above], poses])
+            self.topics.publish_moving(time_ns, own, poses)
+
+    def move_all(
+        self,
+        times_ns: Times,
+        joints: Sequence[str],
+        positions: Array,
+        above: Sequence[Sequence[FramePose]],
+    ) -> None:
+        """Publish the transforms of moved links at several times, each as ``move``.
+
+        Args:
+            times_ns: In [ns], ascending, at each of which frames are due.
+            joints: As in ``move``.
+            positions: In [rad] or [m], shape (times, joints).
+            above: As in ``move``, of each time; with the same frames.
+        """
+        tree = self.description.tree
+        known = [name in tree.moving for name in joints]
+        if any(known) and not self.description.loops and np.isfinite(positions).all():
+            self._follow(int(times_ns[0]), joints, positions[0].tolist())  # reports problems
+            names = tuple(compress(joints, known))
+            frames, poses = tree.moved_all(names, positions[:, known])
+            self._publish_all(times_ns, frames, poses, above)
+            return
+        for at, time_ns in enumerate(times_ns.tolist()):
+            if moved := self._follow(time_ns, joints, positions[at].tolist()):
+                own = slice(at, at + 1)
+                self._publish_all(times_ns[own], moved.names, moved.poses[np.newaxis], above[own])
+
+    def _publish_all(
+        self,
+        times_ns: Times,
+        frames: FrameNames,
+        poses: Array,
+        above: Sequence[Sequence[FramePose]],
+    ) -> None:
+        """Publish frames, with shape (times, frames, 7), and those above them."""
+        own = self._prefixed_names(frames)
+        if above[0]:
+            own = (*((parent, name) for parent, name, _, _ in above[0]), *own)
+            others = [[[*p, *xyzw] for _, _, p, xyzw in frames] for frames in above]
+            poses = np.concatenate([others, poses], axis=1)
+        self.topics.publish_all_moving(times_ns, own, poses)
+
+    def _follow(
+        self, time_ns: int, joints: Sequence[str], positions: Sequence[float]
+    ) -> MovedFrames:
+        """Return the moved frames, and report problems."""
         follower, now = self.follower, time.monotonic()
         known = len(follower.unknown)
         frames = follower.follow(time_ns, joints, positions, now)
@@ -123,12 +180,7 @@ class DescriptionPublisher:
             self._warn(f"joint_states: unknown or fixed joints: {text}")
         for problem in self._warnings.due(follower.open_loops, now):
             self._warn(problem)
-        if frames:
-            own, poses = self._prefixed_names(frames), frames.poses
-            if above:
-                own = (*((parent, name) for parent, name, _, _ in above), *own)
-                poses = np.concatenate([[[*p, *xyzw] for _, _, p, xyzw in above], poses])
-            self.topics.publish_moving(time_ns, own, poses)
+        return frames
 
     def _frame_poses(self, frames: Iterable[Frame]) -> list[FramePose]:
         return self._prefixed(
@@ -136,11 +188,11 @@ class DescriptionPublisher:
             for f in frames
         )
 
-    def _prefixed_names(self, frames: MovedFrames) -> FrameNames:
+    def _prefixed_names(self, frames: FrameNames) -> FrameNames:
         """Return the names of frames with the prefix, which is the same for the next ones."""
-        key, prefix = (self.frame_prefix, frames.names), self.frame_prefix
+        key, prefix = (self.frame_prefix, frames), self.frame_prefix
         if key != self._last_names[0]:
-            pairs = ((names.frame(a, prefix), names.frame(b, prefix)) for a, b in frames.names)
+            pairs = ((names.frame(a, prefix), names.frame(b, prefix)) for a, b in frames)
             self._last_names = key, tuple(pairs)
         return self._last_names[1]
 

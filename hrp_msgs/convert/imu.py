@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..messages import Header, Imu
 from .basic import Array
 from .cdr import Template
 from .converter import Frames, Reading
+from .fields import FieldConverter
 
 _QUANTITIES = "orientation", "angular_velocity", "linear_acceleration"
-_IDENTITY = 0.0, 0.0, 0.0, 1.0
 _NOT_MEASURED = -1.0
 
 
@@ -43,7 +43,7 @@ class ImuReading(Reading, Protocol):
         """Likewise, about each axis, in [rad]."""
 
 
-class ImuConverter:
+class ImuConverter(FieldConverter[ImuReading]):
     """Converts the readings of one IMU.
 
     The first covariance of a quantity that is not measured is -1; unknown covariances are zero.
@@ -52,29 +52,25 @@ class ImuConverter:
     message_type = Imu
 
     def __init__(self, frames: Frames) -> None:
-        self._template = template = Template(Imu(header=Header(frame_id=frames.data)))
-        self._set_orientation = template.setter("orientation")
-        self._angular_velocity = template.view("angular_velocity")
-        self._linear_acceleration = template.view("linear_acceleration")
-        self._covariances = [template.view(f"{x}_covariance") for x in _QUANTITIES]
-        self._variances = 0.0, 0.0, 0.0
+        super().__init__(_variances)
+        self._header = Header(frame_id=frames.data)
 
-    def convert(self, reading: ImuReading) -> bytes:
-        """Return the message of a reading."""
-        r = reading
-        q, w, f = r.orientation, r.angular_velocity, r.linear_acceleration
-        self._set_orientation(*(_IDENTITY if q is None else q))
-        self._angular_velocity[:] = 0.0 if w is None else w
-        self._linear_acceleration[:] = 0.0 if f is None else f
-        variances = (
-            _NOT_MEASURED if q is None else r.orientation_stdev**2,
-            _NOT_MEASURED if w is None else r.angular_velocity_stdev**2,
-            _NOT_MEASURED if f is None else r.linear_acceleration_stdev**2,
-        )
-        if variances != self._variances:  # which is rare
-            self._variances = variances
-            for covariance, variance in zip(self._covariances, variances, strict=True):
-                # The diagonal of a (3, 3) matrix, whose other elements are zero.
-                covariance[::4] = max(variance, 0.0)
-                covariance[0] = variance
-        return self._template.data(r.time_ns)
+    def _layout(self, reading: ImuReading) -> tuple[Template, Mapping[str, str]]:
+        template = Template(Imu(header=self._header))
+        measured = {}
+        for quantity, variance in zip(_QUANTITIES, _variances(reading), strict=True):
+            covariance = template.view(f"{quantity}_covariance")
+            # The diagonal of a (3, 3) matrix, whose other elements are zero.
+            covariance[::4] = max(variance, 0.0)
+            covariance[0] = variance
+            if variance != _NOT_MEASURED:
+                measured[quantity] = quantity
+        return template, measured
+
+
+def _variances(r: ImuReading) -> tuple[float, float, float]:
+    return (
+        _NOT_MEASURED if r.orientation is None else r.orientation_stdev**2,
+        _NOT_MEASURED if r.angular_velocity is None else r.angular_velocity_stdev**2,
+        _NOT_MEASURED if r.linear_acceleration is None else r.linear_acceleration_stdev**2,
+    )

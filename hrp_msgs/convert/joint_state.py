@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Protocol
 
 from ..messages import JointState
 from .basic import Array
 from .cdr import Template
 from .converter import Frames, Reading
+from .fields import FieldConverter
 
 
 class JointReading(Reading, Protocol):
@@ -31,29 +33,17 @@ class JointReading(Reading, Protocol):
         """In [N m] or [N]; NaN if not measured, as in ros2_control."""
 
 
-class JointStateConverter:
+class JointStateConverter(FieldConverter[JointReading]):
     """Converts the joint readings of one body, which have no frame."""
 
     message_type = JointState
 
     def __init__(self, frames: Frames) -> None:
         del frames
-        self._set_names(())
+        super().__init__(attrgetter("names"))
 
-    def convert(self, reading: JointReading) -> bytes:
-        """Return the message of a reading."""
-        if reading.names is not self._names:
-            self._set_names(reading.names)
-        self._position[:] = reading.position
-        self._velocity[:] = reading.velocity
-        self._effort[:] = reading.effort
-        return self._template.data(reading.time_ns)
-
-    def _set_names(self, names: Sequence[str]) -> None:
-        self._names = names
-        zeros = [0.0] * len(names)
-        message = JointState(name=list(names), position=zeros, velocity=zeros, effort=zeros)
-        self._template = template = Template(message)
-        self._position = template.view("position")
-        self._velocity = template.view("velocity")
-        self._effort = template.view("effort")
+    def _layout(self, reading: JointReading) -> tuple[Template, Mapping[str, str]]:
+        zeros = [0.0] * len(reading.names)
+        names = list(reading.names)
+        message = JointState(name=names, position=zeros, velocity=zeros, effort=zeros)
+        return Template(message), {x: x for x in ("position", "velocity", "effort")}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from ..messages import Header, LaserScan
 from .basic import Array
 from .cdr import Template
 from .converter import Frames, Reading
+from .fields import FieldConverter
 
 
 class ScanReading(Reading, Protocol):
@@ -45,26 +47,17 @@ class ScanReading(Reading, Protocol):
         """Maximum measurable distance, in [m]."""
 
 
-class LaserScanConverter:
+class LaserScanConverter(FieldConverter[ScanReading]):
     """Converts the scans of one planar range sensor."""
 
     message_type = LaserScan
 
     def __init__(self, frames: Frames) -> None:
+        super().__init__(_geometry)
         self._header = Header(frame_id=frames.data)
-        self._geometry: tuple[float, ...] = ()
 
-    def convert(self, reading: ScanReading) -> bytes:
-        """Return the message of a scan."""
-        r = reading
-        angles = len(r.ranges), r.angle_min, r.angle_increment
-        geometry = *angles, r.time_increment, r.scan_time, r.range_min, r.range_max
-        if geometry != self._geometry:  # which is rare
-            self._geometry = geometry
-            self._template = Template(self._message(reading))
-            self._ranges = self._template.view("ranges")
-        self._ranges[:] = r.ranges
-        return self._template.data(r.time_ns)
+    def _layout(self, reading: ScanReading) -> tuple[Template, Mapping[str, str]]:
+        return Template(self._message(reading)), {"ranges": "ranges"}
 
     def _message(self, r: ScanReading) -> LaserScan:
         return LaserScan(
@@ -78,3 +71,8 @@ class LaserScanConverter:
             range_max=r.range_max,
             ranges=[0.0] * len(r.ranges),
         )
+
+
+def _geometry(r: ScanReading) -> tuple[float, ...]:
+    angles = len(r.ranges), r.angle_min, r.angle_increment
+    return *angles, r.time_increment, r.scan_time, r.range_min, r.range_max

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..messages import Header, Odometry
 from .basic import Array
 from .cdr import Template
 from .converter import Frames, Reading
+from .fields import FieldConverter
 
 
 class OdometryReading(Reading, Protocol):
@@ -31,23 +32,20 @@ class OdometryReading(Reading, Protocol):
         """w_WB_B, in [rad/s], shape (3,)."""
 
 
-class OdometryConverter:
+class OdometryConverter(FieldConverter[OdometryReading]):
     """Converts the motion of one root to odometry without covariances."""
 
     message_type = Odometry
 
     def __init__(self, frames: Frames) -> None:
-        message = Odometry(header=Header(frame_id=frames.world), child_frame_id=frames.root)
-        self._template = template = Template(message)
-        self._position = template.view("pose.pose.position")
-        self._set_orientation = template.setter("pose.pose.orientation")
-        self._linear_velocity = template.view("twist.twist.linear")
-        self._angular_velocity = template.view("twist.twist.angular")
+        super().__init__()
+        self._frames = frames
 
-    def convert(self, reading: OdometryReading) -> bytes:
-        """Return the message of a reading."""
-        self._position[:] = reading.position
-        self._set_orientation(*reading.orientation)
-        self._linear_velocity[:] = reading.linear_velocity
-        self._angular_velocity[:] = reading.angular_velocity
-        return self._template.data(reading.time_ns)
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+        header = Header(frame_id=self._frames.world)
+        return Template(Odometry(header=header, child_frame_id=self._frames.root)), {
+            "pose.pose.position": "position",
+            "pose.pose.orientation": "orientation",
+            "twist.twist.linear": "linear_velocity",
+            "twist.twist.angular": "angular_velocity",
+        }

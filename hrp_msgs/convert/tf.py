@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from ..messages import TFMessage, TransformStamped
 from .basic import Array, header, set_quaternion, set_xyz
-from .cdr import Template
+from .cdr import Columns, Rows, Template, Times
 from .converter import Frames
+from .fields import FieldConverter
 from .odometry import OdometryReading
 
 # Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
@@ -49,15 +52,27 @@ class MovingFrames:
     """
 
     def __init__(self) -> None:
-        self._templates: dict[FrameNames, tuple[Template, Callable[[Array], None]]] = {}
+        self._templates: dict[FrameNames, tuple[Template, list[Columns]]] = {}
 
     def message(self, time_ns: int, frames: FrameNames, poses: Array) -> bytes:
-        """Return the message with the poses of frames.
+        """Return the message with the poses of frames; see ``messages``.
 
         Args:
             time_ns: Time of the poses, in [ns].
             frames: Names of the parent and of the frame itself, with prefixes.
-            poses: Position in [m] and unit quaternion (x, y, z, w) of each, shape (frames, 7).
+            poses: Shape (frames, 7).
+        """
+        times_ns = np.array([time_ns])
+        return self.messages(times_ns, frames, poses[np.newaxis])[0].tobytes()
+
+    def messages(self, times_ns: Times, frames: FrameNames, poses: Array) -> Rows:
+        """Return messages with the poses of frames, shape (messages, bytes).
+
+        Args:
+            times_ns: Times of the poses, in [ns].
+            frames: Names of the parent and of the frame itself, with prefixes.
+            poses: Position in [m] and unit quaternion (x, y, z, w) of each, shape
+                (messages, frames, 7).
         """
         found = self._templates.get(frames)
         if found is None:
@@ -65,24 +80,22 @@ class MovingFrames:
                 self._templates.clear()
             template = Template(tf_message(transform(0, *x, _ORIGIN, _IDENTITY) for x in frames))
             fields = [f"transforms[{i}].transform" for i in range(len(frames))]
-            found = self._templates[frames] = template, template.table(fields)
-        template, set_poses = found
-        set_poses(poses)
-        return template.data(time_ns)
+            found = self._templates[frames] = template, [template.columns(fields)] if fields else []
+        template, columns = found
+        return template.rows(times_ns, [(x, poses.reshape(len(poses), -1)) for x in columns])
 
 
-class RootTransformConverter:
+class RootTransformConverter(FieldConverter[OdometryReading]):
     """Converts the motion of one root to its transform in the world."""
 
     message_type = TFMessage
 
     def __init__(self, frames: Frames) -> None:
-        template = Template(
-            tf_message([transform(0, frames.world, frames.root, _ORIGIN, _IDENTITY)])
-        )
-        self._template, self._set_pose = template, template.setter("transforms[0].transform")
+        super().__init__()
+        self._frames = frames
 
-    def convert(self, reading: OdometryReading) -> bytes:
-        """Return the message of a reading."""
-        self._set_pose(*reading.position.tolist(), *reading.orientation)
-        return self._template.data(reading.time_ns)
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+        at_origin = transform(0, self._frames.world, self._frames.root, _ORIGIN, _IDENTITY)
+        pose = "transforms[0].transform"
+        fields = {f"{pose}.translation": "position", f"{pose}.rotation": "orientation"}
+        return Template(tf_message([at_origin])), fields

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from ..messages import Header, WrenchStamped
 from .basic import Array
 from .cdr import Template
 from .converter import Frames, Reading
+from .fields import FieldConverter
 
 
 class WrenchReading(Reading, Protocol):
@@ -22,18 +24,15 @@ class WrenchReading(Reading, Protocol):
         """In [N m], shape (3,)."""
 
 
-class WrenchConverter:
+class WrenchConverter(FieldConverter[WrenchReading]):
     """Converts the readings of one force sensor."""
 
     message_type = WrenchStamped
 
     def __init__(self, frames: Frames) -> None:
-        self._template = template = Template(WrenchStamped(header=Header(frame_id=frames.data)))
-        self._force = template.view("wrench.force")
-        self._torque = template.view("wrench.torque")
+        super().__init__()
+        self._header = Header(frame_id=frames.data)
 
-    def convert(self, reading: WrenchReading) -> bytes:
-        """Return the message of a reading."""
-        self._force[:] = reading.force
-        self._torque[:] = reading.torque
-        return self._template.data(reading.time_ns)
+    def _layout(self, reading: WrenchReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+        template = Template(WrenchStamped(header=self._header))
+        return template, {"wrench.force": "force", "wrench.torque": "torque"}

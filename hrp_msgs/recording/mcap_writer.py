@@ -1,13 +1,13 @@
-"""Writing of MCAP files, with a tenth of the time that mcap's own writer takes for a message."""
+"""Writing of MCAP files; many messages of a channel at once, which mcap's own writer cannot."""
 
 from __future__ import annotations
 
 import struct
 import zlib
-from array import array
 from collections.abc import Iterable, Mapping
 from typing import BinaryIO, Protocol
 
+import numpy as np
 import zstandard
 from mcap.data_stream import RecordBuilder
 from mcap.opcode import Opcode
@@ -24,17 +24,31 @@ from mcap.records import (
     Statistics,
     SummaryOffset,
 )
+from numpy.typing import NDArray
+
+from ..convert.cdr import Messages, Times
 
 _MAGIC = b"\x89MCAP0\r\n"
-# Head of a message: kind, length, channel, sequence number, log time, publication time.
-_MESSAGE = struct.Struct("<BQHIQQ")
+# Head of a message.
+_MESSAGE = np.dtype(
+    [
+        ("opcode", "<u1"),
+        ("length", "<u8"),
+        ("channel_id", "<u2"),
+        ("sequence", "<u4"),
+        ("log_time", "<u8"),
+        ("publish_time", "<u8"),
+    ]
+)
 _HEAD_SIZE = 9  # of a record: kind and length
-_MESSAGE_FIELDS = _MESSAGE.size - _HEAD_SIZE
 # Head of an index of messages: kind, length, channel, size of the entries in bytes.
 _INDEX = struct.Struct("<BQHI")
 _FOOTER = struct.Struct("<BQQQ")  # the part of the footer that its checksum covers
 _FOOTER_FIELDS = 20
-_LEVEL = 1  # of the compression; higher ones take much longer and save little
+_LEVEL = -1  # of the compression; level 1 takes a third longer and saves a hundredth
+
+Bytes = NDArray[np.uint8]
+Entries = NDArray[np.int64]  # of an index: time and offset in the chunk, shape (messages, 2)
 
 
 class _Record(Protocol):
@@ -67,11 +81,9 @@ class McapWriter:
         self._attachments: list[AttachmentIndex] = []
         self._counts: dict[int, int] = {}
         # The present chunk.
-        self._parts: list[bytes] = []
+        self._records: Bytes = np.empty(1 << 20, np.uint8)
         self._size = 0
-        self._indexes: dict[int, array[int]] = {}  # times and offsets by channel
-        self._start_ns: int | None = None
-        self._end_ns = 0
+        self._indexes: dict[int, list[Entries]] = {}  # by channel
         self._write(_MAGIC + _bytes([Header(profile, "hrp_ros")]))
 
     @property
@@ -101,20 +113,40 @@ class McapWriter:
         self._add(_bytes([channel]))
         return channel.id
 
-    def add_message(self, channel: int, time_ns: int, data: bytes) -> None:
-        """Add a message; times must not decrease."""
-        if self._start_ns is None:
-            self._start_ns = time_ns
-        self._end_ns = time_ns
-        index = self._indexes.get(channel)
-        if index is None:
-            index = self._indexes[channel] = array("Q")
-        index.append(time_ns)
-        index.append(self._size)
-        length = _MESSAGE_FIELDS + len(data)
-        self._parts.append(_MESSAGE.pack(Opcode.MESSAGE, length, channel, 0, time_ns, time_ns))
-        self._parts.append(data)
-        self._size += _HEAD_SIZE + length
+    def add_messages(self, channel: int, times_ns: Times, messages: Messages) -> None:
+        """Add messages of a channel, at least one.
+
+        Args:
+            channel: Its number.
+            times_ns: Their log times, in [ns].
+            messages: Their bytes; rows take less time than a list.
+        """
+        if isinstance(messages, np.ndarray):
+            sizes = np.full(len(messages), messages.shape[1])
+        else:
+            sizes = np.fromiter(map(len, messages), np.int64, len(messages))
+            if (sizes == sizes[0]).all():
+                messages = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1)
+        heads = np.zeros(len(messages), _MESSAGE)
+        heads["opcode"] = Opcode.MESSAGE
+        heads["length"] = sizes + (_MESSAGE.itemsize - _HEAD_SIZE)
+        heads["channel_id"] = channel
+        heads["log_time"] = heads["publish_time"] = times_ns
+        sizes += _MESSAGE.itemsize
+        ends = np.cumsum(sizes)
+        begins = self._size + ends - sizes
+        self._indexes.setdefault(channel, []).append(np.stack([times_ns, begins], axis=1))
+        room = self._room(int(ends[-1]))
+        if isinstance(messages, np.ndarray):
+            records = room.reshape(len(messages), -1)
+            records[:, : _MESSAGE.itemsize] = heads.view(np.uint8).reshape(len(messages), -1)
+            records[:, _MESSAGE.itemsize :] = messages
+            return
+        memory, end = room.data, 0
+        for head, data in zip(heads, messages, strict=True):
+            for part in (head.tobytes(), data):
+                begin, end = end, end + len(part)
+                memory[begin:end] = part
 
     def add_attachment(self, time_ns: int, name: str, media_type: str, data: bytes) -> None:
         """Add an attachment, outside of the chunks."""
@@ -146,8 +178,8 @@ class McapWriter:
 
     def flush(self) -> None:
         """Write the present chunk, unless it has no messages."""
-        if self._start_ns is not None:
-            self._write_chunk(self._start_ns)
+        if self._indexes:
+            self._write_chunk()
         self._stream.flush()
 
     def finish(self) -> None:
@@ -187,17 +219,28 @@ class McapWriter:
 
     def _add(self, record: bytes) -> None:
         """Add a record to the present chunk."""
-        self._parts.append(record)
-        self._size += len(record)
+        self._room(len(record)).data[:] = record
 
-    def _write_chunk(self, start_ns: int) -> None:
-        records = b"".join(self._parts)
+    def _room(self, size: int) -> Bytes:
+        """Return the place of records of this size in the present chunk."""
+        begin, self._size = self._size, self._size + size
+        if self._size > len(self._records):
+            grown = np.empty(max(self._size, 2 * len(self._records)), np.uint8)
+            grown[:begin] = self._records[:begin]
+            self._records = grown
+        return self._records[begin : self._size]
+
+    def _write_chunk(self) -> None:
+        indexes = {channel: np.concatenate(x) for channel, x in self._indexes.items()}
+        start_ns = min(int(x[:, 0].min()) for x in indexes.values())
+        end_ns = max(int(x[:, 0].max()) for x in indexes.values())
+        records = self._records[: self._size].data
         data = self._compressor.compress(records)
         chunk = Chunk(
             compression="zstd",
             data=data,
             message_start_time=start_ns,
-            message_end_time=self._end_ns,
+            message_end_time=end_ns,
             uncompressed_crc=zlib.crc32(records),
             uncompressed_size=len(records),
         )
@@ -205,16 +248,16 @@ class McapWriter:
         self._write(_bytes([chunk]))
         end = self._position
         offsets = {}
-        for channel, entries in self._indexes.items():
+        for channel, entries in indexes.items():
             offsets[channel] = self._position
             body = entries.tobytes()
             head = _INDEX.pack(Opcode.MESSAGE_INDEX, 6 + len(body), channel, len(body))
             self._write(head + body)
-            self._counts[channel] = self._counts.get(channel, 0) + len(entries) // 2
+            self._counts[channel] = self._counts.get(channel, 0) + len(entries)
         self._chunks.append(
             ChunkIndex(
                 message_start_time=start_ns,
-                message_end_time=self._end_ns,
+                message_end_time=end_ns,
                 chunk_start_offset=start,
                 chunk_length=end - start,
                 message_index_offsets=offsets,
@@ -224,8 +267,7 @@ class McapWriter:
                 uncompressed_size=len(records),
             )
         )
-        self._parts, self._indexes = [], {}
-        self._size, self._start_ns = 0, None
+        self._indexes, self._size = {}, 0
 
     def _statistics(self) -> Statistics:
         return Statistics(
@@ -234,8 +276,8 @@ class McapWriter:
             channel_message_counts=self._counts,
             chunk_count=len(self._chunks),
             message_count=sum(self._counts.values()),
-            message_end_time=self._chunks[-1].message_end_time if self._chunks else 0,
-            message_start_time=self._chunks[0].message_start_time if self._chunks else 0,
+            message_end_time=max((x.message_end_time for x in self._chunks), default=0),
+            message_start_time=min((x.message_start_time for x in self._chunks), default=0),
             metadata_count=0,
             schema_count=len(self._schemas),
         )

@@ -8,6 +8,7 @@ from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 
+from ..convert.cdr import Messages, Times
 from ..convert.converter import Message
 from ..node.qos import changeable, profile, undeclare_qos_overrides
 from ..node.start import WrongUseError, creating
@@ -72,6 +73,11 @@ class NodeTopic:
                 raise
         else:
             self.count += 1
+
+    def publish_all(self, times_ns: Times, messages: Messages) -> None:  # noqa: ARG002
+        """Publish messages one after the other, now."""
+        for message in messages:
+            self.publish(bytes(message))
 
     def has_subscribers(self) -> bool:
         """Return whether the topic has subscribers or is recorded."""

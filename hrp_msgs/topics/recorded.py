@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..convert.cdr import Messages, Times
 from ..convert.converter import Message
 from ..qos import Qos
 from ..recording import Channel, Recorder
@@ -12,20 +13,34 @@ from .topic import type_name
 class TopicRecording:
     """Records the messages of topics; callable from any thread.
 
+    Log times are simulation times, but continue where the simulation time is set back.
+
     Args:
         recorder: Writes them.
 
     Attributes:
-        time_ns: Simulation time of the messages that follow, in [ns].
         is_open: Whether messages are recorded; may be set to False.
         count: Number of messages so far.
     """
 
     def __init__(self, recorder: Recorder) -> None:
-        self.time_ns = 0
         self.is_open = True
         self.count = 0
+        self._time_ns = self._offset_ns = self._log_ns = 0
         self._recorder = recorder
+        self._batch: list[tuple[Channel, Times, Messages]] = []
+
+    @property
+    def time_ns(self) -> int:
+        """Simulation time of the messages that follow, in [ns]; set by one thread."""
+        return self._time_ns
+
+    @time_ns.setter
+    def time_ns(self, time_ns: int) -> None:
+        if time_ns < self._time_ns:
+            self._offset_ns += self._time_ns - time_ns
+        self._time_ns = time_ns
+        self._log_ns = time_ns + self._offset_ns
 
     def channel(self, message_type: type[Message], name: str, qos: Qos) -> Channel:
         """Return the channel of a topic.
@@ -43,9 +58,25 @@ class TopicRecording:
     def record(self, channel: Channel, message: Message | bytes) -> bytes:
         """Record a message; return its bytes, as ROS 2 sends them."""
         data = message if isinstance(message, bytes) else serialize(message)
-        channel.write(self.time_ns, data)
+        channel.write(self._log_ns, data)
         self.count += 1
         return data
+
+    def add(self, channel: Channel, times_ns: Times, messages: Messages) -> None:
+        """Add messages to the batch that ``write_batch`` records; called by one thread.
+
+        Args:
+            channel: Their channel.
+            times_ns: Simulation times since the last reset, in [ns].
+            messages: Their bytes, as ROS 2 sends them.
+        """
+        self._batch.append((channel, times_ns + self._offset_ns, messages))
+        self.count += len(messages)
+
+    def write_batch(self) -> int:
+        """Record the messages that were added; return their size in bytes."""
+        batch, self._batch = self._batch, []
+        return self._recorder.write_all(batch)
 
 
 class RecordedTopic:
@@ -79,6 +110,12 @@ class RecordedTopic:
         if not self._is_closed and self._recording.is_open:
             self._recording.record(self._channel, message)
             self.count += 1
+
+    def publish_all(self, times_ns: Times, messages: Messages) -> None:
+        """Record messages with their simulation times, at ``TopicRecording.write_batch``."""
+        if not self._is_closed and self._recording.is_open and len(messages):
+            self._recording.add(self._channel, times_ns, messages)
+            self.count += len(messages)
 
     def has_subscribers(self) -> bool:
         """Return whether messages are recorded."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..convert.converter import Converter, Reading
+from ..convert.fields import FieldConverter
 from .topic import Topic
 
 
@@ -19,6 +20,13 @@ class Output(Protocol):
     def publish(self, reading: Reading, /) -> None:
         """Publish a reading if there are subscribers."""
 
+    @property
+    def keep(self) -> Callable[[int, Reading], None]:
+        """Keeps a reading of a step at a time, in [ns], for ``publish_kept``."""
+
+    def publish_kept(self) -> None:
+        """Publish the readings that were kept, at the times of their steps."""
+
 
 class TopicOutput:
     """Converts the readings of one sensor and publishes them on one topic.
@@ -31,6 +39,8 @@ class TopicOutput:
     Attributes:
         topic: As given.
         has_subscribers: As given.
+        keep: Keeps a reading of a step at a time, in [ns], for ``publish_kept``; one whose message
+            has no fixed layout is published at once.
     """
 
     def __init__(
@@ -42,6 +52,10 @@ class TopicOutput:
         self.topic = topic
         self.has_subscribers = topic.has_subscribers if has_subscribers is None else has_subscribers
         self._convert = converter.convert
+        self._rows = converter if isinstance(converter, FieldConverter) else None
+        self.keep: Callable[[int, Reading], None] = self._keep
+        if self._rows is not None and has_subscribers is None:
+            self.keep = self._rows.keep  # called often
 
     def publish(self, reading: Reading) -> None:
         """Publish a reading if there are subscribers and it has data for this topic."""
@@ -49,3 +63,15 @@ class TopicOutput:
             message = self._convert(reading)
             if message is not None:
                 self.topic.publish(message)
+
+    def publish_kept(self) -> None:
+        """Publish the readings that were kept, at the times of their steps."""
+        if self._rows is not None:
+            for times_ns, messages in self._rows.take():
+                self.topic.publish_all(times_ns, messages)
+
+    def _keep(self, time_ns: int, reading: Reading) -> None:
+        if self._rows is None:
+            self.publish(reading)
+        elif self.has_subscribers():
+            self._rows.keep(time_ns, reading)

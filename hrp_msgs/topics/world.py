@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Callable
+
+import numpy as np
 
 from .. import names, qos
 from ..convert.cdr import Template
@@ -29,6 +32,7 @@ class WorldTopics:
     def __init__(self, topics: TopicMaker) -> None:
         self._clock = topics.create(Clock, names.CLOCK, qos.CLOCK)
         self._clock_template = Template(Clock())
+        self._kept = array("q")  # [ns]
         self.tf = topics.create(TFMessage, names.TF, qos.TF)
         self._static = topics.create(TFMessage, names.TF_STATIC, qos.TF_STATIC)
         self.all = [self._clock, self.tf, self._static]
@@ -41,6 +45,17 @@ class WorldTopics:
             with self._filling_clock:
                 message = self._clock_template.data(max(time_ns, _MIN_CLOCK_NS))
             self._clock.publish(message)
+
+    def keep_clock(self, time_ns: int) -> None:
+        """Keep a simulation time in [ns] for ``publish_kept_clocks``."""
+        self._kept.append(time_ns)
+
+    def publish_kept_clocks(self) -> None:
+        """Publish the times that were kept; see ``publish_clock``."""
+        times_ns, self._kept = np.frombuffer(self._kept, np.int64), array("q")
+        if len(times_ns):
+            stamps = np.maximum(times_ns, _MIN_CLOCK_NS)
+            self._clock.publish_all(times_ns, self._clock_template.rows(stamps, ()))
 
     def publish_static(self, get_frames: Callable[[], list[FramePose]]) -> None:
         """Publish all static frames in one message, if they have changed.

@@ -51,7 +51,7 @@ def record_world(
         except NameCollisionError as error:
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
-    distribution.add(recorded.publisher)
+    distribution.add(recorded.consumer)
     distribution.keeps_images = True
     recorded.serve(runner)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -11,72 +10,22 @@ from hrp_model import Diagnostics
 from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names
-from hrp_msgs.convert.converter import Frames, Reading, make_converter
+from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
-from ..sensors import JointReading, JointSensor, OdometrySensor, Sensor, StatefulSensor
+from ..sensors import JointSensor, OdometrySensor, Sensor, StatefulSensor
 from ..sensors.registry import kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .device_topics import device_topics
+from .link_frames import LinkFrames, LinkPublisher
 from .options import PublishingOptions
 from .sensor_outputs import SensorOutputs
 from .switch_topic import SwitchTopic
 
 _ROOT_TRANSFORM = "hrp_msgs.convert.tf:RootTransformConverter"
-
-
-class LinkPublisher(Protocol):
-    """Publishes the frames of the links of a robot."""
-
-    @property
-    def moves(self) -> bool:
-        """Whether joint positions determine published frames."""
-
-    def is_due(self, time_ns: int) -> bool:
-        """Return whether ``move`` at this time in [ns] would publish something."""
-
-    def move(
-        self,
-        time_ns: int,
-        joints: Sequence[str],
-        positions: Sequence[float],
-        above: Sequence[FramePose] = (),
-    ) -> None:
-        """Publish the frames of links; see ``DescriptionPublisher.move``."""
-
-
-class _LinkFrames:
-    """Publishes the frames of links from joint readings.
-
-    Args:
-        links: Publishes them.
-        simulation: The simulation.
-        above: Returns frames to publish in the same message, such as the root's.
-    """
-
-    def __init__(
-        self,
-        links: LinkPublisher,
-        simulation: Simulation,
-        above: Callable[[], Sequence[FramePose]],
-    ) -> None:
-        self._links = links
-        self._simulation = simulation
-        self._above = above
-
-    def has_subscribers(self) -> bool:
-        """Return whether frames of the present time would be published."""
-        return self._links.is_due(self._simulation.state.time_ns)
-
-    def publish(self, reading: Reading) -> None:
-        """Publish the frames of the links, if they are due."""
-        assert isinstance(reading, JointReading)
-        if self._links.is_due(reading.time_ns):
-            positions = reading.position.tolist()
-            self._links.move(reading.time_ns, reading.names, positions, self._above())
 
 
 class BodyPublisher:
@@ -208,7 +157,7 @@ class BodyPublisher:
         """Publish the frames of the links after each step, as the body is described now."""
         self._link_publisher = links
         if self._joints:
-            frames = _LinkFrames(links, self._simulation, self._moving_root)
+            frames = LinkFrames(links, self._simulation, self._moving_root)
             self.outputs[self._joints].outputs.insert(0, frames)
 
     def serve(self) -> None:

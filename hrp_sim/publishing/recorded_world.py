@@ -18,6 +18,7 @@ from ..world.naming import BodyNaming
 from .body_publisher import BodyPublisher
 from .options import PublishingOptions
 from .run_recording import RunRecording
+from .step_recorder import StepRecorder
 from .world_publisher import WorldPublisher
 
 
@@ -33,7 +34,7 @@ class RecordedWorld:
         warn: Called with other warnings.
 
     Attributes:
-        publisher: Records the readings; to be made a consumer of the run.
+        consumer: Records the readings; to be made a consumer of the run.
 
     Raises:
         NameCollisionError: Two bodies or devices would have the same topic.
@@ -52,27 +53,29 @@ class RecordedWorld:
         self._warn = warn
         self._runner: Runner | None = None
         topics = RecordedTopics(recording.topics)
-        self.publisher = WorldPublisher(topics, PublishingOptions(), recording=recording.topics)
+        self._publisher = WorldPublisher(topics, PublishingOptions(), recording=recording.topics)
+        self.consumer = StepRecorder(self._publisher, recording.topics)
+        recording.before_close = self.consumer.flush
         self._replace(simulation)
 
     def serve(self, runner: Runner) -> None:
         """Follow a run and the changes of its world."""
         self._runner = runner
         runner.on_change.append(self._follow_change)
-        self.publisher.serve(runner)
-        for body in self.publisher.bodies.values():
+        self._publisher.serve(runner)
+        for body in self._publisher.bodies.values():
             body.serve()
 
     def _replace(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self._recording.topics.time_ns = simulation.state.time_ns
-        self.publisher.replace(simulation)
-        namings = self.publisher.namings(simulation)
-        self.publisher.set_bodies({k: self._make_body(k, v) for k, v in namings.items()})
+        self._publisher.replace(simulation)
+        namings = self._publisher.namings(simulation)
+        self._publisher.set_bodies({k: self._make_body(k, v) for k, v in namings.items()})
 
     def _make_body(self, name: str, naming: BodyNaming) -> BodyPublisher:
         """Return the topics of a body, with its description."""
-        publisher = self.publisher.make_body(name, naming)
+        publisher = self._publisher.make_body(name, naming)
         publisher.report_root(lambda _: None, self._warn)
         body = publisher.simulated.body
         options = DescriptionOptions().with_frames(FrameOptions(base=publisher.base))
@@ -90,6 +93,7 @@ class RecordedWorld:
     def _follow_change(self, change: Change) -> None:
         """Follow the bodies of the world; called in the stepping thread."""
         assert self._runner is not None
+        self.consumer.flush()
         simulation = self._runner.simulation
         try:
             if change is Change.REPLACE:
@@ -102,13 +106,13 @@ class RecordedWorld:
     def _sync(self) -> None:
         """Add the topics of new bodies, and remove those of deleted ones."""
         bodies = self._simulation.bodies
-        known = self.publisher.bodies
+        known = self._publisher.bodies
         kept = {k: b for k, b in known.items() if bodies.get(k) is b.simulated}
         if kept.keys() == known.keys() == bodies.keys():
             return
-        self.publisher.set_bodies(kept)
+        self._publisher.set_bodies(kept)
         for name in bodies.keys() - kept.keys():
-            naming = self.publisher.spawned_naming(name, self._simulation.namespace(name))
-            self.publisher.set_bodies(
-                {**self.publisher.bodies, name: self._make_body(name, naming)}
+            naming = self._publisher.spawned_naming(name, self._simulation.namespace(name))
+            self._publisher.set_bodies(
+                {**self._publisher.bodies, name: self._make_body(name, naming)}
             )

@@ -30,6 +30,7 @@ class RunRecording:
         path: As given.
         topics: Records the messages.
         error: That reason, or "".
+        before_close: Called by ``close``, to record what is left.
 
     Raises:
         MissingLibraryError: A library for recordings is not installed.
@@ -57,6 +58,7 @@ class RunRecording:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._recorder = Recorder(path, on_error=self._fail)
         self.topics = TopicRecording(self._recorder)
+        self.before_close: Callable[[], object] = lambda: None
 
     def attach_meshes(self, urdf: str) -> None:
         """Attach the files that a URDF refers to, named by their URIs.
@@ -91,6 +93,7 @@ class RunRecording:
 
     def close(self) -> None:
         """Write what is left, and close the file; idempotent."""
+        self.before_close()
         self.topics.is_open = False
         self._recorder.close()
         with suppress(OSError):  # another process has removed it

@@ -73,6 +73,7 @@ class WorldPublisher:
         # By names in the simulation; replaced instead of changed, because two threads use them.
         self._outputs: Mapping[str, SensorOutputs] = {}
         self._owners: Mapping[str, BodyPublisher] = {}
+        self._keepers: Mapping[str, tuple[Callable[[int, Reading], None], ...]] = {}
         self._topics = WorldTopics(topics)
         self._clock_ticks = SampleClock(options.clock_rate)
         self._contacts = _Contacts(topics, options) if options.contact_rate > 0.0 else None
@@ -116,6 +117,11 @@ class WorldPublisher:
         is_changed = bool(bodies or self._bodies)
         self._bodies = bodies
         self._outputs = {k: found for b in bodies.values() for k, found in b.outputs.items()}
+        self._keepers = {
+            name: tuple(output.keep for output in found.outputs)
+            for name, found in self._outputs.items()
+            if not isinstance(found.sensor, CameraSensor)
+        }
         self._owners = {k: b for b in bodies.values() for k in b.devices}
         if is_changed:
             self.publish_static()
@@ -222,6 +228,25 @@ class WorldPublisher:
             # At any clock_rate, because a controller manager sleeps until this time; and last, so
             # that controllers are likely to have received the readings.
             self.publish_clock(time_ns)
+
+    def keep_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
+        """Keep the readings of one step, and the clock when it is due, for ``publish_kept``.
+
+        That is cheaper than ``take_step``; contacts are not published.
+        """
+        if time_ns >= self._clock_ticks.due_ns:
+            self._clock_ticks.advance(time_ns)
+            self._topics.keep_clock(time_ns)
+        for name, reading in readings.items():
+            for keep in self._keepers.get(name, ()):
+                keep(time_ns, reading)
+
+    def publish_kept(self) -> None:
+        """Publish the steps that were kept, topic by topic."""
+        self._topics.publish_kept_clocks()
+        for found in self._outputs.values():
+            for output in found.outputs:
+                output.publish_kept()
 
     def take_image(self, camera: str, image: ImageReading) -> None:
         """Publish an image; called in the render thread."""

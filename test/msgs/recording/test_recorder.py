@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import mcap.reader
+import numpy as np
 import pytest
 from message_samples import TYPES
 from paths import ROOT
@@ -22,8 +23,10 @@ from recording_tools import (
 from rosbags.highlevel import AnyReader
 from rosbags.interfaces import QosDurability
 
+from hrp_msgs import qos
 from hrp_msgs.messages.definitions import type_name, typestore
 from hrp_msgs.recording import Recorder, Recording
+from hrp_msgs.topics.recorded import RecordedTopics, TopicRecording
 
 S = 1_000_000_000
 LATCHED = QosDurability.TRANSIENT_LOCAL
@@ -90,30 +93,44 @@ def test_every_type_is_read_by_mcap(all_types):
     assert {c.compression for c in summary.chunk_indexes} == {"zstd"}
 
 
-def test_log_times_never_decrease_and_go_on_after_a_reset(tmp_path):
-    recorder = Recorder(tmp_path / "a.mcap", on_error=lambda error: None)
-    fast, image, late = (
-        recorder.channel(topic, our_class(STRING), latched=False) for topic in ("/f", "/i", "/l")
-    )
-    for channel, time_ns in [
-        (fast, 1 * S),
-        (image, S // 2),  # rendered late
-        (fast, 2 * S),
-        (fast, 0),  # reset
-        (image, S),  # of before the reset, or slow: now, and nothing else is delayed
-        (fast, 1 * S),
-        (late, 1 * S),
-        (fast, 0),  # another reset
-        (image, 0),
-        (fast, 3 * S),
-    ]:
-        channel.write(time_ns, text_bytes("x"))
+def test_log_times_go_on_after_a_reset(tmp_path):
+    path = tmp_path / "a.mcap"
+    recorder = Recorder(path, on_error=lambda error: None)
+    recording = TopicRecording(recorder)
+    topics = RecordedTopics(recording)
+    one, many = (topics.create(our_class(STRING), name, qos.IMAGE) for name in ("/one", "/many"))
+    for seconds in (1, 2, 0, 1, 0, 3):  # twice set back
+        recording.time_ns = seconds * S
+        one.publish(text_bytes("x"))
+    times = np.array([3 * S, 4 * S])
+    many.publish_all(times, [text_bytes("of one length"), text_bytes("of another")])
+    many.publish_all(times + S // 2, np.array([[*text_bytes("a row")]] * 2, np.uint8))
+    recording.write_batch()
     recorder.close()
-    seconds = [(topic, time_ns / S) for topic, time_ns, _ in mcap_messages(tmp_path / "a.mcap")]
-    assert seconds == [
-        *(("/f", 1), ("/i", 1), ("/f", 2), ("/f", 2), ("/i", 2), ("/f", 3), ("/l", 3)),
-        *(("/f", 3), ("/i", 3), ("/f", 6)),
-    ]
+    found = mcap_messages(path)
+    assert [t / S for topic, t, _ in found if topic == "/one"] == [1, 2, 2, 3, 3, 6]
+    assert [t / S for topic, t, _ in found if topic == "/many"] == [6, 6.5, 7, 7.5]
+    assert (one.count, many.count, recording.count) == (6, 4, 10)
+
+
+def test_messages_of_any_length_are_found_by_the_index_of_a_chunk(tmp_path):
+    path = tmp_path / "a.mcap"
+    recorder = Recorder(path, on_error=lambda error: None)
+    channels = [recorder.channel(f"/{k}", our_class(STRING), latched=False) for k in range(3)]
+    rng, expected = np.random.default_rng(5), []
+    for number in range(500):
+        channel, size = channels[rng.integers(3)], int(rng.integers(3000))
+        data = text_bytes(f"{number} ".ljust(size) if number > 250 else f"{number:9d}")
+        channel.write(number, data)
+        expected.append((channel.topic, number, data))
+    recorder.close()
+    assert mcap_messages(path) == expected
+    with path.open("rb") as file:
+        found = mcap.reader.make_reader(file).iter_messages(
+            ["/1"], starting_at=100, ending_before=400
+        )
+        part = [(channel.topic, m.log_time, m.data) for _, channel, m in found]
+    assert part == [x for x in expected if x[0] == "/1" and 100 <= x[1] < 400]
 
 
 def test_a_topic_has_one_type(tmp_path):

@@ -19,9 +19,12 @@ from hrp_sim.publishing.recorded_world import RecordedWorld
 from hrp_sim.publishing.run_recording import RunRecording
 from hrp_sim.running.distribution import Distribution
 from hrp_sim.running.runner import Runner
+from hrp_sim.sensors import CameraSensor
+from hrp_sim.sensors.joint import JOINT_STATES
 from hrp_sim.world.load import load_world
 
 ARM = MODELS / "arm" / "arm.body"
+PRESS = MODELS / "press" / "press.body"  # with a closed loop
 # Per simulated second; odometry and frames are also those of the first step.
 RATES = {
     "/clock": 250,
@@ -206,7 +209,7 @@ def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
 
     runner = Runner(first, on_step, real_time_factor=0.0)
     world = RecordedWorld(recording, first, quiet, lambda _: None)
-    distribution.add(world.publisher)
+    distribution.add(world.consumer)
     distribution.serve(runner)
     world.serve(runner)
     runner.run()
@@ -221,3 +224,36 @@ def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
         assert times == sorted(times)
     stamps = [m.clock.sec * 10**9 + m.clock.nanosec for m in decoded(path, "/clock")]
     assert stamps.count(1) == 2  # after the reset, and in the other world
+
+
+@pytest.mark.parametrize("world", ["humanoid_in_room", "rover", str(PRESS)])
+def test_batches_contain_the_messages_of_each_step(tmp_path, world):
+    """Compared with publishing each step by itself, as in ROS."""
+    quiet = Diagnostics(listener=lambda _: None)
+
+    def record(path, get_consumer):
+        simulation = Simulation(load_world(world, quiet), defer_images=True, diagnostics=quiet)
+        for name, sensor in simulation.sensors.items():
+            simulation.set_enabled(name, not isinstance(sensor, CameraSensor))
+        recording = RunRecording(path, warn=pytest.fail, on_error=pytest.fail)
+        distribution = Distribution(simulation)
+        recorded = RecordedWorld(recording, simulation, quiet, lambda _: None)
+        distribution.add(get_consumer(recorded))
+        off = {300: False, 450: True}
+        for step in range(600):
+            if step in off:  # while it is, the root's transform comes from its odometry
+                for name in (k for k, s in simulation.sensors.items() if s.name == JOINT_STATES):
+                    simulation.set_enabled(name, off[step])
+            if step == 500:
+                recorded.consumer.flush()
+                simulation.reset()
+            readings = simulation.step()
+            distribution.publish(simulation.state.time_ns, readings)
+        distribution.close()
+        recording.close()
+        simulation.close()
+        return contents(path), log_times(path)
+
+    batches = record(tmp_path / "batches.mcap", lambda x: x.consumer)
+    steps = record(tmp_path / "steps.mcap", lambda x: x._publisher)
+    assert batches == steps
