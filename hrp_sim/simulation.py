@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from math import inf
 
 import numpy as np
 
-from hrp_model import Diagnostics, Pose
+from hrp_model import Diagnostics
 from hrp_model.rigid import Array
 
 from .advice import advise_spawned
@@ -27,12 +26,12 @@ from .physics.external_wrenches import ExternalWrenches, TimedWrench
 from .physics.schedule import NS_PER_S
 from .physics.snapshot import Snapshot, check_arrays, check_names
 from .physics.state import SimulatedBody, WorldState
+from .placements import Placements
 from .sensors import Reading, Sensor
 from .sensors.sensor_schedule import Light
 from .sensors.world_sensors import WorldSensors
 from .world.arguments import as_command, as_world
 from .world.config import BodyEntry, WorldConfig
-from .world.posture import changed_joints, check_links_have_joints, with_joints
 
 # Maximum number of steps in one call of the engine: so few that signals and commands of other
 # threads do not wait for long, and so many that the calls cost nothing.
@@ -63,6 +62,7 @@ class Simulation:
         commands: Queue of the commands that ``command`` has checked, and the joint controllers.
         controllers: The controllers of users that run inside of the simulation.
         handling: Holders, conveyors, and joints between bodies.
+        placements: Where the bodies and their joints are and start.
         wanted: Called with a sensor's name before it is read or processes a step; returning
             False skips that.
         switched: Called with the name of a sensor or light and whether it is on now, after each
@@ -90,11 +90,9 @@ class Simulation:
         self.wanted: Callable[[str], bool] = lambda _name: True
         self.switched: Callable[[str, bool], None] = lambda _name, _on: None
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
-        self._placements = ByName[Placement]("body", {})
-        # Replaced instead of changed, because other threads set it.
-        self._initial: Mapping[str, Placement] = {}  # where they differ from ``_placements``
         self._namespaces = ByName[str | None]("body", {})
         self.commands, self._wrenches = CommandQueue(), ExternalWrenches()
+        self.placements = Placements(self.engine, self.commands, self._after_move)
         self._contact_users: set[object] = set()
         self._sensors = WorldSensors(
             self.engine,
@@ -187,7 +185,7 @@ class Simulation:
         Raises:
             KeyError: There is no such body.
         """
-        return self._placements[body].fixed
+        return self.placements.initial(body).fixed
 
     def namespace(self, body: str) -> str | None:
         """Return the namespace requested for a body, or None if there is none.
@@ -227,10 +225,9 @@ class Simulation:
         """
         self._body(name)
         self.engine.remove_body(name)
-        del self._placements[name], self._namespaces[name]
+        del self._namespaces[name], self._surfaces[name]
+        self.placements.remove(name)
         self.controllers.remove_body(name)
-        del self._surfaces[name]
-        self._initial = {k: placement for k, placement in self._initial.items() if k != name}
         self.commands.remove(name)
         self._sensors.remove(name)
         self.handling.remove(name)
@@ -254,90 +251,7 @@ class Simulation:
         self.engine.move_body(placement)
         if not keep_targets:
             self.commands.move(placement)
-        self._schedule.reset_sensors(placement.name)
-        self.handling.update()
-
-    def placement(self, body: str) -> Placement:
-        """Return the present state of a body, to be changed and given to ``move``.
-
-        Raises:
-            KeyError: There is no such body.
-        """
-        motion = self._body(body).motion
-        return replace(
-            self._placements[body],
-            X_WL=Pose(motion.R[0].copy(), motion.p[0].copy()),
-            q=motion.q.copy(),
-            dq=motion.dq.copy(),
-            v=motion.v[0].copy(),
-            w=motion.w[0].copy(),
-        )
-
-    def set_joint_positions(
-        self,
-        body: str,
-        position: Mapping[str, float],
-        velocity: Mapping[str, float] | None = None,
-    ) -> None:
-        """Teleport joints of a body; its root and its other joints stay as they are.
-
-        Joints that follow them in closed loops or as mimic joints move along, unless they are
-        given, too. Those that hold a position hold the new one, and trajectories of these joints
-        end. The memory of the body's sensors is reset.
-
-        Args:
-            body: Name of the body in the world.
-            position: By joint name, in [rad] or [m].
-            velocity: By joint name, in [rad/s] or [m/s]; the other joints of ``position`` stop.
-
-        Raises:
-            KeyError: There is no such body, or it has no such joint; the message lists its joints.
-            TypeError: A value is not a number.
-            ValueError: A position is beyond its limit, a value is not finite or too large, closed
-                loops cannot have these positions, or a link of the body moves freely.
-        """
-        present = self.placement(body)
-        check_links_have_joints(present)
-        velocities = {**dict.fromkeys(position, 0.0), **(velocity or {})}
-        limits = self.engine.settings.joint_limits
-        moved = with_joints(present, position, velocities, joint_limits=limits)
-        self.engine.move_body(moved)
-        self.handling.update()
-        self.commands.move_joints(moved, changed_joints(present, moved, position))
-        self._schedule.reset_sensors(body)
-
-    def initial_placement(self, body: str) -> Placement:
-        """Return the state to which a reset returns a body.
-
-        Raises:
-            KeyError: There is no such body.
-        """
-        return self._initial.get(body, self._placements[body])
-
-    @property
-    def has_set_positions(self) -> bool:
-        """Whether initial positions were set, to which only the next reset goes."""
-        return bool(self._initial)
-
-    def set_initial_positions(self, body: str, position: Mapping[str, float]) -> None:
-        """Set where joints of a body start at the next resets. May be called from any thread.
-
-        Joints that follow them in closed loops or as mimic joints start there, too. Not part of
-        saved states.
-
-        Args:
-            body: Name of the body in the world.
-            position: By joint name, in [rad] or [m].
-
-        Raises:
-            KeyError: There is no such body, or it has no such joint; the message lists its joints.
-            TypeError: A value is not a number.
-            ValueError: A position is beyond its limit, not finite or too large, or closed loops
-                cannot have these positions.
-        """
-        limits = self.engine.settings.joint_limits
-        moved = with_joints(self.initial_placement(body), position, {}, joint_limits=limits)
-        self._initial = {**self._initial, body: moved}
+        self._after_move(placement.name)
 
     def push(
         self,
@@ -490,9 +404,7 @@ class Simulation:
         self._wrenches.clear()
         self.engine.reset()
         self.commands.reset()
-        for placement in self._initial.values():
-            self.engine.move_body(placement)
-            self.commands.move(placement)
+        self.placements.reset()
         self._schedule.reset()
         self.handling.restart()
         self.controllers.reset()
@@ -652,11 +564,16 @@ class Simulation:
         except ValueError:
             self.engine.remove_body(simulated.name)
             raise
-        self._placements[simulated.name] = placement
+        self.placements.add(simulated.name, placement)
         self._namespaces[simulated.name] = entry.namespace
         self._surfaces[simulated.name] = entry.surface_velocity
         self._sensors.set_own_settings(simulated.name, own_settings)
         return simulated
+
+    def _after_move(self, body: str) -> None:
+        """Forget what the sensors and holders of a body remember from where it was before."""
+        self._schedule.reset_sensors(body)
+        self.handling.update()
 
     def _record_for_holders(self) -> None:
         if self.handling.needs_contacts:

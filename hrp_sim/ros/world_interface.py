@@ -105,7 +105,7 @@ class WorldInterface:
         finally:
             self._set_interfaces(interfaces)
         # Initial positions that the node was started with; a restored state goes on as it is.
-        if simulation.has_set_positions and simulation.state.time_ns == 0:
+        if simulation.placements.has_set_positions and simulation.state.time_ns == 0:
             (simulation if self._runner is None else self._runner).reset()
 
     def sync(self) -> None:

@@ -162,7 +162,7 @@ class BodyCommands:
     ) -> None:
         """Receive positions to which joints are teleported at once, also in a pause.
 
-        See ``Simulation.set_joint_positions``.
+        See ``Placements.set_joint_positions``.
         """
         self._check_age(stamp_ns)
         with self._counting():
@@ -178,22 +178,24 @@ class BodyCommands:
             velocities = dict(zip(names, velocity, strict=False))
             with _as_value_errors():
                 self.change(
-                    lambda: self._simulation.set_joint_positions(self._name, wanted, velocities)
+                    lambda: self._simulation.placements.set_joint_positions(
+                        self._name, wanted, velocities
+                    )
                 )
 
     def initial_position(self, joint: str) -> float:
         """Return where a joint starts at the next resets, in [rad] or [m]."""
-        placement = self._simulation.initial_placement(self._name)
+        placement = self._simulation.placements.initial(self._name)
         return float(placement.initial_q[self._elements[joint]])
 
     def set_initial_position(self, joint: str, position: float) -> None:
         """Set where a joint starts at the next resets; may raise a ValueError."""
         with _as_value_errors():
-            self._simulation.set_initial_positions(self._name, {joint: position})
+            self._simulation.placements.set_initial_positions(self._name, {joint: position})
 
     def objection_to_initial(self, joint: str, position: float) -> str:
         """Return why a joint cannot start at a position, or ""."""
-        placement = self._simulation.initial_placement(self._name)
+        placement = self._simulation.placements.initial(self._name)
         limits = self._simulation.engine.settings.joint_limits
         try:
             with _as_value_errors():

@@ -269,7 +269,7 @@ class EntityManager:
                 raise RequestError(Code.OPERATION_FAILED, message)
             code = MoveCode.INVALID_POSE
             frame = frame_motion(simulation, request.frame, self._world_frame, code)
-            placement = _placement(simulation.placement(name), frame, pose, twist)
+            placement = _placement(simulation.placements.present(name), frame, pose, twist)
             simulation.move(placement, keep_targets=True)
 
         with request_errors():

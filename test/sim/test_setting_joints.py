@@ -70,7 +70,7 @@ def slide(crank):
 def test_named_joints_are_there_at_once_and_hold_while_others_stay(arm):
     before, motion = q_of(arm), arm.bodies["arm"].motion
     velocity = motion.dq.copy()
-    arm.set_joint_positions("arm", {"J1": 1.0, "J6": -2.0}, {"J6": 0.5})
+    arm.placements.set_joint_positions("arm", {"J1": 1.0, "J6": -2.0}, {"J6": 0.5})
     assert q_of(arm) == close({**before, "J1": 1.0, "J6": -2.0})
     np.testing.assert_allclose(motion.dq, [0.0, *velocity[1:5], 0.5], rtol=0.0, atol=1e-12)
     assert arm.state.time_ns == 100_000_000
@@ -84,7 +84,7 @@ def test_a_free_body_keeps_its_place_and_motion():
     simulation.run(0.05)
     motion = simulation.bodies["humanoid"].motion
     root = [motion.p[0].copy(), motion.R[0].copy(), motion.v[0].copy(), motion.w[0].copy()]
-    simulation.set_joint_positions("humanoid", {"LARM_ELBOW": -1.0})
+    simulation.placements.set_joint_positions("humanoid", {"LARM_ELBOW": -1.0})
     now = [motion.p[0], motion.R[0], motion.v[0], motion.w[0]]
     for was, is_ in zip(root, now, strict=True):
         np.testing.assert_allclose(is_, was, rtol=0.0, atol=1e-12)
@@ -99,7 +99,7 @@ def test_targets_and_trajectories_of_other_joints_go_on(arm):
         arm.command("arm", runs[joint])
     arm.command("arm", {"J6": 0.3})
     arm.run(0.2)
-    arm.set_joint_positions("arm", {"J1": -0.5})
+    arm.placements.set_joint_positions("arm", {"J1": -0.5})
     arm.run(1.5)
     assert runs["J1"].status is not TrajectoryStatus.SUCCEEDED
     assert runs["J4"].status is TrajectoryStatus.SUCCEEDED
@@ -112,25 +112,25 @@ def test_targets_and_trajectories_of_other_joints_go_on(arm):
 def test_the_joints_of_a_closed_loop_follow():
     press = alone(load_body(MODELS / "press" / "press.body"), control=LIMP)
     for crank in (0.4, 1.2, -0.7):
-        press.set_joint_positions("body", {"CRANK": crank}, {"CRANK": 1.0})
+        press.placements.set_joint_positions("body", {"CRANK": crank}, {"CRANK": 1.0})
         assert q_of(press, "body")["SLIDE"] == pytest.approx(slide(crank), abs=1e-9)
         rate = (slide(crank + 1e-6) - slide(crank - 1e-6)) / 2e-6
         motion = press.bodies["body"].motion
         assert motion.dq[2] == pytest.approx(rate, abs=1e-6)
         posture = q_of(press, "body")
         press.run(0.2)
-        press.set_joint_positions("body", posture)  # all of a recorded state
+        press.placements.set_joint_positions("body", posture)  # all of a recorded state
         assert q_of(press, "body") == pytest.approx(posture, abs=1e-9)
-    press.set_joint_positions("body", {"SLIDE": slide(1.0)})  # a joint that follows
+    press.placements.set_joint_positions("body", {"SLIDE": slide(1.0)})  # a joint that follows
     assert slide(q_of(press, "body")["CRANK"]) == pytest.approx(slide(1.0), abs=1e-9)
 
 
 def test_a_mimic_joint_follows_its_leader():
     gripper = alone(load_body_text(GRIPPER, Diagnostics(listener=lambda _: None)))
-    gripper.set_joint_positions("body", {"grip": 1.0}, {"grip": 0.2})
+    gripper.placements.set_joint_positions("body", {"grip": 1.0}, {"grip": 0.2})
     assert q_of(gripper, "body") == close({"grip": 1.0, "slave": -0.25})
     np.testing.assert_allclose(gripper.bodies["body"].motion.dq, [0.2, -0.1])
-    gripper.set_joint_positions("body", {"grip": 0.5, "slave": 0.1})
+    gripper.placements.set_joint_positions("body", {"grip": 0.5, "slave": 0.1})
     assert q_of(gripper, "body") == close({"grip": 0.5, "slave": 0.1})
 
 
@@ -148,39 +148,39 @@ def test_a_mimic_joint_follows_its_leader():
 def test_invalid_positions_change_nothing(arm, method, position, error, words):
     before = arm.state_hash()
     with pytest.raises(error, match=re.escape(words)):
-        getattr(arm, method)("arm", {"J2": 0.1, **position})
+        getattr(arm.placements, method)("arm", {"J2": 0.1, **position})
     assert arm.state_hash() == before
-    assert arm.initial_placement("arm").initial_q[1] == 0.5
+    assert arm.placements.initial("arm").initial_q[1] == 0.5
 
 
 def test_loops_that_cannot_close_are_refused_with_words():
     press = alone(load_body(MODELS / "press" / "press.body"))
     before = press.state_hash()
     with pytest.raises(ValueError, match="body 'body': the loop 'PIN' cannot close at SLIDE = 1 m"):
-        press.set_joint_positions("body", {"SLIDE": 1.0})
+        press.placements.set_joint_positions("body", {"SLIDE": 1.0})
     with pytest.raises(ValueError, match=r"closed with joint 'SLIDE' at .* m, not 0.05 m"):
-        press.set_joint_positions("body", {"CRANK": 0.0, "SLIDE": 0.05})
+        press.placements.set_joint_positions("body", {"CRANK": 0.0, "SLIDE": 0.05})
     assert press.state_hash() == before
 
 
 def test_without_limits_any_position_can_be_set():
     world = load_world(WORLDS / "arm.yaml").with_physics(joint_limits=False)
     arm = Simulation(world)
-    arm.set_joint_positions("arm", {"J1": 9.0})
+    arm.placements.set_joint_positions("arm", {"J1": 9.0})
     assert q_of(arm)["J1"] == 9.0
 
 
 def test_an_unknown_body_is_named(arm):
     with pytest.raises(KeyError, match="'amr'"):
-        arm.set_joint_positions("amr", {})
+        arm.placements.set_joint_positions("amr", {})
     with pytest.raises(KeyError, match="'amr'"):
-        arm.set_initial_positions("amr", {})
+        arm.placements.set_initial_positions("amr", {})
 
 
 def test_initial_positions_are_those_of_the_next_resets(arm):
     before = arm.state_hash()
-    arm.set_initial_positions("arm", {"J2": -0.4})
-    arm.set_initial_positions("arm", {"J3": 0.2})
+    arm.placements.set_initial_positions("arm", {"J2": -0.4})
+    arm.placements.set_initial_positions("arm", {"J3": 0.2})
     assert arm.state_hash() == before
     for _ in range(2):
         arm.reset()
@@ -198,7 +198,7 @@ def test_a_reset_to_set_positions_runs_as_a_world_that_starts_there(arm):
     q[1] = -0.4
     placement = replace(entry.placement, q=q)
     other = Simulation(replace(world, bodies=(floor, replace(entry, placement=placement))))
-    arm.set_initial_positions("arm", {"J2": -0.4})
+    arm.placements.set_initial_positions("arm", {"J2": -0.4})
     arm.reset()
     for simulation in (arm, other):
         simulation.command("arm", {"J1": 0.3})
@@ -210,7 +210,7 @@ def test_a_reset_to_set_positions_runs_as_a_world_that_starts_there(arm):
 
 def test_initial_positions_of_a_removed_body_are_forgotten(arm):
     entry = load_world(WORLDS / "arm.yaml").bodies[1]
-    arm.set_initial_positions("arm", {"J2": -0.4})
+    arm.placements.set_initial_positions("arm", {"J2": -0.4})
     arm.remove("arm")
     arm.reset()
     arm.spawn(entry)
@@ -231,4 +231,4 @@ links:
 """
     two = alone(load_body_text(text, Diagnostics(listener=lambda _: None), kind="body"))
     with pytest.raises(ValueError, match="its link 'LOOSE' moves freely"):
-        two.set_joint_positions("body", {"J": 0.1})
+        two.placements.set_joint_positions("body", {"J": 0.1})
