@@ -13,9 +13,7 @@ class Counter:
     def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0, most=1):
         settings = PhysicsSettings(time_step=time_step)
         self.interrupts = 0
-        self.engine = SimpleNamespace(
-            settings=settings, contacts=0, time_ns=0, interrupt=self._interrupt
-        )
+        self.engine = SimpleNamespace(settings=settings, contacts=0, time_ns=0)
         self.bodies = {}
         self.steps = 0
         self._fails_at = fails_at
@@ -27,7 +25,7 @@ class Counter:
     def state(self):
         return SimpleNamespace(time_ns=self.engine.time_ns)
 
-    def _interrupt(self):
+    def interrupt(self):
         self.interrupts += 1
 
     def reset(self):
