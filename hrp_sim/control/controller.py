@@ -341,6 +341,8 @@ class BodyController:
     def _next_update_ns(self) -> int:
         if self._targets.moving or self._mimics.leaders:
             return _NOW
+        if not self._follower.trajectories:
+            return self._deadlines.next_ns
         starts = (_NOW if t.begun else t.start_ns for t in self._follower.trajectories)
         return min(self._deadlines.next_ns, *starts, NEVER_NS)
 
