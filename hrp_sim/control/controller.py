@@ -241,13 +241,13 @@ class BodyController:
             self.next_ns = _NOW
 
     def release_targets(self, targets: JointTargets) -> None:
-        """End the velocities and efforts of driven joints; those in position mode hold.
-
-        Tracks stop.
-        """
-        self._drive.track_speed[:] = 0.0
+        """End the velocities and efforts of driven joints; those in position mode hold."""
         if targets.applied_modes >= 0:
             self._drive.dq[targets.with_dq] = self._drive.effort[targets.driven] = 0.0
+
+    def stop_tracks(self) -> None:
+        """Stop all tracks."""
+        self._drive.track_speed[:] = 0.0
 
     def reset(self) -> None:
         """Go back to the initial targets; gains and modes that were set are kept."""
@@ -355,6 +355,8 @@ class BodyController:
     def _next_update_ns(self) -> int:
         if self._targets.moving or self._mimics.leaders:
             return _NOW
+        if not self._follower.trajectories:
+            return self._deadlines.next_ns
         starts = (_NOW if t.begun else t.start_ns for t in self._follower.trajectories)
         return min(self._deadlines.next_ns, *starts, NEVER_NS)
 

@@ -30,6 +30,7 @@ class JointTargets:
         driven: The driven joints, as elements of q.
         with_q: Those in position mode.
         with_dq: Those in position or velocity mode.
+        has_q, has_dq: Whether there are any of those.
         applied_modes: Value of ``BodyController.mode_changes`` when the modes were applied; -1
             before.
     """

@@ -74,7 +74,7 @@ class ControllerIO:
         self._joints = joints
         self._drive = target.drive
         self._enable = enable
-        self._commands = False  # whether ``command`` was used
+        self._has_commanded = False
         self._enabled: dict[str, str] = {}  # name in the world by the name that was given
         self.restart()
 
@@ -196,7 +196,7 @@ class ControllerIO:
         """
         if self._joints is None:
             raise ValueError(f"body '{self.body}' is static and takes no commands")
-        self._commands = True
+        self._has_commanded = True
         self._joints.apply(command, self._engine.time_ns)
 
     def enable(self, sensor: str) -> None:
@@ -235,9 +235,13 @@ class ControllerIO:
             self._joints.set_targets(self.targets, time_ns)
 
     def release(self) -> None:
-        """End the velocities and efforts of the driven joints, and stop tracks."""
-        if self._joints is not None and (self.targets.modes or self._commands):
+        """End the velocities and efforts of the driven joints, and stop tracks after commands."""
+        if self._joints is None:
+            return
+        if self.targets.modes:
             self._joints.release_targets(self.targets)
+        if self._has_commanded:
+            self._joints.stop_tracks()
 
     def target_problem(self) -> str:
         """Return which target is not finite or too large; "" for none."""

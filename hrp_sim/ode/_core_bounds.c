@@ -1,5 +1,5 @@
 /* Bounds of shapes and links, and lower bounds of their distances. */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Contacts of two shapes, also of boxes that lie flat on each other, some of which ODE misses. */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <math.h>
 #include <string.h>

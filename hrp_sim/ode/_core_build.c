@@ -1,5 +1,5 @@
 /* Creates and destroys bodies in ODE. */
-#include "_core.h"
+#include "_core_collision.h"
 
 static void group_place(dBodyID group, const double *p, const double *R)
 {

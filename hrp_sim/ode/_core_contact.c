@@ -1,5 +1,5 @@
 /* Collision detection and contact joints. */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <math.h>
 #include <string.h>

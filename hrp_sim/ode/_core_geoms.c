@@ -1,5 +1,5 @@
 /* Collision shapes. */
-#include "_core.h"
+#include "_core_collision.h"
 
 static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
 {

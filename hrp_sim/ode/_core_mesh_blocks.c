@@ -1,5 +1,5 @@
 /* The corners of meshes in blocks of neighbours, each with a bounding box. */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <string.h>
 

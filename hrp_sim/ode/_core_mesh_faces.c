@@ -5,7 +5,7 @@
  * that less deep than it is away from the others, the contacts are simply the corners of triangles
  * that lie below this face. They are found in blocks of neighbouring corners.
  */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* The Python module with its type World. See _core.pyi. */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <math.h>
 

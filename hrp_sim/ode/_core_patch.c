@@ -7,7 +7,7 @@
  * with their neighbours. A point that is clearly deeper than the corners is kept as well. Points
  * with different normals, of a floor and a wall, are reduced separately.
  */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <math.h>
 #include <string.h>

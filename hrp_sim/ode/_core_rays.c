@@ -1,5 +1,5 @@
 /* Ray casting. */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <math.h>
 

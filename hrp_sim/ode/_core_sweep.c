@@ -1,7 +1,7 @@
 /* Pairs of bodies whose bounding boxes overlap, found by sweeping along the axis on which the
  * bodies are spread most. The pairs are sorted, so they depend on the state alone; the order along
  * the axis, kept from step to step since it hardly changes, only saves time. */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include <string.h>
 

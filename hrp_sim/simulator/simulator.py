@@ -304,10 +304,8 @@ class Simulator:
         with self._paused():
             diagnostics = Diagnostics(listener=self._diagnostics.add)
             config = read_world(resource, diagnostics, strict=strict, lenient=lenient)
-            if config.controllers and not self._run_controllers:
-                message = "controllers of a world that is loaded by a service do not run"
-                diagnostics.warn("controllers-off", message, config.controllers[0].at)
-                config = replace(config, controllers=())
+            if not self._run_controllers:
+                config = _without_foreign_controllers(config, diagnostics)
             try:
                 simulation = self._make(config)
             except PhysicsError as error:
@@ -464,3 +462,12 @@ def _warn_time_reset(before_ns: int) -> str:
     )
     _log.warning(warning)
     return warning
+
+
+def _without_foreign_controllers(config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
+    """Return a world whose controllers are those of this package alone."""
+    foreign = [entry for entry in config.controllers if not entry.is_own]
+    if foreign:
+        message = "controllers of a world that is loaded by a service do not run"
+        diagnostics.warn("controllers-off", message, foreign[0].at)
+    return replace(config, controllers=tuple(x for x in config.controllers if x.is_own))

@@ -5,7 +5,7 @@ import pickle
 import re
 
 import pytest
-from paths import MODELS
+from paths import MODELS, ROOT
 from simulator_tools import simulating
 
 from hrp_model import Diagnostics, ModelError
@@ -231,3 +231,14 @@ def test_a_world_loaded_by_a_service_runs_code_only_if_permitted(permitted, worl
     assert (folder / "walk.py.ran").exists() is permitted
     codes = [found.code for found in harness.diagnostics.found]
     assert codes == ([] if permitted else ["controllers-off"])
+
+
+def test_a_world_loaded_by_a_service_may_play_motions(world):
+    motion = ROOT / "examples" / "controllers" / "wave.seq"
+    player = "hrp_sim.motion.player:MotionPlayer"
+    path = world(f"{{ class: '{player}', body: arm, args: {{ file: {motion} }} }}")
+    with simulating() as harness:
+        harness.simulator.load_world(Resource(str(path)))
+        harness.step(1500)
+        assert harness.simulation.bodies["arm"].motion.q[0] > 0.2
+    assert harness.diagnostics.found == []
