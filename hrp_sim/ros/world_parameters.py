@@ -71,7 +71,7 @@ class WorldLoader:
             raise WrongUseError(f"parameter 'world' is empty; start with: {usage}")
         diagnostics = logged_diagnostics(self._node)
         world = load_world(self.settings["world"], diagnostics, project=self._project())
-        world = with_controllers(world, self.settings["controllers"].split(), diagnostics)
+        world = with_controllers(world, self.settings["python_controllers"].split(), diagnostics)
         diagnostics.raise_errors()
         if self.settings["run_controllers"] == "none":
             world = replace(world, controllers=())
@@ -95,7 +95,7 @@ class WorldLoader:
         return ProjectOptions(
             simulator=self.settings["simulator"],
             variables=variables,
-            controlled=[x.partition("=")[0] for x in self.settings["controllers"].split()],
+            controlled=[x.partition("=")[0] for x in self.settings["python_controllers"].split()],
         )
 
     def make(self, config: WorldConfig) -> Simulation:
