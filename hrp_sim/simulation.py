@@ -227,10 +227,11 @@ class Simulation:
         self.engine.remove_body(name)
         del self._namespaces[name], self._surfaces[name]
         self.placements.remove(name)
-        self.controllers.remove_body(name)
         self.commands.remove(name)
         self._sensors.remove(name)
         self.handling.remove(name)
+        self._record_for_holders()
+        self.controllers.remove_body(name)  # last, since code of users may be interrupted
 
     def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Teleport the body ``placement.name``; see ``Engine.move_body``.
@@ -398,16 +399,17 @@ class Simulation:
     def reset(self) -> None:
         """Go back to the initial state at time zero; devices are on or off as in their models.
 
-        Joints between bodies are those of the world again. Controllers are stopped, and started
-        again.
+        Joints between bodies are those of the world again. Controllers are stopped before, and
+        started again in the initial state.
         """
+        self.controllers.stop()
         self._wrenches.clear()
         self.engine.reset()
         self.commands.reset()
         self.placements.reset()
         self._schedule.reset()
         self.handling.restart()
-        self.controllers.reset()
+        self.controllers.restart()
 
     def retime(self, time_ns: int) -> None:
         """Set the simulation time in [ns], at least 0; the state stays the same.
@@ -546,8 +548,10 @@ class Simulation:
 
     def close(self) -> None:
         """Stop the controllers and free the engine (idempotent); nothing may be called then."""
-        self.controllers.close()
-        self.engine.close()
+        try:
+            self.controllers.close()
+        finally:
+            self.engine.close()
 
     def _body(self, name: str) -> SimulatedBody:
         return ByName("body", self.bodies)[name]
@@ -576,8 +580,7 @@ class Simulation:
         self.handling.update()
 
     def _record_for_holders(self) -> None:
-        if self.handling.needs_contacts:
-            self.record_contacts(self.handling, on=True)
+        self.record_contacts(self.handling, on=self.handling.needs_contacts)
 
     def _add_sensors(self, names: Collection[str]) -> None:
         self._sensors.add(names, {name for name in names if self.is_fixed(name)})

@@ -196,7 +196,7 @@ class RunningController:
         self.io.readings.update(_saved_readings(arrays))
         own = {k.removeprefix(_OWN): a.copy() for k, a in arrays.items() if k.startswith(_OWN)}
         if not arrays["on"]:
-            self._end()
+            self.stop()
             return
         self._begin("restore", lambda: self.plugin.restore(own))
         self._set_clock(min(max(int(arrays["origin_ns"]), 0), time_ns), time_ns)

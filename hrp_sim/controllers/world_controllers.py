@@ -146,9 +146,8 @@ class WorldControllers:
         Raises:
             StepInterrupted: ``interrupt`` has left a controller.
         """
-        self._calling = (
-            threading.get_ident()
-        )  # as ``_executing``, which takes as long as all of this
+        # As ``_executing``, which takes as long as all of this.
+        self._calling = threading.get_ident()
         next_ns = NEVER_NS
         try:
             for run in self._runs:
@@ -197,7 +196,13 @@ class WorldControllers:
         if self._calling == threading.get_ident():
             raise _Interrupted
 
-    def reset(self) -> None:
+    def stop(self) -> None:
+        """Stop all controllers, until ``restart``."""
+        with self._executing():
+            for run in self._runs:
+                run.stop()
+
+    def restart(self) -> None:
         """Start all controllers again, at the present time."""
         with self._executing():
             for run in self._runs:

@@ -258,7 +258,7 @@ class SensorSchedule:
         """Return copies of the whole state by name.
 
         Of each body, as "BODY/...": ``origin_ns``, when it was added; ``on``, 1 for devices that
-        are on, in the order of ``instruments``; and ``memory/SENSOR/...``.
+        are on, in the order of ``instruments(body)``; and ``memory/SENSOR/...``.
         """
         arrays: dict[str, AnyArray] = {}
         for body, states in self._on.items():
