@@ -8,8 +8,7 @@ from sim.physics.scenes import REVOLUTE, Z, at, child, floor, root
 
 from hrp_model.body import Body, ExtraJointType
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim import Controller, ForceHook, PhysicsError, Simulation, Snapshot
-from hrp_sim.handling import JointEntry
+from hrp_sim import Controller, ForceHook, JointEntry, PhysicsError, Simulation, Snapshot
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 # Calls of ``control``, one in each step of 1 ms, at which it grips, and lets go.

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sim.handling.lifters import SIZE, box, entry, lifter
-from sim.physics.scenes import PRISMATIC, REVOLUTE, Z, at, box_inertia, child, floor, placed, root
+from sim.physics.scenes import REVOLUTE, Z, at, child, floor, placed, root
 
 from hrp_model.body import Body
-from hrp_model.devices import Attachment, HoldCondition, Holder
+from hrp_model.devices import Attachment, HoldCondition
 from hrp_model.geometry import Box, Mesh, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import Simulation, Snapshot

@@ -151,7 +151,7 @@ def test_an_exception_right_after_the_steps_leaves_time_and_state_consistent():
             try:
                 is_stepping.set()
                 engine.step(20)
-            except Alarm:
+            except Alarm:  # noqa: PERF203
                 count += 1
                 twin.step((engine.time_ns - twin.time_ns) // engine.settings.step_ns)
                 assert engine.state.digest() == twin.state.digest()
