@@ -170,13 +170,15 @@ class WorldControllers:
         Raises:
             StepInterrupted: ``interrupt`` has left a hook.
         """
-        done: list[RunningController] = []
+        begun: list[RunningController] = []  # also one that is interrupted
         try:
             with self._executing():
-                done += [run for run in self.hooks if run.apply(step_ns / NS_PER_S)]
+                for run in self.hooks:
+                    begun.append(run)
+                    run.apply(step_ns / NS_PER_S)
             yield
         finally:
-            for run in reversed(done):
+            for run in reversed(begun):
                 run.take_back()
 
     def take(self, readings: Mapping[str, Reading]) -> None:
