@@ -189,7 +189,7 @@ class SensorSchedule:
         Raises:
             KeyError: There is none of this name.
         """
-        device = ByName("device", self.devices)[name]
+        device = self.devices[name]
         return self._on[device.body][device.name]
 
     def switch(self, name: str, on: bool, time_ns: int) -> None:
@@ -282,7 +282,7 @@ class SensorSchedule:
     @property
     def devices(self) -> Mapping[str, Switchable]:
         """All sensors, lights, holders and conveyors by name."""
-        return {**self.sensors, **self.lights, **self.tools}
+        return ByName("device", {**self.sensors, **self.lights, **self.tools})
 
     def _set_all(self, states: dict[str, dict[str, bool]], time_ns: int) -> None:
         before, self._on = self._on, states
