@@ -146,9 +146,8 @@ class WorldControllers:
         Raises:
             StepInterrupted: ``interrupt`` has left a controller.
         """
-        self._calling = (
-            threading.get_ident()
-        )  # as ``_executing``, which takes as long as all of this
+        # As ``_executing``, which takes as long as all of this.
+        self._calling = threading.get_ident()
         next_ns = NEVER_NS
         try:
             for run in self._runs:
@@ -171,13 +170,15 @@ class WorldControllers:
         Raises:
             StepInterrupted: ``interrupt`` has left a hook.
         """
-        done: list[RunningController] = []
+        begun: list[RunningController] = []  # also one that is interrupted
         try:
             with self._executing():
-                done += [run for run in self.hooks if run.apply(step_ns / NS_PER_S)]
+                for run in self.hooks:
+                    begun.append(run)
+                    run.apply(step_ns / NS_PER_S)
             yield
         finally:
-            for run in reversed(done):
+            for run in reversed(begun):
                 run.take_back()
 
     def take(self, readings: Mapping[str, Reading]) -> None:
@@ -197,7 +198,13 @@ class WorldControllers:
         if self._calling == threading.get_ident():
             raise _Interrupted
 
-    def reset(self) -> None:
+    def stop(self) -> None:
+        """Stop all controllers, until ``restart``."""
+        with self._executing():
+            for run in self._runs:
+                run.stop()
+
+    def restart(self) -> None:
         """Start all controllers again, at the present time."""
         with self._executing():
             for run in self._runs:
