@@ -112,9 +112,7 @@ class Simulation:
         self._add_sensors(self.bodies)
         self.handling.start()
         self._record_for_holders()
-        self.controllers = WorldControllers(
-            self.engine, self.commands, lambda: self.sensors, self._diagnostics
-        )
+        self.controllers = WorldControllers(self.engine, self.commands, self, self._diagnostics)
         for name in self.bodies:
             self.controllers.add_springs(name)
         if run_controllers:

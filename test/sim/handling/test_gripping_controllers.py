@@ -1,5 +1,7 @@
 """Controllers that grip by holders: snapshots, resets, removals, changed initial positions."""
 
+from math import nan
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -8,7 +10,15 @@ from sim.physics.scenes import REVOLUTE, Z, at, child, floor, root
 
 from hrp_model.body import Body, ExtraJointType
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim import Controller, ForceHook, JointEntry, PhysicsError, Simulation, Snapshot
+from hrp_sim import (
+    Controller,
+    ForceHook,
+    JointEntry,
+    PhysicsError,
+    Simulation,
+    Snapshot,
+    load_world,
+)
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 # Calls of ``control``, one in each step of 1 ms, at which it grips, and lets go.
@@ -31,9 +41,9 @@ class Lift(Controller, ForceHook):
     def control(self):
         self.count += 1
         if self.count == GRIP_AT:
-            self.handling.hold("cup")
+            self.io.set_enabled("cup", True)
         elif self.count == DROP_AT:
-            self.handling.let_go("cup")
+            self.io.set_enabled("cup", False)
         self.io.q_target = 0.2 * np.clip((self.count - GRIP_AT) / 300.0, 0.0, 1.0)
         return True
 
@@ -168,3 +178,41 @@ def test_joints_between_bodies_start_closed_from_changed_initial_positions():
         assert_allclose(motion.R[0], np.eye(3), atol=1e-3)
         relative = simulation.bodies["arm"].motion.R[1].T @ motion.R[0]
         assert_allclose(relative, axis_angle_matrix(Z, -0.5), atol=1e-3)
+
+
+class Switch(Controller):
+    """Tries to switch devices in the first step, and keeps what that raised."""
+
+    def __init__(self, *calls):
+        self.calls = calls
+
+    def initialize(self, io):
+        self.io = io
+
+    def control(self):
+        self.errors = [self.error_of(*call) for call in self.calls]
+        return False
+
+    def error_of(self, name, *arguments):
+        try:
+            getattr(self.io, name)(*arguments)
+        except (KeyError, ValueError, PhysicsError) as error:
+            return str(error)
+        return ""
+
+
+def test_a_controller_switches_devices_of_its_body_by_their_names_in_the_model():
+    world = load_world("conveyor")
+    with Simulation(world) as simulation:
+        belt = Switch(("set_speed", "belt", 0.7), ("is_enabled", "cup"), ("set_speed", "belt", nan))
+        simulation.add_controller("conveyor", belt)
+        cup = Switch(("set_enabled", "cup", True))
+        simulation.add_controller("lifter", cup)
+        simulation.step()
+        assert belt.errors[0] == ""
+        assert "body 'conveyor' has no device 'cup'; it has belt" in belt.errors[1]
+        assert belt.errors[2] != ""
+        assert "cup" in cup.errors[0]  # nothing is in its reach
+        assert not simulation.controllers.failures
+        simulation.run(0.3)
+        assert_allclose(simulation.bodies["block"].motion.v[0], [0.7, 0.0, 0.0], atol=1e-3)
