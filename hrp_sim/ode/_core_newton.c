@@ -22,6 +22,7 @@
 #define MAX_ITERATIONS 60 /* fewer of islands with large matrices, see Island.excess */
 #define MAX_ATTEMPTS 6    /* likewise, before no contact of the island is predicted to stick */
 #define TOLERANCE 1e-9    /* of impulses, relative to the largest of the island */
+#define ROUNDING 1e-13    /* likewise, relative to the largest impulse of its joints */
 #define MAX_SEARCHES 40
 #define ALONE_BIT 6
 #define MIN_STICKING_SHARE 4 /* one in so many contacts */
@@ -356,13 +357,20 @@ static void row_check(const BoundedRow *row, Check *check)
     check->violation = max_real(check->violation, fabs(feasible - row->impulse));
 }
 
-/* Whether all free rows are within their bounds, and the others belong there. */
+/* Whether all free rows are within their bounds, and the others belong there. Where nothing but
+ * rounding acts on them, as in a balanced arm at rest, impulses of joints tell how large that is. */
 static int is_solved(const View *view)
 {
     Check check = {0.0, 0.0};
     for (int i = 0; i < view->row_count; i++)
         row_check(view->rows[i], &check);
-    return check.violation <= TOLERANCE * check.largest;
+    if (check.violation <= TOLERANCE * check.largest)
+        return 1;
+    dReal held = 0.0;
+    for (int i = view->island->couplings; i < view->island->couplings_end; i++)
+        for (int r = 0; r < 6; r++)
+            held = max_real(held, fabs(coupling_at(view, i)->impulse[r]));
+    return check.violation <= ROUNDING * held;
 }
 
 /* A line search along Newton's step d: the derivative of the minimized function at x d. That of
