@@ -14,11 +14,13 @@ from hrp_model.rigid import Array
 
 from ..reports import report_foreign_items
 
-_USED = ("GrxModelItem", "GrxCollisionPairItem", "GrxSimulationItem", "GrxWorldStateItem")
+_USED = (
+    *("GrxModelItem", "GrxCollisionPairItem", "GrxExtraJointItem"),
+    *("GrxSimulationItem", "GrxWorldStateItem"),
+)
 _MODE = "Simulation"
 _REASONS = {
     "GrxRTSItem": "components of OpenRTM are not run",
-    "GrxExtraJointItem": "joints between bodies are written in a world file",
     "GrxGraphItem": "it belongs to the window of GrxUI",
     "GrxPathPlanningAlgorithmItem": "paths are not planned",
 }
