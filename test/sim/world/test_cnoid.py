@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from silent_diagnostics import silent
 
 from hrp_model import ModelError, load_body
+from hrp_model.body import ExtraJointType
 from hrp_sim import Simulation
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.physics.engine import Solver
@@ -150,7 +151,6 @@ def test_what_has_no_meaning_is_reported_once_for_each_class():
         ("note", "foreign-item"),
         ("note", "several-simulators"),
         ("warning", "foreign-controller"),
-        ("warning", "foreign-item"),
         ("warning", "foreign-setting"),
     ]
     (scene, _) = [d for d in found.found if d.code == "foreign-item"]
@@ -370,3 +370,102 @@ def test_a_project_for_an_unknown_simulator_lists_those_that_it_has(read):
 def test_the_time_range_is_that_of_the_mode(read, data, more, expected):
     world, _ = read(project(block(), item("AISTSimulatorItem", "A", data), more=more))
     assert world.duration == expected
+
+
+# Bodies attached to the one that contains them.
+
+TOOL = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: Tool
+links:
+  - name: TOOL
+    joint_type: free
+    mass: 0.1
+    inertia: [ 1e-4, 0, 0, 0, 1e-4, 0, 0, 0, 1e-4 ]
+    elements:
+      - { type: Shape, geometry: { type: Box, size: [ 0.05, 0.05, 0.05 ] } }
+      - { type: Attachment, category: CATEGORY, translation: [ 0, 0, 0.025 ] }
+"""
+LIFTER = MODELS / "lifter" / "lifter.body"
+LIFTED = "joint_displacements: [ 10, -20 ], root_translation: [ 1, 2, 0 ]"  # of 180/pi m
+
+
+def on_lifter(child):
+    return project(item("BodyItem", "lifter", f"file: {LIFTER}, {LIFTED}", child))
+
+
+def attached(data="", name="block", file=WOOD):
+    return item("BodyItem", name, f"file: {file}, {data}")
+
+
+def by_name(world):
+    return {entry.placement.name: entry.placement for entry in world.bodies}
+
+
+def test_the_cargo_of_the_rover_is_attached_where_it_is(workshop, bodies):
+    (joint,) = workshop.joints
+    assert (joint.type, joint.bodies) == (ExtraJointType.FIXED, ("rover", "cargo"))
+    rover, cargo = bodies["rover"].placement, bodies["cargo"].placement
+    X_WB = rover.X_WL @ joint.X_AJ
+    assert_allclose(X_WB.matrix(), cargo.X_WL.matrix(), atol=1e-12)
+
+
+@pytest.mark.parametrize("key", ["parent_body_linkage: attached", "enable_attachment: true"])
+def test_a_body_is_attached_to_a_link_at_its_local_pose(read, key):
+    pose = "local_translation: [ 0, 0, -0.2 ], local_rotation: [ 0, 0, 1, 90 ]"
+    world, problems = read(on_lifter(attached(f"{key}, parent_link: LIFT, {pose}")))
+    assert problems == []
+    (joint,) = world.joints
+    assert joint.links == ("LIFT", "Wood")
+    block = by_name(world)["block"]
+    hand = [1, 2 + radians(10), 1.4 - radians(20)]
+    assert_allclose(block.X_WL.p, hand - np.array([0, 0, 0.2]), atol=1e-12)
+    assert_allclose(block.X_WL.R, Rotation.from_euler("z", 90, degrees=True).as_matrix(), atol=1e-9)
+    with Simulation(world, diagnostics=silent()) as simulation:
+        for _ in range(100):
+            simulation.step()
+        lifter, motion = simulation.bodies["lifter"].motion, simulation.bodies["block"].motion
+        assert lifter.p[2][2] < hand[2] - 1e-3  # nothing drives the joints
+        assert_allclose(motion.p[0] - lifter.p[2], [0, 0, -0.2], atol=1e-5)
+
+
+def test_a_body_on_something_that_cannot_move_is_fixed(read):
+    data = "enable_attachment: true, root_translation: [ 0, 0, 3 ]"
+    world, problems = read(on_lifter(attached(data)))
+    assert (world.joints, problems) == ((), [])
+    assert by_name(world)["block"].fixed
+    assert_allclose(by_name(world)["block"].X_WL.p, [0, 0, 3])
+
+
+def test_a_holder_takes_hold_of_an_attachment_and_can_let_go(read, tmp_path):
+    (tmp_path / "tool.body").write_text(TOOL)
+    child = attached("enable_attachment: true", "tool", "tool.body")
+    world, problems = read(on_lifter(child))
+    assert problems == []
+    cup = [1, 2 + radians(10), 1.4 - radians(20) - 0.15]
+    assert_allclose(by_name(world)["tool"].X_WL.p, cup - np.array([0, 0, 0.025]), atol=1e-12)
+    with Simulation(world, diagnostics=silent()) as simulation:
+        handling = simulation.handling
+        assert handling.held("cup").bodies == ("lifter", "tool")
+        simulation.reset()
+        assert handling.held("cup") is not None
+        handling.let_go("cup")
+        assert handling.joints == {}
+
+
+def test_bodies_are_not_attached_unless_their_items_say_so(read):
+    for linkage in ("coordinated", "unlinked"):
+        data = f"parent_body_linkage: {linkage}, enable_attachment: true"
+        world, _ = read(on_lifter(attached(data)))
+        assert world.joints == ()
+        assert not by_name(world)["block"].fixed
+
+
+def test_an_unknown_link_is_reported(read):
+    world, problems = read(on_lifter(attached("enable_attachment: true, parent_link: LIFTT")))
+    assert world.joints == ()
+    assert problems == [
+        "warning: unknown-link: 'block' is not attached: the body 'lifter' has no link 'LIFTT'. "
+        "Did you mean 'LIFT'?"
+    ]

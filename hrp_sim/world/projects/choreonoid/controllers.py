@@ -53,9 +53,9 @@ class Controllers:
         self._by_body: dict[Item, list[Item]] = {}
         self._by_player: dict[Item, list[Item]] = {}
         for item in items:
-            if item.kind in CONTROLLERS and (body := _nearest("BodyItem", item)):
+            if item.kind in CONTROLLERS and (body := nearest("BodyItem", item)):
                 self._by_body.setdefault(body, []).append(item)
-            elif item.kind in MOTIONS and (player := _nearest(_PLAYER_ITEM, item)):
+            elif item.kind in MOTIONS and (player := nearest(_PLAYER_ITEM, item)):
                 self._by_player.setdefault(player, []).append(item)
         self._diagnostics = diagnostics
         self._options = options
@@ -148,6 +148,6 @@ def _is_checked(item: Item) -> bool:
     )
 
 
-def _nearest(kind: str, item: Item) -> Item | None:
+def nearest(kind: str, item: Item) -> Item | None:
     """Return the nearest item of a class that contains an item."""
     return next((other for other in item.ancestors if other.kind == kind), None)
