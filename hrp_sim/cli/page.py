@@ -24,7 +24,7 @@ from hrp_model.view.scene_recording import SceneRecording
 from ..recording.motion import RecordedMotion, recorded_motion, simulated_motion
 from ..world.reporting import paragraphs
 from .recordings import is_recording, open_recording, recorded_run
-from .run_options import DEFAULT_DURATION
+from .run_options import DEFAULT_DURATION, project_options
 
 MAX_SIZE = 50_000_000  # of a page, in [B]; browsers open larger ones slowly or not at all
 _MAX_TREE = 2000  # links
@@ -79,7 +79,10 @@ def _motion(
         motion, kind = recorded_motion(run, options.duration), "recorded"
     else:
         duration = options.duration or DEFAULT_DURATION
-        motion, kind = simulated_motion(options.file, duration, diagnostics), "simulated"
+        motion, kind = (
+            simulated_motion(options.file, duration, diagnostics, project=project_options(options)),
+            "simulated",
+        )
     facts = [
         ("run", f"{motion.duration:g} s, {kind}"),
         ("bodies", ", ".join(motion.bodies)),

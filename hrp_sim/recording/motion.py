@@ -16,6 +16,7 @@ from ..render.view import BodyPoses, LinkPoses
 from ..simulation import Simulation
 from ..video import FilmSource, RecordingSource, SimulationSource
 from ..world.load import load_world
+from ..world.projects import AS_IN_PROJECT, ProjectOptions
 
 if TYPE_CHECKING:  # so that worlds need no library for recordings
     from .recorded_run import RecordedRun
@@ -60,7 +61,13 @@ def recorded_motion(run: RecordedRun, duration: float | None = None) -> Recorded
     return _motion(source, length)
 
 
-def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> RecordedMotion:
+def simulated_motion(
+    world: str,
+    duration: float,
+    diagnostics: Diagnostics,
+    *,
+    project: ProjectOptions = AS_IN_PROJECT,
+) -> RecordedMotion:
     """Simulate a world, and return the motion.
 
     Args:
@@ -68,11 +75,12 @@ def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> R
         duration: In [s] of simulation time; shorter if the physics fails.
         diagnostics: Receives the problems of the world and its models, as ``hrp-sim check``
             reports them.
+        project: How a project is read.
 
     Raises:
         ModelError: The world cannot be used.
     """
-    config = load_world(world, diagnostics)
+    config = load_world(world, diagnostics, project=project)
     try:
         with Simulation(config, defer_images=True, diagnostics=diagnostics) as simulation:
             for advice in advise(config):

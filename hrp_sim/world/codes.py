@@ -32,7 +32,7 @@ _WORLDS = {
     ),
     "foreign-controller": (
         "a controller is a program of another simulator",
-        "write it as a Python class and give it with --controller, or control the joints by topics",
+        "see docs/controllers.md for how to write one; or control the joints by topics",
     ),
     "foreign-item": (
         "an item of a project has no effect here",

@@ -12,9 +12,12 @@ from silent_diagnostics import silent
 from hrp_model import ModelError, load_body
 from hrp_model.body import ExtraJointType
 from hrp_sim import Simulation
+from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.physics.engine import Solver
 from hrp_sim.physics.materials import Material, material_pair
+from hrp_sim.simulator.resources import Resource
+from hrp_sim.simulator.worlds import read_world
 from hrp_sim.world.load import load_world, load_world_text
 from hrp_sim.world.projects import ProjectOptions
 
@@ -132,6 +135,23 @@ def test_another_simulator_is_chosen_by_its_name():
     assert (bullet.physics.time_step, bullet.duration) == (0.004, None)
 
 
+def test_a_loaded_world_has_the_folders_of_the_node():
+    options = ProjectOptions(variables=SHARE)
+    world = read_world(
+        Resource(str(WORKSHOP)), silent(), strict=False, lenient=False, project=options
+    )
+    assert len(world.bodies) == 4
+
+
+@pytest.mark.parametrize("command", ["rviz", "page", "check", "sensors"])
+def test_commands_take_the_options_of_projects(command, tmp_path, capsys):
+    output = [str(tmp_path / "out.html"), "--duration", "0.01"] if command == "page" else []
+    options = ["--variable", f"SHARE={MODELS}", "--simulator"]
+    assert main([command, str(WORKSHOP), *output, *options, "AIST"]) == 0
+    assert main([command, str(WORKSHOP), *output, *options, "AITS"]) == 1
+    assert "Did you mean 'AIST'?" in "".join(capsys.readouterr())
+
+
 def test_materials_of_items_replace_those_of_the_world(workshop):
     table = workshop.physics.materials
     assert table.materials == {"Wood": Material(0.9, 1.0), "Ice": Material(0.01, 1.0)}
@@ -151,7 +171,7 @@ def test_what_has_no_meaning_is_reported_once_for_each_class():
         ("note", "foreign-item"),
         ("note", "several-simulators"),
         ("warning", "foreign-controller"),
-        ("warning", "foreign-setting"),
+        ("warning", "foreign-item"),
     ]
     (scene, _) = [d for d in found.found if d.code == "foreign-item"]
     assert scene.message.startswith("SceneItem has no effect here (2 items)")
@@ -165,8 +185,8 @@ def test_a_controller_that_is_given_replaces_that_of_the_project(read):
     _, found = read(project(driven))
     assert found == [
         "warning: foreign-controller: the controller 'Lift' (SimpleControllerItem) of 'block' "
-        "cannot run here; its joints hold their positions. Control them by topics, or write a "
-        "controller in Python and give it with --controller 'block=MODULE:CLASS'"
+        "cannot run here, so its joints hold their positions; a Python class can replace it: "
+        "--controller 'block=MODULE:CLASS'"
     ]
     _, found = read(project(driven), controlled=["block"])
     assert [text.split(":")[0] for text in found] == ["note"]

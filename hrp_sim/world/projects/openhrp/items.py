@@ -21,7 +21,6 @@ _USED = (
 _MODE = "Simulation"
 _REASONS = {
     "GrxRTSItem": "components of OpenRTM are not run",
-    "GrxGraphItem": "it belongs to the window of GrxUI",
     "GrxPathPlanningAlgorithmItem": "paths are not planned",
 }
 
@@ -122,4 +121,11 @@ class ModeItems:
             for element in self._mode.all("item", "view")
         )
         foreign = ((kind, at) for kind, at in every if kind not in _USED)
-        report_foreign_items(foreign, self._diagnostics, served={}, reasons=_REASONS)
+        found = list(foreign)
+        of_window = {kind for kind, _ in found if kind.endswith("View")} | {"GrxGraphItem"}
+        report_foreign_items(
+            found,
+            self._diagnostics,
+            served=dict.fromkeys(of_window, "it belongs to the window of GrxUI"),
+            reasons=_REASONS,
+        )
