@@ -122,6 +122,10 @@ _WORLDS = {
         "a joint or item refers to a body that the world does not have",
         "check the spelling of the body's name",
     ),
+    "unusable-scene": (
+        "the shapes of a SceneItem cannot be shown",
+        "no action needed, since they do not collide; or convert the file to .wrl, .obj or .stl",
+    ),
     "unknown-simulator": (
         "a project has no simulator of this name",
         "use one of the names in the message",

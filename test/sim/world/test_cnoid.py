@@ -173,9 +173,9 @@ def test_what_has_no_meaning_is_reported_once_for_each_class():
         ("warning", "foreign-controller"),
         ("warning", "foreign-item"),
     ]
-    (scene, _) = [d for d in found.found if d.code == "foreign-item"]
-    assert scene.message.startswith("SceneItem has no effect here (2 items)")
-    assert str(scene.at).endswith("workshop.cnoid:83:51")
+    (fluid, _) = [d for d in found.found if d.code == "foreign-item"]
+    assert fluid.message.startswith("MultiColliderItem has no effect here (2 items)")
+    assert str(fluid.at).endswith("workshop.cnoid:84:53")
 
 
 def test_a_controller_that_is_given_replaces_that_of_the_project(read):
@@ -489,3 +489,52 @@ def test_an_unknown_link_is_reported(read):
         "warning: unknown-link: 'block' is not attached: the body 'lifter' has no link 'LIFTT'. "
         "Did you mean 'LIFT'?"
     ]
+
+
+# Scenes.
+
+
+def scene(data, name="block", checked="true"):
+    return item("SceneItem", name, data).replace("{", f"{{ is_checked: {checked},", 1)
+
+
+def test_scenes_are_shown_and_collide_with_nothing(read, tmp_path):
+    (tmp_path / "table.wrl").write_text("#VRML V2.0 utf8\nShape { geometry Box { size 1 1 1 } }\n")
+    pose = "translation: [ 0, 0, 1 ], rotation: [ 0, 0, 1, ANGLE ]"
+    old, new = pose.replace("ANGLE", str(pi / 2)), pose.replace("ANGLE", "90")
+    world, problems = read(
+        project(
+            block(),
+            scene(f"file: table.wrl, {old}"),
+            scene(f"file: table.wrl, angle_unit: degree, {new}"),
+            scene("file: table.wrl", "hidden", "false"),
+        )
+    )
+    assert problems == []
+    shown = by_name(world)
+    assert list(shown) == ["block", "block_2", "block_3"]
+    for name in ("block_2", "block_3"):
+        (link,) = shown[name].body.links
+        assert (len(link.visual), len(link.collision), shown[name].fixed) == (1, 0, True)
+        assert_allclose(shown[name].X_WL.p, [0, 0, 1])
+        quarter = Rotation.from_euler("z", pi / 2).as_matrix()
+        assert_allclose(shown[name].X_WL.R, quarter, atol=1e-12)
+    with Simulation(world, diagnostics=silent()) as simulation:
+        for _ in range(10):
+            simulation.step()
+        assert len(simulation.engine.contact_points().links) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("", "it has no 'file'"),
+        ("file: nowhere.wrl", "no such file"),
+        ("file: p.cnoid", "p.cnoid"),
+    ],
+)
+def test_scenes_that_cannot_be_shown_are_warnings(read, data, words):
+    world, (problem,) = read(project(block(), scene(data, "Sky")))
+    assert list(by_name(world)) == ["block"]
+    assert problem.startswith("warning: unusable-scene: the scene 'Sky' is not shown: ")
+    assert words in problem

@@ -129,8 +129,14 @@ def _root_pose(data: Mapping, body: Body) -> Pose:
     return Pose(body.root.X_PL.R, p)
 
 
-def rotation_by_axis(data: Mapping, key: str) -> Array | None:
-    """Return the rotation [x, y, z, degrees], or the product of a list of these."""
+def rotation_by_axis(data: Mapping, key: str, unit: float = 1.0) -> Array | None:
+    """Return the rotation [x, y, z, angle], or the product of a list of these.
+
+    Args:
+        data: Settings of an item.
+        key: That of the rotation.
+        unit: Of the angle, in [deg].
+    """
     listed = data.sequence(key)
     if listed is None:
         return None
@@ -143,7 +149,7 @@ def rotation_by_axis(data: Mapping, key: str) -> Array | None:
             message = f"'{key}' needs an axis and an angle: [x, y, z, degrees]"
             data.diagnostics.error("bad-rotation", message, part.span)
             return None
-        R = R @ axis_angle_matrix(axis, radians(numbers[3]))
+        R = R @ axis_angle_matrix(axis, radians(numbers[3] * unit))
     return R
 
 

@@ -94,7 +94,7 @@ class Controllers:
         That is the first checked one, else the first.
         """
         found = self._by_player.get(player, [])
-        checked = [item for item in found if _is_checked(item)]
+        checked = [item for item in found if is_checked(item)]
         if not found:
             message = f"'{player.name}' has no motion (BodyMotionItem or PoseSeqItem) to play"
             self._diagnostics.warn("no-motion", message, player.span)
@@ -140,7 +140,8 @@ def _at_beginning(entry: BodyEntry, motion: Motion) -> BodyEntry:
     )
 
 
-def _is_checked(item: Item) -> bool:
+def is_checked(item: Item) -> bool:
+    """Return whether an item is checked in the tree of the project."""
     return any(
         source.boolean(key, default=False)
         for source in (item.node, item.data)

@@ -32,7 +32,6 @@ _SERVED = {
 }
 # Why others have no effect.
 _REASONS = {
-    "SceneItem": "its shapes neither collide nor are shown",
     "MultiColliderItem": "its fields of fluids and distortion are not simulated",
     "CFDSimulatorItem": "forces of fluids are not simulated",
     "PythonSimScriptItem": "scripts of Choreonoid are not run",

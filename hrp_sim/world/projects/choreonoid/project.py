@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 
 from hrp_model import Diagnostics
@@ -21,6 +23,7 @@ from .bodies import BodyReader
 from .controllers import CONTROLLERS, MOTIONS, Controllers, nearest
 from .foreign import STRUCTURE, report_foreign
 from .items import Item, ItemReader
+from .scenes import SCENE, read_scene
 from .simulators import chosen_simulator, duration_of, is_simulator, physics_of
 from .vision import VISION, with_vision
 
@@ -73,7 +76,7 @@ class _Project:
         visions = [item for item in self._all if item.kind == VISION]
         config = WorldConfig(
             physics=replace(physics, materials=self._materials()),
-            bodies=with_vision(tuple(bodies), visions),
+            bodies=(*with_vision(tuple(bodies), visions), *self._scenes(bodies)),
             joints=tuple(self._joints.values()),
             controllers=tuple(self._controllers),
             duration=duration_of(simulator, self._root),
@@ -119,6 +122,19 @@ class _Project:
             self._joints[joint.name] = joint
         return entry
 
+    def _scenes(self, bodies: Sequence[BodyEntry]) -> Iterator[BodyEntry]:
+        """Yield the scenes, wherever they are in the project."""
+        names = {entry.placement.name for entry in bodies}
+        for item in self._all:
+            if item.kind == SCENE:
+                wanted = item.name or "scene"
+                numbered = (f"{wanted}_{i}" for i in count(2))
+                name = next(x for x in chain([wanted], numbered) if x not in names)
+                entry = read_scene(item, name, self._diagnostics, self._options)
+                if entry is not None:
+                    names.add(name)
+                    yield entry
+
     def _materials(self) -> MaterialTable:
         """Return the world's table, with those of MaterialTableItems merged into it."""
         table = MaterialTable()
@@ -152,7 +168,7 @@ class _Project:
 
     def _report_rest(self) -> None:
         """Report items that were not read."""
-        read = {*STRUCTURE, *CONTROLLERS, *MOTIONS, _BODY, _MATERIALS, VISION, ""}
+        read = {*STRUCTURE, *CONTROLLERS, *MOTIONS, _BODY, _MATERIALS, SCENE, VISION, ""}
         rest = [i for i in self._all if i.kind not in read and not is_simulator(i)]
         report_foreign(rest, self._diagnostics)
         if self._world is None:
