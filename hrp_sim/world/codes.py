@@ -36,7 +36,7 @@ _WORLDS = {
     ),
     "foreign-item": (
         "an item of a project has no effect here",
-        "no action needed; see docs/projects.md if you rely on its effect",
+        "see docs/projects.md for what is read",
     ),
     "foreign-setting": (
         "a setting of another simulator has no effect here",
