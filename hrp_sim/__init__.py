@@ -20,12 +20,14 @@ from .control import (
 )
 from .control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 from .controllers import Controller, ControllerEntry, ControllerIO, ForceHook, ForceState
+from .handling import GripError, JointEntry
 from .physics.contact_points import ContactPoints
 from .physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .physics.snapshot import Snapshot
 from .simulation import Simulation
-from .world.config import BodyEntry, WorldConfig
+from .world.config import BodyEntry, NamedPose, WorldConfig
 from .world.load import load_world
+from .world.projects import ProjectOptions
 
 __all__ = [
     "BodyEntry",
@@ -39,11 +41,15 @@ __all__ = [
     "ControllerIO",
     "ForceHook",
     "ForceState",
+    "GripError",
     "JointCommand",
+    "JointEntry",
     "JointTrajectory",
+    "NamedPose",
     "PhysicsError",
     "PhysicsSettings",
     "Placement",
+    "ProjectOptions",
     "Simulation",
     "Snapshot",
     "Solver",

@@ -123,6 +123,13 @@ class Placements:
             ValueError: A position is beyond its limit, not finite or too large, or closed loops
                 cannot have these positions.
         """
+        self._initial = {**self._initial, body: self.with_initial_positions(body, position)}
+
+    def with_initial_positions(self, body: str, position: Mapping[str, float]) -> Placement:
+        """Return the initial placement that ``set_initial_positions`` would set.
+
+        Raises:
+            KeyError, TypeError, ValueError: As ``set_initial_positions``.
+        """
         limits = self._engine.settings.joint_limits
-        moved = with_joints(self.initial(body), position, {}, joint_limits=limits)
-        self._initial = {**self._initial, body: moved}
+        return with_joints(self.initial(body), position, {}, joint_limits=limits)

@@ -28,7 +28,7 @@ from .physics.snapshot import Snapshot, check_arrays, check_names
 from .physics.state import SimulatedBody, WorldState
 from .placements import Placements
 from .sensors import Reading, Sensor
-from .sensors.sensor_schedule import Light
+from .sensors.sensor_schedule import Light, Switchable
 from .sensors.world_sensors import WorldSensors
 from .world.arguments import as_command, as_world
 from .world.config import BodyEntry, WorldConfig
@@ -60,9 +60,9 @@ class Simulation:
     Attributes:
         engine: The physics.
         commands: Queue of the commands that ``command`` has checked, and the joint controllers.
-        controllers: The controllers of users that run inside of the simulation.
-        handling: Holders, conveyors, and joints between bodies.
-        placements: Where the bodies and their joints are and start.
+        controllers: Controllers and force hooks of users; see ``add_controller``.
+        handling: Holds and releases by holders, conveyors, and joints between bodies.
+        placements: Present and initial placements of the bodies, to teleport joints.
         wanted: Called with a sensor's name before it is read or processes a step; returning
             False skips that.
         switched: Called with the name of a sensor or light and whether it is on now, after each
@@ -112,9 +112,7 @@ class Simulation:
         self._add_sensors(self.bodies)
         self.handling.start()
         self._record_for_holders()
-        self.controllers = WorldControllers(
-            self.engine, self.commands, lambda: self.sensors, self._diagnostics
-        )
+        self.controllers = WorldControllers(self.engine, self.commands, self, self._diagnostics)
         for name in self.bodies:
             self.controllers.add_springs(name)
         if run_controllers:
@@ -155,8 +153,13 @@ class Simulation:
         """All lights by name, which is formed like that of sensors."""
         return self._schedule.lights
 
+    @property
+    def devices(self) -> Mapping[str, Switchable]:
+        """All sensors, lights, holders and conveyors by name, which can be on or off."""
+        return self._schedule.devices
+
     def is_enabled(self, name: str) -> bool:
-        """Return whether a sensor, light, holder or conveyor is on.
+        """Return whether one of ``devices`` is on.
 
         Raises:
             KeyError: There is none of this name; the message lists the known ones.
@@ -164,7 +167,7 @@ class Simulation:
         return self._schedule.is_on(name)
 
     def set_enabled(self, name: str, on: bool) -> None:
-        """Switch a sensor, light, holder or conveyor, until a reset.
+        """Switch one of ``devices``, until a reset.
 
         A sensor that is off is never read. When it is switched on again its memory is reset; its
         sampling times are the same as if it had never been off. A holder is on while it holds a
@@ -227,10 +230,11 @@ class Simulation:
         self.engine.remove_body(name)
         del self._namespaces[name], self._surfaces[name]
         self.placements.remove(name)
-        self.controllers.remove_body(name)
         self.commands.remove(name)
         self._sensors.remove(name)
         self.handling.remove(name)
+        self._record_for_holders()
+        self.controllers.remove_body(name)  # last, since code of users may be interrupted
 
     def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Teleport the body ``placement.name``; see ``Engine.move_body``.
@@ -398,16 +402,17 @@ class Simulation:
     def reset(self) -> None:
         """Go back to the initial state at time zero; devices are on or off as in their models.
 
-        Joints between bodies are those of the world again. Controllers are stopped, and started
-        again.
+        Joints between bodies are those of the world again. Controllers are stopped before, and
+        started again in the initial state.
         """
+        self.controllers.stop()
         self._wrenches.clear()
         self.engine.reset()
         self.commands.reset()
         self.placements.reset()
         self._schedule.reset()
         self.handling.restart()
-        self.controllers.reset()
+        self.controllers.restart()
 
     def retime(self, time_ns: int) -> None:
         """Set the simulation time in [ns], at least 0; the state stays the same.
@@ -546,8 +551,10 @@ class Simulation:
 
     def close(self) -> None:
         """Stop the controllers and free the engine (idempotent); nothing may be called then."""
-        self.controllers.close()
-        self.engine.close()
+        try:
+            self.controllers.close()
+        finally:
+            self.engine.close()
 
     def _body(self, name: str) -> SimulatedBody:
         return ByName("body", self.bodies)[name]
@@ -576,8 +583,7 @@ class Simulation:
         self.handling.update()
 
     def _record_for_holders(self) -> None:
-        if self.handling.needs_contacts:
-            self.record_contacts(self.handling, on=True)
+        self.record_contacts(self.handling, on=self.handling.needs_contacts)
 
     def _add_sensors(self, names: Collection[str]) -> None:
         self._sensors.add(names, {name for name in names if self.is_fixed(name)})

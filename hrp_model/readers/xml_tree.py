@@ -1,4 +1,4 @@
-"""Parse XML into a tree of elements with their places. Knows no format."""
+"""Parse XML of any format into a tree of elements with their places."""
 
 from __future__ import annotations
 

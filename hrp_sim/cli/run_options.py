@@ -66,7 +66,7 @@ def project_options(options: argparse.Namespace) -> ProjectOptions:
 
 
 def take_duration(options: argparse.Namespace, world: WorldConfig) -> None:
-    """Let a run end at the time that its project states, unless told otherwise or shown."""
+    """End a run after the duration of its project, unless one is given or ``--view`` shows it."""
     if options.duration is None and not options.view:
         options.duration = world.duration
 

@@ -88,7 +88,7 @@ def _parameters(options: argparse.Namespace) -> dict[str, OptionValue]:
         **dict(options.sensor),
     }
     if options.controller:
-        parameters["controllers"] = " ".join(options.controller)
+        parameters["python_controllers"] = " ".join(options.controller)
     if not options.run_controllers:
         parameters["run_controllers"] = "none"
     if options.solver:

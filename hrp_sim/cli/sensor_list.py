@@ -17,7 +17,6 @@ from hrp_msgs.names import STANDARD, NameCollisionError
 
 from ..publishing.device_topics import device_topics
 from ..sensors import instruments
-from ..sensors.sensor_schedule import Switchable
 from ..sensors.settings import OptionValue, applies_to
 from ..simulation import Simulation
 from ..world.config import WorldConfig
@@ -42,7 +41,7 @@ def list_sensors(options: argparse.Namespace) -> int:
                 config, defer_images=True, run_controllers=False, diagnostics=diagnostics
             )
         stack.callback(simulation.close)
-        if not (simulation.sensors or simulation.lights or simulation.handling.tools):
+        if not simulation.devices:
             print_text("this world has no sensors")
             return GOOD
         try:
@@ -82,11 +81,7 @@ def device_table(config: WorldConfig, simulation: Simulation, preset: str = STAN
         "own options" if any(own.values()) else "",
     ):
         table.add_column(column, overflow="fold")
-    known: dict[str, Switchable] = {
-        **simulation.sensors,
-        **simulation.lights,
-        **simulation.handling.tools,
-    }
+    known = simulation.devices
     for body, model in bodies.items():
         devices = instruments(model)
         for key, topics in device_topics(simulation, body, naming[body]).items():

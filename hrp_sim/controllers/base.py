@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Plugin:
-    """A part of a program that runs inside of a simulation, for one body.
+    """Base of controllers and force hooks: runs inside of a simulation, for one body.
 
-    It is created without arguments; ``initialize`` receives those of the user.
+    Those of world files are created without arguments; ``initialize`` receives those of the user.
     """
 
     def initialize(self, io: ControllerIO) -> None:
@@ -34,7 +34,11 @@ class Plugin:
         """
 
     def stop(self) -> None:
-        """Called at the end: ``control`` returned False, a reset, a removal, or a closed world."""
+        """Clean up after ``control`` has returned False, before a reset, or at the end.
+
+        Called too when a saved state is restored in which this object has ended, or from which it
+        cannot continue.
+        """
 
     def save(self) -> Mapping[str, Array] | None:
         """Return the internal state as arrays of numbers for ``restore``.

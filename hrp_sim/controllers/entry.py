@@ -32,11 +32,6 @@ class ControllerEntry:
     folder: Path = Path()
     at: Span | None = field(default=None, compare=False, repr=False)
 
-    @property
-    def is_own(self) -> bool:
-        """Whether the class is one of this package, such as a player of motions."""
-        return self.class_name.startswith("hrp_sim.")
-
 
 def class_name_problem(text: str) -> str:
     """Return why a text is no ``ControllerEntry.class_name``; "" if it is one."""

@@ -39,9 +39,10 @@ class ForceState:
         self._slides = [x.joint.type is JointType.PRISMATIC for x in target.body.moving_links]
         self._before = target.wrench.force.copy(), target.wrench.torque.copy()
 
-    def clear(self) -> None:
-        """Set all forces and torques to zero."""
+    def begin(self) -> None:
+        """Set all forces and torques to zero; ``take_back`` returns to the present wrench."""
         self._values[:] = 0.0
+        self._before[0][:], self._before[1][:] = self._wrench.force, self._wrench.torque
 
     def problem(self) -> str:
         """Return what is wrong with the forces and torques; "" for nothing."""
@@ -55,7 +56,6 @@ class ForceState:
     def add(self) -> None:
         """Add the forces and torques to those of the next step."""
         wrench, motion = self._wrench, self.motion
-        self._before[0][:], self._before[1][:] = wrench.force, wrench.torque
         for j, effort in enumerate(self.joint_effort.tolist()):
             if effort == 0.0:
                 continue

@@ -5,23 +5,64 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 
 from hrp_model import Body
-from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.diagnostics import did_you_mean_or_all, names_with_hint
 from hrp_model.files.resources import resolve
 from hrp_model.rigid import Array
 
 from ..control import Command, ControlMode
 from ..control.controller import BodyController
 from ..control.joint_targets import JointTargets
+from ..handling import Handling
 from ..physics.engine import Engine
 from ..physics.schedule import NS_PER_S
 from ..physics.state import MAX_DRIVE_VALUE, BodyMotion, SimulatedBody
-from ..sensors import Reading
+from ..sensors import Reading, Sensor
+from ..sensors.sensor_schedule import Switchable
 from .entry import ArgValue
 from .read_only import read_only_motion
+
+
+class DeviceWorld(Protocol):
+    """A world with devices, such as a ``Simulation``."""
+
+    @property
+    def sensors(self) -> Mapping[str, Sensor]:
+        """All sensors by name."""
+
+    @property
+    def devices(self) -> Mapping[str, Switchable]:
+        """All sensors, lights, holders and conveyors by name."""
+
+    @property
+    def handling(self) -> Handling:
+        """The holders and conveyors."""
+
+    def is_enabled(self, name: str) -> bool:
+        """Return whether one of ``devices`` is on."""
+
+    def set_enabled(self, name: str, on: bool) -> None:
+        """Switch one of ``devices``."""
+
+
+def name_in_world(
+    devices: Mapping[str, Switchable], body: str, name: str, kind: str = "device"
+) -> str:
+    """Return the name in the world of a device of a body, given that in the model.
+
+    ``kind`` is what the devices are, for the message.
+
+    Raises:
+        KeyError: The body has no such device; the message lists those that it has.
+    """
+    own = {device.name: key for key, device in devices.items() if device.body == body}
+    if name not in own:
+        raise KeyError(f"body '{body}' has no {kind} '{name}'; it has {names_with_hint(name, own)}")
+    return own[name]
 
 
 class ControllerIO:
@@ -36,6 +77,7 @@ class ControllerIO:
         engine: Provides the time.
         joints: The controller of its joints; None for a static body.
         enable: Enables a sensor of the body; see ``enable``.
+        world: Has the devices of the body.
         time_step: The control period, in [s].
         args: Arguments of the user.
         folder: See ``resolve``.
@@ -57,6 +99,7 @@ class ControllerIO:
         engine: Engine,
         joints: BodyController | None,
         enable: Callable[[str], str],
+        world: DeviceWorld,
         time_step: float,
         args: Mapping[str, ArgValue],
         folder: Path,
@@ -73,7 +116,7 @@ class ControllerIO:
         self._engine = engine
         self._joints = joints
         self._drive = target.drive
-        self._enable = enable
+        self._enable, self._world = enable, world
         self._has_commanded = False
         self._enabled: dict[str, str] = {}  # name in the world by the name that was given
         self.restart()
@@ -216,6 +259,35 @@ class ControllerIO:
         if sensor not in self._enabled:
             raise KeyError(f"sensor '{sensor}' is not enabled: call io.enable('{sensor}') first")
         return self.readings.get(self._enabled[sensor])
+
+    def is_enabled(self, device: str) -> bool:
+        """Return whether a sensor, light, holder or conveyor of the body is on.
+
+        A holder is on while it holds something.
+
+        Raises:
+            KeyError: The body has no such device; the message lists them.
+        """
+        return self._world.is_enabled(name_in_world(self._world.devices, self.body, device))
+
+    def set_enabled(self, device: str, on: bool) -> None:
+        """Switch a sensor, light, holder or conveyor of the body; see ``Simulation.set_enabled``.
+
+        Raises:
+            KeyError: The body has no such device; the message lists them.
+            GripError: There is nothing that the holder can hold.
+        """
+        self._world.set_enabled(name_in_world(self._world.devices, self.body, device), on)
+
+    def set_speed(self, conveyor: str, speed: float) -> None:
+        """Set the speed of a conveyor of the body, in [m/s] or [rad/s]; see ``Handling.set_speed``.
+
+        Raises:
+            KeyError: The body has no such conveyor; the message lists its devices.
+            ValueError: The speed is not finite or too large.
+        """
+        world = self._world
+        world.handling.set_speed(name_in_world(world.devices, self.body, conveyor), speed)
 
     @property
     def enabled(self) -> frozenset[str]:

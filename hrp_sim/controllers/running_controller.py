@@ -129,20 +129,19 @@ class RunningController:
                 clock.advance(time_ns)
             self.next_ns = clock.due_ns
 
-    def apply(self, dt: float) -> bool:
-        """Let the force hook add to a step of a length in [s]; return whether it has."""
+    def apply(self, dt: float) -> None:
+        """Let the force hook add to a step of a length in [s]."""
         assert self._hook is not None
-        self._force.clear()
+        self._force.begin()
         try:
             self._hook.apply(self._force, dt)
         except Exception as error:
             self._fail_with("apply", error)
-            return False
+            return
         if problem := self._force.problem():
             self._fail(f"apply() computed nonsense: {problem}")
-            return False
+            return
         self._force.add()
-        return True
 
     def take_back(self) -> None:
         """Take back what ``apply`` has added, after the step."""
@@ -196,7 +195,7 @@ class RunningController:
         self.io.readings.update(_saved_readings(arrays))
         own = {k.removeprefix(_OWN): a.copy() for k, a in arrays.items() if k.startswith(_OWN)}
         if not arrays["on"]:
-            self._end()
+            self.stop()
             return
         self._begin("restore", lambda: self.plugin.restore(own))
         self._set_clock(min(max(int(arrays["origin_ns"]), 0), time_ns), time_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -15,12 +15,12 @@ from ..control.command_queue import CommandQueue
 from ..physics.by_name import ByName
 from ..physics.engine import AnyArray, Engine, PhysicsError, StepInterrupted
 from ..physics.schedule import NEVER_NS, NS_PER_S, rate_fraction
-from ..sensors import CameraSensor, Reading, RenderRequest, Sensor
+from ..sensors import CameraSensor, Reading, RenderRequest
 from .base import Controller, ForceHook, Plugin
 from .classes import ControllerClassError, load_class
 from .entry import ArgValue, ControllerEntry
 from .force_state import ForceState
-from .io import ControllerIO
+from .io import ControllerIO, DeviceWorld, name_in_world
 from .joint_springs import JointSprings
 from .running_controller import RunningController, described
 
@@ -35,7 +35,7 @@ class WorldControllers:
     Args:
         engine: Provides state and time.
         commands: Receives the targets of joints.
-        sensors: Returns the sensors of the world by name.
+        world: Has the sensors and other devices.
         diagnostics: Receives a warning about each controller that fails.
 
     Attributes:
@@ -48,10 +48,10 @@ class WorldControllers:
         self,
         engine: Engine,
         commands: CommandQueue,
-        sensors: Callable[[], Mapping[str, Sensor]],
+        world: DeviceWorld,
         diagnostics: Diagnostics,
     ) -> None:
-        self._engine, self._commands, self._find_sensors = engine, commands, sensors
+        self._engine, self._commands, self._world = engine, commands, world
         self._diagnostics = diagnostics
         self._runs: list[RunningController] = []
         self._failed: list[str] = []  # those that could not be imported
@@ -103,6 +103,7 @@ class WorldControllers:
                 self._engine,
                 joints,
                 lambda sensor: self._sensor(body, sensor),
+                self._world,
                 step if rate is None else max(step, 1.0 / rate),
                 args,
                 Path.cwd() if entry is None else entry.folder,
@@ -146,9 +147,8 @@ class WorldControllers:
         Raises:
             StepInterrupted: ``interrupt`` has left a controller.
         """
-        self._calling = (
-            threading.get_ident()
-        )  # as ``_executing``, which takes as long as all of this
+        # As ``_executing``, which takes as long as all of this.
+        self._calling = threading.get_ident()
         next_ns = NEVER_NS
         try:
             for run in self._runs:
@@ -171,13 +171,15 @@ class WorldControllers:
         Raises:
             StepInterrupted: ``interrupt`` has left a hook.
         """
-        done: list[RunningController] = []
+        begun: list[RunningController] = []  # also one that is interrupted
         try:
             with self._executing():
-                done += [run for run in self.hooks if run.apply(step_ns / NS_PER_S)]
+                for run in self.hooks:
+                    begun.append(run)
+                    run.apply(step_ns / NS_PER_S)
             yield
         finally:
-            for run in reversed(done):
+            for run in reversed(begun):
                 run.take_back()
 
     def take(self, readings: Mapping[str, Reading]) -> None:
@@ -185,7 +187,7 @@ class WorldControllers:
         for name in readings.keys() & self.sensors:
             reading = readings[name]
             if isinstance(reading, RenderRequest):
-                camera = self._find_sensors()[name]
+                camera = self._world.sensors[name]
                 assert isinstance(camera, CameraSensor)
                 reading = camera.render(reading)
             for run in self._runs:
@@ -197,7 +199,13 @@ class WorldControllers:
         if self._calling == threading.get_ident():
             raise _Interrupted
 
-    def reset(self) -> None:
+    def stop(self) -> None:
+        """Stop all controllers, until ``restart``."""
+        with self._executing():
+            for run in self._runs:
+                run.stop()
+
+    def restart(self) -> None:
         """Start all controllers again, at the present time."""
         with self._executing():
             for run in self._runs:
@@ -271,13 +279,9 @@ class WorldControllers:
 
     def _sensor(self, body: str, name: str) -> str:
         """Return the name in the world of a sensor of a body."""
-        own = {s.name: key for key, s in self._find_sensors().items() if s.body == body}
-        if name not in own:
-            raise KeyError(
-                f"body '{body}' has no sensor '{name}'; it has {names_with_hint(name, own)}"
-            )
+        key = name_in_world(self._world.sensors, body, name, "sensor")
         self._has_changed = True
-        return own[name]
+        return key
 
     def _remove(self, runs: Sequence[RunningController]) -> None:
         self._runs = [run for run in self._runs if run not in runs]

@@ -47,7 +47,6 @@ class Handling:
         self._schedule = schedule
         self._entries = tuple(joints)
         self._surfaces = surfaces
-        self._initial: tuple[BodyJoint, ...] = ()
         self._holders = Holders(engine, is_fixed)
 
     def start(self) -> None:
@@ -57,24 +56,19 @@ class Handling:
             KeyError: A joint refers to an unknown body or link.
             PhysicsError: The engine cannot simulate a joint.
         """
-        bodies = self._engine.state.bodies
-        self._initial = tuple(entry.resolve(bodies) for entry in self._entries)
-        for joint in self._initial:
-            self._engine.add_joint(joint)
-        self.start_devices(bodies)
+        for entry in self._entries:
+            self.add_joint(entry)
+        self.start_devices(self._engine.state.bodies)
 
     def restart(self) -> None:
         """Start again after a reset, with the joints of the world."""
-        bodies = self._engine.state.bodies
-        for simulated in bodies.values():
+        for simulated in self._engine.state.bodies.values():
             simulated.drive.surface_velocity[:] = 0.0
-        for joint in self._initial:
-            self._engine.add_joint(joint)
-        self.start_devices(bodies)
+        self.start()
 
     def remove(self, body: str) -> None:
         """Forget the joints of a body that was removed: another one may get its name."""
-        self._initial = tuple(joint for joint in self._initial if body not in joint.bodies)
+        self._entries = tuple(entry for entry in self._entries if body not in entry.bodies)
         self.update()
 
     def start_devices(self, names: Collection[str]) -> None:

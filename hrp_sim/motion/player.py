@@ -18,14 +18,14 @@ PLAYER: Final = f"{__name__}:MotionPlayer"  # as the class of a ControllerEntry
 class MotionPlayer(Controller):
     """Moves the joints of a body through a motion, and ends with it; they hold its last posture.
 
-    Argument ``file`` is the path of the motion, as for ``load_motion``; ``delay`` the time before
-    it begins, in [s].
+    Argument ``file`` is the path of the motion, as for ``ControllerIO.resolve``; ``delay`` the
+    time before it begins, in [s].
     """
 
     def initialize(self, io: ControllerIO) -> None:
         """Load the motion, and drive its joints in position mode."""
         self._io = io
-        self._motion = load_motion(str(io.args["file"]))
+        self._motion = load_motion(io.resolve(str(io.args["file"])))
         self._q = self._motion.for_body(io.model)
         moved = [i for i, q in enumerate(self._q[0]) if not np.isnan(q)]
         links = io.model.moving_links

@@ -137,9 +137,9 @@ static PyObject *world_step_method(World *world, PyObject *argument)
     PyEval_RestoreThread(world->thread);
     world->thread = NULL;
     world->busy = 0;
+    world->steps_done = fault.done;
     if (fault.kind == FAULT_NONE)
         Py_RETURN_NONE;
-    world->steps_done = fault.done;
     if (PyErr_Occurred()) /* a signal handler raised it */
         return NULL;
     return Py_BuildValue("(illi)", fault.kind, fault.done, fault.body, fault.index);
@@ -293,7 +293,7 @@ static PyGetSetDef properties[] = {
     {"recorded_contacts", (getter)world_recorded_contacts, NULL,
      "Number of contacts that the last step recorded.", NULL},
     {"steps_done", (getter)world_steps_done, NULL,
-     "Number of steps that the last call completed which did not complete all.", NULL},
+     "Number of steps that the last call of step completed.", NULL},
     {"random", (getter)world_random, (setter)world_set_random,
      "State of the random numbers that order constraints.", NULL},
     {"contact_memory", (getter)world_get_contact_memory, (setter)world_set_contact_memory,

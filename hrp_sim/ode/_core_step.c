@@ -110,7 +110,8 @@ static int step_once(World *world, Fault *fault)
     return 1;
 }
 
-/* Advance by count steps, or up to the step that fails, whose changes are undone. */
+/* Advance by count steps, or up to the step that fails, whose changes are undone. fault->done is
+ * set in either case. */
 void world_step(World *world, long count, Fault *fault)
 {
     *fault = (Fault){.kind = FAULT_NONE};
@@ -118,7 +119,8 @@ void world_step(World *world, long count, Fault *fault)
     for (int i = 0; i < world->count; i++)
         if (!drives_check(world->bodies[i], fault) || !wrenches_check(world->bodies[i], fault))
             return;
-    for (long done = 0; done < count; done++) {
+    long done = 0;
+    for (; done < count; done++) {
         if (done > 0 && done + 1 == count) /* else motion_write has stored them */
             for (int i = 0; i < world->count; i++)
                 velocities_store(world->bodies[i]);
@@ -126,13 +128,12 @@ void world_step(World *world, long count, Fault *fault)
         dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
         int stepped = step_once(world, fault);
         ode_unlock();
-        if (!stepped) {
-            fault->done = done;
+        if (!stepped)
             break;
-        }
         for (int i = 0; i < world->count; i++)
             tracks_advance(world->bodies[i], world->step);
     }
+    fault->done = done;
     world->message_count += message_count;
     for (int i = 0; i < world->count; i++) {
         if (fault->kind == FAULT_NONE && count > 0)

@@ -355,22 +355,18 @@ class OdeEngine:
             self._check_usable()
         if count < 0:
             raise ValueError(f"the number of steps must not be negative, not {count}")
-        self._has_points = count > 0
+        self._has_points = False
         try:
             fault = world.step(count)
-        except BaseException:  # of a signal handler
-            self._has_points = False
+        finally:  # signal handlers may raise exceptions in the call or right after it
             self._time_ns += world.steps_done * self._step_ns
-            raise
         if fault is None:
-            self._time_ns += count * self._step_ns
+            self._has_points = count > 0
             if world.message_count >= MANY_MESSAGES and not self._has_warned:
                 self._has_warned = True
                 warn_of_messages(self._time_ns)
             return
-        self._has_points = False
-        kind, done, number, index = fault
-        self._time_ns += done * self._settings.step_ns
+        kind, _, number, index = fault
         if kind == _core.FAULT_INTERRUPTED:
             raise StepInterrupted
         raise self._failure(kind, number, index)

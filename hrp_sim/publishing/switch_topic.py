@@ -11,7 +11,6 @@ from hrp_msgs.convert.diagnostics import diagnostic_status
 from hrp_msgs.messages import DiagnosticStatus
 from hrp_msgs.topics.topic import TopicMaker
 
-from ..sensors.sensor_schedule import Switchable
 from ..simulation import Simulation
 
 
@@ -39,11 +38,7 @@ class SwitchTopic:
     ) -> None:
         self._simulation = simulation
         self._body = body
-        known: dict[str, Switchable] = {
-            **simulation.sensors,
-            **simulation.lights,
-            **simulation.handling.tools,
-        }
+        known = simulation.devices
         self._names = {key: known[key].name for key in devices}
         self._publishing = threading.Lock()
         self._topic = topics.create(DiagnosticStatus, name, qos.LATCHED)

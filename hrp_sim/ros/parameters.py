@@ -46,7 +46,7 @@ SIM_NODE = (
     Param("joint_limits", True, "false ignores the position limits of all joints."),
     Param("seed", -1, "Seed of random numbers; -1 = as in the world file.", -1, 2**32 - 1),
     Param(
-        "controllers",
+        "python_controllers",
         "",
         "Controllers to run in the simulation, besides those of the world file: BODY=MODULE:CLASS "
         "or BODY=FILE.py:CLASS, separated by blanks.",

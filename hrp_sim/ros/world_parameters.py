@@ -73,10 +73,10 @@ class WorldLoader:
         project = ProjectOptions(
             simulator=self.settings["simulator"],
             variables=self.variables,
-            controlled=[x.partition("=")[0] for x in self.settings["controllers"].split()],
+            controlled=[x.partition("=")[0] for x in self.settings["python_controllers"].split()],
         )
         world = load_world(self.settings["world"], diagnostics, project=project)
-        world = with_controllers(world, self.settings["controllers"].split(), diagnostics)
+        world = with_controllers(world, self.settings["python_controllers"].split(), diagnostics)
         diagnostics.raise_errors()
         if self.settings["run_controllers"] == "none":
             world = replace(world, controllers=())

@@ -43,7 +43,6 @@ from ..physics.engine import PhysicsError
 from ..physics.schedule import NS_PER_S
 from ..physics.state import MAX_DRIVE_VALUE
 from ..simulation import Simulation
-from ..world.posture import with_joints
 from .mailbox import NotRunningError
 
 # A stamp that is later than the present time by more than this, in [ns], is of another clock.
@@ -195,11 +194,9 @@ class BodyCommands:
 
     def objection_to_initial(self, joint: str, position: float) -> str:
         """Return why a joint cannot start at a position, or ""."""
-        placement = self._simulation.placements.initial(self._name)
-        limits = self._simulation.engine.settings.joint_limits
         try:
             with _as_value_errors():
-                with_joints(placement, {joint: position}, {}, joint_limits=limits)
+                self._simulation.placements.with_initial_positions(self._name, {joint: position})
         except ValueError as error:
             return str(error)
         return ""

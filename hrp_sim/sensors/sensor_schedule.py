@@ -164,9 +164,9 @@ class SensorSchedule:
             on: For each new body, whether each device is on initially, by name in the model.
             time_ns: Simulation time, in [ns].
         """
-        self.sensors = ByName("sensor", {**self.sensors, **_named(sensors, self._devices)})
-        self.lights = ByName("light", {**self.lights, **_named(lights, self._devices)})
-        tools_by_name = {**self.tools, **_named(tools, self._devices)}
+        self.sensors = ByName("sensor", {**self.sensors, **_named(sensors, self.devices)})
+        self.lights = ByName("light", {**self.lights, **_named(lights, self.devices)})
+        tools_by_name = {**self.tools, **_named(tools, self.devices)}
         self.tools = ByName("holder or conveyor", tools_by_name)
         for body, states in on.items():
             self._on[body], self._on_at_start[body] = dict(states), states
@@ -189,7 +189,7 @@ class SensorSchedule:
         Raises:
             KeyError: There is none of this name.
         """
-        device = ByName("device", self._devices)[name]
+        device = self.devices[name]
         return self._on[device.body][device.name]
 
     def switch(self, name: str, on: bool, time_ns: int) -> None:
@@ -200,7 +200,7 @@ class SensorSchedule:
         """
         if self.is_on(name) == on:
             return
-        device = self._devices[name]
+        device = self.devices[name]
         if on and isinstance(device, StatefulSensor):
             device.reset()
         self._on[device.body][device.name] = on
@@ -258,7 +258,7 @@ class SensorSchedule:
         """Return copies of the whole state by name.
 
         Of each body, as "BODY/...": ``origin_ns``, when it was added; ``on``, 1 for devices that
-        are on, in the order of ``instruments``; and ``memory/SENSOR/...``.
+        are on, in the order of ``instruments(body)``; and ``memory/SENSOR/...``.
         """
         arrays: dict[str, AnyArray] = {}
         for body, states in self._on.items():
@@ -280,13 +280,14 @@ class SensorSchedule:
         self._set_all(states, time_ns)
 
     @property
-    def _devices(self) -> Mapping[str, Switchable]:
-        return {**self.sensors, **self.lights, **self.tools}
+    def devices(self) -> Mapping[str, Switchable]:
+        """All sensors, lights, holders and conveyors by name."""
+        return ByName("device", {**self.sensors, **self.lights, **self.tools})
 
     def _set_all(self, states: dict[str, dict[str, bool]], time_ns: int) -> None:
         before, self._on = self._on, states
         self._rebuild_clocks(time_ns)
-        for name, device in self._devices.items():
+        for name, device in self.devices.items():
             if (on := states[device.body][device.name]) != before[device.body][device.name]:
                 self._switched(name, on)
 

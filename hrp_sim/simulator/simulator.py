@@ -13,6 +13,7 @@ from hrp_model import Diagnostics, ModelError
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs.names import NameCollisionError
 
+from ..motion.player import PLAYER
 from ..physics.engine import PhysicsError
 from ..physics.schedule import NS_PER_S
 from ..running.runner import Change, Runner
@@ -471,9 +472,11 @@ def _warn_time_reset(before_ns: int) -> str:
 
 
 def _without_foreign_controllers(config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
-    """Return a world whose controllers are those of this package alone."""
-    foreign = [entry for entry in config.controllers if not entry.is_own]
+    """Return a world whose controllers are players of motions, which run no code of the world."""
+    # Compared as a whole: a file may be named "hrp_sim.motion.player.py", too.
+    players = tuple(entry for entry in config.controllers if entry.class_name == PLAYER)
+    foreign = [entry for entry in config.controllers if entry.class_name != PLAYER]
     if foreign:
         message = "controllers of a world that is loaded by a service do not run"
         diagnostics.warn("controllers-off", message, foreign[0].at)
-    return replace(config, controllers=tuple(x for x in config.controllers if x.is_own))
+    return replace(config, controllers=players)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hrp_model import Diagnostics
-from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.diagnostics import Span, did_you_mean_or_all
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.reading import read_source
@@ -67,12 +67,21 @@ def _parse(text: str, bodies: Collection[str], diagnostics: Diagnostics) -> Cont
         message = f"a controller is written BODY=MODULE:CLASS or BODY=FILE.py:CLASS, not '{text}'"
         diagnostics.error("bad-controller", message)
         return None
-    if body not in bodies:
-        hint = did_you_mean_or_all(body, bodies)
-        diagnostics.error("bad-controller", f"the world has no body '{body}'.{hint}")
+    if not _is_body(body, bodies, diagnostics):
         return None
     entry = ControllerEntry(class_name=class_name, body=body, folder=Path.cwd())
     return _checked(entry, diagnostics)
+
+
+def _is_body(
+    body: str, bodies: Collection[str], diagnostics: Diagnostics, at: Span | None = None
+) -> bool:
+    """Return whether a world has a body; report an error if not."""
+    if body in bodies:
+        return True
+    message = f"the world has no body '{body}'.{did_you_mean_or_all(body, bodies)}"
+    diagnostics.error("bad-controller", message, at)
+    return False
 
 
 def _read(
@@ -89,9 +98,7 @@ def _read(
             diagnostics.error("bad-controller", message, node.at(key))
     if not (class_name and body):
         return None
-    if bodies is not None and body not in bodies:
-        message = f"the world has no body '{body}'.{did_you_mean_or_all(body, bodies)}"
-        diagnostics.error("bad-controller", message, node.at("body"))
+    if bodies is not None and not _is_body(body, bodies, diagnostics, node.at("body")):
         return None
     if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
         message = f"the rate must be from {MIN_RATE:g} to {MAX_RATE:g} Hz, not {rate:g}"

@@ -96,7 +96,7 @@ def test_the_node_runs_controllers_of_its_parameter(tmp_path):
         "from hrp_sim import Controller\n\nclass Fails(Controller):\n"
         "    def control(self):\n        raise ValueError('no sea')\n"
     )
-    parameters = {"world": str(WORLD), "controllers": f"arm={tmp_path / 'wave.py'}:Fails"}
+    parameters = {"world": str(WORLD), "python_controllers": f"arm={tmp_path / 'wave.py'}:Fails"}
     with session(parameters) as run:
         peer = SimpleNamespace(found=[])
         waiting = Peer()

@@ -81,7 +81,7 @@ def test_a_service_of_a_body_that_has_gone_says_so_and_the_node_goes_on(world, s
     for name in ("probe", "lamp"):
         answer = peer.call(f"guest/devices/{name}/set_enabled", SetBool, data=False)
         assert not answer.success
-        assert f"no sensor or light '{name}'" in answer.message
+        assert f"no device '{name}'" in answer.message
     running.serve(running.ros.node.sync)
     assert peer.call("sim_node/reset", Trigger).success
 

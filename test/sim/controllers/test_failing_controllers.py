@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from controller_samples import Bad, Idle, Recorder
+from controller_samples import Bad, Idle, Recorder, SpringDamper
 
 from hrp_sim import ForceHook, Simulation
 from hrp_sim.physics.engine import StepInterrupted
@@ -180,3 +180,17 @@ def test_programs_see_an_interrupted_controller_as_an_interrupted_step(arm):
     arm.add_controller("arm", controller)
     with pytest.raises(StepInterrupted):
         arm.step()
+
+
+def test_an_interrupted_hook_leaves_no_forces_of_those_before_it(arm):
+    arm.add_controller("arm", SpringDamper(stiffness=50.0, damping=1.0))
+    arm.add_controller("arm", interrupted := SpringDamper())
+    arm.run(0.01)
+    before = arm.state_hash()
+    interrupted.apply = lambda _state, _dt: arm.interrupt()
+    with pytest.raises(StepInterrupted):
+        arm.step()
+    wrench = arm.bodies["arm"].wrench
+    assert not wrench.force.any()
+    assert not wrench.torque.any()
+    assert arm.state_hash() == before

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sim.physics.scenes import PRISMATIC, REVOLUTE, Z, at, box_inertia, child, floor, placed, root
+from sim.handling.lifters import SIZE, box, entry, lifter
+from sim.physics.scenes import REVOLUTE, Z, at, child, floor, placed, root
 
 from hrp_model.body import Body
-from hrp_model.devices import Attachment, HoldCondition, Holder
+from hrp_model.devices import Attachment, HoldCondition
 from hrp_model.geometry import Box, Mesh, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import Simulation, Snapshot
@@ -15,25 +16,7 @@ from hrp_sim.handling.reach import distance_to_link
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
-SIZE = np.array([0.2, 0.2, 0.2])
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
-
-
-def lifter(body="lifter", /, **holder):
-    """A fixed base, and a hand that slides along Z from 1 m, with a holder below it."""
-    cup = {"name": "cup", "link": "HAND", "X_LS": at(z=-0.05), "on": False} | holder
-    hand = child("HAND", "BASE", PRISMATIC, Z, id=0, mass=2.0, collision=(placed(Box(SIZE / 2.0)),))
-    return Body(name=body, links=(root(), hand), devices=(Holder(**cup),))
-
-
-def box(name="box", *attachments):
-    link = root("BASE", free=True, inertia=box_inertia(1.0, SIZE), collision=(placed(Box(SIZE)),))
-    return Body(name=name, links=(link,), devices=attachments)
-
-
-def entry(body, X_WL=None, *, fixed=False, name=None):
-    placement = Placement(name=name or body.name, body=body, X_WL=X_WL or Pose(), fixed=fixed)
-    return BodyEntry(placement=placement)
 
 
 def simulated(*entries, **settings):

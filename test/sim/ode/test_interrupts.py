@@ -20,9 +20,24 @@ class Alarm(BaseException):
     """Raised by a signal handler, as KeyboardInterrupt is."""
 
 
+class Flag:
+    """An Event without a lock, on which a signal handler in its own thread would wait forever."""
+
+    is_on = False
+
+    def set(self):
+        self.is_on = True
+
+    def clear(self):
+        self.is_on = False
+
+    def is_set(self):
+        return self.is_on
+
+
 @contextmanager
-def alarms(is_stepping):
-    """Raise Alarm during steps, at the next tick of a timer."""
+def alarms(is_stepping, tick=TICK):
+    """Raise Alarm during steps, at the next tick of a timer, in [s]."""
 
     def ring(*_):
         if is_stepping.is_set():
@@ -30,7 +45,7 @@ def alarms(is_stepping):
             raise Alarm
 
     previous = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+    signal.setitimer(signal.ITIMER_REAL, tick, tick)
     try:
         yield
     finally:
@@ -100,7 +115,7 @@ def steps(engine, twin, is_stepping=None):
 
 @CROWDS
 def test_what_a_signal_handler_raises_ends_a_step(count, before):
-    engine, twin, is_stepping = crowded(count, before), crowded(count, before), Event()
+    engine, twin, is_stepping = crowded(count, before), crowded(count, before), Flag()
     with alarms(is_stepping):
         start, error = steps(engine, twin, is_stepping)
     assert isinstance(error, Alarm)
@@ -118,13 +133,30 @@ def test_another_thread_interrupts_a_step(count, before):
 
 def test_the_steps_before_the_one_that_is_given_up_stay():
     """Of a call that takes many."""
-    engine, twin, is_stepping = crowded(40, 0), crowded(40, 0), Event()
+    engine, twin, is_stepping = crowded(40, 0), crowded(40, 0), Flag()
     with alarms(is_stepping):
         is_stepping.set()
         with pytest.raises(Alarm):
             engine.step(10_000)
     twin.step(engine.state.time_ns // engine.settings.step_ns)
     assert_goes_on(engine, twin, Before(twin))
+
+
+def test_an_exception_right_after_the_steps_leaves_time_and_state_consistent():
+    """Steps too short to look for signals: their handlers are called when the call returns."""
+    engine, twin = crowded(2, 0), crowded(2, 0)
+    is_stepping, count = Flag(), 0
+    with alarms(is_stepping, 1e-3):
+        while count < 20:
+            try:
+                is_stepping.set()
+                engine.step(20)
+            except Alarm:  # noqa: PERF203
+                count += 1
+                twin.step((engine.time_ns - twin.time_ns) // engine.settings.step_ns)
+                assert engine.state.digest() == twin.state.digest()
+    engine.close()
+    twin.close()
 
 
 def test_between_steps_there_is_nothing_to_interrupt():

@@ -95,7 +95,7 @@ class BodyReader:
         return name
 
     def _with_collision_of(self, item: Item, model: Body) -> Body:
-        """Return the model that collides as its item says."""
+        """Return the model with the collision settings of its item."""
         collides = item.data.boolean("collision_detection", "collisionDetection", default=True)
         with_itself = item.data.boolean(
             "self_collision_detection", "selfCollisionDetection", default=False

@@ -60,8 +60,8 @@ class Controllers:
         self._diagnostics = diagnostics
         self._options = options
 
-    def control(self, item: Item) -> bool:
-        """Whether the project has a controller for a BodyItem."""
+    def has_controller(self, item: Item) -> bool:
+        """Return whether the project has a controller for a BodyItem."""
         return item in self._by_body
 
     def read(self, body: Item, entry: BodyEntry) -> tuple[BodyEntry, list[ControllerEntry]]:

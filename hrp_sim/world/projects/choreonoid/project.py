@@ -98,7 +98,7 @@ class _Project:
         entries: dict[Item, BodyEntry] = {}
         found = [item for item in self._items if item.kind == _BODY]
         for item in found:
-            entry = reader.read(item, is_controlled=controllers.control(item))
+            entry = reader.read(item, is_controlled=controllers.has_controller(item))
             if entry is not None:
                 entry, running = controllers.read(item, entry)
                 self._controllers += running

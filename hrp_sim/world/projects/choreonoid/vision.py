@@ -16,7 +16,7 @@ VISION = "GLVisionSimulatorItem"
 
 
 def with_vision(bodies: tuple[BodyEntry, ...], items: Sequence[Item]) -> tuple[BodyEntry, ...]:
-    """Return the bodies with the rates of their vision sensors limited as the items say."""
+    """Return the bodies with the rates of their vision sensors limited by the items."""
     for item in items:
         highest = item.data.number("max_frame_rate", "maxFrameRate", default=0.0)
         if highest <= 0.0:
