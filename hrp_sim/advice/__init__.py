@@ -44,9 +44,13 @@ def advise(world: WorldConfig) -> list[Diagnostic]:
     Warnings predict wrong or failing motion; notes describe limits that matter to few users.
     ``hrp_sim.world.codes`` explains the codes.
     """
-    joined = {name for joint in world.joints for name in joint.bodies}
+    joined: dict[str, list[tuple[str, str, str]]] = {}
+    for joint in world.joints:
+        (a, b), (link_a, link_b) = joint.bodies, joint.links
+        joined.setdefault(a, []).append((link_a, b, link_b))
+        joined.setdefault(b, []).append((link_b, a, link_a))
     starts = [
-        InitialState(entry, world.physics, is_joined=entry.placement.name in joined)
+        InitialState(entry, world.physics, joined.get(entry.placement.name, ()))
         for entry in world.bodies
     ]
     found = chain.from_iterable(rule(world.physics, starts) for rule in _RULES)

@@ -77,13 +77,6 @@ def overlap_warning(
         return None
     (inner, link), (outer, other) = _inner_first((a.start, found.link_a), (b.start, found.link_b))
     links = inner.body.links[link], outer.body.links[other]
-    materials = [
-        start.entry.placement.contact_material(on)
-        for start, on in zip((inner, outer), links, strict=True)
-    ]
-    if not physics.materials.collide(*materials):
-        return None
-    names = [on.name for on in links]
     speed = physics.correcting_velocity
     if np.isinf(speed):
         away = physics.erp * found.depth / physics.time_step
@@ -93,8 +86,8 @@ def overlap_warning(
     else:
         effect = "it stays there because max_correcting_velocity is 0"
     message = (
-        f"link '{names[0]}' {verb} {1e3 * found.depth:.3g} mm deep inside '{names[1]}' of body "
-        f"'{outer.name}': {effect}; {remedy}"
+        f"link '{links[0].name}' {verb} {1e3 * found.depth:.3g} mm deep inside '{links[1].name}' "
+        f"of body '{outer.name}': {effect}; {remedy}"
     )
     return inner.warning("starts-inside", message, links[0])
 
@@ -164,7 +157,8 @@ def free_bodies_can_land(
         return
     solids = [Solids(start) for start in starts]
     low, high = _corners(solids)
-    caught = np.array([not start.is_free or start.is_joined for start in starts], dtype=bool)
+    is_held = [not start.is_free or bool(start.joined_links) for start in starts]
+    caught = np.array(is_held, dtype=bool)
     for i in np.argsort(low[:, 2], kind="stable").tolist():
         start = starts[i]
         if caught[i]:

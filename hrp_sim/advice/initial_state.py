@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from math import floor, log10
 from typing import NamedTuple
@@ -46,16 +46,20 @@ class InitialState:
         body: The model.
         physics: Settings of the world.
         state: Posture and motion of all links.
-        is_joined: Whether a joint connects it with another body.
+        joined_links: Pairs of links that joints between bodies connect: the name of a link of
+            this body, of the other body, and of its link.
     """
 
     def __init__(
-        self, entry: BodyEntry, physics: PhysicsSettings, *, is_joined: bool = False
+        self,
+        entry: BodyEntry,
+        physics: PhysicsSettings,
+        joined_links: Collection[tuple[str, str, str]] = (),
     ) -> None:
         placement = entry.placement
         self.entry = entry
         self.physics = physics
-        self.is_joined = is_joined
+        self.joined_links = frozenset(joined_links)
         self.name: str = placement.name
         self.body: Body = placement.body
         self.state = BodyState(self.body)
@@ -86,9 +90,19 @@ class InitialState:
         """Replaced masses and inertias, by the first link of each rigid group."""
         return mass_repairs(self.entry.placement, self.physics)
 
-    @cached_property
+    @property
     def groups(self) -> list[Group]:
         """The rigid groups that can move, parents before children."""
+        return self._partition[0]
+
+    def is_rigid(self, link: int, other: int) -> bool:
+        """Return whether two links, given by index, belong to the same group or cannot move."""
+        group_of = self._partition[1]
+        return group_of[link] == group_of[other]
+
+    @cached_property
+    def _partition(self) -> tuple[list[Group], list[int | None]]:
+        """The groups, and the index of the group of each link; None for one that cannot move."""
         with_sensor = {d.link for d in self.body.devices if isinstance(d, ForceSensor)}
         group_of: list[int | None] = []
         members: list[list[int]] = []
@@ -106,7 +120,8 @@ class InitialState:
             group_of.append(len(members))
             above.append(None if link.joint.type is JointType.FREE else group)
             members.append([i])
-        return [self._group(parent, own) for parent, own in zip(above, members, strict=True)]
+        groups = [self._group(parent, own) for parent, own in zip(above, members, strict=True)]
+        return groups, group_of
 
     def _group(self, parent: int | None, members: list[int]) -> Group:
         first = members[0]

@@ -95,7 +95,7 @@ def deepest_overlap(a: Solids, b: Solids) -> Overlap | None:
     """Return the greatest depth of a point of one body in a primitive of the other.
 
     There are no false positives, but overlaps are missed in meshes, and where shapes cross
-    without a corner inside each other. Pairs of immovable links are ignored.
+    without a corner inside each other. Pairs of links that do not collide are ignored.
     """
     best: Overlap | None = None
     for x, y in _near_pairs(a, b):
@@ -113,8 +113,24 @@ def _near_pairs(a: Solids, b: Solids) -> Iterator[tuple[Solid, Solid]]:
         near = boxes_overlap(x.low, x.high, low, high, touching=False)
         if not a.start.mobile[x.link]:
             near &= mobile
-        for k in np.flatnonzero(near):
-            yield x, b.all[k]
+        for y in (b.all[k] for k in np.flatnonzero(near)):
+            if _collide(a.start, x.link, b.start, y.link):
+                yield x, y
+
+
+def _collide(a: InitialState, link_a: int, b: InitialState, link_b: int) -> bool:
+    """Return whether links of two bodies may collide, by their joints and materials."""
+    link, other = a.body.links[link_a], b.body.links[link_b]
+    for own, body, of_body in a.joined_links:
+        # Engines merge links that are fixed to each other.
+        if (
+            body == b.name
+            and a.is_rigid(link_a, a.body.link_index(own))
+            and b.is_rigid(link_b, b.body.link_index(of_body))
+        ):
+            return False
+    materials = a.entry.placement.contact_material(link), b.entry.placement.contact_material(other)
+    return a.physics.materials.collide(*materials)
 
 
 def _deepest(one: tuple[Solids, Solid], other: tuple[Solids, Solid]) -> float:

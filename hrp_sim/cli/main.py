@@ -98,6 +98,7 @@ def _add_naming(parser: argparse.ArgumentParser) -> None:
 def _add_rviz(parser: argparse.ArgumentParser) -> None:
     parser.description = "Print an RViz configuration for a world and the data of its sensors."
     add_world(parser)
+    add_project(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead")
     add_force(parser)
     for name, default in (("namespace", ""), ("frame-prefix", ""), ("world-frame", "world")):

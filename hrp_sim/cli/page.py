@@ -21,10 +21,10 @@ from hrp_model.program.working import working
 from hrp_model.view.page_html import Section, page_html
 from hrp_model.view.scene_recording import SceneRecording
 
-from ..recording.motion import Motion, recorded_motion, simulated_motion
+from ..recording.motion import RecordedMotion, recorded_motion, simulated_motion
 from ..world.reporting import paragraphs
 from .recordings import is_recording, open_recording, recorded_run
-from .run_options import DEFAULT_DURATION
+from .run_options import DEFAULT_DURATION, project_options
 
 MAX_SIZE = 50_000_000  # of a page, in [B]; browsers open larger ones slowly or not at all
 _MAX_TREE = 2000  # links
@@ -72,14 +72,17 @@ def _check_output(options: argparse.Namespace) -> None:
 
 def _motion(
     options: argparse.Namespace, diagnostics: Diagnostics
-) -> tuple[Motion, list[tuple[str, str]], list[str]]:
+) -> tuple[RecordedMotion, list[tuple[str, str]], list[str]]:
     """Return the motion, facts about the run, and problems that are not diagnostics."""
     if is_recording(options.file):
         run = recorded_run(open_recording(options.file, diagnostics), diagnostics)
         motion, kind = recorded_motion(run, options.duration), "recorded"
     else:
         duration = options.duration or DEFAULT_DURATION
-        motion, kind = simulated_motion(options.file, duration, diagnostics), "simulated"
+        motion, kind = (
+            simulated_motion(options.file, duration, diagnostics, project=project_options(options)),
+            "simulated",
+        )
     facts = [
         ("run", f"{motion.duration:g} s, {kind}"),
         ("bodies", ", ".join(motion.bodies)),
@@ -88,7 +91,7 @@ def _motion(
     return motion, facts, [motion.problem] if motion.problem else []
 
 
-def _scene(motion: Motion) -> tuple[str, list[str]]:
+def _scene(motion: RecordedMotion) -> tuple[str, list[str]]:
     """Return the document of the scene, and what it does not draw."""
     moving = [name for name, body in motion.bodies.items() if not body.is_static]
     points = [poses[name].p for poses in motion.postures for name in moving]

@@ -25,6 +25,7 @@ def add_page(page: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help=f"{_FILE}, or a world or model, which is simulated: {WORLD}"
     )
     page.add_argument("output", type=Path, metavar="OUT.html", help="file to write")
+    add_project(page)
     page.add_argument(
         "--duration",
         type=argument_types.positive,

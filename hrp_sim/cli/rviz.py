@@ -13,6 +13,7 @@ from hrp_msgs.names import NameCollisionError
 
 from ..ros.rviz_config import RvizOptions, world_rviz
 from ..world.reporting import printed_warnings
+from .run_options import project_options
 
 
 def print_rviz(options: argparse.Namespace) -> int:
@@ -33,7 +34,7 @@ def print_rviz(options: argparse.Namespace) -> int:
     )
     try:
         with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
-            text = world_rviz(options.world, names, diagnostics)
+            text = world_rviz(options.world, names, diagnostics, project_options(options))
     except ModelError:
         raise  # a subclass of ValueError, which is handled below
     except NameCollisionError as error:

@@ -81,7 +81,12 @@ class Handling:
             for link, linear in self._surfaces(name).items():
                 self.set_surface_velocity(name, link, linear)
         for key, tool in self.tools.items():
-            if tool.body not in names or not self._schedule.is_on(key):
+            if tool.body not in names:
+                continue
+            if tool.kind == "holder" and self.held(key) is not None:  # by a joint of the world
+                self._schedule.switch(key, True, self._engine.time_ns)
+                continue
+            if not self._schedule.is_on(key):
                 continue
             device = self._device(tool)
             if isinstance(device, Conveyor):

@@ -19,6 +19,13 @@ from ..physics.engine import Engine, PhysicsError
 from ..physics.state import SimulatedBody
 from .reach import distance_to_link
 
+_PREFIX = "hold "
+
+
+def grip_name(body: str, device: str) -> str:
+    """Return the name of the joint by which a holder of a body holds something."""
+    return f"{_PREFIX}{body}/{device}"
+
 
 class GripError(PhysicsError):
     """A holder cannot take hold of anything; the message names the holder and why."""
@@ -46,7 +53,7 @@ class Holders:
 
     def held(self, body: str, device: str) -> BodyJoint | None:
         """Return the joint by which a holder holds a body, or None."""
-        return self._engine.joints.get(_joint_name(body, device))
+        return self._engine.joints.get(grip_name(body, device))
 
     def hold(self, body: str, device: Holder, target: str | None = None) -> BodyJoint:
         """Take hold of the nearest link in reach that can move, as it is now.
@@ -61,7 +68,7 @@ class Holders:
                 what is.
             KeyError: There is no body named ``target``.
         """
-        name, bodies = _joint_name(body, device.name), self._engine.state.bodies
+        name, bodies = grip_name(body, device.name), self._engine.state.bodies
         where = f"'{body}/{device.name}'"
         if (joint := self.held(body, device.name)) is not None:
             raise GripError(f"{where} holds {_link_name(joint, bodies)} already; let go first")
@@ -92,7 +99,7 @@ class Holders:
     def let_go(self, body: str, device: str) -> None:
         """Let go of what a holder holds, if anything."""
         if self.held(body, device) is not None:
-            self._engine.remove_joint(_joint_name(body, device))
+            self._engine.remove_joint(grip_name(body, device))
 
     def _nearest(
         self, holder: SimulatedBody, link: int, device: Holder, target: str | None
@@ -140,13 +147,6 @@ class Holders:
                 if (bodies[own], links[own]) == (body, link):
                     found.add((bodies[1 - own], links[1 - own]))
         return found
-
-
-_PREFIX = "hold "
-
-
-def _joint_name(body: str, device: str) -> str:
-    return f"{_PREFIX}{body}/{device}"
 
 
 def _link_name(joint: BodyJoint, bodies: Mapping[str, SimulatedBody]) -> str:

@@ -19,6 +19,7 @@ from hrp_model.files.resources import read_file
 from hrp_model.files.writer import write_atomically
 
 from .engine import AnyArray, PhysicsError, PhysicsSettings
+from .materials import MaterialTable
 
 # Size limit of files, in [byte], far beyond any world.
 MAX_SIZE = 1 << 28
@@ -155,8 +156,22 @@ def settings_lines(settings: PhysicsSettings) -> AnyArray:
     lines = []
     for f in fields(settings):
         value = getattr(settings, f.name)
-        lines.append(f"{f.name}={value.value if isinstance(value, Enum) else value!r}")
+        lines.append(f"{f.name}={_setting_text(value)}")
     return np.array(lines, dtype=np.str_)
+
+
+def _setting_text(value: object) -> str:
+    """Return the value of a setting as text that is the same in every process."""
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, MaterialTable):
+        # The order of the names in the repr of a frozenset depends on PYTHONHASHSEED.
+        pairs = ", ".join(f"{sorted(pair)}: {value.pairs[pair]!r}" for pair in value.pairs)
+        return (
+            f"MaterialTable(materials={dict(value.materials)!r}, pairs={{{pairs}}}, "
+            f"only_pairs={value.only_pairs!r})"
+        )
+    return repr(value)
 
 
 def check_settings(arrays: Mapping[str, AnyArray], settings: PhysicsSettings) -> None:

@@ -16,6 +16,7 @@ from ..render.view import BodyPoses, LinkPoses
 from ..simulation import Simulation
 from ..video import FilmSource, RecordingSource, SimulationSource
 from ..world.load import load_world
+from ..world.projects import AS_IN_PROJECT, ProjectOptions
 
 if TYPE_CHECKING:  # so that worlds need no library for recordings
     from .recorded_run import RecordedRun
@@ -26,7 +27,7 @@ MAX_POSES = 120_000
 
 
 @dataclass(frozen=True)
-class Motion:
+class RecordedMotion:
     """The postures of bodies over time.
 
     Attributes:
@@ -48,7 +49,7 @@ class Motion:
         return max(len(self.postures) - 1, 0) / self.rate
 
 
-def recorded_motion(run: RecordedRun, duration: float | None = None) -> Motion:
+def recorded_motion(run: RecordedRun, duration: float | None = None) -> RecordedMotion:
     """Return the motion of a recorded run.
 
     Args:
@@ -60,7 +61,13 @@ def recorded_motion(run: RecordedRun, duration: float | None = None) -> Motion:
     return _motion(source, length)
 
 
-def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> Motion:
+def simulated_motion(
+    world: str,
+    duration: float,
+    diagnostics: Diagnostics,
+    *,
+    project: ProjectOptions = AS_IN_PROJECT,
+) -> RecordedMotion:
     """Simulate a world, and return the motion.
 
     Args:
@@ -68,11 +75,12 @@ def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> M
         duration: In [s] of simulation time; shorter if the physics fails.
         diagnostics: Receives the problems of the world and its models, as ``hrp-sim check``
             reports them.
+        project: How a project is read.
 
     Raises:
         ModelError: The world cannot be used.
     """
-    config = load_world(world, diagnostics)
+    config = load_world(world, diagnostics, project=project)
     try:
         with Simulation(config, defer_images=True, diagnostics=diagnostics) as simulation:
             for advice in advise(config):
@@ -81,7 +89,7 @@ def simulated_motion(world: str, duration: float, diagnostics: Diagnostics) -> M
     except PhysicsError as error:
         placed = [entry.placement for entry in config.bodies]
         bodies = {placement.name: placement.body for placement in placed}
-        return Motion(bodies, MAX_RATE, [{x.name: _placed(x) for x in placed}], str(error))
+        return RecordedMotion(bodies, MAX_RATE, [{x.name: _placed(x) for x in placed}], str(error))
 
 
 def _placed(placement: Placement) -> LinkPoses:
@@ -93,7 +101,7 @@ def _placed(placement: Placement) -> LinkPoses:
     return LinkPoses(state.p, state.R)
 
 
-def _motion(source: FilmSource, duration: float) -> Motion:
+def _motion(source: FilmSource, duration: float) -> RecordedMotion:
     """Return the motion of a run at a rate at which there are at most ``MAX_POSES``."""
     moving = {name for name, body in source.bodies.items() if not body.is_static}
     links = max(sum(len(source.bodies[name].links) for name in moving), 1)
@@ -102,4 +110,4 @@ def _motion(source: FilmSource, duration: float) -> Motion:
     for frame in islice(source.frames(rate), ceil(duration * rate - 1e-9) + 1):
         poses = {name: x for name, x in frame.poses.items() if not postures or name in moving}
         postures.append(poses)
-    return Motion(source.bodies, rate, postures, source.problem)
+    return RecordedMotion(source.bodies, rate, postures, source.problem)

@@ -20,6 +20,7 @@ from ..sensors import CameraSensor, Sensor
 from ..simulation import Simulation
 from ..world.load import load_world
 from ..world.naming import BodyNaming, name_bodies
+from ..world.projects import AS_IN_PROJECT, ProjectOptions
 
 _COMMENT = """The bodies of a world and the data of their sensors, as in simulation.launch.py.
 Sensors publish reliably; a reliable subscriber loses no image. RViz itself has no display for IMUs:
@@ -50,8 +51,9 @@ def world_rviz(
     world: str | os.PathLike[str],
     options: RvizOptions | None = None,
     diagnostics: Diagnostics | None = None,
+    project: ProjectOptions = AS_IN_PROJECT,
 ) -> str:
-    """Return the text of a configuration for a world file or a single model.
+    """Return the text of a configuration for a world, as of ``load_world``.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
@@ -59,7 +61,7 @@ def world_rviz(
         NameCollisionError: Two bodies or devices would have the same topic.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
-    config = load_world(world, diagnostics)
+    config = load_world(world, diagnostics, project=project)
     with closing(
         Simulation(config, defer_images=True, run_controllers=False, diagnostics=diagnostics)
     ) as simulation:

@@ -57,6 +57,7 @@ from ..simulation import Simulation
 from ..simulator.resources import Resource
 from ..simulator.worlds import world_resource
 from ..world.config import WorldConfig
+from ..world.projects import ProjectOptions
 from ..world.sensor_options import COMMON_OPTIONS
 from .run_services import RunServices, start_lock_step
 from .simulation_services import SimulationServices
@@ -267,6 +268,7 @@ class SimNode(Node):
             diagnostics=logged_diagnostics(self),
             keeps_time=self.settings["hardware_topics"],
             run_controllers=self.settings["run_controllers"] == "all",
+            project=ProjectOptions(variables=self._loader.variables),
         )
         simulator = self._simulation_services.simulator
         self._run_services = RunServices(

@@ -30,6 +30,7 @@ from ..simulator.resources import WorldResource
 from ..simulator.results import Code
 from ..simulator.simulator import Simulator, check_steps
 from ..world.config import WorldConfig
+from ..world.projects import ProjectOptions
 from .simulation_requests import HANDLERS, Handler
 
 if TYPE_CHECKING:  # the package may be missing
@@ -62,6 +63,7 @@ class SimulationServices:
         diagnostics: Receives notes and warnings about models.
         keeps_time: Whether controllers sleep by the clock; see ``Simulator``.
         run_controllers: Whether loaded worlds may run the code of their controllers.
+        project: How loaded projects are read.
 
     Attributes:
         simulator: Executes the requests.
@@ -82,6 +84,7 @@ class SimulationServices:
         *,
         keeps_time: bool,
         run_controllers: bool,
+        project: ProjectOptions,
     ) -> None:
         self._node = node
         self._executor_thread: int | None = None
@@ -99,6 +102,7 @@ class SimulationServices:
             diagnostics=diagnostics,
             keeps_time=keeps_time,
             run_controllers=run_controllers,
+            project=project,
         )
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="simulation services")
         self._services: list[DeferredService] = []

@@ -70,7 +70,12 @@ class WorldLoader:
             usage = "--ros-args -p world:=FILE, or --help"
             raise WrongUseError(f"parameter 'world' is empty; start with: {usage}")
         diagnostics = logged_diagnostics(self._node)
-        world = load_world(self.settings["world"], diagnostics, project=self._project())
+        project = ProjectOptions(
+            simulator=self.settings["simulator"],
+            variables=self.variables,
+            controlled=[x.partition("=")[0] for x in self.settings["python_controllers"].split()],
+        )
+        world = load_world(self.settings["world"], diagnostics, project=project)
         world = with_controllers(world, self.settings["python_controllers"].split(), diagnostics)
         diagnostics.raise_errors()
         if self.settings["run_controllers"] == "none":
@@ -80,8 +85,9 @@ class WorldLoader:
         self.problems = diagnostics.found
         return simulation
 
-    def _project(self) -> ProjectOptions:
-        """Return how a project is read.
+    @property
+    def variables(self) -> dict[str, str]:
+        """Folders in the paths of projects, by variable.
 
         Raises:
             WrongUseError: The parameter ``variables`` is invalid.
@@ -92,11 +98,7 @@ class WorldLoader:
             if not (name and equals and folder):
                 raise WrongUseError(f"parameter 'variables' needs NAME=FOLDER, not '{pair}'")
             variables[name] = folder
-        return ProjectOptions(
-            simulator=self.settings["simulator"],
-            variables=variables,
-            controlled=[x.partition("=")[0] for x in self.settings["python_controllers"].split()],
-        )
+        return variables
 
     def make(self, config: WorldConfig) -> Simulation:
         """Create a simulation of a world with the parameters applied.

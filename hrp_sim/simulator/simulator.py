@@ -20,6 +20,7 @@ from ..running.runner import Change, Runner
 from ..running.stepping import Stepping
 from ..simulation import Simulation
 from ..world.config import NamedPose, WorldConfig
+from ..world.projects import AS_IN_PROJECT, ProjectOptions
 from .entities import TagsFilter
 from .entity_manager import CheckNames, EntityManager
 from .errors import RequestError, request_errors
@@ -73,6 +74,7 @@ class Simulator:
         keeps_time: Whether ``restart`` does not reset the time, and other resets of time are
             warned of, because controllers sleep by the clock.
         run_controllers: Whether loaded worlds may run the code of their controllers.
+        project: How projects are read.
 
     Attributes:
         entities: Operations on the bodies of the world.
@@ -94,9 +96,11 @@ class Simulator:
         diagnostics: Diagnostics | None = None,
         keeps_time: bool = False,
         run_controllers: bool = False,
+        project: ProjectOptions = AS_IN_PROJECT,
     ) -> None:
         self.keeps_time = keeps_time
         self._run_controllers = run_controllers
+        self._project = project
         self._runner = runner
         self._make_simulation = make_simulation
         self._check_names = check_names
@@ -304,7 +308,9 @@ class Simulator:
         """
         with self._paused():
             diagnostics = Diagnostics(listener=self._diagnostics.add)
-            config = read_world(resource, diagnostics, strict=strict, lenient=lenient)
+            config = read_world(
+                resource, diagnostics, strict=strict, lenient=lenient, project=self._project
+            )
             if not self._run_controllers:
                 config = _without_foreign_controllers(config, diagnostics)
             try:

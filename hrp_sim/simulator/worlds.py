@@ -12,7 +12,7 @@ from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES, FileKind,
 
 from ..world.config import WorldConfig
 from ..world.load import load_world, load_world_text
-from ..world.projects import PROJECT_SUFFIXES
+from ..world.projects import AS_IN_PROJECT, PROJECT_SUFFIXES, ProjectOptions
 from .errors import RequestError
 from .resources import (
     LenientDiagnostics,
@@ -37,7 +37,12 @@ _ROBOT_KEYWORDS = {".wrl": b"Humanoid", ".urdf": b"<robot", ".body": b"links"}
 
 
 def read_world(
-    resource: Resource, diagnostics: Diagnostics, *, strict: bool, lenient: bool
+    resource: Resource,
+    diagnostics: Diagnostics,
+    *,
+    strict: bool,
+    lenient: bool,
+    project: ProjectOptions = AS_IN_PROJECT,
 ) -> WorldConfig:
     """Read a world from a file or a text.
 
@@ -46,13 +51,14 @@ def read_world(
         diagnostics: Receives notes and warnings.
         strict: Whether unsupported parts are an error.
         lenient: Whether parts that need missing or unusable files are skipped.
+        project: How a project is read.
 
     Raises:
         RequestError: The world cannot be used.
     """
     recorded = LenientDiagnostics(diagnostics) if lenient else Diagnostics(listener=diagnostics.add)
     try:
-        config = _read(resource, recorded)
+        config = _read(resource, recorded, project)
     except ModelError as error:
         code = WorldCode.RESOURCE_PARSE_ERROR
         if is_missing(error):
@@ -98,11 +104,11 @@ def spawnables(sources: Sequence[str]) -> tuple[list[Spawnable], list[str]]:
     return _collect(sources, _models_in)
 
 
-def _read(resource: Resource, diagnostics: Diagnostics) -> WorldConfig:
+def _read(resource: Resource, diagnostics: Diagnostics, project: ProjectOptions) -> WorldConfig:
     path = resource_file(resource, "world", WorldCode)
     if path is None:
-        return load_world_text(resource.text, diagnostics)
-    return load_world(path, diagnostics)
+        return load_world_text(resource.text, diagnostics, project=project)
+    return load_world(path, diagnostics, project=project)
 
 
 def _collect(

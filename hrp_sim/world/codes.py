@@ -32,11 +32,11 @@ _WORLDS = {
     ),
     "foreign-controller": (
         "a controller is a program of another simulator",
-        "write it as a Python class and give it with --controller, or control the joints by topics",
+        "see docs/controllers.md for how to write one; or control the joints by topics",
     ),
     "foreign-item": (
         "an item of a project has no effect here",
-        "no action needed; see docs/projects.md if you rely on its effect",
+        "see docs/projects.md for what is read",
     ),
     "foreign-setting": (
         "a setting of another simulator has no effect here",
@@ -121,6 +121,10 @@ _WORLDS = {
     "unknown-body": (
         "a joint or item refers to a body that the world does not have",
         "check the spelling of the body's name",
+    ),
+    "unusable-scene": (
+        "the shapes of a SceneItem cannot be shown",
+        "no action needed, since they do not collide; or convert the file to .wrl, .obj or .stl",
     ),
     "unknown-simulator": (
         "a project has no simulator of this name",

@@ -89,13 +89,16 @@ def load_world(
     return _world(source, root, real_path.parent, diagnostics)
 
 
-def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldConfig:
+def load_world_text(
+    text: str, diagnostics: Diagnostics | None = None, *, project: ProjectOptions = AS_IN_PROJECT
+) -> WorldConfig:
     """Load a world from the text of a world file.
 
     Args:
         text: YAML with ``bodies``, or of a project or a model. Relative paths start at the
             working directory.
         diagnostics: Receives notes and warnings; by default they are logged.
+        project: How a project is read; without effect on others.
 
     Raises:
         ModelError: The world or a model in it cannot be used; lists every problem with its
@@ -104,7 +107,7 @@ def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldC
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     source = Source("text", text)
     if (form := project_format(text=text)) is not None:
-        return _project(form, source, Path.cwd(), diagnostics, AS_IN_PROJECT)
+        return _project(form, source, Path.cwd(), diagnostics, project)
     root = parse(source, diagnostics)
     diagnostics.raise_errors()
     if _is_model(root):

@@ -63,7 +63,8 @@ CODES = {
     ),
     "missing-model": (
         "the model file does not exist",
-        "check the path; for package:// source the package's workspace",
+        "check the path; for package:// source the package's workspace; for a variable of a "
+        "project give --variable NAME=FOLDER to 'hrp-sim'",
     ),
     "missing-resource": (
         "a file that the model references does not exist",

@@ -61,7 +61,7 @@ def report_program(
         diagnostics.note("foreign-controller", f"{shown} is replaced by the given one", at)
         return
     message = (
-        f"{shown} cannot run here; its joints {without}. Control them by topics, "
-        f"or write a controller in Python and give it with --controller '{body}=MODULE:CLASS'"
+        f"{shown} cannot run here, so its joints {without}; a Python class can replace it: "
+        f"--controller '{body}=MODULE:CLASS'"
     )
     diagnostics.warn("foreign-controller", message, at)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from paths import MODELS
 
 from hrp_model import Diagnostics, Severity, load_body
-from hrp_model.body import Body, Joint, JointType, Link
+from hrp_model.body import Body, ExtraJointType, Joint, JointType, Link
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.shapes.tessellate import shape_mesh
@@ -19,6 +19,7 @@ from hrp_sim.advice import advise
 from hrp_sim.advice.contacts import bodies_start_apart, overlap_warning
 from hrp_sim.advice.initial_state import InitialState
 from hrp_sim.advice.shapes import Solids
+from hrp_sim.handling import JointEntry
 from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
@@ -90,6 +91,25 @@ def test_how_deep_a_body_starts_in_the_floor_is_told(geometry, half, depth):
     if depth > 0.005:
         assert f"starts {1e3 * depth:.3g} mm deep inside 'FLOOR' of body 'floor'" in message(config)
         assert f"which takes {depth / 0.01:.2g} s" in message(config)
+
+
+def test_links_that_a_joint_connects_may_overlap():
+    hook, load = at(cube(name="hook"), 0, 0, 2, fixed=True), at(cube(name="load"), 0.05, 0, 2)
+    joint = JointEntry(
+        name="pin",
+        type=ExtraJointType.FIXED,
+        bodies=("hook", "load"),
+        links=("HOOK", "LOAD"),
+        X_BJ=Pose(p=[-0.05, 0, 0]),
+    )
+    config = on_floor(hook, load)
+    assert codes(config) == ["starts-inside"]
+    for entry in (joint, replace(joint, bodies=("load", "hook"), links=("LOAD", "HOOK"),
+                                 X_AJ=joint.X_BJ, X_BJ=joint.X_AJ)):  # fmt: skip
+        assert codes(replace(config, joints=(entry,))) == []
+    # The joint is no excuse for a third body.
+    third = replace(config, bodies=(*config.bodies, at(cube(name="third"), 0.1, 0, 2)))
+    assert codes(replace(third, joints=(joint,))) == ["starts-inside"]
 
 
 def test_every_pair_of_many_bodies_is_looked_at():

@@ -2,6 +2,8 @@
 
 import io
 import os
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -48,6 +50,30 @@ def test_equal_states_make_equal_files_and_a_file_is_replaced_whole(snapshot, tm
         Snapshot({"x": np.array([object()])}).to_file(one)
     assert one.read_bytes() == two.read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["one.npz", "two.npz"]
+
+
+SETTINGS = """\
+from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair
+from hrp_sim.physics.snapshot import settings_lines
+pairs = {material_pair(a, b): ContactMaterial(0.25, 0.5) for a in "ABC" for b in "DEFG"}
+print(settings_lines(PhysicsSettings(materials=MaterialTable(pairs=pairs))).tolist())
+"""
+
+
+def test_a_snapshot_has_the_same_settings_in_every_process():
+    lines = [
+        subprocess.run(
+            [sys.executable, "-c", SETTINGS],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert lines[0] == lines[1]
+    assert "['A', 'D']: ContactMaterial(friction=0.25, restitution=0.5)" in lines[0]
 
 
 def packed(path, *members, compression=zipfile.ZIP_STORED):

@@ -10,10 +10,14 @@ from scipy.spatial.transform import Rotation
 from silent_diagnostics import silent
 
 from hrp_model import ModelError, load_body
+from hrp_model.body import ExtraJointType
 from hrp_sim import Simulation
+from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.physics.engine import Solver
 from hrp_sim.physics.materials import Material, material_pair
+from hrp_sim.simulator.resources import Resource
+from hrp_sim.simulator.worlds import read_world
 from hrp_sim.world.load import load_world, load_world_text
 from hrp_sim.world.projects import ProjectOptions
 
@@ -131,6 +135,23 @@ def test_another_simulator_is_chosen_by_its_name():
     assert (bullet.physics.time_step, bullet.duration) == (0.004, None)
 
 
+def test_a_loaded_world_has_the_folders_of_the_node():
+    options = ProjectOptions(variables=SHARE)
+    world = read_world(
+        Resource(str(WORKSHOP)), silent(), strict=False, lenient=False, project=options
+    )
+    assert len(world.bodies) == 4
+
+
+@pytest.mark.parametrize("command", ["rviz", "page", "check", "sensors"])
+def test_commands_take_the_options_of_projects(command, tmp_path, capsys):
+    output = [str(tmp_path / "out.html"), "--duration", "0.01"] if command == "page" else []
+    options = ["--variable", f"SHARE={MODELS}", "--simulator"]
+    assert main([command, str(WORKSHOP), *output, *options, "AIST"]) == 0
+    assert main([command, str(WORKSHOP), *output, *options, "AITS"]) == 1
+    assert "Did you mean 'AIST'?" in "".join(capsys.readouterr())
+
+
 def test_materials_of_items_replace_those_of_the_world(workshop):
     table = workshop.physics.materials
     assert table.materials == {"Wood": Material(0.9, 1.0), "Ice": Material(0.01, 1.0)}
@@ -151,11 +172,10 @@ def test_what_has_no_meaning_is_reported_once_for_each_class():
         ("note", "several-simulators"),
         ("warning", "foreign-controller"),
         ("warning", "foreign-item"),
-        ("warning", "foreign-setting"),
     ]
-    (scene, _) = [d for d in found.found if d.code == "foreign-item"]
-    assert scene.message.startswith("SceneItem has no effect here (2 items)")
-    assert str(scene.at).endswith("workshop.cnoid:83:51")
+    (fluid, _) = [d for d in found.found if d.code == "foreign-item"]
+    assert fluid.message.startswith("MultiColliderItem has no effect here (2 items)")
+    assert str(fluid.at).endswith("workshop.cnoid:84:53")
 
 
 def test_a_controller_that_is_given_replaces_that_of_the_project(read):
@@ -165,8 +185,8 @@ def test_a_controller_that_is_given_replaces_that_of_the_project(read):
     _, found = read(project(driven))
     assert found == [
         "warning: foreign-controller: the controller 'Lift' (SimpleControllerItem) of 'block' "
-        "cannot run here; its joints hold their positions. Control them by topics, or write a "
-        "controller in Python and give it with --controller 'block=MODULE:CLASS'"
+        "cannot run here, so its joints hold their positions; a Python class can replace it: "
+        "--controller 'block=MODULE:CLASS'"
     ]
     _, found = read(project(driven), controlled=["block"])
     assert [text.split(":")[0] for text in found] == ["note"]
@@ -370,3 +390,151 @@ def test_a_project_for_an_unknown_simulator_lists_those_that_it_has(read):
 def test_the_time_range_is_that_of_the_mode(read, data, more, expected):
     world, _ = read(project(block(), item("AISTSimulatorItem", "A", data), more=more))
     assert world.duration == expected
+
+
+# Bodies attached to the one that contains them.
+
+TOOL = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: Tool
+links:
+  - name: TOOL
+    joint_type: free
+    mass: 0.1
+    inertia: [ 1e-4, 0, 0, 0, 1e-4, 0, 0, 0, 1e-4 ]
+    elements:
+      - { type: Shape, geometry: { type: Box, size: [ 0.05, 0.05, 0.05 ] } }
+      - { type: Attachment, category: CATEGORY, translation: [ 0, 0, 0.025 ] }
+"""
+LIFTER = MODELS / "lifter" / "lifter.body"
+LIFTED = "joint_displacements: [ 10, -20 ], root_translation: [ 1, 2, 0 ]"  # of 180/pi m
+
+
+def on_lifter(child):
+    return project(item("BodyItem", "lifter", f"file: {LIFTER}, {LIFTED}", child))
+
+
+def attached(data="", name="block", file=WOOD):
+    return item("BodyItem", name, f"file: {file}, {data}")
+
+
+def by_name(world):
+    return {entry.placement.name: entry.placement for entry in world.bodies}
+
+
+def test_the_cargo_of_the_rover_is_attached_where_it_is(workshop, bodies):
+    (joint,) = workshop.joints
+    assert (joint.type, joint.bodies) == (ExtraJointType.FIXED, ("rover", "cargo"))
+    rover, cargo = bodies["rover"].placement, bodies["cargo"].placement
+    X_WB = rover.X_WL @ joint.X_AJ
+    assert_allclose(X_WB.matrix(), cargo.X_WL.matrix(), atol=1e-12)
+
+
+@pytest.mark.parametrize("key", ["parent_body_linkage: attached", "enable_attachment: true"])
+def test_a_body_is_attached_to_a_link_at_its_local_pose(read, key):
+    pose = "local_translation: [ 0, 0, -0.2 ], local_rotation: [ 0, 0, 1, 90 ]"
+    world, problems = read(on_lifter(attached(f"{key}, parent_link: LIFT, {pose}")))
+    assert problems == []
+    (joint,) = world.joints
+    assert joint.links == ("LIFT", "Wood")
+    block = by_name(world)["block"]
+    hand = [1, 2 + radians(10), 1.4 - radians(20)]
+    assert_allclose(block.X_WL.p, hand - np.array([0, 0, 0.2]), atol=1e-12)
+    assert_allclose(block.X_WL.R, Rotation.from_euler("z", 90, degrees=True).as_matrix(), atol=1e-9)
+    with Simulation(world, diagnostics=silent()) as simulation:
+        for _ in range(100):
+            simulation.step()
+        lifter, motion = simulation.bodies["lifter"].motion, simulation.bodies["block"].motion
+        assert lifter.p[2][2] < hand[2] - 1e-3  # nothing drives the joints
+        assert_allclose(motion.p[0] - lifter.p[2], [0, 0, -0.2], atol=1e-5)
+
+
+def test_a_body_on_something_that_cannot_move_is_fixed(read):
+    data = "enable_attachment: true, root_translation: [ 0, 0, 3 ]"
+    world, problems = read(on_lifter(attached(data)))
+    assert (world.joints, problems) == ((), [])
+    assert by_name(world)["block"].fixed
+    assert_allclose(by_name(world)["block"].X_WL.p, [0, 0, 3])
+
+
+def test_a_holder_takes_hold_of_an_attachment_and_can_let_go(read, tmp_path):
+    (tmp_path / "tool.body").write_text(TOOL)
+    child = attached("enable_attachment: true", "tool", "tool.body")
+    world, problems = read(on_lifter(child))
+    assert problems == []
+    cup = [1, 2 + radians(10), 1.4 - radians(20) - 0.15]
+    assert_allclose(by_name(world)["tool"].X_WL.p, cup - np.array([0, 0, 0.025]), atol=1e-12)
+    with Simulation(world, diagnostics=silent()) as simulation:
+        handling = simulation.handling
+        assert handling.held("cup").bodies == ("lifter", "tool")
+        simulation.reset()
+        assert handling.held("cup") is not None
+        handling.let_go("cup")
+        assert handling.joints == {}
+
+
+def test_bodies_are_not_attached_unless_their_items_say_so(read):
+    for linkage in ("coordinated", "unlinked"):
+        data = f"parent_body_linkage: {linkage}, enable_attachment: true"
+        world, _ = read(on_lifter(attached(data)))
+        assert world.joints == ()
+        assert not by_name(world)["block"].fixed
+
+
+def test_an_unknown_link_is_reported(read):
+    world, problems = read(on_lifter(attached("enable_attachment: true, parent_link: LIFTT")))
+    assert world.joints == ()
+    assert problems == [
+        "warning: unknown-link: 'block' is not attached: the body 'lifter' has no link 'LIFTT'. "
+        "Did you mean 'LIFT'?"
+    ]
+
+
+# Scenes.
+
+
+def scene(data, name="block", checked="true"):
+    return item("SceneItem", name, data).replace("{", f"{{ is_checked: {checked},", 1)
+
+
+def test_scenes_are_shown_and_collide_with_nothing(read, tmp_path):
+    (tmp_path / "table.wrl").write_text("#VRML V2.0 utf8\nShape { geometry Box { size 1 1 1 } }\n")
+    pose = "translation: [ 0, 0, 1 ], rotation: [ 0, 0, 1, ANGLE ]"
+    old, new = pose.replace("ANGLE", str(pi / 2)), pose.replace("ANGLE", "90")
+    world, problems = read(
+        project(
+            block(),
+            scene(f"file: table.wrl, {old}"),
+            scene(f"file: table.wrl, angle_unit: degree, {new}"),
+            scene("file: table.wrl", "hidden", "false"),
+        )
+    )
+    assert problems == []
+    shown = by_name(world)
+    assert list(shown) == ["block", "block_2", "block_3"]
+    for name in ("block_2", "block_3"):
+        (link,) = shown[name].body.links
+        assert (len(link.visual), len(link.collision), shown[name].fixed) == (1, 0, True)
+        assert_allclose(shown[name].X_WL.p, [0, 0, 1])
+        quarter = Rotation.from_euler("z", pi / 2).as_matrix()
+        assert_allclose(shown[name].X_WL.R, quarter, atol=1e-12)
+    with Simulation(world, diagnostics=silent()) as simulation:
+        for _ in range(10):
+            simulation.step()
+        assert len(simulation.engine.contact_points().links) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("", "it has no 'file'"),
+        ("file: nowhere.wrl", "no such file"),
+        ("file: p.cnoid", "p.cnoid"),
+    ],
+)
+def test_scenes_that_cannot_be_shown_are_warnings(read, data, words):
+    world, (problem,) = read(project(block(), scene(data, "Sky")))
+    assert list(by_name(world)) == ["block"]
+    assert problem.startswith("warning: unusable-scene: the scene 'Sky' is not shown: ")
+    assert words in problem

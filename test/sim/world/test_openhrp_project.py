@@ -54,6 +54,11 @@ def pair(a, b, link_a="", link_b="", **properties):
     return item("GrxCollisionPairItem", f"CP#{a}#{b}", **(names | properties))
 
 
+def extra_joint(name="rope", **properties):
+    ends = {"object1Name": "a", "link1Name": "Wood", "object2Name": "b", "link2Name": "Wood"}
+    return item("GrxExtraJointItem", name, **(ends | properties))
+
+
 def physics(**properties):
     return item("GrxSimulationItem", "simulation", **properties)
 
@@ -312,7 +317,7 @@ def test_a_pair_may_name_one_link_and_has_its_friction_and_restitution(diagnosti
     assert surface(world, "robot", "CHEST", "robot", "NECK") is None
 
 
-def test_what_has_no_counterpart_is_one_warning_for_each_class(diagnostics):
+def test_what_has_no_counterpart_is_reported_once_for_each_class(diagnostics):
     world = read(
         block("a"),
         item("GrxGraphItem", "graph"),
@@ -328,7 +333,9 @@ def test_what_has_no_counterpart_is_one_warning_for_each_class(diagnostics):
         "GrxPathPlanningAlgorithmItem",
         "Grx3DView",
     ]
-    assert all(d.severity is Severity.WARNING and d.at is not None for d in found)
+    severities = [d.severity for d in found]  # those of the window change no motion
+    assert severities == [Severity.NOTE, Severity.WARNING, Severity.NOTE]
+    assert all(d.at is not None for d in found)
 
 
 @pytest.mark.parametrize(
@@ -377,6 +384,11 @@ def test_what_has_no_effect_is_a_located_warning(items, code, words, diagnostics
         (project(physics(totalTime="-1")), "out-of-range"),
         (project(physics(gravity="1e9")), "out-of-range"),
         (project(block("a"), pair("a", "a", Restitution="2")), "out-of-range"),
+        (project(block("a"), block("b"), extra_joint(jointType="ball")), "unknown-word"),
+        (
+            project(block("a"), block("b"), extra_joint(jointType="z", jointAxis="0 0 0")),
+            "zero-axis",
+        ),
     ],
 )
 def test_nonsense_is_a_located_error(text, code, recorded):
@@ -416,3 +428,52 @@ def test_variables_are_taken_from_the_environment_or_the_folders_above(
     monkeypatch.setenv("OPENHRPHOME", str(MODELS))
     path.write_text(project(item("GrxModelItem", "a", "$(OPENHRPHOME)/blocks/wood.body")))
     assert len(load_world(path, diagnostics).bodies) == 1
+
+
+def test_extra_joints_connect_links_of_two_bodies(diagnostics):
+    points = {"link1LocalPos": "0 0 -0.2 ", "link2LocalPos": "0 0 0.1 "}
+    world = read(
+        block("a"),
+        block("b", **{"Wood.translation": "0 0 1"}),
+        extra_joint(**points, jointType="xyz", jointAxis="0 0 0"),
+        extra_joint(**points, jointType="xy", jointAxis="0 2 0"),
+        extra_joint("rail", jointType="z"),
+        diagnostics=diagnostics,
+    )
+    rope, slot, rail = world.joints
+    assert [joint.name for joint in world.joints] == ["rope", "rope_2", "rail"]
+    assert [joint.type.value for joint in world.joints] == ["ball", "xy", "z"]
+    assert (rope.bodies, rope.links) == (("a", "b"), ("Wood", "Wood"))
+    np.testing.assert_array_equal(rope.X_AJ.p, [0, 0, -0.2])
+    np.testing.assert_array_equal(rope.X_BJ.p, [0, 0, 0.1])
+    np.testing.assert_array_equal(slot.axis, [0, 2, 0])
+    np.testing.assert_array_equal(rail.axis, [0, 0, 1])
+
+
+def test_a_body_hangs_on_an_extra_joint(diagnostics):
+    world = read(
+        item("GrxModelItem", "a", f"{MODELS}/floor.body"),
+        block("b", **{"Wood.translation": "0.3 0 -0.4"}),
+        extra_joint(link1Name="FLOOR", link2LocalPos="-0.3 0 0.4"),
+        diagnostics=diagnostics,
+    )
+    with Simulation(world, diagnostics=diagnostics) as simulation:
+        motion = simulation.bodies["b"].motion
+        for _ in range(300):
+            simulation.step()
+            hook = motion.p[0] + motion.R[0] @ [-0.3, 0.0, 0.4]
+            np.testing.assert_allclose(hook, 0.0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("properties", "code", "words"),
+    [
+        ({"object1Name": "c"}, "unknown-body", "no body 'c'"),
+        ({"link2Name": "Woof"}, "unknown-link", "'b' has no link 'Woof'. Did you mean 'Wood'?"),
+        ({"object2Name": "a"}, "same-body", "must connect two bodies"),
+    ],
+)
+def test_extra_joints_without_two_ends_are_reported(properties, code, words, diagnostics):
+    world = read(block("a"), block("b"), extra_joint(**properties), diagnostics=diagnostics)
+    assert world.joints == ()
+    assert words in diagnostics.take(code).message

@@ -71,7 +71,6 @@ class BodyReader:
         if model is None:
             return None
         body = self._with_collision_of(item, model)
-        self._warn_of_attachment(item)
         placement = Placement(
             name=self._unique_name(item, body),
             body=body,
@@ -81,18 +80,6 @@ class BodyReader:
         )
         # Nothing drives a joint without a controller in Choreonoid.
         return BodyEntry(placement=placement, control=HOLD if is_controlled else LIMP)
-
-    def _warn_of_attachment(self, item: Item) -> None:
-        """Warn of a body that Choreonoid fixes to the one that contains it."""
-        linkage = item.data.text("parent_body_linkage", default="")
-        is_attached = linkage == "attached" or (
-            not linkage and item.data.boolean("enable_attachment", default=False)
-        )
-        parent = item.parent
-        if is_attached and parent is not None and parent.kind == "BodyItem":
-            message = f"'{item.name}' is not attached to '{parent.name}' here: it moves freely"
-            at = item.data.at("parent_body_linkage", "enable_attachment")
-            self._diagnostics.warn("foreign-setting", message, at)
 
     def _unique_name(self, item: Item, body: Body) -> str:
         """Return the name of a body in the world, which differs from all others."""
@@ -133,7 +120,7 @@ def _root_pose(data: Mapping, body: Body) -> Pose:
     p = data.numbers(position, count=3, default=body.root.X_PL.p)
     for axis_angle, matrix in _ROTATIONS:
         if axis_angle in data:
-            R = _axis_angle(data, axis_angle)
+            R = rotation_by_axis(data, axis_angle)
         elif matrix in data:
             R = _matrix(data, matrix)
         else:
@@ -142,8 +129,14 @@ def _root_pose(data: Mapping, body: Body) -> Pose:
     return Pose(body.root.X_PL.R, p)
 
 
-def _axis_angle(data: Mapping, key: str) -> Array | None:
-    """Return the rotation [x, y, z, degrees], or the product of a list of these."""
+def rotation_by_axis(data: Mapping, key: str, unit: float = 1.0) -> Array | None:
+    """Return the rotation [x, y, z, angle], or the product of a list of these.
+
+    Args:
+        data: Settings of an item.
+        key: That of the rotation.
+        unit: Of the angle, in [deg].
+    """
     listed = data.sequence(key)
     if listed is None:
         return None
@@ -156,7 +149,7 @@ def _axis_angle(data: Mapping, key: str) -> Array | None:
             message = f"'{key}' needs an axis and an angle: [x, y, z, degrees]"
             data.diagnostics.error("bad-rotation", message, part.span)
             return None
-        R = R @ axis_angle_matrix(axis, radians(numbers[3]))
+        R = R @ axis_angle_matrix(axis, radians(numbers[3] * unit))
     return R
 
 

@@ -53,9 +53,9 @@ class Controllers:
         self._by_body: dict[Item, list[Item]] = {}
         self._by_player: dict[Item, list[Item]] = {}
         for item in items:
-            if item.kind in CONTROLLERS and (body := _nearest("BodyItem", item)):
+            if item.kind in CONTROLLERS and (body := nearest("BodyItem", item)):
                 self._by_body.setdefault(body, []).append(item)
-            elif item.kind in MOTIONS and (player := _nearest(_PLAYER_ITEM, item)):
+            elif item.kind in MOTIONS and (player := nearest(_PLAYER_ITEM, item)):
                 self._by_player.setdefault(player, []).append(item)
         self._diagnostics = diagnostics
         self._options = options
@@ -94,7 +94,7 @@ class Controllers:
         That is the first checked one, else the first.
         """
         found = self._by_player.get(player, [])
-        checked = [item for item in found if _is_checked(item)]
+        checked = [item for item in found if is_checked(item)]
         if not found:
             message = f"'{player.name}' has no motion (BodyMotionItem or PoseSeqItem) to play"
             self._diagnostics.warn("no-motion", message, player.span)
@@ -140,7 +140,8 @@ def _at_beginning(entry: BodyEntry, motion: Motion) -> BodyEntry:
     )
 
 
-def _is_checked(item: Item) -> bool:
+def is_checked(item: Item) -> bool:
+    """Return whether an item is checked in the tree of the project."""
     return any(
         source.boolean(key, default=False)
         for source in (item.node, item.data)
@@ -148,6 +149,6 @@ def _is_checked(item: Item) -> bool:
     )
 
 
-def _nearest(kind: str, item: Item) -> Item | None:
+def nearest(kind: str, item: Item) -> Item | None:
     """Return the nearest item of a class that contains an item."""
     return next((other for other in item.ancestors if other.kind == kind), None)

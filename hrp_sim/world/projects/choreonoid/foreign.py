@@ -19,11 +19,19 @@ _SERVED = {
         "bodies and world have topics and services of their own with --ros",
     ),
     "WorldLogFileItem": "'hrp-sim run --record' records a run",
+    "BodyTrackingCameraItem": "it is a camera of Choreonoid's window",
+    "LightingItem": "it is a light of Choreonoid's window",
+    **dict.fromkeys(
+        (
+            *("CoordinateFrameListItem", "CoordinateFrameItem"),
+            *("LinkOffsetFrameListItem", "LinkCoordinateFrameListItem"),
+            *("PositionListItem", "PositionTagListItem", "PositionTagGroupItem"),
+        ),
+        "it helps to edit motions in Choreonoid's window",
+    ),
 }
 # Why others have no effect.
 _REASONS = {
-    "SceneItem": "its shapes neither collide nor are shown",
-    "BodyTrackingCameraItem": "it is a camera of Choreonoid's window",
     "MultiColliderItem": "its fields of fluids and distortion are not simulated",
     "CFDSimulatorItem": "forces of fluids are not simulated",
     "PythonSimScriptItem": "scripts of Choreonoid are not run",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 
 from hrp_model import Diagnostics
@@ -11,14 +13,17 @@ from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping
 
 from ....controllers.entry import ControllerEntry
+from ....handling import JointEntry
 from ....physics.materials import MaterialTable
 from ...config import BodyEntry, WorldConfig
 from ...material_file import load_materials
 from ..options import ProjectOptions
+from .attachments import attach, is_attached
 from .bodies import BodyReader
-from .controllers import CONTROLLERS, MOTIONS, Controllers
+from .controllers import CONTROLLERS, MOTIONS, Controllers, nearest
 from .foreign import STRUCTURE, report_foreign
 from .items import Item, ItemReader
+from .scenes import SCENE, read_scene
 from .simulators import chosen_simulator, duration_of, is_simulator, physics_of
 from .vision import VISION, with_vision
 
@@ -57,6 +62,7 @@ class _Project:
         self._options = options
         self._all = items
         self._controllers: list[ControllerEntry] = []
+        self._joints: dict[str, JointEntry] = {}
         self._world = self._first_world()
         self._items = [item for item in items if self._world is None or item.is_in(self._world)]
 
@@ -70,7 +76,8 @@ class _Project:
         visions = [item for item in self._all if item.kind == VISION]
         config = WorldConfig(
             physics=replace(physics, materials=self._materials()),
-            bodies=with_vision(tuple(bodies), visions),
+            bodies=(*with_vision(tuple(bodies), visions), *self._scenes(bodies)),
+            joints=tuple(self._joints.values()),
             controllers=tuple(self._controllers),
             duration=duration_of(simulator, self._root),
         )
@@ -85,22 +92,48 @@ class _Project:
         return worlds[0] if worlds else None
 
     def _bodies(self) -> list[BodyEntry]:
-        """Return the bodies, and collect their controllers."""
+        """Return the bodies, and collect their controllers and joints."""
         reader = BodyReader(self._diagnostics, self._options)
         controllers = Controllers(self._items, self._diagnostics, self._options)
-        entries: list[BodyEntry] = []
+        entries: dict[Item, BodyEntry] = {}
         found = [item for item in self._items if item.kind == _BODY]
         for item in found:
             entry = reader.read(item, is_controlled=controllers.has_controller(item))
             if entry is not None:
                 entry, running = controllers.read(item, entry)
                 self._controllers += running
-                entries.append(entry)
+                entries[item] = self._attached(item, entry, entries)
         if not found:
             message = "the project has no BodyItem, so there is nothing to simulate"
             at = self._root.at("items") if self._world is None else self._world.span
             self._diagnostics.error("no-bodies", message, at)
-        return entries
+        return list(entries.values())
+
+    def _attached(self, item: Item, entry: BodyEntry, entries: dict[Item, BodyEntry]) -> BodyEntry:
+        """Return a body where it is attached to the one that contains it, if it is."""
+        owner = nearest(_BODY, item)
+        parent = None if owner is None else entries.get(owner)
+        if parent is None or not is_attached(item):
+            return entry
+        entry, joint = attach(item, entry, parent.placement, self._diagnostics)
+        if joint is not None:
+            if joint.name in self._joints:  # of a holder that has another body, too
+                joint = replace(joint, name=f"{entry.placement.name}_attachment")
+            self._joints[joint.name] = joint
+        return entry
+
+    def _scenes(self, bodies: Sequence[BodyEntry]) -> Iterator[BodyEntry]:
+        """Yield the scenes, wherever they are in the project."""
+        names = {entry.placement.name for entry in bodies}
+        for item in self._all:
+            if item.kind == SCENE:
+                wanted = item.name or "scene"
+                numbered = (f"{wanted}_{i}" for i in count(2))
+                name = next(x for x in chain([wanted], numbered) if x not in names)
+                entry = read_scene(item, name, self._diagnostics, self._options)
+                if entry is not None:
+                    names.add(name)
+                    yield entry
 
     def _materials(self) -> MaterialTable:
         """Return the world's table, with those of MaterialTableItems merged into it."""
@@ -135,7 +168,7 @@ class _Project:
 
     def _report_rest(self) -> None:
         """Report items that were not read."""
-        read = {*STRUCTURE, *CONTROLLERS, *MOTIONS, _BODY, _MATERIALS, VISION, ""}
+        read = {*STRUCTURE, *CONTROLLERS, *MOTIONS, _BODY, _MATERIALS, SCENE, VISION, ""}
         rest = [i for i in self._all if i.kind not in read and not is_simulator(i)]
         report_foreign(rest, self._diagnostics)
         if self._world is None:

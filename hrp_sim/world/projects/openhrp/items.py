@@ -14,12 +14,13 @@ from hrp_model.rigid import Array
 
 from ..reports import report_foreign_items
 
-_USED = ("GrxModelItem", "GrxCollisionPairItem", "GrxSimulationItem", "GrxWorldStateItem")
+_USED = (
+    *("GrxModelItem", "GrxCollisionPairItem", "GrxExtraJointItem"),
+    *("GrxSimulationItem", "GrxWorldStateItem"),
+)
 _MODE = "Simulation"
 _REASONS = {
     "GrxRTSItem": "components of OpenRTM are not run",
-    "GrxExtraJointItem": "joints between bodies are written in a world file",
-    "GrxGraphItem": "it belongs to the window of GrxUI",
     "GrxPathPlanningAlgorithmItem": "paths are not planned",
 }
 
@@ -120,4 +121,11 @@ class ModeItems:
             for element in self._mode.all("item", "view")
         )
         foreign = ((kind, at) for kind, at in every if kind not in _USED)
-        report_foreign_items(foreign, self._diagnostics, served={}, reasons=_REASONS)
+        found = list(foreign)
+        of_window = {kind for kind, _ in found if kind.endswith("View")} | {"GrxGraphItem"}
+        report_foreign_items(
+            found,
+            self._diagnostics,
+            served=dict.fromkeys(of_window, "it belongs to the window of GrxUI"),
+            reasons=_REASONS,
+        )

@@ -19,6 +19,7 @@ from ...config import BodyEntry, WorldConfig
 from ...model_files import ModelFiles
 from ..options import ProjectOptions
 from ..reports import report_program
+from .extra_joints import ExtraJoints
 from .items import Item, ModeItems
 from .pairs import CollisionPairs
 
@@ -99,7 +100,10 @@ class _Reader:
             names.add(item.name)
             if (entry := self._model(item)) is not None:
                 entries[item.name] = entry
-        pairs = CollisionPairs({n: e.placement.body for n, e in entries.items()}, names)
+        models = {name: entry.placement.body for name, entry in entries.items()}
+        reader = ExtraJoints(models, names)
+        joints = [reader.read(item) for item in self._items.of("GrxExtraJointItem")]
+        pairs = CollisionPairs(models, names)
         for item in self._items.of("GrxCollisionPairItem"):
             pairs.add(item)
         self._items.report_foreign()
@@ -111,7 +115,12 @@ class _Reader:
             for name, entry in entries.items()
         )
         physics = replace(physics, materials=pairs.table(self._diagnostics))
-        return WorldConfig(physics=physics, bodies=bodies, duration=duration)
+        return WorldConfig(
+            physics=physics,
+            bodies=bodies,
+            joints=tuple(joint for joint in joints if joint is not None),
+            duration=duration,
+        )
 
     def _simulation(self) -> tuple[PhysicsSettings, float]:
         """Return the settings of the physics, and the time span in [s]."""
