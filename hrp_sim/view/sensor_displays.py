@@ -62,11 +62,19 @@ class Sample:
 
     Attributes:
         reading: The reading.
-        X_WS: Pose of the sensor frame in W when it was taken.
+        sensor: Its sensor.
+        poses: Poses of the links of its body when it was taken.
     """
 
     reading: Reading
-    X_WS: Pose
+    sensor: _Mounted
+    poses: LinkPoses
+
+    def pose(self) -> Pose:
+        """Return X_WS of the sensor frame when it was taken."""
+        R_WL = self.poses.R[self.sensor.link]
+        X_LS = self.sensor.X_LS
+        return Pose(R_WL @ X_LS.R, self.poses.p[self.sensor.link] + R_WL @ X_LS.p)
 
 
 Draw = Callable[[Sample], None]
@@ -87,8 +95,8 @@ class _Display:
         switch: In the panel.
         points: Switch of a cloud of the points that a camera sees; None for other sensors.
         due: Wall time of the next sample, in [s].
-        captures: Poses of a camera in W by the times of its images that are being rendered,
-            in [ns]; the stepping thread adds, the render thread removes them.
+        captures: Poses of the links of a camera's body by the times of its images that are being
+            rendered, in [ns]; the stepping thread adds, the render thread removes them.
     """
 
     sensor: _Mounted
@@ -99,7 +107,7 @@ class _Display:
     switch: GuiCheckboxHandle | None = None
     points: GuiCheckboxHandle | None = None
     due: float = -inf
-    captures: dict[int, Pose] = field(default_factory=dict)
+    captures: dict[int, LinkPoses] = field(default_factory=dict)
 
     @property
     def is_on(self) -> bool:
@@ -148,32 +156,33 @@ class SensorDisplays:
         return NO_PARTS if display is None else display.parts
 
     def take(self, simulation: Simulation, readings: Mapping[str, Reading]) -> None:
-        """Keep the readings of a step that are to be drawn, with the poses of their sensors."""
+        """Keep the readings of a step that are to be drawn, with the poses of their bodies."""
         if self._due.isdisjoint(readings):
             return
+        poses_of: dict[str, LinkPoses] = {}
         for name in self._due.intersection(readings):
             reading, display = readings[name], self._displays.get(name)
             if display is None or simulation.sensors.get(name) is not display.sensor:
                 continue  # that of another world, which is shown from the next frame on
             sensor = display.sensor
             if isinstance(reading, RenderRequest):
-                poses = reading.poses[sensor.body]
                 if len(display.captures) >= _MAX_CAPTURES:  # replaced before they were rendered
                     # The render thread may take it, or all of them, at the same time.
                     display.captures.pop(min(display.captures, default=0), None)
-                display.captures[reading.time_ns] = _mounted_pose(sensor, poses)
+                display.captures[reading.time_ns] = reading.poses[sensor.body]
                 continue
-            motion = simulation.bodies[sensor.body].motion
-            X_WS = _mounted_pose(sensor, LinkPoses(motion.p, motion.R))
-            self._samples.append((display, Sample(reading, X_WS)))
+            if (poses := poses_of.get(sensor.body)) is None:
+                motion = simulation.bodies[sensor.body].motion
+                poses = poses_of[sensor.body] = LinkPoses(motion.p.copy(), motion.R.copy())
+            self._samples.append((display, Sample(reading, sensor, poses)))
             self._due.discard(name)
 
     def take_image(self, camera: str, image: ImageReading) -> None:
         """Keep an image that is to be drawn."""
         display = self._displays.get(camera)
-        X_WS = None if display is None else display.captures.pop(image.time_ns, None)
-        if display is not None and X_WS is not None and camera in self._due:
-            self._samples.append((display, Sample(image, X_WS)))
+        poses = None if display is None else display.captures.pop(image.time_ns, None)
+        if display is not None and poses is not None and camera in self._due:
+            self._samples.append((display, Sample(image, display.sensor, poses)))
             self._due.discard(camera)
 
     def request(self, now: float) -> None:
@@ -274,7 +283,7 @@ class SensorDisplays:
         torque = ArrowsView(viewer, f"{path}/torque", TORQUE_COLOR, scale.width)
 
         def draw(sample: Sample) -> None:
-            reading, X_WS = sample.reading, sample.X_WS
+            reading, X_WS = sample.reading, sample.pose()
             if isinstance(reading, WrenchReading):
                 _draw_vector(force, X_WS, reading.force * scale.per_force)
                 _draw_vector(torque, X_WS, reading.torque * scale.per_torque)
@@ -305,7 +314,7 @@ class SensorDisplays:
             image = sample.reading
             if not isinstance(image, ImageReading):
                 return
-            X_WO = sample.X_WS @ X_S_OPTICAL
+            X_WO = sample.pose() @ X_S_OPTICAL
             picture = image.color
             if picture is None and image.mono is not None:
                 picture = np.repeat(image.mono[:, :, np.newaxis], 3, axis=2)
@@ -328,12 +337,6 @@ class SensorDisplays:
         return _Display(sensor, views, draw, IMAGE_PERIOD, parts, points=switch)
 
 
-def _mounted_pose(sensor: _Mounted, poses: LinkPoses) -> Pose:
-    """Return the pose of a sensor in W."""
-    R_WL = poses.R[sensor.link]
-    return Pose(R_WL @ sensor.X_LS.R, poses.p[sensor.link] + R_WL @ sensor.X_LS.p)
-
-
 def scan_points(reading: ScanReading | RangeImageReading) -> Array:
     """Return the end points of the rays in the scan frame, in [m], shape (n, 3).
 
@@ -348,14 +351,14 @@ def scan_points(reading: ScanReading | RangeImageReading) -> Array:
 
 def _draw_scan(view: PointsView, sample: Sample) -> None:
     if isinstance(sample.reading, ScanReading | RangeImageReading):
-        X_WC = sample.X_WS @ X_S_SCAN
+        X_WC = sample.pose() @ X_S_SCAN
         view.show(scan_points(sample.reading) @ X_WC.R.T + X_WC.p, X_WC.p)
 
 
 def _draw_imu(view: ArrowsView, scale: float, sample: Sample) -> None:
     reading = sample.reading
     if isinstance(reading, ImuReading) and reading.linear_acceleration is not None:
-        _draw_vector(view, sample.X_WS, reading.linear_acceleration * scale)
+        _draw_vector(view, sample.pose(), reading.linear_acceleration * scale)
 
 
 def _draw_vector(view: ArrowsView, X_WS: Pose, vector_S: Array) -> None:
