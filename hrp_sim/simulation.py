@@ -207,6 +207,7 @@ class Simulation:
                 option is invalid for that sensor.
             KeyError: Its surface velocities name an unknown link.
         """
+        self.controllers.check_outside()
         simulated = self._add_body(entry)
         self._add_sensors([simulated.name])
         self.handling.start_devices([simulated.name])
@@ -223,6 +224,7 @@ class Simulation:
             KeyError: There is no body of this name.
             PhysicsError: The engine has failed; the world can only be reset.
         """
+        self.controllers.check_outside()
         self._body(name)
         self.engine.remove_body(name)
         del self._namespaces[name], self._surfaces[name]
@@ -247,6 +249,7 @@ class Simulation:
             KeyError: There is no body of this name.
             PhysicsError: The placement is invalid for this body; nothing was moved.
         """
+        self.controllers.check_outside()
         self._body(placement.name)
         self.engine.move_body(placement)
         if not keep_targets:
@@ -377,6 +380,7 @@ class Simulation:
             TypeError: It is neither a controller nor a force hook.
             ValueError: The rate is not positive and finite.
         """
+        self.controllers.check_outside()
         self.controllers.add(body, controller, rate, {} if args is None else args)
 
     def remove_controller(self, controller: Plugin) -> None:
@@ -385,6 +389,7 @@ class Simulation:
         Raises:
             KeyError: It was not added.
         """
+        self.controllers.check_outside()
         self.controllers.remove(controller)
 
     def interrupt(self) -> None:
@@ -401,6 +406,7 @@ class Simulation:
         Joints between bodies are those of the world again. Controllers are stopped, and started
         again.
         """
+        self.controllers.check_outside()
         self._wrenches.clear()
         self.engine.reset()
         self.commands.reset()
@@ -415,6 +421,7 @@ class Simulation:
         Trajectories and time-outs are shifted along. Sampling times are those of a clock that
         reached this time by itself.
         """
+        self.controllers.check_outside()
         before_ns = self.engine.time_ns
         self.engine.retime(time_ns)
         self.commands.retime(before_ns, time_ns)
@@ -449,6 +456,7 @@ class Simulation:
         Raises:
             PhysicsError: A step failed; the world stays as before it.
         """
+        self.controllers.check_outside()
         engine, commands, step_ns = self.engine, self.commands, self._step_ns
         controllers, time_ns = self.controllers, engine.time_ns
         commands.apply(time_ns)
@@ -506,6 +514,7 @@ class Simulation:
 
     def save(self) -> Snapshot:
         """Return the whole state, from which a run continues identically, to the last bit."""
+        self.controllers.check_outside()
         self.commands.apply(self.engine.time_ns)  # queued commands are part of the state
         parts = {
             "physics": self.engine.save(),
@@ -527,6 +536,7 @@ class Simulation:
             PhysicsError: The snapshot does not match; the message states the difference, and
                 nothing has changed.
         """
+        self.controllers.check_outside()
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)
         wrenches = ExternalWrenches.from_arrays(snapshot.part("pushes"), self.bodies)
@@ -546,6 +556,7 @@ class Simulation:
 
     def close(self) -> None:
         """Stop the controllers and free the engine (idempotent); nothing may be called then."""
+        self.controllers.check_outside()
         self.controllers.close()
         self.engine.close()
 

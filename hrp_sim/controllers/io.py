@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
-
 from hrp_model import Body
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.files.resources import resolve
@@ -20,8 +18,8 @@ from ..physics.engine import Engine
 from ..physics.schedule import NS_PER_S
 from ..physics.state import MAX_DRIVE_VALUE, BodyMotion, SimulatedBody
 from ..sensors import Reading
+from .arrays import assign, read_only_motion
 from .entry import ArgValue
-from .read_only import read_only_motion
 
 
 class ControllerIO:
@@ -50,6 +48,13 @@ class ControllerIO:
         time_step: The control period, in [s].
         args: Arguments of the user, from ``args`` in the world file.
     """
+
+    # So that a misspelled attribute is an error.
+    __slots__ = (
+        *("args", "body", "dq", "effort", "model", "motion", "q", "readings", "targets"),
+        *("time_step", "_drive", "_enable", "_enabled", "_engine", "_folder", "_has_commanded"),
+        "_joints",
+    )
 
     def __init__(
         self,
@@ -95,7 +100,7 @@ class ControllerIO:
 
     @q_target.setter
     def q_target(self, values: Array) -> None:
-        _assign(self.targets.q, "q_target", values)
+        assign(self.targets.q, "q_target", values)
 
     @property
     def dq_target(self) -> Array:
@@ -104,7 +109,7 @@ class ControllerIO:
 
     @dq_target.setter
     def dq_target(self, values: Array) -> None:
-        _assign(self.targets.dq, "dq_target", values)
+        assign(self.targets.dq, "dq_target", values)
 
     @property
     def effort_target(self) -> Array:
@@ -113,7 +118,7 @@ class ControllerIO:
 
     @effort_target.setter
     def effort_target(self, values: Array) -> None:
-        _assign(self.targets.effort, "effort_target", values)
+        assign(self.targets.effort, "effort_target", values)
 
     def joint(self, joint: str | int) -> int:
         """Return the element of q of a joint, given by its name or id.
@@ -251,10 +256,3 @@ class ControllerIO:
                 if not abs(value) < MAX_DRIVE_VALUE:
                     return f"{name} of joint '{link.joint.name}' to {value:g}"
         return ""
-
-
-def _assign(target: Array, name: str, values: Array) -> None:
-    given = np.asarray(values)
-    if given.shape not in ((), target.shape):
-        raise ValueError(f"{name} must have the shape {target.shape}, not {given.shape}")
-    target[:] = given
