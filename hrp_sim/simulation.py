@@ -41,7 +41,8 @@ _MAX_STEPS = 24
 class Simulation:
     """A simulated world: its physics, controllers and sensors.
 
-    Only one thread may use it; ``command`` and ``push`` may be called from any thread.
+    Only one thread may use it; ``command`` and ``push`` may be called from any thread. Controllers
+    cannot step, change, save or close the simulation that calls them: that is a RuntimeError.
     ``with Simulation(...) as sim:`` closes it at the end.
 
     A simulation cannot be pickled, but a ``WorldConfig`` can: a simulation created from it in
@@ -173,6 +174,7 @@ class Simulation:
         Raises:
             KeyError: There is none of this name; the message lists the known ones.
             GripError: There is nothing that the holder can hold.
+            ValueError: The conveyor's speed is too large.
         """
         if name in self.handling.tools:
             self.handling.set_enabled(name, on)
@@ -378,7 +380,7 @@ class Simulation:
         Raises:
             KeyError: There is no such body.
             TypeError: It is neither a controller nor a force hook.
-            ValueError: The rate is not positive and finite.
+            ValueError: The rate is not from 0.001 to 1e6 Hz.
         """
         self.controllers.check_outside()
         self.controllers.add(body, controller, rate, {} if args is None else args)

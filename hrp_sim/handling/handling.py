@@ -90,12 +90,12 @@ class Handling:
             if tool.body not in names or not self._schedule.is_on(key):
                 continue
             device = self._device(tool)
-            if isinstance(device, Conveyor):
-                self.set_speed(key, device.speed)
-                continue
             try:
-                self.hold(key)
-            except GripError as error:
+                if isinstance(device, Conveyor):
+                    self.set_speed(key, device.speed)
+                else:
+                    self.hold(key)
+            except (GripError, ValueError) as error:
                 _log.warning("%s", error)
                 self._schedule.switch(key, False, self._engine.time_ns)
 
