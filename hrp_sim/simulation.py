@@ -41,7 +41,8 @@ _MAX_STEPS = 24
 class Simulation:
     """A simulated world: its physics, controllers and sensors.
 
-    Only one thread may use it; ``command`` and ``push`` may be called from any thread.
+    Only one thread may use it; ``command`` and ``push`` may be called from any thread. Controllers
+    cannot step, change, save or close the simulation that calls them: that is a RuntimeError.
     ``with Simulation(...) as sim:`` closes it at the end.
 
     A simulation cannot be pickled, but a ``WorldConfig`` can: a simulation created from it in
@@ -176,6 +177,7 @@ class Simulation:
         Raises:
             KeyError: There is none of this name; the message lists the known ones.
             GripError: There is nothing that the holder can hold.
+            ValueError: The conveyor's speed is too large.
         """
         if name in self.handling.tools:
             self.handling.set_enabled(name, on)
@@ -210,6 +212,7 @@ class Simulation:
                 option is invalid for that sensor.
             KeyError: Its surface velocities name an unknown link.
         """
+        self.controllers.check_outside()
         simulated = self._add_body(entry)
         self._add_sensors([simulated.name])
         self.handling.start_devices([simulated.name])
@@ -226,6 +229,7 @@ class Simulation:
             KeyError: There is no body of this name.
             PhysicsError: The engine has failed; the world can only be reset.
         """
+        self.controllers.check_outside()
         self._body(name)
         self.engine.remove_body(name)
         del self._namespaces[name], self._surfaces[name]
@@ -251,6 +255,7 @@ class Simulation:
             KeyError: There is no body of this name.
             PhysicsError: The placement is invalid for this body; nothing was moved.
         """
+        self.controllers.check_outside()
         self._body(placement.name)
         self.engine.move_body(placement)
         if not keep_targets:
@@ -379,7 +384,7 @@ class Simulation:
         Raises:
             KeyError: There is no such body.
             TypeError: It is neither a controller nor a force hook.
-            ValueError: The rate is not positive and finite.
+            ValueError: The rate is not from 0.001 to 1e6 Hz.
         """
         self.controllers.add(body, controller, rate, {} if args is None else args)
 
@@ -420,6 +425,7 @@ class Simulation:
         Trajectories and time-outs are shifted along. Sampling times are those of a clock that
         reached this time by itself.
         """
+        self.controllers.check_outside()
         before_ns = self.engine.time_ns
         self.engine.retime(time_ns)
         self.commands.retime(before_ns, time_ns)
@@ -454,6 +460,7 @@ class Simulation:
         Raises:
             PhysicsError: A step failed; the world stays as before it.
         """
+        self.controllers.check_outside()
         engine, commands, step_ns = self.engine, self.commands, self._step_ns
         controllers, time_ns = self.controllers, engine.time_ns
         commands.apply(time_ns)
@@ -511,6 +518,7 @@ class Simulation:
 
     def save(self) -> Snapshot:
         """Return the whole state, from which a run continues identically, to the last bit."""
+        self.controllers.check_outside()
         self.commands.apply(self.engine.time_ns)  # queued commands are part of the state
         parts = {
             "physics": self.engine.save(),
@@ -532,6 +540,7 @@ class Simulation:
             PhysicsError: The snapshot does not match; the message states the difference, and
                 nothing has changed.
         """
+        self.controllers.check_outside()
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)
         wrenches = ExternalWrenches.from_arrays(snapshot.part("pushes"), self.bodies)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import threading
 from contextlib import ExitStack
 
+from hrp_model.program.console import print_note
 from hrp_model.program.stop_signals import StopSignals
 
 from .run_alone import set_up_alone
@@ -22,6 +24,14 @@ def run(options: argparse.Namespace) -> int:
         KeyboardInterrupt: A signal came before the first step.
     """
     check_run_outputs(options)
+    others = set(threading.enumerate())
+    try:
+        return _run(options)
+    finally:
+        _report_threads(others)
+
+
+def _run(options: argparse.Namespace) -> int:
     with StopSignals() as signals, ExitStack() as stack:
         page = None
         if options.view:
@@ -37,3 +47,13 @@ def run(options: argparse.Namespace) -> int:
         set_up = set_up_with_ros(options) if options.ros else set_up_alone(options, page)
         setup = stack.enter_context(set_up)
         return RunCourse(options, setup, page).run(signals)
+
+
+def _report_threads(others: set[threading.Thread]) -> None:
+    """Say which threads of controllers keep the program from ending."""
+    for thread in threading.enumerate():
+        if not (thread.daemon or thread in others):
+            print_note(
+                f"note: a controller has left the thread '{thread.name}' running, for which the "
+                "program waits; start threads with daemon=True"
+            )

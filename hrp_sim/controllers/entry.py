@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hrp_model.diagnostics import Span
 
+MIN_RATE, MAX_RATE = 1e-3, 1e6  # of ``ControllerEntry.rate``, in [Hz]
 # Values of arguments, as YAML gives them.
 ArgValue = object
 
@@ -40,3 +41,10 @@ def class_name_problem(text: str) -> str:
     if module and all(word.isidentifier() for word in words):
         return ""
     return f"the class of a controller is written MODULE:CLASS or FILE.py:CLASS, not '{text}'"
+
+
+def rate_problem(rate: float) -> str:
+    """Return why a number is no ``ControllerEntry.rate``; "" if it is one."""
+    if MIN_RATE <= rate <= MAX_RATE:
+        return ""
+    return f"the rate must be from {MIN_RATE:g} to {MAX_RATE:g} Hz, not {rate:g}"

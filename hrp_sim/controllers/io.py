@@ -7,8 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-import numpy as np
-
 from hrp_model import Body
 from hrp_model.diagnostics import did_you_mean_or_all, names_with_hint
 from hrp_model.files.resources import resolve
@@ -23,8 +21,8 @@ from ..physics.schedule import NS_PER_S
 from ..physics.state import MAX_DRIVE_VALUE, BodyMotion, SimulatedBody
 from ..sensors import Reading, Sensor
 from ..sensors.sensor_schedule import Switchable
+from .arrays import assign, read_only_motion
 from .entry import ArgValue
-from .read_only import read_only_motion
 
 
 class DeviceWorld(Protocol):
@@ -93,6 +91,13 @@ class ControllerIO:
         args: Arguments of the user, from ``args`` in the world file.
     """
 
+    # So that a misspelled attribute is an error.
+    __slots__ = (
+        *("args", "body", "dq", "effort", "model", "motion", "q", "readings", "targets"),
+        *("time_step", "_drive", "_enable", "_enabled", "_engine", "_folder", "_has_commanded"),
+        *("_joints", "_world"),
+    )
+
     def __init__(
         self,
         target: SimulatedBody,
@@ -138,7 +143,7 @@ class ControllerIO:
 
     @q_target.setter
     def q_target(self, values: Array) -> None:
-        _assign(self.targets.q, "q_target", values)
+        assign(self.targets.q, "q_target", values)
 
     @property
     def dq_target(self) -> Array:
@@ -147,7 +152,7 @@ class ControllerIO:
 
     @dq_target.setter
     def dq_target(self, values: Array) -> None:
-        _assign(self.targets.dq, "dq_target", values)
+        assign(self.targets.dq, "dq_target", values)
 
     @property
     def effort_target(self) -> Array:
@@ -156,7 +161,7 @@ class ControllerIO:
 
     @effort_target.setter
     def effort_target(self, values: Array) -> None:
-        _assign(self.targets.effort, "effort_target", values)
+        assign(self.targets.effort, "effort_target", values)
 
     def joint(self, joint: str | int) -> int:
         """Return the element of q of a joint, given by its name or id.
@@ -323,10 +328,3 @@ class ControllerIO:
                 if not abs(value) < MAX_DRIVE_VALUE:
                     return f"{name} of joint '{link.joint.name}' to {value:g}"
         return ""
-
-
-def _assign(target: Array, name: str, values: Array) -> None:
-    given = np.asarray(values)
-    if given.shape not in ((), target.shape):
-        raise ValueError(f"{name} must have the shape {target.shape}, not {given.shape}")
-    target[:] = given

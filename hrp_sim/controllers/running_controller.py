@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -28,7 +30,13 @@ _log = logging.getLogger("hrp_sim")
 _LONG = 1.0
 _NOW = 0
 _OWN, _READINGS = "own/", "readings/"
-_HERE = Path(__file__).resolve().parent
+# What code of users may raise to end a controller; the others of BaseException end the program.
+FAILURES = (Exception, SystemExit)
+_ROOT = Path(__file__).parents[2]
+# Where the program of a user is never wrong: "<" begins the names of code without a file.
+_NOT_USERS = ("<", f"{_ROOT / 'hrp_model'}{os.sep}", f"{_ROOT / 'hrp_sim'}{os.sep}")
+_STANDARD = f"{Path(os.__file__).parent}{os.sep}"
+_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
 
 
 class RunningController:
@@ -107,14 +115,15 @@ class RunningController:
         begin = time.perf_counter()
         try:
             goes_on: object = self._controller.control()
-        except Exception as error:
+        except FAILURES as error:
             self._fail_with("control", error)
             return
         if (seconds := time.perf_counter() - begin) > _LONG:
             self._report_long(seconds)
         if goes_on is not True:
             if not isinstance(goes_on, bool | np.bool_):
-                self._fail(f"control() returned {goes_on!r:.40}, not True to go on or False to end")
+                shown = _printable(goes_on, repr)
+                self._fail(f"control() returned {shown:.40}, not True to go on or False to end")
                 return
             if not goes_on:
                 self.io.release()
@@ -135,7 +144,7 @@ class RunningController:
         self._force.begin()
         try:
             self._hook.apply(self._force, dt)
-        except Exception as error:
+        except FAILURES as error:
             self._fail_with("apply", error)
             return
         if problem := self._force.problem():
@@ -162,7 +171,7 @@ class RunningController:
             if own is not None:
                 arrays |= {f"{_OWN}{k}": _own_array(k, v) for k, v in own.items()}
                 arrays["saved"][...] = 1
-        except Exception as error:
+        except FAILURES as error:
             text = f"its state is not saved: save() raised {described(error)}"
             self._warn("controller-restarted", text)
         return arrays
@@ -244,12 +253,12 @@ class RunningController:
         """Call a method; end the controller if that raises. Return whether it did not."""
         try:
             call()
-        except Exception as error:
+        except FAILURES as error:
             self._fail_with(method, error)
             return False
         return True
 
-    def _fail_with(self, method: str, error: Exception) -> None:
+    def _fail_with(self, method: str, error: BaseException) -> None:
         _log.debug("controller %s", self, exc_info=error)
         self._fail(f"{method}() raised {described(error)}")
 
@@ -269,19 +278,31 @@ class RunningController:
         self._diagnostics.warn(code, f"controller {self}: {text}", self._at)
 
 
-def described(error: Exception) -> str:
+def described(error: BaseException) -> str:
     """Return an exception with its class, and the line of the program that raised it."""
-    message = str(error)
+    message = _printable(error, str)
     if isinstance(error, KeyError) and len(message.split()) > 1:  # a sentence, not a key
-        message = str(error.args[0])
+        message = _printable(error.args[0], str)
     text = f"{type(error).__name__}: {message}".removesuffix(": ")
     if isinstance(error, SyntaxError):  # which has its place
         return text
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_HERE)]
-    if not own or own[-1].filename.startswith("<"):
-        return text
-    return f"{text} ({Path(own[-1].filename).name}:{own[-1].lineno})"
+    files = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    users = [(file, line) for file, line in files if not file.startswith(_NOT_USERS)]
+    installed = [(file, line) for file, line in users if _INSTALLED.search(file)]
+    own = [x for x in users if x not in installed and not x[0].startswith(_STANDARD)]
+    for file, line in (own or installed)[-1:]:
+        return f"{text} ({Path(file).name}:{line})"
+    return text
+
+
+def _printable(value: object, as_text: Callable[[object], str]) -> str:
+    """Return a value as text, even if its class cannot."""
+    try:
+        return as_text(value)
+    except FAILURES:
+        return f"{type(value).__name__} without a text"
 
 
 def _own_array(key: str, value: object) -> AnyArray:

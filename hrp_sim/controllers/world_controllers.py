@@ -14,15 +14,15 @@ from hrp_model.diagnostics import names_with_hint
 from ..control.command_queue import CommandQueue
 from ..physics.by_name import ByName
 from ..physics.engine import AnyArray, Engine, PhysicsError, StepInterrupted
-from ..physics.schedule import NEVER_NS, NS_PER_S, rate_fraction
+from ..physics.schedule import NEVER_NS, NS_PER_S
 from ..sensors import CameraSensor, Reading, RenderRequest
 from .base import Controller, ForceHook, Plugin
 from .classes import ControllerClassError, load_class
-from .entry import ArgValue, ControllerEntry
+from .entry import ArgValue, ControllerEntry, rate_problem
 from .force_state import ForceState
 from .io import ControllerIO, DeviceWorld, name_in_world
 from .joint_springs import JointSprings
-from .running_controller import RunningController, described
+from .running_controller import FAILURES, RunningController, described
 
 
 class _Interrupted(BaseException):  # so that controllers do not catch it by accident
@@ -63,6 +63,15 @@ class WorldControllers:
         """Controllers that have failed, with the reasons."""
         return [*self._failed, *(f"controller {r}: {r.failure}" for r in self._runs if r.failure)]
 
+    def check_outside(self) -> None:
+        """Check that no controller is being executed, so that the world may change.
+
+        Raises:
+            RuntimeError: A controller or force hook is, and calls the simulation.
+        """
+        if self._calling is not None:
+            raise RuntimeError("controllers and force hooks cannot step or change the simulation")
+
     def add_entries(self, entries: Sequence[ControllerEntry]) -> None:
         """Add the controllers of a configuration; one that cannot be imported is left out.
 
@@ -87,12 +96,13 @@ class WorldControllers:
         Raises:
             KeyError: There is no such body.
             TypeError: It is neither a controller nor a force hook.
-            ValueError: The rate is not positive and finite.
+            ValueError: The rate is out of range.
         """
+        self.check_outside()
         if not isinstance(plugin, Controller | ForceHook):
             raise TypeError(f"a Controller or ForceHook is needed, not {plugin!r:.100}")
-        if rate is not None:
-            rate_fraction(rate)
+        if rate is not None and (problem := rate_problem(rate)):
+            raise ValueError(problem)
         target = ByName("body", self._engine.state.bodies)[body]
         joints = None if target.body.is_static else self._commands.controller(body)
         step = self._engine.settings.time_step
@@ -132,6 +142,7 @@ class WorldControllers:
         Raises:
             KeyError: It was not added.
         """
+        self.check_outside()
         found = [run for run in self._runs if run.plugin is plugin]
         if not found:
             raise KeyError(f"{type(plugin).__name__} is no controller of this world")
@@ -201,6 +212,7 @@ class WorldControllers:
 
     def stop(self) -> None:
         """Stop all controllers, until ``restart``."""
+        self.check_outside()
         with self._executing():
             for run in self._runs:
                 run.stop()
@@ -219,6 +231,7 @@ class WorldControllers:
 
     def close(self) -> None:
         """Stop all controllers."""
+        self.check_outside()
         self._remove(list(self._runs))
 
     def save(self) -> dict[str, AnyArray]:
@@ -271,7 +284,7 @@ class WorldControllers:
         except ControllerClassError as error:
             found.error("bad-controller", str(error), entry.at)
             return
-        except Exception as error:
+        except FAILURES as error:
             self._failed.append(f"{name}: it cannot be imported: {described(error)}")
             found.warn("controller-failed", self._failed[-1], entry.at)
             return

@@ -89,12 +89,12 @@ class Handling:
             if not self._schedule.is_on(key):
                 continue
             device = self._device(tool)
-            if isinstance(device, Conveyor):
-                self.set_speed(key, device.speed)
-                continue
             try:
-                self.hold(key)
-            except GripError as error:
+                if isinstance(device, Conveyor):
+                    self.set_speed(key, device.speed)
+                else:
+                    self.hold(key)
+            except (GripError, ValueError) as error:
                 _log.warning("%s", error)
                 self._schedule.switch(key, False, self._engine.time_ns)
 

@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
+
 from hrp_model import Diagnostics, ModelError
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, path_from_uri
@@ -18,6 +20,7 @@ from .plain_table import read_plain_table
 from .pose_sequence import DEFAULT_RATE, read_pose_sequence
 from .value_sequences import read_value_sequences
 
+_MAX_NUMBER = 1e12  # as of commands to joints
 # The first line of plain text is numbers only.
 _PLAIN = re.compile(r"[\s,]*[-+.\d][-+.\deE\s,]*(?:\n|$)")
 
@@ -44,7 +47,15 @@ def load_motion(
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     source = _source(path, diagnostics)
-    motion = None if source is None else _read(source, diagnostics, rate)
+    motion = None
+    if source is not None:
+        with np.errstate(all="ignore"):  # such numbers are refused
+            motion = _read(source, diagnostics, rate)
+        if motion is not None and not _is_usable(motion):
+            message = (
+                f"the numbers of a motion must be below {_MAX_NUMBER:g}, and its poses regular"
+            )
+            diagnostics.error("bad-motion", message, Span(source, 0, 0))
     diagnostics.raise_errors()
     if motion is None:  # which was reported
         raise ModelError(diagnostics.found)
@@ -78,3 +89,13 @@ def _read(source: Source, diagnostics: Diagnostics, rate: float) -> Motion | Non
     )
     diagnostics.error("not-a-motion", message, Span(source, 0, 0) if root is None else root.span)
     return None
+
+
+def _is_usable(motion: Motion) -> bool:
+    """Return whether all numbers are finite and not too large, except those of unmoved joints."""
+    numbers = [motion.times, motion.q[:, ~np.isnan(motion.q[0])]]
+    if motion.root_positions is not None and motion.root_quaternions is not None:
+        # The norm is 0 or NaN after an overflow.
+        norms = np.linalg.norm(motion.root_quaternions, axis=1)
+        numbers += [motion.root_positions, np.where(norms > 0.5, norms, np.nan)]
+    return all(bool(np.all(np.abs(x) < _MAX_NUMBER)) for x in numbers)

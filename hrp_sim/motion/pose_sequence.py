@@ -172,7 +172,7 @@ def _add_base(base: _Track, pose: Mapping, time: float, transition: float) -> No
 def _sampled(
     root: Mapping, joints: dict[int, _Track], base: _Track, end: float, rate: float
 ) -> Motion | None:
-    count = floor(end * rate + 1e-9) + 1
+    count = floor(float(np.clip(end * rate, -1.0, _MAX_VALUES)) + 1e-9) + 1  # it may be infinite
     width = 1 + max(joints)
     if count < 1 or count * width > _MAX_VALUES:
         message = f"a motion cannot end at {end:g} s, with {rate:g} postures per second"

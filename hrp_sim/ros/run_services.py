@@ -233,7 +233,7 @@ def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:
     """Execute a request; return success and a message."""
     try:
         act()
-    except (NotRunningError, PhysicsError, RequestError) as error:
+    except (NotRunningError, PhysicsError, RequestError, ValueError) as error:
         return False, str(error)
     except KeyError as error:  # its body was just deleted
         return False, str(error.args[0])

@@ -14,11 +14,9 @@ from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.reading import read_source
 
-from ..controllers.entry import ControllerEntry, class_name_problem
+from ..controllers.entry import ControllerEntry, class_name_problem, rate_problem
 from .config import WorldConfig
 
-# Range of the rate, in [Hz].
-MIN_RATE, MAX_RATE = 1e-3, 1e6
 _CLASS = re.compile(r"^class +(\w+)", re.MULTILINE)
 
 
@@ -100,9 +98,8 @@ def _read(
         return None
     if bodies is not None and not _is_body(body, bodies, diagnostics, node.at("body")):
         return None
-    if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
-        message = f"the rate must be from {MIN_RATE:g} to {MAX_RATE:g} Hz, not {rate:g}"
-        diagnostics.error("out-of-range", message, node.at("rate"))
+    if rate is not None and (problem := rate_problem(rate)):
+        diagnostics.error("out-of-range", problem, node.at("rate"))
         return None
     entry = ControllerEntry(
         class_name=class_name,

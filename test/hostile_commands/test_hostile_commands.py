@@ -5,13 +5,14 @@ from collections import Counter
 import pytest
 from each_case import check_each
 
-from hostile_commands import arguments, models, snapshots, terminals, worlds
+from hostile_commands import arguments, models, projects, snapshots, terminals, worlds
 from hostile_commands.case import check
 from hostile_commands.runner import command_runner
 
 FAMILIES = {
     "models": models.CASES,
     "worlds": worlds.CASES,
+    "projects": projects.CASES,
     "arguments": arguments.CASES,
     "snapshots": snapshots.CASES,
     "terminals": terminals.CASES,

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 
 import jsonschema
 import pytest
@@ -220,3 +221,25 @@ def test_what_is_neither_model_nor_world_is_refused_as_before(capsys, world):
         status, _, err = run(capsys, "check", path, program=hrp_model.cli.main.main)
         assert status == 1
         assert "hrp-sim" not in err
+
+
+def test_a_thread_that_a_controller_leaves_is_named(capsys, tmp_path):
+    controller = tmp_path / "c.py"
+    controller.write_text(
+        "import threading\nfrom hrp_sim import Controller\n"
+        "class Leaving(Controller):\n"
+        "    def start(self):\n"
+        "        end = threading.Event()\n"
+        "        self.worker = threading.Thread(target=end.wait, name='worker')\n"
+        "        self.worker.end = end\n"
+        "        self.worker.start()\n"
+        "    def control(self):\n"
+        "        return True\n"
+    )
+    given = f"arm={controller}:Leaving"
+    status, _, err = run(capsys, "run", "arm", "--duration", "0.01", "--controller", given)
+    (worker,) = [thread for thread in threading.enumerate() if thread.name == "worker"]
+    worker.end.set()
+    worker.join()
+    assert status == 0
+    assert "a controller has left the thread 'worker' running" in err

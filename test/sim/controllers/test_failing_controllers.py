@@ -2,6 +2,7 @@
 
 import re
 import signal
+import sys
 import threading
 import time
 
@@ -24,6 +25,21 @@ def raising(_io):
     raise RuntimeError("no gripper")
 
 
+class WordlessError(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+    __repr__ = __str__
+
+
+def without_words(_io):
+    raise WordlessError
+
+
+def leaving(_io):
+    sys.exit(3)
+
+
 def with_nan(io):
     io.effort_target[3] = np.nan
     return True
@@ -43,6 +59,17 @@ def with_wrong_shape(io):
     ("act", "text"),
     [
         (raising, r"control\(\) raised RuntimeError: no gripper \(test_failing_controllers.py:\d+"),
+        (leaving, r"control\(\) raised SystemExit: 3 \(test_failing_controllers.py:\d+"),
+        (without_words, r"control\(\) raised WordlessError: WordlessError without a text"),
+        (
+            lambda io: WordlessError(),
+            r"control\(\) returned WordlessError without a text, not True",
+        ),
+        (lambda io: setattr(io, "q_taregt", 1.0), "AttributeError: .* no attribute 'q_taregt'"),
+        (
+            lambda io: io.drive("sideways"),
+            r"ValueError: 'sideways' is not .* \(test_failing_controllers.py:\d+\)",
+        ),
         (with_nan, r"control\(\) set effort_target of joint 'J4' to nan"),
         (too_large, r"control\(\) set q_target of joint 'J1' to 1e\+13"),
         (
@@ -194,3 +221,42 @@ def test_an_interrupted_hook_leaves_no_forces_of_those_before_it(arm):
     assert not wrench.force.any()
     assert not wrench.torque.any()
     assert arm.state_hash() == before
+
+
+@pytest.mark.parametrize("act", ["step", "reset", "close", "save", "remove", "add"])
+@pytest.mark.parametrize("method", ["start", "control", "stop", "save", "apply"])
+def test_controllers_cannot_call_the_simulation_that_calls_them(act, method, arm, diagnostics):
+    class Both(Recorder, ForceHook):
+        def apply(self, _state, _dt):
+            pass
+
+    calls = {
+        "remove": lambda: arm.remove("arm"),
+        "add": lambda: arm.add_controller("arm", Idle()),
+    }
+    controller = Both()
+    setattr(controller, method, lambda *_: calls.get(act, getattr(arm, act, None))() or True)
+    arm.add_controller("arm", controller)
+    arm.run(0.003)
+    arm.save()
+    arm.remove_controller(controller)
+    found = diagnostics.take("controller-restarted" if method == "save" else "controller-failed")
+    assert f"{method}() raised RuntimeError: controllers and force hooks cannot " in found.message
+    assert arm.state.time_ns == 3_000_000
+    arm.step()
+
+
+def test_whole_arrays_of_forces_can_be_assigned(arm, diagnostics):
+    class Hook(ForceHook):
+        def __init__(self, value):
+            self.value = value
+
+        def apply(self, state, dt):
+            state.joint_effort = self.value
+
+    arm.add_controller("arm", Hook(1.0))
+    arm.run(0.01)
+    arm.add_controller("arm", Hook(np.zeros(99)))
+    arm.run(0.01)
+    found = diagnostics.take("controller-failed").message
+    assert "joint_effort must have the shape (6,), not (99,)" in found

@@ -173,3 +173,13 @@ def test_a_bad_velocity_in_the_drive_names_the_link(engine):
     sim.bodies["conveyor"].drive.surface_velocity[0, 2] = np.nan
     with pytest.raises(PhysicsError, match=r"link 'TOP': the surface velocity .*must be finite"):
         sim.run(0.01)
+
+
+def test_a_conveyor_of_absurd_speed_stands_still(caplog):
+    sim = simulated(belt(speed=1e300))
+    assert "three finite numbers below 1e+12" in caplog.text
+    assert not sim.is_enabled("belt")
+    with pytest.raises(ValueError, match="link 'TOP': a surface velocity must be"):
+        sim.set_enabled("belt", on=True)
+    sim.run(0.1)
+    assert_allclose(sim.bodies["box"].motion.v[0], 0.0, atol=1e-3)

@@ -105,6 +105,25 @@ components:
     assert_allclose(read.root_at(0.5).R, expected, atol=1e-12)
 
 
+POSE = "type: PoseSeq\nrefs: [ { time: %s, refer: { type: Pose, joints: [ 0 ], q: [ %s ] } } ]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        POSE % ("1e308", "1"),
+        POSE % ("-1e308", "1"),
+        POSE % ("0", "1e308"),
+        "{type: MultiValueSeq, frame_rate: 5e-324, frames: [[1], [2]]}",
+        "{type: MultiValueSeq, frame_rate: 1, frames: [[1], [1e300]]}",
+        "{type: CompositeSeq, frame_rate: 1, components: [{type: MultiSE3Seq,"
+        " content: LinkPosition, format: XYZQWQXQYQZ, frames: [[[0, 0, 0, 1e308, 0, 0, 1e308]]]}]}",
+    ],
+)
+def test_absurd_numbers_are_refused(problem, text):
+    assert ": bad-motion: " in problem(text)
+
+
 def test_frames_may_give_their_time(motion):
     read = motion(
         "{type: MultiValueSeq, format_version: 4, has_frame_time: true, num_parts: 1,"
