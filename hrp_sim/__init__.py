@@ -24,6 +24,7 @@ from .physics.contact_points import ContactPoints
 from .physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .physics.snapshot import Snapshot
 from .simulation import Simulation
+from .sweeps import InlineExecutor, SweepLimits, SweepResult, sweep
 from .world.config import BodyEntry, WorldConfig
 from .world.load import load_world
 
@@ -39,6 +40,7 @@ __all__ = [
     "ControllerIO",
     "ForceHook",
     "ForceState",
+    "InlineExecutor",
     "JointCommand",
     "JointTrajectory",
     "PhysicsError",
@@ -47,6 +49,8 @@ __all__ = [
     "Simulation",
     "Snapshot",
     "Solver",
+    "SweepLimits",
+    "SweepResult",
     "Tolerance",
     "Tolerances",
     "TrajectoryPoint",
@@ -54,4 +58,5 @@ __all__ = [
     "WorldConfig",
     "__version__",
     "load_world",
+    "sweep",
 ]

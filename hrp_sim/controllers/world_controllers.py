@@ -63,6 +63,11 @@ class WorldControllers:
         """Controllers that have failed, with the reasons."""
         return [*self._failed, *(f"controller {r}: {r.failure}" for r in self._runs if r.failure)]
 
+    @property
+    def plugins(self) -> list[Plugin]:
+        """All controllers and force hooks."""
+        return [run.plugin for run in self._runs]
+
     def add_entries(self, entries: Sequence[ControllerEntry]) -> None:
         """Add the controllers of a configuration; one that cannot be imported is left out.
 

@@ -1,0 +1,143 @@
+"""Hand out cases to an executor, also when its workers die."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import BrokenExecutor, Executor, Future
+from queue import SimpleQueue
+from typing import TypeAlias
+
+from hrp_model.diagnostics import ModelError
+
+from ..physics.engine import PhysicsError
+from .case import CaseResult, Run, described
+
+_MAX_ATTEMPTS = 2
+# What no other attempt changes: the world cannot be simulated.
+_FATAL = (ModelError, PhysicsError, ImportError)
+Submit: TypeAlias = Callable[[Executor, int], "Future[CaseResult]"]
+
+
+class WorkerError(RuntimeError):
+    """Worker processes cannot be started."""
+
+
+class ProcessPool:
+    """Worker processes of this machine, replaced when one of them dies.
+
+    They are started afresh ("spawn"), not forked, so that they share no state of ODE and no locks.
+
+    Args:
+        jobs: Number of processes.
+        run: The function that they will run.
+    """
+
+    def __init__(self, jobs: int, run: Run) -> None:
+        self._jobs, self._run = jobs, run
+        self.executor = self._started()
+
+    def __enter__(self) -> ProcessPool:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """Wait for the cases that run; those that have not begun are dropped."""
+        self.executor.shutdown(wait=True, cancel_futures=True)
+
+    def replace(self, _error: BrokenExecutor) -> Executor:
+        """Return a new executor in place of one that is broken.
+
+        Raises:
+            WorkerError: Its processes do not start.
+        """
+        self.executor.shutdown(wait=True, cancel_futures=True)
+        self.executor = self._started()
+        return self.executor
+
+    def _started(self) -> Executor:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        pool = ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"))
+        try:
+            # A process that cannot import the function dies, and would look like a bad case.
+            pool.submit(callable, self._run).result()
+        except BrokenExecutor:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise WorkerError(
+                "the worker processes do not start: define run at the top of a module or script, "
+                "and call sweep below \"if __name__ == '__main__':\""
+            ) from None
+        return pool
+
+
+def run_all(
+    indices: Iterable[int],
+    executor: Executor,
+    submit: Submit,
+    replace: Callable[[BrokenExecutor], Executor],
+    in_flight: int,
+) -> Generator[tuple[int, CaseResult]]:
+    """Yield the results of cases as they finish.
+
+    When an executor breaks, nobody knows which of its cases has killed the worker. They run again
+    one at a time; one whose worker dies again is a failure. When the generator is closed, cases
+    that have not begun are cancelled.
+
+    Args:
+        indices: The cases.
+        executor: Runs them.
+        submit: Submits a case to an executor.
+        replace: Returns a new executor in place of one that is broken, or raises.
+        in_flight: Maximum number of cases that the executor holds at a time.
+
+    Raises:
+        ModelError: A controller of the world is none.
+        PhysicsError: The world cannot be simulated.
+        ImportError: A library is not installed.
+    """
+    waiting, suspects = deque(indices), deque[int]()
+    attempts = Counter[int]()
+    running: dict[Future[CaseResult], int] = {}
+    done: SimpleQueue[Future[CaseResult]] = SimpleQueue()
+    try:
+        while waiting or suspects or running:
+            is_alone = bool(suspects)
+            source, most = (suspects, 1) if is_alone else (waiting, in_flight)
+            broken: BrokenExecutor | None = None
+            lost = []
+            try:
+                # An executor may finish cases while it takes them.
+                while source and len(running) < most and done.empty():
+                    future = submit(executor, source[0])
+                    running[future] = source.popleft()
+                    future.add_done_callback(done.put)
+            except BrokenExecutor as error:
+                broken = error
+            while running:
+                future = done.get()
+                index = running.pop(future)
+                try:
+                    yield index, future.result()
+                except BrokenExecutor as error:
+                    broken = error
+                    lost.append(index)
+                except _FATAL:
+                    raise
+                except Exception as error:
+                    attempts[index] += 1
+                    if attempts[index] < _MAX_ATTEMPTS:
+                        waiting.append(index)
+                    else:
+                        yield index, CaseResult(error=f"it could not be run: {described(error)}")
+                if broken is None:
+                    break  # else the executor ends all others too
+            if broken is not None:
+                executor = replace(broken)
+                if is_alone and lost:
+                    yield lost[0], CaseResult(error="its worker process died twice")
+                else:
+                    suspects.extend(sorted(lost))
+    finally:
+        for future in running:
+            future.cancel()
