@@ -6,20 +6,33 @@ from pathlib import Path
 
 import numpy as np
 
-from hrp_sim import BodyEntry
+from hrp_sim import BodyEntry, Controller
 
+NAME = "Wood"
 STEPS = 5
 
 
+class Idle(Controller):
+    """Does nothing."""
+
+    def control(self):
+        return True
+
+
+class Failing(Controller):
+    """Fails at its first call."""
+
+    def control(self):
+        raise ArithmeticError("broken law")
+
+
 def pushed(sim, case):
-    """Push the only body of the world; return its path and how far it moved."""
-    (name,) = sim.bodies
-    link = sim.bodies[name].body.links[0].name
-    sim.push(name, link, np.array([case["force"], 0.0, 0.0]), np.zeros(3), 0.003)
+    """Push the body; return its path and how far it moved."""
+    sim.push(NAME, NAME, np.array([case["force"], 0.0, 0.0]), np.zeros(3), 0.003)
     path = []
     for _ in range(STEPS):
         sim.step()
-        path.append(sim.bodies[name].motion.p[0].copy())
+        path.append(sim.bodies[NAME].motion.p[0].copy())
     return {"path": np.array(path), "distance": path[-1][0] - path[0][0], "moved": True}
 
 
@@ -37,14 +50,17 @@ def returning(sim, case):
 
 def meddling(sim, case):
     """Change more of the simulation than its state."""
+    if case["meddle"] == "close":
+        sim.close()
     result = pushed(sim, case)
-    (name,) = sim.bodies
     if case["meddle"] == "spawn":
-        placement = sim.placements.initial(name)
+        placement = sim.placements.initial(NAME)
         sim.spawn(BodyEntry(placement=type(placement)(name="other", body=placement.body)))
-    elif case["meddle"] == "close":
-        sim.state_hash()
-        sim.controllers.close()
+    elif case["meddle"] == "control":
+        sim.add_controller(NAME, Idle())
+    elif case["meddle"] == "fail":
+        sim.add_controller(NAME, Failing())
+        sim.step()
     elif case["meddle"] == "ignore":
         sim.wanted = lambda _name: False
     return result

@@ -71,14 +71,17 @@ def test_a_case_that_raises_is_a_row_with_the_place():
     assert result.values["path"].shape == (len(FORCES), STEPS, 3)
 
 
-@pytest.mark.parametrize("meddle", ["spawn", "close", "ignore"])
+@pytest.mark.parametrize("meddle", ["spawn", "control", "ignore", "fail", "close"])
 def test_what_a_case_changes_is_undone(meddle):
     cases = [{"force": 1.0, "meddle": how} for how in (meddle, "", meddle, "")]
     result = inline(cases, sweep_functions.meddling)
-    assert result.failures == {}
-    # Only a body that was added is part of the state.
-    same = result.state_hashes if meddle != "spawn" else result.state_hashes[1::2]
-    assert set(same) == {fresh({"force": 1.0})[1]}
+    assert set(result.state_hashes[1::2]) == {fresh({"force": 1.0})[1]}
+    assert set(result.failures) == ({0, 2} if meddle in ("fail", "close") else set())
+
+
+def test_a_controller_that_fails_is_an_error_of_the_case():
+    result = inline([{"force": 1.0, "meddle": "fail"}], sweep_functions.meddling)
+    assert "ArithmeticError: broken law" in result.errors[0]
 
 
 @pytest.mark.parametrize(
