@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+
+from hrp_model.printable import printable
 
 from ..world.arguments import as_world
 from ..world.config import WorldConfig
@@ -21,6 +24,7 @@ from .result import SweepResult
 from .worker import forget_simulations, run_case
 from .workers import ProcessPool, run_all
 
+_log = logging.getLogger("hrp_sim")
 _DEFAULT_LIMITS = SweepLimits()
 
 
@@ -38,7 +42,8 @@ def sweep(
 
     A worker keeps its simulation and restores it before each case, so results do not depend on
     which worker runs which cases, in which order. A case that raises an exception is a failure in
-    the result, as is one whose worker process dies twice; the other cases go on.
+    the result, as is one whose worker process dies twice; the other cases go on. The first
+    failure is logged.
 
     Args:
         world: The configuration, or the path of a world file or of a model.
@@ -83,21 +88,38 @@ def sweep(
         tick = stack.enter_context(progress(title, len(cases)))
         for _ in collected.resume():
             tick()
-        replace: Callable[[BrokenExecutor], Executor] = _give_up
-        in_flight = limits.in_flight
-        if executor is None and collected.left:
-            count = min(len(collected.left), jobs or len(os.sched_getaffinity(0)))
-            pool = stack.enter_context(ProcessPool(count, run))
-            executor, replace = pool.executor, pool.replace
-            in_flight = min(in_flight, 2 * count)  # one waits while one runs
-        elif isinstance(executor, InlineExecutor):
-            stack.callback(forget_simulations)
-        if executor is not None:
-            results = run_all(collected.left, executor, submit, replace, in_flight)
-            for index, result in stack.enter_context(closing(results)):
+        if left := collected.left:
+            count = min(len(left), jobs or len(os.sched_getaffinity(0)))
+            workers = stack.enter_context(_workers(executor, count, run, limits.in_flight))
+            for index, result in stack.enter_context(closing(run_all(left, submit, *workers))):
                 collected.add(index, result)
                 tick()
-    return collected.stacked()
+    stacked = collected.stacked()
+    _log_failures(stacked)
+    return stacked
+
+
+def _log_failures(result: SweepResult) -> None:
+    if failures := result.failures:
+        first, error = next(iter(failures.items()))
+        counts = f"{len(failures)} of {len(result.cases)} cases failed"
+        _log.warning("%s; case %d: %s", counts, first, printable(error))
+
+
+@contextmanager
+def _workers(
+    executor: Executor | None, jobs: int, run: Run, in_flight: int
+) -> Iterator[tuple[Executor, Callable[[BrokenExecutor], Executor], int]]:
+    """Yield an executor, what replaces it when it breaks, and how many cases it may hold."""
+    if executor is None:
+        with ProcessPool(jobs, run) as pool:
+            yield pool.executor, pool.replace, min(in_flight, 2 * jobs)  # one waits, one runs
+        return
+    try:
+        yield executor, _give_up, in_flight
+    finally:
+        if isinstance(executor, InlineExecutor):
+            forget_simulations()
 
 
 def _give_up(error: BrokenExecutor) -> Executor:

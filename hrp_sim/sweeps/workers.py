@@ -73,8 +73,8 @@ class ProcessPool:
 
 def run_all(
     indices: Iterable[int],
-    executor: Executor,
     submit: Submit,
+    executor: Executor,
     replace: Callable[[BrokenExecutor], Executor],
     in_flight: int,
 ) -> Generator[tuple[int, CaseResult]]:
@@ -86,8 +86,8 @@ def run_all(
 
     Args:
         indices: The cases.
-        executor: Runs them.
         submit: Submits a case to an executor.
+        executor: Runs them.
         replace: Returns a new executor in place of one that is broken, or raises.
         in_flight: Maximum number of cases that the executor holds at a time.
 

@@ -1,5 +1,7 @@
 """Sweeps: equal results on every executor, failures as rows, folders, limits."""
 
+import gc
+import pickle
 import subprocess
 import sys
 
@@ -12,7 +14,7 @@ from sweep_functions import STEPS
 from hrp_model import ModelError
 from hrp_sim import InlineExecutor, Simulation, SweepLimits, load_world, sweep
 from hrp_sim.sweeps.content_hash import content_hash
-from hrp_sim.sweeps.worker import forget_simulations
+from hrp_sim.sweeps.worker import forget_simulations, run_case
 
 WORLD = ROOT / "models" / "blocks" / "wood.body"
 FORCES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
@@ -62,8 +64,9 @@ def test_a_case_that_kills_its_worker_is_the_only_failure():
     assert result.state_hashes[4] == fresh(forces()[4])[1]
 
 
-def test_a_case_that_raises_is_a_row_with_the_place():
+def test_a_case_that_raises_is_a_row_with_the_place(caplog):
     result = inline(forces(), sweep_functions.raising)
+    assert "1 of 6 cases failed; case 2: ValueError: too strong" in caplog.text
     assert set(result.failures) == {2}
     assert result.errors[2].startswith("ValueError: too strong (")
     assert "sweep_functions.py:" in result.errors[2]
@@ -223,6 +226,31 @@ def test_an_inline_sweep_leaves_no_simulation_behind(monkeypatch):
     assert len(closed) == 1
     forget_simulations()
     assert len(closed) == 1
+
+
+def test_a_worker_does_not_grow():
+    def count(meddle, cases):
+        case = {"force": 1.0, "meddle": meddle}
+        for _ in range(cases):
+            run_case(world, "world", sweep_functions.meddling, case, 1000)
+        gc.collect()
+        return len(gc.get_objects())
+
+    world = pickle.dumps(load_world(WORLD))
+    try:
+        for meddle in ("", "control", "spawn"):
+            assert count(meddle, 10) == pytest.approx(count(meddle, 40), abs=10)
+    finally:
+        forget_simulations()
+
+
+def test_the_example_of_the_page_runs(tmp_path):
+    page = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    script = tmp_path / "study.py"
+    code = page.partition("```python\n")[2].partition("```")[0]
+    script.write_text(code.replace("range(20)], run", "range(4)], run, jobs=1"))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("(4, 6) {}\n", "")
 
 
 def test_importing_the_simulation_loads_no_library_of_sweeps():
