@@ -23,6 +23,7 @@ RESERVED = frozenset(("case", "error", "state_hash", "fingerprint"))
 MAX_ERROR = 2000  # characters
 _PACKAGE = Path(__file__).parents[1]
 _MAX_NAMED = 10  # problems in one message
+_MAX_DIMENSIONS = 8  # of arrays in files
 _MAX_INTEGER = np.iinfo(np.int64).max
 # What arrays are stored as, by kind of their type.
 _TYPES = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_, "U": np.str_}
@@ -132,6 +133,10 @@ def checked_values(returned: object, case: Case, limit: int) -> dict[str, AnyArr
         if array.dtype.kind not in _TYPES:
             kind = type(value).__name__
             raise TypeError(f"run returned '{name}' as {kind}, not as number, text or array")
+        if array.ndim > _MAX_DIMENSIONS:
+            raise ValueError(
+                f"run returned '{name}' with {array.ndim} dimensions, above {_MAX_DIMENSIONS}"
+            )
         size += array.nbytes
         if size > limit:
             raise ValueError(f"run returned more than {limit} bytes, the limit case_bytes")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+import signal
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from queue import SimpleQueue
@@ -13,7 +14,6 @@ from hrp_model.diagnostics import ModelError
 from ..physics.engine import PhysicsError
 from .case import CaseResult, Run, described
 
-_MAX_ATTEMPTS = 2
 # What no other attempt changes: the world cannot be simulated.
 _FATAL = (ModelError, PhysicsError, ImportError)
 Submit: TypeAlias = Callable[[Executor, int], "Future[CaseResult]"]
@@ -58,7 +58,13 @@ class ProcessPool:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        pool = ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(
+            self._jobs,
+            mp_context=get_context("spawn"),
+            # Ctrl-C ends them without tracebacks; this process raises KeyboardInterrupt.
+            initializer=signal.signal,
+            initargs=(signal.SIGINT, signal.SIG_DFL),
+        )
         try:
             # A process that cannot import the function dies, and would look like a bad case.
             pool.submit(callable, self._run).result()
@@ -80,9 +86,9 @@ def run_all(
 ) -> Generator[tuple[int, CaseResult]]:
     """Yield the results of cases as they finish.
 
-    When an executor breaks, nobody knows which of its cases has killed the worker. They run again
-    one at a time; one whose worker dies again is a failure. When the generator is closed, cases
-    that have not begun are cancelled.
+    When an executor breaks, nobody knows which of its cases has killed the worker. They run again,
+    each alone, and fail if that breaks the executor too; so does a case whose worker raises. When
+    the generator is closed, cases that have not begun are cancelled.
 
     Args:
         indices: The cases.
@@ -97,20 +103,20 @@ def run_all(
         ImportError: A library is not installed.
     """
     waiting, suspects = deque(indices), deque[int]()
-    attempts = Counter[int]()
+    retried: set[int] = set()
     running: dict[Future[CaseResult], int] = {}
     done: SimpleQueue[Future[CaseResult]] = SimpleQueue()
     try:
         while waiting or suspects or running:
-            is_alone = bool(suspects)
-            source, most = (suspects, 1) if is_alone else (waiting, in_flight)
+            source, most = (suspects, 1) if suspects else (waiting, in_flight)
             broken: BrokenExecutor | None = None
-            lost = []
             try:
                 # An executor may finish cases while it takes them.
                 while source and len(running) < most and done.empty():
                     future = submit(executor, source[0])
                     running[future] = source.popleft()
+                    if source is suspects:
+                        retried.add(running[future])
                     future.add_done_callback(done.put)
             except BrokenExecutor as error:
                 broken = error
@@ -119,25 +125,25 @@ def run_all(
                 index = running.pop(future)
                 try:
                     yield index, future.result()
-                except BrokenExecutor as error:
-                    broken = error
-                    lost.append(index)
                 except _FATAL:
                     raise
                 except Exception as error:
-                    attempts[index] += 1
-                    if attempts[index] < _MAX_ATTEMPTS:
-                        waiting.append(index)
+                    if isinstance(error, BrokenExecutor):
+                        broken = error
+                    if index in retried:
+                        yield index, CaseResult(error=_reason(error))
                     else:
-                        yield index, CaseResult(error=f"it could not be run: {described(error)}")
+                        suspects.append(index)
                 if broken is None:
                     break  # else the executor ends all others too
             if broken is not None:
                 executor = replace(broken)
-                if is_alone and lost:
-                    yield lost[0], CaseResult(error="its worker process died twice")
-                else:
-                    suspects.extend(sorted(lost))
     finally:
         for future in running:
             future.cancel()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, BrokenExecutor):
+        return "its worker process died twice"
+    return f"it could not be run, twice: {described(error)}"

@@ -4,6 +4,7 @@ import gc
 import pickle
 import subprocess
 import sys
+from concurrent.futures import BrokenExecutor
 
 import numpy as np
 import pytest
@@ -64,6 +65,40 @@ def test_a_case_that_kills_its_worker_is_the_only_failure():
     assert result.state_hashes[4] == fresh(forces()[4])[1]
 
 
+class Flaky(InlineExecutor):
+    """Fails to run some of the cases that it gets, by count."""
+
+    def __init__(self, failing):
+        self.failing, self.count = failing, 0
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.count += 1
+        if self.count - 1 not in self.failing:
+            return super().submit(fn, *args, **kwargs)
+        return super().submit(lambda: (1).to_bytes("no"))
+
+
+def test_a_case_that_a_worker_could_not_run_runs_again():
+    result = sweep(WORLD, forces(), sweep_functions.pushed, Flaky({2}))
+    assert result.failures == {}
+    assert result.state_hashes == inline(forces(), sweep_functions.pushed).state_hashes
+    result = sweep(WORLD, forces(), sweep_functions.pushed, Flaky({2, 3}))
+    assert set(result.failures) == {2}
+    assert result.errors[2].startswith("it could not be run, twice: TypeError")
+
+
+def test_a_broken_executor_of_the_caller_ends_the_sweep(tmp_path):
+    class Broken(InlineExecutor):
+        def submit(self, fn, /, *args, **kwargs):
+            if len(list(tmp_path.iterdir())) == 3:
+                raise BrokenExecutor("gone")
+            return super().submit(fn, *args, **kwargs)
+
+    with pytest.raises(BrokenExecutor, match="gone"):
+        sweep(WORLD, forces(), sweep_functions.pushed, Broken(), folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_a_case_that_raises_is_a_row_with_the_place(caplog):
     result = inline(forces(), sweep_functions.raising)
     assert "1 of 6 cases failed; case 2: ValueError: too strong" in caplog.text
@@ -97,6 +132,7 @@ def test_a_controller_that_fails_is_an_error_of_the_case():
         ({"returned": 1.0}, "the case has already"),
         ({"x": np.zeros(100)}, "limit case_bytes"),
         ({"x": 2**64 - 1}, "beyond"),
+        ({"x": np.zeros((1,) * 9)}, "9 dimensions"),
         ({"a\nb": 1.0}, "not printable"),
     ],
 )
