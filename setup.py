@@ -26,6 +26,8 @@ RECORD = [  # recordings, and what is made of them: curves, films, pages
     "zstandard>=0.18",  # what chunks are compressed with, and lz4
     "lz4>=3",
 ]
+# Results of sweeps with named dimensions, coordinates and units; writes netCDF and zarr.
+SWEEP = ["xarray>=2022.3"]
 TEST_ROS = [  # what test/ros and test/msgs need
     *VIEW,
     *RECORD,
@@ -125,10 +127,12 @@ setup(
         "decompose": DECOMPOSE,
         "view": VIEW,
         "record": RECORD,
+        "sweep": SWEEP,
         "test-ros": TEST_ROS,
         "test": [
             *VERIFY,
             *DECOMPOSE,
+            *SWEEP,
             *TEST_ROS,
             "coacd>=1.0",  # what cuts meshes into parts where vhacdx is missing
             "pytest-benchmark>=4",  # the speed of the readers, test/bench

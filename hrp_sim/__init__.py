@@ -25,6 +25,7 @@ from .physics.contact_points import ContactPoints
 from .physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .physics.snapshot import Snapshot
 from .simulation import Simulation
+from .sweeps import InlineExecutor, SweepLimits, SweepResult, sweep
 from .world.config import BodyEntry, NamedPose, WorldConfig
 from .world.load import load_world
 from .world.projects import ProjectOptions
@@ -42,6 +43,7 @@ __all__ = [
     "ForceHook",
     "ForceState",
     "GripError",
+    "InlineExecutor",
     "JointCommand",
     "JointEntry",
     "JointTrajectory",
@@ -53,6 +55,8 @@ __all__ = [
     "Simulation",
     "Snapshot",
     "Solver",
+    "SweepLimits",
+    "SweepResult",
     "Tolerance",
     "Tolerances",
     "TrajectoryPoint",
@@ -60,4 +64,5 @@ __all__ = [
     "WorldConfig",
     "__version__",
     "load_world",
+    "sweep",
 ]

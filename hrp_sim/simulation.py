@@ -560,6 +560,7 @@ class Simulation:
 
     def close(self) -> None:
         """Stop the controllers and free the engine (idempotent); nothing may be called then."""
+        self.controllers.check_outside()
         try:
             self.controllers.close()
         finally:

@@ -127,6 +127,10 @@ def test_curves_are_drawn_in_one_package():
     assert imports_of(("matplotlib",), beside=("hrp_sim.recording",)) == []
 
 
+def test_datasets_are_made_in_one_package():
+    assert imports_of(("xarray",), beside=("hrp_sim.sweeps",)) == []
+
+
 def test_the_benchmark_is_used_by_the_command_line_alone():
     assert imports_of(("hrp_sim.benchmark",), beside=("hrp_sim.benchmark", "hrp_sim.cli")) == []
 

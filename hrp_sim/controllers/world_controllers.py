@@ -63,6 +63,11 @@ class WorldControllers:
         """Controllers that have failed, with the reasons."""
         return [*self._failed, *(f"controller {r}: {r.failure}" for r in self._runs if r.failure)]
 
+    @property
+    def plugins(self) -> list[Plugin]:
+        """All controllers and force hooks."""
+        return [run.plugin for run in self._runs]
+
     def check_outside(self) -> None:
         """Check that no controller is being executed, so that the world may change.
 
@@ -231,7 +236,6 @@ class WorldControllers:
 
     def close(self) -> None:
         """Stop all controllers."""
-        self.check_outside()
         self._remove(list(self._runs))
 
     def save(self) -> dict[str, AnyArray]:

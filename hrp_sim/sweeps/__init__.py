@@ -1,0 +1,8 @@
+"""Sweeps: many runs of a world, one per case, on any ``concurrent.futures.Executor``."""
+
+from .inline import InlineExecutor
+from .limits import SweepLimits
+from .result import SweepResult
+from .sweep import sweep
+
+__all__ = ["InlineExecutor", "SweepLimits", "SweepResult", "sweep"]
