@@ -103,6 +103,25 @@ struct System {
 };
 typedef struct System System;
 
+/* An island, and all of its rows with bounds. */
+typedef struct {
+    World *world;
+    System *system;
+    const Island *island;
+    BoundedRow **rows;
+    int row_count;
+} View;
+
+static inline Coupling *coupling_at(const View *view, int i)
+{
+    return &view->system->couplings[view->system->coupling_order[i]];
+}
+
+static inline dReal *dv_of(const System *system, int node)
+{
+    return system->dv + 6 * (size_t)node;
+}
+
 /* _core_rows.c */
 int array_reserve(void *array, int *capacity, int count, size_t size);
 int system_list(World *world, System *system);
@@ -121,6 +140,9 @@ void matrix_solve(const System *system, const Island *island, dReal *x);
 /* _core_newton.c */
 int row_bits(const BoundedRow *row);
 int island_solve(World *world, const Island *island);
+
+/* _core_search.c */
+dReal line_search(const View *view);
 
 static inline dReal dot6(const dReal a[6], const dReal b[6])
 {
