@@ -49,6 +49,7 @@ OPTIONAL = {
     "lz4": ("lz4", "record"),
     "zstandard": ("zstandard", "record"),
     "matplotlib": ("matplotlib", "record"),
+    "xarray": ("xarray", "sweep"),
     "imageio_ffmpeg": ("imageio-ffmpeg", "record"),
 }
 # The second engine needs it, and says so: apt install python3-pyode.

@@ -1,7 +1,7 @@
 /* The parts of the engine that this program shares: the free motion of rigid bodies, and which
  * contact points of two links are simulated. Neither is ODE's, and both must be equal to the last
  * bit for the trajectories to be. All else, such as drives, joints and friction, is its own. */
-#include "_core.h"
+#include "_core_collision.h"
 
 #include "engine.h"
 
