@@ -63,8 +63,7 @@ CODES = {
     ),
     "missing-model": (
         "the model file does not exist",
-        "check the path; for package:// source the package's workspace; for a variable of a "
-        "project give --variable NAME=FOLDER to 'hrp-sim'",
+        "check the path; source the workspace of package://, or give --variable NAME=FOLDER",
     ),
     "missing-resource": (
         "a file that the model references does not exist",
