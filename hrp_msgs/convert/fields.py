@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
@@ -18,7 +19,7 @@ _Reading = TypeVar("_Reading", bound=Reading)
 _Values = Array | Sequence[float]
 
 
-class FieldConverter(Generic[_Reading]):
+class FieldConverter(ABC, Generic[_Reading]):
     """Converts readings to messages that differ only in the numbers of some fields.
 
     Subclasses implement ``_layout``.
@@ -69,9 +70,9 @@ class FieldConverter(Generic[_Reading]):
         parts, self._parts = self._parts, []
         return parts
 
+    @abstractmethod
     def _layout(self, reading: _Reading) -> tuple[Template, Mapping[str, str]]:
         """Return a template, and by the fields of its numbers the attributes of readings."""
-        raise NotImplementedError
 
     def _fit(self, reading: _Reading) -> None:
         """Make a template for a reading and those that follow."""
