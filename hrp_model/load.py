@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from .body import Body
-from .diagnostics import Diagnostics, ModelError, Source
+from .diagnostics import Diagnostics, ModelError, Source, Span
+from .files.model_name import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
-from .reading import Reading
+from .readers.xml_tree import parse
+from .reading import Reading, TooLargeError
 from .validate import validate
 
 
@@ -21,6 +23,35 @@ def _read_urdf(source: Source, reading: Reading) -> Body | None:
     from .readers import urdf  # imports urdf_parser_py, which takes time
 
     return urdf.read_body(source, reading)
+
+
+def _read_xacro(source: Source, reading: Reading) -> Body | None:
+    from .readers import urdf, xacro
+
+    root = xacro.expand(source, reading)
+    return None if root is None else urdf.read_robot(root, reading)
+
+
+def _read_xml(source: Source, reading: Reading) -> Body | None:
+    """Read a file with a suffix of several formats by its root element."""
+    from .readers import mjcf, sdf, urdf
+
+    try:
+        root = parse(source, reading.diagnostics, lambda at: reading.count("nodes", at=at))
+    except TooLargeError as error:
+        reading.report_excess(error, Span(source, 0, 0))
+        return None
+    if root is None:
+        return None
+    if root.tag == "mujoco":
+        return mjcf.read_model(root, reading)
+    if root.tag == "sdf":
+        return sdf.read_model(root, reading)
+    if root.tag == "grxui":
+        message = "this is a project of OpenHRP: run it with hrp-sim, or name a model that it lists"
+        reading.diagnostics.error("not-a-model", message, root.span)
+        return None
+    return urdf.read_robot(root, reading)
 
 
 _SCENE_READERS = {
@@ -31,6 +62,8 @@ _SCENE_READERS = {
 _BODY_READERS = {
     ".wrl": vrml.read_body,
     ".urdf": _read_urdf,
+    ".xacro": _read_xacro,
+    **dict.fromkeys((".mjcf", ".sdf", ".xml"), _read_xml),
     **dict.fromkeys((".body", ".yaml", ".yml"), choreonoid.read_body),
 }
 # Codes of syntax errors, after which a parser skips parts of the text.
@@ -40,9 +73,9 @@ _SYNTAX_ERRORS = frozenset(
 # First characters of the formats; any other text is YAML.
 _BEGINNINGS = (
     (re.compile(r"\s*#(?:VRML|X3D)"), ".wrl"),
-    (re.compile(r"\ufeff?\s*<[?!a-zA-Z]"), ".urdf"),
+    (re.compile(r"\ufeff?\s*<[?!a-zA-Z]"), ".xml"),
 )
-KINDS = ("wrl", "body", "urdf")
+KINDS = ("wrl", "body", "urdf", "xacro", "mjcf", "sdf")
 
 
 def load_body(
@@ -51,17 +84,20 @@ def load_body(
     *,
     sandbox: bool = False,
     resource_folders: Iterable[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, str] | None = None,
 ) -> Body:
-    """Read a robot model: OpenHRP ``.wrl``, Choreonoid ``.body`` or its wrapper ``.yaml``, URDF.
+    """Read a robot model: ``.wrl``, ``.body``, its wrapper ``.yaml``, ``.urdf``, xacro, MJCF, SDF.
 
     Args:
-        model: Path of the model file, or its ``file://`` or ``package://`` URI.
+        model: Path of the model file, or its ``file://`` or ``package://`` URI. Arguments of a
+            xacro file may follow: ``robot.urdf.xacro arm:=left``.
         diagnostics: Receives notes and warnings; by default they are logged.
         sandbox: Whether to read files only from the model's own folder, the packages on
             AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, and ``resource_folders``, even if the model
             refers to others by ``..``, absolute paths or URIs. No other environment variables
             and no home folders are looked up.
         resource_folders: Further folders that may contain the model's files.
+        arguments: Further arguments of a xacro file, by name.
 
     Raises:
         ModelError: The model cannot be used; lists every problem with its place.
@@ -74,7 +110,12 @@ def load_body(
         diagnostics.error("missing-model", str(error))
     else:
         reading = _reading(diagnostics, (path.parent, *map(Path, resource_folders)), sandbox)
-        body = reading.read_body(path, name=os.fspath(model))
+        name, own = split_model_name(os.fspath(model))
+        reading.arguments = {**own, **(arguments or {})}
+        if reading.arguments and path.suffix.lower() != ".xacro":
+            message = f"'{name}' takes no arguments: only .xacro files do; they are ignored"
+            diagnostics.warn("unknown-argument", message)
+        body = reading.read_body(path, name=name)
     return _checked(body, diagnostics)
 
 
@@ -87,6 +128,7 @@ def load_body_text(
     name: str = "text",
     sandbox: bool = False,
     resource_folders: Iterable[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, str] | None = None,
 ) -> Body:
     """Read a robot model from a text instead of a file; its body has no path.
 
@@ -94,12 +136,13 @@ def load_body_text(
         text: The model.
         diagnostics: Receives notes and warnings; by default they are logged.
         kind: Format of the text, one of ``KINDS``; by default detected from its beginning:
-            "#VRML" or "#X3D" is VRML, "<" is URDF, anything else a Choreonoid body.
+            "#VRML" or "#X3D" is VRML, "<" is URDF, MJCF or SDF, anything else a Choreonoid body.
         folder: Folder to which relative references are relative; by default the working
             directory.
         name: Name of the text in messages, and of the body if the text does not name it.
         sandbox: As for ``load_body``; the model's own folder is ``folder``, if given.
         resource_folders: As for ``load_body``.
+        arguments: Arguments of a xacro file, by name.
 
     Raises:
         ModelError: The model cannot be used; lists every problem with its place.
@@ -112,6 +155,7 @@ def load_body_text(
     folders = [] if folder is None else [Path(os.path.realpath(folder))]
     path = folders[0] / name.replace(os.sep, "_") if folders else None
     reading = _reading(diagnostics, (*folders, *map(Path, resource_folders)), sandbox)
+    reading.arguments = arguments or {}
     body = reading.read_text(Source(name, text.removeprefix("\ufeff"), path), suffix)
     return _checked(None if body is None else replace(body, path=None), diagnostics)
 

@@ -10,7 +10,7 @@ import errno
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,16 +31,14 @@ _MAX_COUNTS = {
     "nodes": 100_000,
     "shapes": 300_000,
     "points of extrusions": 2_000_000,
+    "pairs of links that never collide": 1_000_000,
 }
 # Files given by mistake, by suffix.
 _OTHER_KINDS = {
     ".cnoid": "a Choreonoid project: run it with hrp-sim, or name one of the models that it lists",
-    ".xml": "XML: run a project of OpenHRP with hrp-sim, or name one of the models that it lists",
-    ".sdf": "an SDF file, the format of Gazebo",
-    ".xacro": "a xacro file: convert it to URDF with xacro",
 }
 # XML formats; in a model file with another suffix, XML is an error.
-XML_SUFFIXES = frozenset((".urdf", ".xml"))
+XML_SUFFIXES = frozenset((".mjcf", ".sdf", ".urdf", ".xacro", ".xml"))
 _XML_START = re.compile(r"\s*<[?!a-zA-Z]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -91,6 +89,7 @@ class Reading:
         body_readers: Readers of whole models by lower-case file suffix (".wrl").
         open_files: Files being read, outermost first, to detect cycles.
         access: The files that may be read.
+        arguments: Arguments of a xacro file by name.
         lost_shapes: Number of references to shapes that could not be read so far. A reader of
             links compares it before and after the shapes of a link.
     """
@@ -100,6 +99,7 @@ class Reading:
     body_readers: dict[str, BodyReader] = field(default_factory=dict)
     open_files: list[Path] = field(default_factory=list)
     access: resources.FileAccess = field(default_factory=resources.FileAccess)
+    arguments: Mapping[str, str] = field(default_factory=dict)
     lost_shapes: int = 0
     _open: set[Path] = field(default_factory=set)
     _named_at: list[Span | None] = field(default_factory=list)
@@ -119,6 +119,11 @@ class Reading:
         """Reference to the file being read, for problems in files without line numbers."""
         return self._named_at[-1] if self._named_at else None
 
+    @property
+    def folder(self) -> Path:
+        """Folder of the file being read; the working directory for a text without a path."""
+        return self.open_files[-1].parent if self.open_files else Path()
+
     def resolve(
         self, uri: str, at: Span | None, *, needed: bool = False, folder: Path | None = None
     ) -> Path | None:
@@ -133,10 +138,7 @@ class Reading:
         """
         folder = _folder(at) if folder is None else folder
         try:
-            if (uri, folder) not in self._found:
-                found = resources.resolve(uri, folder, self.access, self._packages)
-                self._found[uri, folder] = found
-            return self._found[uri, folder]
+            return self.find(uri, folder)
         except resources.OutsideError as error:
             if self.access.sandboxed:
                 self.diagnostics.error("outside-sandbox", f"cannot use '{uri}': {error}", at)
@@ -150,12 +152,32 @@ class Reading:
             self.diagnostics.warn(code, f"'{uri}' is left out: {reason}", at)
         return None
 
+    def find(self, uri: str, folder: Path) -> Path:
+        """Return the file that a reference names; reports nothing.
+
+        Raises:
+            ResourceError: As for ``resources.resolve``.
+        """
+        if (uri, folder) not in self._found:
+            found = resources.resolve(uri, folder, self.access, self._packages)
+            self._found[uri, folder] = found
+        return self._found[uri, folder]
+
+    def package_folder(self, name: str, folder: Path) -> Path:
+        """Return the folder of a package, searched as for ``resolve``.
+
+        Raises:
+            ResourceError: The package is not found.
+        """
+        return resources.find_package(name, folder, self.access, self._packages)
+
     def count(self, kind: str, amount: int = 1, at: Span | None = None) -> None:
         """Count elements of the model, over all its files.
 
         Args:
             kind: "links", "nodes" (of elements), "shapes" (of meshes and scenes, including
-                their groups, each time they are used) or "points of extrusions".
+                their groups, each time they are used), "points of extrusions" or "pairs of links
+                that never collide".
             amount: How many to add.
             at: The element that adds them.
 
@@ -181,7 +203,7 @@ class Reading:
         """Whether ``resolve`` finds the file of a reference; reports nothing."""
         try:
             folder = _folder(at) if folder is None else folder
-            resources.resolve(uri, folder, self.access, self._packages)
+            self.find(uri, folder)
         except resources.ResourceError:
             return False
         return True
@@ -288,6 +310,9 @@ class Reading:
             return None
         try:
             return self.body_readers[suffix](source, self)
+        except MissingLibraryError as error:
+            self.diagnostics.error("missing-library", str(error), Span(source, 0, 0))
+            return None
         except (TooLargeError, RecursionError) as error:
             self.report_excess(error, Span(source, 0, 0) if at is None else at)
             return None

@@ -64,6 +64,7 @@ class Simulation:
         controllers: Controllers and force hooks of users; see ``add_controller``.
         handling: Holds and releases by holders, conveyors, and joints between bodies.
         placements: Present and initial placements of the bodies, to teleport joints.
+        noise_seed: Its ``value`` seeds the noise of all sensors; saved states do not contain it.
         wanted: Called with a sensor's name before it is read or processes a step; returning
             False skips that.
         switched: Called with the name of a sensor or light and whether it is on now, after each
@@ -102,7 +103,7 @@ class Simulation:
             defer_images=defer_images,
             switched=lambda name, on: self.switched(name, on),
         )
-        self._schedule = self._sensors.schedule
+        self._schedule, self.noise_seed = self._sensors.schedule, self._sensors.noise_seed
         self._surfaces: dict[str, Mapping[str, Array]] = {}
         self.handling = Handling(
             self.engine, self._schedule, world.joints, self._surfaces.__getitem__, self.is_fixed
@@ -503,8 +504,7 @@ class Simulation:
         """
         if not 0.0 <= seconds < inf:
             raise ValueError(f"the duration must be finite and at least 0 s, not {seconds}")
-        steps = round(seconds * NS_PER_S) // self._step_ns
-        end_ns = self.engine.time_ns + steps * self._step_ns
+        end_ns = self.engine.time_ns + round(seconds * NS_PER_S) // self._step_ns * self._step_ns
         readings: dict[str, Reading] = {}
         if not self.controllers.sensors:
             self._schedule.skip(end_ns)

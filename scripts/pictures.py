@@ -10,6 +10,8 @@ needs no display: the packages chromium and, from PyPI, playwright.
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +29,7 @@ from hrp_model.diagnostics import Diagnostics  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
 SIZE = 1280, 800  # of a page, in pixels
+TUTORIAL = "tutorial/1-model.md", "tutorial/2-drive.md", "tutorial/3-room.md"
 COLORS = 200  # of a picture of a page, so that its file is small
 
 
@@ -102,11 +105,101 @@ def page_file(path: Path) -> None:
             page.screenshot(path, COLORS)
 
 
+def buggy(path: Path) -> None:
+    """The robot of the tutorial."""
+    command = "hrp-sim video buggy.body buggy.png --duration 0.1 --view=130,25,1.0 --size 800x450"
+    with walked(*TUTORIAL[:1]) as folder:
+        subprocess.run(command.split(), cwd=folder, check=True)
+        small(folder / "buggy.png", path)
+
+
+def wheels(path: Path) -> None:
+    """The curves of the tutorial."""
+    with walked(*TUTORIAL[:2]) as folder:
+        small(folder / "wheels.png", path)
+
+
+def buggy_in_room(path: Path) -> None:
+    """The picture that a command of the tutorial draws."""
+    with walked(*TUTORIAL) as folder:
+        small(folder / "room.png", path)
+
+
+def buggy_page(path: Path) -> None:
+    """The page of a run in the tutorial."""
+    from run_page_tools import RunPage, node
+
+    files = walked(*TUTORIAL)
+    with files as folder, chdir(folder), RunPage("room.yaml") as running:
+        camera = running.viewer.server.initial_camera
+        camera.position, camera.look_at = (-2.2, 0.8, 1.1), (-0.7, 0.0, 0.0)
+        with opened(running.viewer.address) as page:
+            page.wait_until(lambda: node(running.viewer, "scanner"))
+            running.runner.pause()
+            page.wait_until_still()
+            page.screenshot(path, COLORS)
+
+
+def rover_camera(path: Path) -> None:
+    """What the camera sees in the guide about sensors."""
+    with walked("howto/sensors.md") as folder:
+        small(folder / "color.png", path)
+
+
+def slid_block(path: Path) -> None:
+    """The report of the study in the guide."""
+    with walked("howto/sweep.md") as folder:
+        with opened((folder / "slid" / "report.html").as_uri()) as page:
+            page.tab.set_viewport_size({"width": 1000, "height": 980})
+            page.wait_until_still()
+            page.screenshot(folder / "report.png", COLORS)
+        small(folder / "report.png", path)
+
+
+@contextmanager
+def walked(*names: str) -> Iterator[Path]:
+    """Walk pages of the documentation, in a folder that they fill."""
+    from walk_page import Walk, missing, steps_of
+
+    with TemporaryDirectory() as folder, Walk(Path(folder)) as walk:
+        for name in names:
+            for step in steps_of((ROOT / "docs" / name).read_text(encoding="utf-8")):
+                if not missing(step):
+                    walk.do(step)
+        yield Path(folder)
+
+
+@contextmanager
+def chdir(folder: Path) -> Iterator[None]:
+    """Change the working directory for a while."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def small(source: Path, path: Path) -> None:
+    """Write a picture with few colours and at most 960 pixels wide."""
+    from PIL import Image
+
+    with Image.open(source) as picture:
+        picture.thumbnail((960, 960))
+        picture.convert("RGB").quantize(COLORS).save(path, optimize=True)
+
+
 PICTURES: dict[str, Callable[[Path], None]] = {
     "humanoid.webp": humanoid,
     "viewer.png": viewer,
     "run.png": run,
     "page.png": page_file,
+    "buggy.png": buggy,
+    "wheels.png": wheels,
+    "buggy_in_room.png": buggy_in_room,
+    "buggy_page.png": buggy_page,
+    "slid_block.png": slid_block,
+    "rover_camera.png": rover_camera,
 }
 
 

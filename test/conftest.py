@@ -1,5 +1,7 @@
 """Fixtures shared by all tests."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,10 +21,31 @@ hypothesis.settings.load_profile("repeatable")
 
 
 def pytest_sessionstart() -> None:
-    """Compile the extensions into a tree that has none: colcon keeps them beside it."""
+    """Make the environment active; compile the extensions, which colcon keeps beside the tree."""
+    # So that the commands of pages and workflows find `python` and `hrp-sim`, as those of users do.
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     extensions = "ode/_core", "sensors/_probe"
     if not all(list((ROOT / "hrp_sim").glob(f"{name}.*.so")) for name in extensions):
         subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=ROOT)
+
+
+@pytest.fixture(autouse=True)
+def _heeds_ctrl_c() -> Iterator[None]:
+    """Have programs heed SIGINT, which is ignored in the background jobs of scripts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def quick_compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compile without optimization, which takes a third of the time."""
+    compiler = tmp_path_factory.mktemp("compiler") / "cc"
+    compiler.write_text('#!/bin/sh\nexec cc "$@" -O0\n')
+    compiler.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", str(compiler))
+        yield
 
 
 class RecordedDiagnostics(Diagnostics):

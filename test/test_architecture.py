@@ -28,7 +28,9 @@ WITHOUT_ROS = tuple(
 )
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
-READERS = tuple(f"hrp_model.readers.{name}" for name in ("vrml", "choreonoid", "urdf"))
+READERS = tuple(
+    f"hrp_model.readers.{name}" for name in ("vrml", "choreonoid", "urdf", "xacro", "mjcf", "sdf")
+)
 MAX_FILE_LINES = 600  # what one reads in a sitting
 MAX_FUNCTION_LINES = 70
 MAX_TOP_MODULES = 15
@@ -123,12 +125,35 @@ def test_formats_of_recordings_are_known_to_the_messages_alone():
     assert imports_of(("mcap", "rosbags"), beside=packages) == []
 
 
-def test_curves_are_drawn_in_one_package():
-    assert imports_of(("matplotlib",), beside=("hrp_sim.recording",)) == []
+def test_curves_are_drawn_in_two_packages():
+    packages = ("hrp_sim.recording", "hrp_sim.studies")
+    assert imports_of(("matplotlib",), beside=packages) == []
 
 
 def test_datasets_are_made_in_one_package():
     assert imports_of(("xarray",), beside=("hrp_sim.sweeps",)) == []
+
+
+def test_xacro_is_imported_in_its_reader_alone():
+    assert imports_of(("xacro",), beside=("hrp_model.readers.xacro",)) == []
+
+
+def test_mujoco_is_imported_in_its_reader_and_to_verify():
+    packages = ("hrp_model.readers.mjcf", "hrp_model.verify", "hrp_sim.certificate")
+    assert imports_of(("mujoco",), beside=packages) == []
+
+
+def test_gymnasium_is_imported_in_one_package():
+    assert imports_of(("gymnasium",), beside=("hrp_sim.gym",)) == []
+
+
+def test_pytest_is_known_to_its_plugin_alone():
+    beside = ("hrp_ros.testing",)
+    assert imports_of(("pytest", "_pytest", "hrp_ros.testing"), beside=beside) == []
+
+
+def test_clusters_and_parquet_are_known_to_one_package():
+    assert imports_of(("distributed", "pyarrow"), beside=("hrp_sim.studies",)) == []
 
 
 def test_the_benchmark_is_used_by_the_command_line_alone():

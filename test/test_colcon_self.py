@@ -1,29 +1,23 @@
 """This package in a workspace: built, found and tested as colcon does it."""
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
-from colcon_tools import colcon, missing, sourced
-from paths import ROOT
+from colcon_tools import build_hrp_ros, colcon, missing, sourced
 
-UNWANTED = shutil.ignore_patterns(
-    ".*", "__pycache__", "build", "install", "log", "docs", "*.so", "*.egg-info"
-)
 # Of plain Python and messages, and of the engine in C.
 SOME_TESTS = ("test/msgs/test_names.py", "test/sim/physics/test_free_motion.py")
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory):
+def workspace(tmp_path_factory, quick_compiler):
     lack = missing()
     if lack:
         pytest.skip(f"no package can be built: {lack}")
     folder = tmp_path_factory.mktemp("workspace")
-    shutil.copytree(ROOT, folder / "src" / "hrp_ros", ignore=UNWANTED)
-    assert "1 package finished" in colcon("build", folder)
+    build_hrp_ros(folder)
     return folder
 
 

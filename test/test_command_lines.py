@@ -37,6 +37,7 @@ def answer(capsys, line):
         ("hrp-model urdf a.body out.urdf", "-o out.urdf"),
         ("hrp-model sim a.body", "hrp-sim run"),
         ("hrp-model show a.body", "hrp-model view"),
+        ("hrp-model certify a.body", "hrp-sim certify"),
         ("hrp-model help", "hrp-model --help"),
         ("hrp-sim dump a.body", "hrp-model dump"),
         ("hrp-sim version", "hrp-sim --version"),

@@ -67,21 +67,3 @@ def test_every_decision_is_listed_and_has_its_parts():
         assert page.name.startswith(f"{number:03}-")
         assert title.startswith(f"{number}. ")
         assert parts == ["Context", "Choice", "Consequence"]
-
-
-def test_pages_are_reached_from_the_readme():
-    found, waiting = set(), [ROOT / "README.md"]
-    while waiting:
-        page = waiting.pop()
-        if page in found or page.suffix != ".md":
-            continue
-        found.add(page)
-        text = text_of(page)
-        paths = [*LINK.findall(text), *FILE.findall(text)]
-        waiting += [
-            target
-            for path in paths
-            for base in (page.parent, ROOT)
-            if (target := (base / path.partition("#")[0]).resolve()).is_file()
-        ]
-    assert [name_of(page) for page in PAGES if page not in found] == []

@@ -1,7 +1,6 @@
 """Ctrl-C at any moment of the four programs: no traceback, and status 130."""
 
 import os
-import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -37,14 +36,6 @@ COMMANDS = {
 }
 if find_spec("rclpy"):
     COMMANDS.update(model_node=["--help"], sim_node=["--help"], view_node=["--help"])
-
-
-@pytest.fixture(autouse=True)
-def _heeds_ctrl_c():
-    """Have programs heed SIGINT, which is ignored in the background jobs of scripts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def ended(code, program, *arguments):

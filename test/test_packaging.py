@@ -10,6 +10,7 @@ import sys
 import tarfile
 import zipfile
 from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
@@ -50,6 +51,12 @@ OPTIONAL = {
     "zstandard": ("zstandard", "record"),
     "matplotlib": ("matplotlib", "record"),
     "xarray": ("xarray", "sweep"),
+    "cloudpickle": ("cloudpickle", "sweep"),
+    "gymnasium": ("gymnasium", "gym"),
+    "pytest": ("pytest", "pytest"),
+    "_pytest": ("pytest", "pytest"),
+    "distributed": ("distributed", "sweep"),
+    "pyarrow": ("pyarrow", "sweep"),
     "imageio_ffmpeg": ("imageio-ffmpeg", "record"),
 }
 # The second engine needs it, and says so: apt install python3-pyode.
@@ -57,7 +64,7 @@ BY_HAND = {"ode"}
 # Import names that differ from those on PyPI.
 TEST_NAMES = {name: distribution for name, (distribution, _) in OPTIONAL.items()}
 # No rosdep key brings these; the tests that use them skip without them.
-PYPI_ONLY = {*OPTIONAL, "coacd", "cyclonedds", "embreex", "playwright"}
+PYPI_ONLY = {*OPTIONAL, "coacd", "cyclonedds", "distributed", "embreex", "mpi4py", "playwright"}
 
 
 class Wheel:
@@ -91,7 +98,7 @@ def _distribution(requirement: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
+def source(tmp_path_factory, quick_compiler):
     """A copy of the source tree."""
     if not (find_spec("wheel") or find_spec("setuptools.command.bdist_wheel")):
         pytest.skip("no wheel can be built: neither wheel nor setuptools >= 70.1 is installed")
@@ -144,7 +151,8 @@ def manifest():
     return ElementTree.parse(ROOT / "package.xml").getroot()
 
 
-def imports(folder: str) -> set[str]:
+@cache
+def imports(folder: str) -> frozenset[str]:
     """Return the top-level names that the modules below a folder import from elsewhere."""
     found: set[str] = set()
     for path in (ROOT / folder).rglob("*.py"):
@@ -153,7 +161,7 @@ def imports(folder: str) -> set[str]:
                 found.update(alias.name.split(".")[0] for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.split(".")[0])
-    return found - sys.stdlib_module_names - set(PACKAGES)
+    return frozenset(found - sys.stdlib_module_names - set(PACKAGES))
 
 
 def texts(manifest: ElementTree.Element, *tags: str) -> set[str]:
@@ -182,6 +190,7 @@ def test_every_module_is_in_the_wheel(wheel, package):
     [
         "hrp_sim/ode/_core",
         "hrp_sim/sensors/_probe",
+        "hrp_model/kinematics/_dynamics",
         "hrp_model/readers/_numbers",
         "hrp_model/readers/yaml/_yaml",
     ],
@@ -232,6 +241,11 @@ def test_every_script_has_its_function(wheel):
         assert function in {
             n.name for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)
         }
+
+
+def test_pytest_finds_its_plugin(wheel):
+    modules = wheel.scripts["pytest11"].values()
+    assert [f"{module.replace('.', '/')}.py" for module in modules] == ["hrp_ros/testing/plugin.py"]
 
 
 # The sdist.
@@ -313,24 +327,52 @@ def test_pip_installs_what_is_imported_and_no_more(wheel):
         for line in wheel.metadata.get_all("Requires-Dist")
         if "extra ==" not in line
     }
-    used = set.union(*map(imports, PACKAGES)) & LIBRARIES.keys()
+    used = set().union(*map(imports, PACKAGES)) & LIBRARIES.keys()
     assert required == {normal(LIBRARIES[name][0]) for name in used}
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_an_extra_brings_what_is_used_if_present(wheel, name):
     distribution, extra = OPTIONAL[name]
-    assert name in set.union(*map(imports, PACKAGES))
+    assert name in set().union(*map(imports, PACKAGES))
     assert distribution in wheel.extra(extra)
 
 
+def test_the_extra_all_brings_what_any_command_uses(wheel):
+    others = {"all", "docs", "ros", "test", "test-ros"}
+    extras = set(wheel.metadata.get_all("Provides-Extra")) - others
+    assert wheel.extra("all") == set.union(*map(wheel.extra, extras))
+
+
+def test_every_extra_for_users_is_documented(wheel):
+    page = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)
+    extras = set(wheel.metadata.get_all("Provides-Extra"))
+    assert set(named) == extras - {"docs", "test", "test-ros"}
+
+
+def test_the_extra_ros_is_what_the_set_up_installs(wheel):
+    file = ROOT / "hrp_msgs" / "interfaces" / "requirements-jazzy.txt"
+    lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
+    assert wheel.extra("ros") == {_distribution(line) for line in lines}
+
+
+def test_the_description_shows_nothing_that_only_the_sources_have(wheel):
+    metadata = wheel.metadata
+    text = metadata.get_payload() or metadata["Description"]
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert text.startswith("# hrp_ros\n")
+    assert "<img" not in text
+    assert re.findall(r"\]\((?!https?:)[^)\s]*\)", text) == []
+
+
 def test_rosdep_installs_what_is_imported_and_no_more(manifest):
-    names = set.union(*map(imports, (*PACKAGES, "launch"))) - OPTIONAL.keys() - BY_HAND
+    names = set().union(*map(imports, (*PACKAGES, "launch"))) - OPTIONAL.keys() - BY_HAND
     names |= CLASSES.keys()  # imported where they are needed
     # What is not known as a library is a ROS package, and its key is its name.
     keys = {LIBRARIES[name][1] if name in LIBRARIES else name for name in names} - {None}
-    # Linked by the extensions; started by launch files.
-    by_other_ways = {"opende", "libyaml", "rviz2"}
+    # Linked by the extensions; started by launch files; what starts these.
+    by_other_ways = {"opende", "libyaml", "rviz2", "ros2launch"}
     assert texts(manifest, "exec_depend", "depend") == keys | by_other_ways
     assert texts(manifest, "build_depend", "depend") >= {"opende", "libyaml-dev"}
 
@@ -344,6 +386,7 @@ def test_what_tests_import_is_declared(wheel, manifest):
     extra = wheel.extra("test")
     local = modules_of_tests()
     local.add("atheris")  # no test needs it; scripts/fuzz.sh installs it
+    local.add("tf2_ros")  # tested where a ROS 2 is installed
     ros = texts(manifest, "exec_depend", "depend")
     used = imports("test") - local - LIBRARIES.keys() - ros
     assert used

@@ -45,6 +45,7 @@ _SUGGESTIONS = Suggestions(
         "json": "hrp-model dump",
         **dict.fromkeys(("run", "simulate", "sim"), "hrp-sim run"),
         "sensors": "hrp-sim sensors",
+        "certify": "hrp-sim certify",
         "help": "hrp-model --help",
         "version": "hrp-model --version",
     },
@@ -76,7 +77,8 @@ def _parser() -> CommandParser:
         suggestions=_SUGGESTIONS,
         completers={"FILE": model_files},
         prog="hrp-model",
-        description="Check and convert OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
+        description="Check and convert robot models: OpenHRP (.wrl), Choreonoid (.body), URDF, "
+        "xacro, SDF and MJCF.",
         epilog="exit status: 0 success, 1 problems in the model, 2 usage error; "
         "see also hrp-model COMMAND --help",
     )

@@ -11,7 +11,7 @@ from ..collision.shapes import CollisionShapes
 from ..files.writer import is_special
 from ..frames import Base, LinkNaming
 from ..program.outputs import Kind, Output, add_force, check_outputs
-from ..urdf import LOOPS_FILE, CommandInterface, Hardware, UpAxis, UrdfOptions
+from ..urdf import LOOPS_FILE, CommandInterface, Hardware, UpAxis, UrdfOptions, UrdfVersion
 from .common import MODEL, UsageError
 
 EPILOG = (
@@ -109,6 +109,13 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
 
 def _add_contents(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
+        "--urdf-version",
+        choices=[version.value for version in UrdfVersion],
+        default=UrdfVersion.V1_0.value,
+        help="version of the URDF: 1.0 (default), which all programs read; 1.1 with capsules and "
+        "quaternions; 1.2 also with limits of acceleration and jerk",
+    )
+    group.add_argument(
         "--link-naming",
         choices=[naming.value for naming in LinkNaming],
         default=LinkNaming.JOINT.value,
@@ -181,6 +188,10 @@ def check_options(options: argparse.Namespace) -> None:
     check_outputs(outputs(options), folders=folders, inputs=options.files, force=options.force)
     if options.mesh_uri is not None and mesh_folder(options) is None:
         raise UsageError("--mesh-uri needs -o FILE or --mesh-dir, which write mesh files")
+    if UrdfVersion(options.urdf_version).has_capsules and (options.verify or options.mujoco):
+        option = "--verify" if options.verify else "--mujoco"
+        message = f"{option} and --urdf-version {options.urdf_version} exclude each other"
+        raise UsageError(f"{message}, as MuJoCo and other programs ignore its quaternions")
     if options.ros2_control is None:
         for name in ("controllers", "command_interface"):
             if getattr(options, name) is not None:
@@ -271,6 +282,7 @@ def urdf_options(options: argparse.Namespace) -> UrdfOptions:
         command_interface=CommandInterface(options.command_interface or "position"),
         controllers=str(controllers.resolve()),
         mujoco_meshes=_meshes_for_mujoco(options) if options.mujoco else None,
+        version=UrdfVersion(options.urdf_version),
     )
 
 

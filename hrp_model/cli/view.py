@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..diagnostics import Diagnostics, ModelError
 from ..files.file_watch import FileWatch
+from ..files.resources import path_from_uri
 from ..load import load_body
 from ..program.argument_types import port, positive
 from ..program.console import print_note
@@ -130,7 +130,7 @@ class _Model:
         try:
             with self._watch.recording(), working(f"reading {name}"):
                 if "://" not in name:
-                    self._watch.add(Path(name))  # also if it is a symbolic link
+                    self._watch.add(path_from_uri(name))  # also if it is a symbolic link
                 self._page.show(load_body(name, diagnostics), diagnostics.found)
         except ModelError:
             for path in before.files:  # those that were not read this time may still be part of it

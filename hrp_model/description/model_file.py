@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
 from ..files.file_watch import FileWatch
+from ..files.model_name import split_model_name
 from ..load import load_body
 from .description import Description, DescriptionOptions, describe
 
@@ -69,9 +70,12 @@ class ModelFile:
         diagnostics = Diagnostics(listener=self._listener)
         with watch.recording():
             if "://" not in model:
+                model, arguments = split_model_name(model)
                 model = os.path.abspath(model)  # readers of the log do not know this folder
                 watch.add(Path(model))  # also if it is a symbolic link
-            body = load_body(model, diagnostics)
+                body = load_body(model, diagnostics, arguments=arguments)
+            else:
+                body = load_body(model, diagnostics)
             return describe(body, options, self._mesh_folder, diagnostics)
 
 

@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from .file_watch import record_file
+from .model_name import split_model_name
 from .package_search import PackageSearch
 
 PACKAGE = "hrp_ros"
@@ -117,6 +117,24 @@ def resolve(
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ResourceError(f"cannot use '{uri}': {reason}") from None
+
+
+def find_package(
+    name: str, folder: Path, access: FileAccess, packages: PackageSearch | None = None
+) -> Path:
+    """Return the share folder of a package, searched as for ``resolve``.
+
+    Args:
+        name: Name of the package.
+        folder: Folder of the referring file.
+        access: The files that may be read.
+        packages: The search above ``folder``.
+
+    Raises:
+        ResourceError: The package is not found.
+    """
+    search = packages or package_search(access)
+    return next(_package_folders(name, folder, access.sandboxed, search))
 
 
 def package_search(access: FileAccess | None) -> PackageSearch:
@@ -272,12 +290,14 @@ def read_file(path: Path, limit: int = MAX_FILE_SIZE) -> bytes:
 
 
 def path_from_uri(name: str | os.PathLike[str]) -> Path:
-    """Return the path of a ``file://`` or ``package://`` URI; plain paths are returned unchanged.
+    """Return the path of a file, given as path or as ``file://`` or ``package://`` URI.
+
+    Arguments of a xacro file are left out, see ``model_name``.
 
     Raises:
         ResourceError: The file of the URI does not exist.
     """
-    text = os.fspath(name)
+    text, _ = split_model_name(os.fspath(name))
     return resolve(text, Path.cwd()) if "://" in text else Path(text)
 
 
@@ -308,14 +328,14 @@ def package_folder(name: str) -> Path:
 def share_folder() -> Path:
     """Return the folder of this package's own models, worlds, launch and configuration files.
 
-    That is the source tree if the package runs from one, else share/hrp_ros of the install
-    prefix.
+    That is the source tree if the package runs from one, else share/hrp_ros of the prefix in
+    which its modules lie. All ways of installation place both in one: pip also with ``--user``,
+    ``--target`` and ``--prefix``, and colcon.
     """
     source = Path(__file__).resolve().parents[2]
     if (source / "package.xml").is_file() and (source / "models").is_dir():
         return source
-    prefixes = [*_path_list("AMENT_PREFIX_PATH"), Path(sys.prefix), Path(sys.base_prefix)]
-    for prefix in prefixes:
+    for prefix in Path(os.path.abspath(__file__)).parents:  # not resolved: uv may install links
         if (prefix / "share" / PACKAGE / "models").is_dir():
             return prefix / "share" / PACKAGE
     raise ResourceError(f"the data files of {PACKAGE} are not installed")

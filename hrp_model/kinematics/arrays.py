@@ -30,18 +30,18 @@ class Arrays:
     def zeros(joints: int, links: int, batch: int | None) -> Arrays:
         """Return arrays of zeros.
 
-        In a batch, postures are the innermost axis in the memory of p and R, along which
-        forward kinematics is vectorised.
+        In a batch, postures are the innermost axis in the memory of link arrays, along which
+        computations are vectorised.
         """
         lead = () if batch is None else (batch,)
         q, dq, ddq, u = (np.zeros((*lead, joints)) for _ in range(4))
-        v, w, dv, dw = (np.zeros((*lead, links, 3)) for _ in range(4))
         if batch is None:
-            p, R = np.zeros((links, 3)), np.zeros((links, 3, 3))
+            p, v, w, dv, dw = np.zeros((5, links, 3))
+            R = np.zeros((links, 3, 3))
         else:
-            p = aligned((links, 3, batch)).transpose(2, 0, 1)
-            R = aligned((links, 3, 3, batch)).transpose(3, 0, 2, 1)
-            p[...], R[...] = 0.0, 0.0
+            vectors = (aligned((links, 3, batch), np.zeros) for _ in range(5))
+            p, v, w, dv, dw = (array.transpose(2, 0, 1) for array in vectors)
+            R = aligned((links, 3, 3, batch), np.zeros).transpose(3, 0, 2, 1)
         return Arrays(q, dq, ddq, u, p, R, v, w, dv, dw)
 
     def part(self, postures: slice) -> Arrays:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..body import Body, Joint, JointType, Link
 from ..rigid import Array, Pose
-from .homogeneous import skews
+from .fast_dynamics import joint_columns, poses
 from .tree import Tree
 
 
@@ -67,25 +67,10 @@ class Chain:
 
     def poses(self, q: Array, base_p: Array, base_R: Array) -> Array:
         """Return the frames of base, joints and target in the world, shape (n + 2, 4, 4)."""
-        return self._tree.poses(q, base_p, base_R)
+        return poses(self._tree, q, base_p, base_R)
 
     def jacobian(self, T: Array) -> Array:
         """Return the target's linear and angular velocity per joint velocity, shape (6, n)."""
-        arms = T[-1, :3, 3] - T[1:-1, :3, 3]
-        axes = T[1:-1, :3, :3] @ self._tree.axes
-        return columns(axes[..., 0], axes[..., 1], arms)
-
-
-def columns(turns: Array, slides: Array, arms: Array) -> Array:
-    """Return the Jacobian columns of joints from their axes in the world.
-
-    Args:
-        turns: Axes of revolute joints, zero for others, shape (..., n, 3).
-        slides: Axes of prismatic joints, zero for others, shape (..., n, 3).
-        arms: From the joints to the moving point, shape (..., n, 3).
-
-    Returns:
-        Linear rows, then angular rows, shape (..., 6, n).
-    """
-    linear = slides + (skews(turns) @ arms[..., None])[..., 0]
-    return np.concatenate([linear, turns], axis=-1).swapaxes(-1, -2)
+        n = len(self._tree.joint_links)
+        p, R = T[:, :3, 3], T[:, :3, :3]
+        return joint_columns(self._tree, p, R, np.arange(n), np.ones(n), p[-1])

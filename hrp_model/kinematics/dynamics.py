@@ -13,9 +13,8 @@ import numpy as np
 from ..rigid import Array
 from .arrays import Arrays
 from .homogeneous import UNIT_MOTIONS, angular, combined, frames, moments, motion, rows, skews
+from .spatial import cross
 from .tree import Tree
-
-_BLOCK = 256  # joints whose inertias are computed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +45,21 @@ def joint_motions(tree: Tree, T: Array) -> Array:
     return G
 
 
+def joint_columns(p: Array, R: Array, axes: Array, point: Array) -> Array:
+    """Return the velocity of a point per unit of joint velocity, shape (..., 6, n).
+
+    Args:
+        p: Positions of the links that the joints move, shape (..., n, 3).
+        R: Rotations of these links, shape (..., n, 3, 3).
+        axes: As those of ``Tree``, shape (n, 3, 2).
+        point: The moving point, shape (..., 3).
+    """
+    axes = R @ axes
+    turns, slides = axes[..., 0], axes[..., 1]
+    linear = slides + cross(turns, point[..., None, :] - p)
+    return np.concatenate([linear, turns], axis=-1).swapaxes(-1, -2)
+
+
 def velocities(tree: Tree, a: Arrays, G: Array) -> Array:
     """Return the motion of each link: the sum of the root's and those of the joints above."""
     root = motion(a.v[..., 0, :], a.w[..., 0, :])
@@ -64,6 +78,18 @@ def motions(tree: Tree, a: Arrays, G: Array) -> Motions:
     rates = carrier @ moving - moving @ carrier + G * a.ddq[..., None, None]
     A = root[..., None, :, :] + combined(tree.supports, rates)
     return Motions(V, A + V @ V)
+
+
+def write_motions(tree: Tree, a: Arrays, accelerations: bool) -> None:
+    """Fill in v and w of all links but the root and, on request, dv and dw."""
+    T = link_frames(a)
+    G = joint_motions(tree, T)
+    if accelerations:
+        found = motions(tree, a, G)
+        write_velocities(a, T, found.velocity)
+        write_accelerations(a, T, found)
+    else:
+        write_velocities(a, T, velocities(tree, a, G))
 
 
 def write_velocities(a: Arrays, T: Array, V: Array) -> None:
@@ -86,14 +112,27 @@ def pseudo_inertias(tree: Tree, T: Array) -> Array:
 
 def center_of_mass(tree: Tree, a: Arrays) -> Array:
     """Return the centre of mass in the world, shape (..., 3)."""
-    from_root = first_moments(tree, a).sum(axis=-2) / tree.total_mass
-    return np.asarray(a.p[..., 0, :] + from_root)
+    first, share = tree.pseudo_inertia[:, :3, 3] / tree.total_mass, tree.mass / tree.total_mass
+    offset = np.einsum("...kij,kj->...i", a.R, first)
+    return np.asarray(offset + np.einsum("...ki,k->...i", a.p, share))
 
 
 def first_moments(tree: Tree, a: Arrays) -> Array:
     """Return the links' first moments of mass about the root's origin, shape (..., k, 3)."""
     local = tree.pseudo_inertia[:, :3, 3:]
     return (a.R @ local)[..., 0] + tree.mass[:, None] * (a.p - a.p[..., :1, :])
+
+
+def inverse_dynamics(tree: Tree, a: Arrays, link: int) -> Array:
+    """Fill in u and all motions; return the wrench that supports a link, see ``fast_dynamics``."""
+    T = link_frames(a)
+    G = joint_motions(tree, T)
+    found = motions(tree, a, G)
+    write_velocities(a, T, found.velocity)
+    write_accelerations(a, T, found)
+    forces = found.acceleration @ pseudo_inertias(tree, T)
+    a.u[...] = joint_efforts(tree, G, forces) + tree.rotor_inertia * a.ddq
+    return wrench_at_origin(a, forces[..., tree.branch(link), :, :])
 
 
 def joint_efforts(tree: Tree, G: Array, forces: Array) -> Array:
@@ -118,52 +157,31 @@ def wrench_at_origin(a: Arrays, forces: Array) -> Array:
     return wrench
 
 
-def carried_momenta(tree: Tree, P: Array, G: Array) -> Array:
-    """Return the momentum of the links moved by the root or one joint at unit velocity.
-
-    Returns:
-        Shape (..., 6 + n, 4, 4): root linear, root angular, joints.
-    """
-    whole = UNIT_MOTIONS @ P.sum(axis=-3)[..., None, :, :]
-    return np.concatenate([whole, G @ combined(tree.supports.T, P)], axis=-3)
+def momenta(tree: Tree, a: Arrays) -> Array:
+    """Return the momentum if the root or one joint moves at unit speed, shape (..., 6 + n, 6)."""
+    T = link_frames(a)
+    return moments(_carried_momenta(tree, T, joint_motions(tree, T)))
 
 
-def mass_matrix(tree: Tree, P: Array, G: Array) -> Array:
+def mass_matrix(tree: Tree, a: Arrays) -> Array:
     """Return the inertia matrix by composite rigid bodies, shape (..., 6 + n, 6 + n)."""
-    momenta = carried_momenta(tree, P, G)
+    T = link_frames(a)
+    G = joint_motions(tree, T)
+    carried = _carried_momenta(tree, T, G)
     n = len(tree.joint_links)
-    M = np.empty((*momenta.shape[:-3], 6 + n, 6 + n))
-    M[..., :6] = columns = moments(momenta)
-    M[..., :6, :6] = _symmetric(columns[..., :6, :])
+    M = np.empty((*carried.shape[:-3], 6 + n, 6 + n))
+    M[..., :6] = columns = moments(carried)
     M[..., :6, 6:] = columns[..., 6:, :].swapaxes(-1, -2)
     # Of two joints on one branch, the lower one carries everything that both move.
-    lower = tree.below * (rows(momenta[..., 6:, :, :]) @ rows(G).swapaxes(-1, -2))
+    lower = tree.below * (rows(carried[..., 6:, :, :]) @ rows(G).swapaxes(-1, -2))
     M[..., 6:, 6:] = lower + lower.swapaxes(-1, -2)
     joints = np.arange(6, 6 + n)
     M[..., joints, joints] += tree.rotor_inertia
     return M
 
 
-def root_inertia(P: Array) -> Array:
-    """Return the block of the inertia matrix for the root alone, shape (..., 6, 6)."""
-    return _symmetric(moments(UNIT_MOTIONS @ P.sum(axis=-3)[..., None, :, :]))
-
-
-def joint_inertias(tree: Tree, P: Array, G: Array) -> Array:
-    """Return the diagonal of the inertia matrix for the joints alone, shape (..., n).
-
-    The whole matrix would take gigabytes for thousands of joints.
-    """
-    momenta = rows(G @ combined(tree.supports.T, P))
-    diagonal = np.empty(momenta.shape[:-1])
-    for start in range(0, momenta.shape[-2], _BLOCK):
-        part = slice(start, start + _BLOCK)
-        products = momenta[..., part, :] @ rows(G)[..., part, :].swapaxes(-1, -2)
-        diagonal[..., part] = np.diagonal(products, axis1=-2, axis2=-1)
-    return diagonal + tree.rotor_inertia
-
-
-def _symmetric(matrix: Array) -> Array:
-    """Return the symmetric part of a matrix, to remove rounding errors."""
-    half: Array = (matrix + matrix.swapaxes(-1, -2)) / 2.0
-    return half
+def _carried_momenta(tree: Tree, T: Array, G: Array) -> Array:
+    """Return the momentum of the links moved by the root or one joint, (..., 6 + n, 4, 4)."""
+    P = pseudo_inertias(tree, T)
+    whole = UNIT_MOTIONS @ P.sum(axis=-3)[..., None, :, :]
+    return np.concatenate([whole, G @ combined(tree.supports.T, P)], axis=-3)

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..rigid import Array
-from .chain import Chain, columns, links_between
+from .chain import Chain, links_between
 from .checks import finite, rotations
+from .fast_dynamics import joint_columns
 from .inverse_kinematics import Goal, IkResult, Problem, solve
 from .kinematic_state import KinematicState
 from .link_state import LinkState
 from .spatial import cross
+from .tree import Tree
 
 
 class JointPath:
@@ -42,8 +44,7 @@ class JointPath:
         self._links = [link.index for link, _ in moving]
         self.joints = np.array([link.joint for link, _ in moving], dtype=np.intp)
         self.signs = np.array([sign for _, sign in moving])
-        axes = [sign * np.array([link.a, link.d]).T for link, sign in moving]
-        self._axes = np.array(axes).reshape(-1, 3, 2)
+        self._tree = Tree.of(body.body)
 
     @property
     def num_joints(self) -> int:
@@ -81,9 +82,7 @@ class JointPath:
         point = self.end_link.p
         if local_p is not None:
             point = point + self.end_link.R @ finite("local_p", local_p, (3,))
-        axes = state.R[..., self._links, :, :] @ self._axes
-        arms = point[..., None, :] - state.p[..., self._links, :]
-        return columns(axes[..., 0], axes[..., 1], arms)
+        return joint_columns(self._tree, state.p, state.R, self.joints, self.signs, point)
 
     def calc_forward_kinematics(self, velocity: bool = False, acceleration: bool = False) -> None:
         """Compute the poses of all links of the body while the base keeps its pose.

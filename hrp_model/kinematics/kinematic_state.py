@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ..body import Body
-from . import dynamics
-from .arrays import Arrays
+from .fast_dynamics import write_motions, write_poses
 from .link_state import LinkState, Sensor
 from .lookup import (
     SensorType,
@@ -18,9 +15,6 @@ from .lookup import (
 )
 from .state_arrays import StateArrays
 from .tree import Tree
-
-# Postures of a batch whose dynamics are computed at a time: their matrices fit the cache.
-POSTURES_AT_A_TIME = 64
 
 
 class KinematicState(StateArrays):
@@ -140,28 +134,6 @@ class KinematicState(StateArrays):
                 root's, and the velocities, which they depend on.
         """
         a, tree = self._arrays, self._tree
-        if self.batch is None:
-            T = tree.poses(a.q, a.p[0], a.R[0])
-            a.p[1:], a.R[1:] = T[1:, :3, 3], T[1:, :3, :3]
-        else:
-            tree.fill_poses(a.q, a.p, a.R)
-        if not (velocity or acceleration):
-            return
-        for _, part in self._parts():
-            T = dynamics.link_frames(part)
-            G = dynamics.joint_motions(tree, T)
-            if not acceleration:
-                dynamics.write_velocities(part, T, dynamics.velocities(tree, part, G))
-                continue
-            found = dynamics.motions(tree, part, G)
-            dynamics.write_velocities(part, T, found.velocity)
-            dynamics.write_accelerations(part, T, found)
-
-    def _parts(self) -> Iterator[tuple[slice, Arrays]]:
-        """Yield the postures, in parts if they are many."""
-        if self.batch is None:
-            yield slice(None), self._arrays
-            return
-        for start in range(0, self.batch, POSTURES_AT_A_TIME):
-            chosen = slice(start, start + POSTURES_AT_A_TIME)
-            yield chosen, self._arrays.part(chosen)
+        write_poses(tree, a.q, a.p, a.R)
+        if velocity or acceleration:
+            write_motions(tree, a, acceleration)

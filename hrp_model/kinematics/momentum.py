@@ -6,46 +6,63 @@ import numpy as np
 
 from ..rigid import Array
 from .arrays import Arrays
-from .dynamics import carried_momenta, joint_motions, link_frames, pseudo_inertias, velocities
-from .homogeneous import angular, moments, skews
+from .fast_dynamics import joint_columns, momenta
 from .tree import Tree
 
 
 def total_momentum(tree: Tree, a: Arrays) -> Array:
     """Return linear momentum, then angular momentum about the root's origin, shape (..., 6)."""
-    T = link_frames(a)
-    V = velocities(tree, a, joint_motions(tree, T))
-    return moments((V @ pseudo_inertias(tree, T)).sum(axis=-3))
+    rates = np.concatenate([a.v[..., 0, :], a.w[..., 0, :], a.dq], axis=-1)
+    return np.asarray((rates[..., None, :] @ momenta(tree, a))[..., 0, :])
 
 
-def momentum_jacobian(tree: Tree, a: Arrays, base: int | None) -> Array:
-    """Return the Jacobian of the momentum, the angular one about the centre of mass.
+def cm_jacobian(tree: Tree, a: Arrays, base: int | None) -> Array:
+    """Return the Jacobian of the centre of mass, shape (..., 3, n) or (..., 3, n + 6).
 
     Args:
-        tree: Constants of the body.
+        tree: Constants of the body, which has a mass.
         a: Its poses.
         base: The link that does not move; None if the root moves freely.
 
     Returns:
-        Linear rows, then angular rows; columns are the joints and, without a fixed link,
-        the root's linear velocity and its angular velocity. Shape (..., 6, n) or (..., 6, n + 6).
+        Columns are the joints and, without a fixed link, the root's linear velocity and its
+        angular velocity.
     """
-    T = link_frames(a)
-    G = joint_motions(tree, T)
-    P = pseudo_inertias(tree, T)
-    H = moments(carried_momenta(tree, P, G)).swapaxes(-1, -2)
-    root, joints = H[..., :6], H[..., 6:]
+    return _jacobian(tree, a, base, momenta(tree, a)[..., :3]) / tree.total_mass
+
+
+def angular_momentum_jacobian(tree: Tree, a: Arrays, base: int | None) -> Array:
+    """Return the Jacobian of the angular momentum about the centre of mass, as ``cm_jacobian``."""
+    moved = momenta(tree, a)
+    H = _jacobian(tree, a, base, moved)
+    # At velocity v of the root it is m c x v about its origin, c being the centre from there.
+    center = moved[..., :3, 3:].swapaxes(-1, -2) / (tree.total_mass or 1.0)
+    return np.asarray(H[..., 3:, :] - center @ H[..., :3, :])
+
+
+def _jacobian(tree: Tree, a: Arrays, base: int | None, moved: Array) -> Array:
+    """Return columns of joints, or of joints and root, from rows of root and joints."""
+    root, joints = moved[..., :6, :].swapaxes(-1, -2), moved[..., 6:, :].swapaxes(-1, -2)
     if base is None:
-        H = np.concatenate([joints, root], axis=-1)
-    else:
-        # The base does not move, so the root moves opposite to the joints between the two.
-        back = np.concatenate([G[..., :3, 3], angular(G)], axis=-1) * tree.supports[base][:, None]
-        H = joints - root @ back.swapaxes(-1, -2)
-    arm = skews(P[..., :3, 3].sum(axis=-2) / _positive(tree.total_mass))
-    H[..., 3:, :] -= arm @ H[..., :3, :]
-    return H
+        return np.concatenate([joints, root], axis=-1)
+    if base == 0:
+        return joints
+    # The base does not move, so the root moves opposite to the joints between the two.
+    return np.asarray(joints - root @ (_root_columns(tree, a) * tree.supports[base]))
 
 
-def _positive(mass: float) -> float:
-    """Return a divisor for the first moment of mass, which is zero if the mass is."""
-    return mass if mass != 0.0 else 1.0
+def joint_inertias(tree: Tree, a: Arrays) -> Array:
+    """Return the diagonal of the inertia matrix for the joints alone, shape (..., n).
+
+    The whole matrix would take gigabytes for thousands of joints.
+    """
+    moved = momenta(tree, a)[..., 6:, :]
+    return np.asarray(
+        np.einsum("...ij,...ji->...i", moved, _root_columns(tree, a)) + tree.rotor_inertia
+    )
+
+
+def _root_columns(tree: Tree, a: Arrays) -> Array:
+    """Return the motion of each joint about the root's origin, shape (..., 6, n)."""
+    n = len(tree.joint_links)
+    return joint_columns(tree, a.p, a.R, np.arange(n), np.ones(n), a.p[..., 0, :])

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..rigid import Array
-from . import dynamics
+from . import dynamics, fast_dynamics
 from .arrays import Arrays
 from .checks import finite
-from .homogeneous import skews
 from .joint_path import JointPath
 from .kinematic_state import KinematicState
 from .link_state import LinkState
-from .momentum import momentum_jacobian, total_momentum
+from .momentum import angular_momentum_jacobian, cm_jacobian, joint_inertias, total_momentum
+from .spatial import cross
 
 STANDARD_GRAVITY = 9.80665
+
+_POSTURES_AT_A_TIME = 256  # so that what is computed on the way stays in the cache
 
 
 class BodyState(KinematicState):
@@ -75,7 +76,7 @@ class BodyState(KinematicState):
             ValueError: The body has no mass.
         """
         self._need_mass()
-        return self._computed(lambda a: dynamics.center_of_mass(self._tree, a))
+        return dynamics.center_of_mass(self._tree, self._arrays)
 
     # Dynamics.
 
@@ -88,33 +89,15 @@ class BodyState(KinematicState):
             axes, then the joints. With a fixed root, shape (n, n). Equivalent rotor
             inertias are on the diagonal. A batch has a leading axis.
         """
-        first = 6 if self.fix_root else 0
-
-        def matrix(a: Arrays) -> Array:
-            T = dynamics.link_frames(a)
-            P = dynamics.pseudo_inertias(self._tree, T)
-            M = dynamics.mass_matrix(self._tree, P, dynamics.joint_motions(self._tree, T))
-            return M[..., first:, first:]
-
-        return self._computed(matrix)
+        return fast_dynamics.mass_matrix(self._tree, self._arrays, self.fix_root)
 
     def calc_root_inertia(self) -> Array:
         """Return the first six rows and columns of ``calc_mass_matrix`` with a free root."""
-        return self._computed(
-            lambda a: dynamics.root_inertia(
-                dynamics.pseudo_inertias(self._tree, dynamics.link_frames(a))
-            )
-        )
+        return fast_dynamics.momenta(self._tree, self._arrays)[..., :6, :]
 
     def calc_joint_inertias(self) -> Array:
         """Return the diagonal of ``calc_mass_matrix`` for the joints, shape (n,), or of a batch."""
-
-        def diagonal(a: Arrays) -> Array:
-            T = dynamics.link_frames(a)
-            P = dynamics.pseudo_inertias(self._tree, T)
-            return dynamics.joint_inertias(self._tree, P, dynamics.joint_motions(self._tree, T))
-
-        return self._computed(diagonal)
+        return self._computed(lambda a: joint_inertias(self._tree, a))
 
     def calc_inverse_dynamics(self, link: int | str | LinkState = 0) -> tuple[Array, Array]:
         """Compute ``u`` from ``q``, ``dq``, ``ddq`` and the root's motion, and every link's motion.
@@ -133,21 +116,10 @@ class BodyState(KinematicState):
         Raises:
             IndexError, KeyError: There is no such link.
         """
-        tree, branch = self._tree, self._tree.branch(self.link(link).index)
+        base = self.link(link).index
         self.calc_forward_kinematics()
-
-        def wrench(a: Arrays) -> Array:
-            T = dynamics.link_frames(a)
-            G = dynamics.joint_motions(tree, T)
-            found = dynamics.motions(tree, a, G)
-            dynamics.write_velocities(a, T, found.velocity)
-            dynamics.write_accelerations(a, T, found)
-            forces = found.acceleration @ dynamics.pseudo_inertias(tree, T)
-            a.u[...] = dynamics.joint_efforts(tree, G, forces) + tree.rotor_inertia * a.ddq
-            return dynamics.wrench_at_origin(a, forces[..., branch, :, :])
-
-        both = self._computed(wrench)
-        return both[..., :3], both[..., 3:]
+        wrench = fast_dynamics.inverse_dynamics(self._tree, self._arrays, base)
+        return wrench[..., :3], wrench[..., 3:]
 
     def gravity_torque(self, gravity: float = STANDARD_GRAVITY) -> Array:
         """Return the joint torques that balance gravity at ``p`` and ``R``, shape as ``q``.
@@ -155,7 +127,7 @@ class BodyState(KinematicState):
         Args:
             gravity: Acceleration of gravity along -Z of the world, in [m/s^2].
         """
-        return self._computed(lambda a: dynamics.gravity_efforts(self._tree, a, gravity))
+        return fast_dynamics.gravity_efforts(self._tree, self._arrays, gravity)
 
     # Momentum.
 
@@ -176,8 +148,7 @@ class BodyState(KinematicState):
         point = finite("about", about, (3,), origin.shape)
         both = self._computed(lambda a: total_momentum(self._tree, a))
         P, L = both[..., :3], both[..., 3:]
-        arm = skews(origin - point)
-        return P, L + (arm @ P[..., None])[..., 0]
+        return P, L + cross(origin - point, P)
 
     def calc_cm_jacobian(self, base: int | str | LinkState | None = None) -> Array:
         """Return the Jacobian of the centre of mass in the world at ``p`` and ``R``.
@@ -195,7 +166,8 @@ class BodyState(KinematicState):
             IndexError, KeyError: There is no such link.
         """
         self._need_mass()
-        return self._momentum_jacobian(base)[..., :3, :] / self.total_mass
+        still = self._still(base)
+        return self._computed(lambda a: cm_jacobian(self._tree, a, still))
 
     def calc_angular_momentum_jacobian(self, base: int | str | LinkState | None = None) -> Array:
         """Return the Jacobian of the angular momentum about the centre of mass.
@@ -203,27 +175,18 @@ class BodyState(KinematicState):
         In [kg m^2/s] per unit of ``dq``, ``v`` and ``w``, without rotors. Arguments, shape and
         errors as of ``calc_cm_jacobian``, but a body without mass is allowed.
         """
-        return self._momentum_jacobian(base)[..., 3:, :]
+        still = self._still(base)
+        return self._computed(lambda a: angular_momentum_jacobian(self._tree, a, still))
 
-    def _momentum_jacobian(self, base: int | str | LinkState | None) -> Array:
-        if base is None and self.fix_root:
-            base = 0
-        still = None if base is None else self.link(base).index
-        return self._computed(lambda a: momentum_jacobian(self._tree, a, still))
+    def _still(self, base: int | str | LinkState | None) -> int | None:
+        """Return the link that does not move: this one, or a fixed root."""
+        if base is None:
+            return 0 if self.fix_root else None
+        return self.link(base).index
+
+    def _computed(self, compute: Callable[[Arrays], Array]) -> Array:
+        return fast_dynamics.in_parts(self._arrays, compute, _POSTURES_AT_A_TIME)
 
     def _need_mass(self) -> None:
         if self.total_mass == 0.0:
             raise ValueError(f"body '{self.body.name}' has no mass, so no centre of mass")
-
-    def _computed(self, compute: Callable[[Arrays], Array]) -> Array:
-        """Return a function's values for all postures, computed part by part."""
-        if self.batch is None:
-            return compute(self._arrays)
-        found: Array | None = None
-        for chosen, part in self._parts():
-            values = compute(part)
-            if found is None:
-                found = np.empty((self.batch, *values.shape[1:]))
-            found[chosen] = values
-        assert found is not None, "a batch has at least one posture"
-        return found

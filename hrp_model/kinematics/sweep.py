@@ -8,7 +8,7 @@ a block of postures at a time that fits the processor's cache.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -69,7 +69,10 @@ def fill_poses(steps: Sequence[Step], q: Array, p: Array, columns: Array) -> Non
     """
     count = -(-len(q) // BLOCK)
     block = -(-len(q) // (count * _LINE)) * _LINE  # so that each begins with a cache line
-    half_angles, scratch = aligned((q.shape[1], block)), aligned((8, 3, block))
+    half_angles, scratch = (
+        aligned((q.shape[1], block), np.empty),
+        aligned((8, 3, block), np.empty),
+    )
     with _unbuffered():
         for start in range(0, len(q), block):
             part = slice(start, start + block)
@@ -88,15 +91,15 @@ def _unbuffered() -> Iterator[None]:
         np.setbufsize(before)
 
 
-def aligned(shape: tuple[int, ...]) -> Array:
-    """Return an uninitialised array whose rows are contiguous and start at a cache line.
+def aligned(shape: tuple[int, ...], allocate: Callable[[int], Array]) -> Array:
+    """Return an array of np.empty or np.zeros whose rows are contiguous, each from a cache line on.
 
     Vector instructions are twice as fast there. The stride is an odd number of cache lines, so
     that rows do not compete for the same cache sets.
     """
     row = (-(-shape[-1] // _LINE) | 1) * _LINE
     count = math.prod(shape[:-1]) * row
-    memory = np.empty(count + _LINE)
+    memory = allocate(count + _LINE)
     start = -(memory.ctypes.data // memory.itemsize) % _LINE
     return memory[start : start + count].reshape(*shape[:-1], row)[..., : shape[-1]]
 

@@ -39,6 +39,8 @@ class Tree:
             are multiplied with.
         steps: Steps of ``sweep.fill_poses``.
         parents: Parent of each link; -1 for the root.
+        packed: Arguments of the functions of ``_dynamics``: each link's parent and joint, or -1,
+            shape (k, 2); and its constants, shape (k, 29).
     """
 
     joint_links: Indices
@@ -56,6 +58,7 @@ class Tree:
     rounds: tuple[tuple[int, Indices], ...]
     steps: tuple[Step, ...]
     parents: tuple[int, ...]
+    packed: tuple[NDArray[np.int64], Array]
 
     @cached_property
     def supports(self) -> Array:
@@ -135,15 +138,25 @@ def _tree(body: Body) -> Tree:
     order = np.argsort(depth, kind="stable")
     place = np.argsort(order)
     at_zero = np.array([x.X_PL.matrix() for x in links])
+    axes = np.array([_axes(x) for x in moving]).reshape(-1, 3, 2)
+    rotor_inertia = np.array([x.joint.equivalent_rotor_inertia for x in moving])
+    constants = np.zeros((len(links), 29))
+    constants[joint_links, :6] = axes.swapaxes(-1, -2).reshape(-1, 6)
+    constants[joint_links, 6] = rotor_inertia
+    constants[:, 7] = mass
+    constants[:, 8:11] = [x.center_of_mass for x in links]
+    constants[:, 11:17] = [_six_moments(x) for x in links]
+    constants[:, 17:20] = [x.X_PL.p for x in links]
+    constants[:, 20:] = [x.X_PL.R.T.ravel() for x in links]
     return Tree(
         joint_links=joint_links,
         link_joints=link_joints,
-        axes=np.array([_axes(x) for x in moving]).reshape(-1, 3, 2),
+        axes=axes,
         revolute=np.array([x.joint.type is JointType.REVOLUTE for x in moving], dtype=bool),
         mass=mass,
         total_mass=float(mass.sum()),
         pseudo_inertia=np.array([_pseudo_inertia(x) for x in links]),
-        rotor_inertia=np.array([x.joint.equivalent_rotor_inertia for x in moving]),
+        rotor_inertia=rotor_inertia,
         at_zero=at_zero[order],
         motion=np.array([_motion(x) for x in moving]).reshape(-1, 3, 16),
         order=order,
@@ -151,6 +164,7 @@ def _tree(body: Body) -> Tree:
         rounds=_rounds(body.parent_indices, order, place),
         steps=steps_of(body),
         parents=body.parent_indices,
+        packed=(np.column_stack([body.parent_indices, link_joints]).astype(np.int64), constants),
     )
 
 
@@ -183,6 +197,12 @@ def _pseudo_inertia(link: Link) -> Array:
     inertia = (link.inertia + link.inertia.T) / 2.0
     moments[:3, :3] += np.trace(inertia) / 2.0 * np.eye(3) - inertia
     return moments
+
+
+def _six_moments(link: Link) -> Array:
+    """Return the moments and products of inertia xx, yy, zz, xy, xz, yz about the centre."""
+    inertia = (link.inertia + link.inertia.T) / 2.0
+    return inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
 
 def _supports(parents: tuple[int, ...], joint_links: Indices) -> Array:

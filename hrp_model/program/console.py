@@ -89,6 +89,19 @@ def output_console() -> PlainConsole:
     return PlainConsole()
 
 
+def html_page(content: RenderableType, width: int = 120) -> str:
+    """Return a page with what a terminal shows of an object; it loads nothing.
+
+    Args:
+        content: The object.
+        width: Columns [characters].
+    """
+    console = PlainConsole(file=io.StringIO(), width=width)
+    console.record = True
+    console.print(content)
+    return console.export_html()
+
+
 def message_console() -> PlainConsole:
     """Return a console on standard error, for messages and progress."""
     return PlainConsole(stderr=True)

@@ -11,11 +11,8 @@ from ..diagnostics import MissingLibraryError
 from ..printable import printable
 from .command import GOOD, WRONG_USE, allow_interrupts, run_program
 from .console import configure_streams, print_message, print_text
+from .libraries import missing_ros
 
-_NO_ROS = (
-    "source a ROS 2 installation (its setup.bash), or run scripts/bootstrap.sh of hrp_ros, which "
-    "installs the required packages without one"
-)
 # Options that belong after --ros-args.
 _ROS_OPTIONS = ("-p", "--param", "-r", "--remap", "--params-file", "--log-level", "-e", "--enclave")
 
@@ -40,7 +37,7 @@ def run_node(module: str, program: str) -> int:
     except ImportError as error:
         if (error.name or "").partition(".")[0] == module.partition(".")[0]:
             raise  # a defect of this package, not a missing ROS
-        print_message(f"error: ROS 2 cannot be imported ({error}): {_NO_ROS}")
+        print_message(f"error: {missing_ros(error)}")
         return WRONG_USE
     except MissingLibraryError as error:
         print_message(f"error: {error}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..diagnostics import did_you_mean, nearest_name
+from ..files.model_name import join_arguments
 from ..printable import printable
 from .command import ArgumentParser
 from .completion import FILE_SUFFIXES, Completer, complete, completion_requested
@@ -106,7 +107,7 @@ class CommandParser(ArgumentParser):
         """
         if completion_requested():
             complete(self, self._commands.values(), self._completers)
-        words = list(sys.argv[1:] if argv is None else argv)
+        words = join_arguments(sys.argv[1:] if argv is None else argv)
         name = next((word for word in words if not word.startswith("-")), None)
         if name is not None and name not in self._commands and (meant := self._command_for(name)):
             self.error(f"there is no command '{printable(name)}'. Did you mean '{meant}'?")

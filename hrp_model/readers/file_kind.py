@@ -8,11 +8,14 @@ from pathlib import Path
 
 from .yaml.nodes import Mapping, Node
 
-MODEL_SUFFIXES = (".body", ".urdf", ".wrl")
+MODEL_SUFFIXES = (".body", ".mjcf", ".sdf", ".urdf", ".wrl", ".xacro")
 YAML_SUFFIXES = (".yaml", ".yml")  # of models and worlds
 WRAPPER_KEYS = ("model_file", "modelFile")  # of YAML files that refer to a model and extend it
 _CHUNK = 1 << 20  # [B]
 _OVERLAP = 64  # [B]; longer than any match
+_XML_PROLOG = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
+_SDF_WORLD = re.compile(rb"<world\b")
+_NAMED_ROBOT = re.compile(rb"<robot\b[^>]*\sname\s*=")
 _ROBOT_NODE = re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{")
 # Keys at the top level of a YAML file; a file in flow style begins with a brace.
 _TOP_KEY = rb"(?:^|\A\s*\{\s*)[\"']?%s[\"']?\s*:"
@@ -34,17 +37,27 @@ def is_world(top: Node | None) -> bool:
     return isinstance(top, Mapping) and "bodies" in top and "format" not in top
 
 
+def is_mjcf(text: str) -> bool:
+    """Return whether an XML text is MJCF: its root element is <mujoco>."""
+    return _XML_PROLOG.sub("", text[:_CHUNK]).lstrip("\ufeff \t\r\n").startswith("<mujoco")
+
+
 def file_kind(path: Path) -> FileKind:
     """Return the kind of a file with the suffix of a model or of YAML, without parsing it.
 
-    A .wrl file is a model if it has a Humanoid or Joint node; a YAML file if it is a Choreonoid
-    body or refers to a model. Worlds are defined by ``is_world``. An unreadable file is treated as
-    a model, so that its reader reports the error.
+    A .wrl file is a model if it has a Humanoid or Joint node; a .xacro file if its robot has a
+    name, which files of macros have not; an .sdf file if it has no world; a YAML file if it is a
+    Choreonoid body or refers to a model. Worlds are defined by ``is_world``. An unreadable file
+    is treated as a model, so that its reader reports the error.
     """
     suffix = path.suffix.lower()
     try:
         if suffix == ".wrl":
             return FileKind.MODEL if _has_robot(path) else FileKind.OTHER
+        if suffix == ".xacro":
+            return FileKind.MODEL if _has_name(path) else FileKind.OTHER
+        if suffix == ".sdf":
+            return FileKind.OTHER if _has_world(path) else FileKind.MODEL
         if suffix in YAML_SUFFIXES:
             return _yaml_kind(path)
     except OSError:
@@ -61,6 +74,16 @@ def _has_robot(path: Path) -> bool:
                 return True
             end = chunk[-_OVERLAP:]
     return False
+
+
+def _has_name(path: Path) -> bool:
+    with path.open("rb") as file:
+        return _NAMED_ROBOT.search(file.read(_CHUNK)) is not None
+
+
+def _has_world(path: Path) -> bool:
+    with path.open("rb") as file:
+        return _SDF_WORLD.search(file.read(_CHUNK)) is not None
 
 
 def _yaml_kind(path: Path) -> FileKind:

@@ -12,19 +12,15 @@ from typing import TYPE_CHECKING, Any
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.context import Context
 from rclpy.exceptions import ParameterException
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from hrp_msgs import names
 from hrp_msgs.convert.basic import NS_PER_S
 from hrp_msgs.convert.diagnostics import PERIOD
 from hrp_msgs.node import qos
-from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.parameters import (
     DerivedParams,
     Param,
@@ -32,7 +28,7 @@ from hrp_msgs.node.parameters import (
     undeclare_overrides,
     unknown_parameters,
 )
-from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros
+from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.health import HealthTopic
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.robot import RobotTopics
@@ -48,8 +44,8 @@ from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity
 from ..files.cache import mesh_folder
 from ..frames import Base, FrameOptions
 from ..program.console import print_message
-from ..program.stop_signals import StopSignals
 from .parameters import MODEL_NODE
+from .serving import serve_until_signal
 
 if TYPE_CHECKING:
     from hrp_msgs.topics.recorded import TopicRecording
@@ -295,33 +291,16 @@ class ModelNode(Node):
         return first_line(problem)
 
 
-def _run(args: Sequence[str] | None) -> int:
-    """Run the node until a signal is received; return the exit status.
-
-    rclpy's own signal handlers would shut the context down while a callback still publishes, or
-    while the node is being created.
-    """
-    with StopSignals() as signals, ExitStack() as undo:
-        context = Context()
-        init_ros(args, context=context, signal_handler_options=SignalHandlerOptions.NO)
-        undo.callback(context.try_shutdown)
-        with creating("the node"):
-            node = ModelNode(context=context)
-        undo.callback(destroy, node)
-        node.load()
-        node.listen()
-        signals.stop()
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        undo.callback(ExecutorThread(executor, node.get_logger()).close)
-        signals.wait()
-    return 0
-
-
 def main(args: Sequence[str] | None = None) -> int:
     """Run ``model_node``; return 0 after Ctrl-C, 1 for an invalid model, 2 for a usage error."""
+
+    def prepare(node: ModelNode, _undo: ExitStack) -> None:
+        node.load()
+        node.listen()
+
     try:
-        return _run(args)
+        serve_until_signal(args, lambda context: ModelNode(context=context), prepare)
+        return 0
     except KeyboardInterrupt:
         return 0
     except (ParameterException, WrongUseError) as error:

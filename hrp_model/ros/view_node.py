@@ -14,27 +14,25 @@ from contextlib import ExitStack
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 
 from hrp_msgs import names
 from hrp_msgs.convert.converter import Message
-from hrp_msgs.node.executor import ExecutorThread, remove_destroyed
+from hrp_msgs.node.executor import remove_destroyed
 from hrp_msgs.node.parameters import declare
-from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros
+from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.sanitize import one_line
 from hrp_msgs.topics.discovery import installed_type, matching_qos
 
 from ..diagnostics import MissingLibraryError
 from ..program.command import UsageError
 from ..program.console import print_message
-from ..program.stop_signals import StopSignals
 from ..view.html import escaped, padded
 from ..view.topic_view import TopicView, is_shown
 from ..view.viewer import Viewer
 from .parameters import VIEW_NODE
+from .serving import serve_until_signal
 
 PARAMETERS = VIEW_NODE
 _DISCOVERY_PERIOD = 0.5  # [s]
@@ -120,29 +118,16 @@ def _heading(spaces: Sequence[str]) -> str:
     return padded("".join(f"<div>{escaped(topic)}</div>" for topic in topics))
 
 
-def _run(args: Sequence[str] | None) -> int:
-    """Run the node until a signal is received; return the exit status."""
-    with StopSignals() as signals, ExitStack() as undo:
-        context = Context()
-        init_ros(args, context=context, signal_handler_options=SignalHandlerOptions.NO)
-        undo.callback(context.try_shutdown)
-        with creating("the node"):
-            node = ViewNode(context)
-        undo.callback(destroy, node)
-        undo.callback(node.viewer.close)
-        signals.stop()
-        node.viewer.print_address()
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        undo.callback(ExecutorThread(executor, node.get_logger()).close)
-        signals.wait()
-    return 0
-
-
 def main(args: Sequence[str] | None = None) -> int:
     """Run ``view_node``; return 0 after Ctrl-C, 2 for a usage error."""
+
+    def prepare(node: ViewNode, undo: ExitStack) -> None:
+        undo.callback(node.viewer.close)
+        node.viewer.print_address()
+
     try:
-        return _run(args)
+        serve_until_signal(args, ViewNode, prepare)
+        return 0
     except KeyboardInterrupt:
         return 0
     except (ParameterException, WrongUseError, MissingLibraryError) as error:

@@ -10,7 +10,7 @@ from ..collision.shapes import CollisionShapes
 from .convert import LOOPS_FILE, Conversion, convert
 from .meshes.glb import UpAxis
 from .meshes.meshes import write_meshes
-from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions
+from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions, UrdfVersion
 from .package.controllers import Controller, controllers, controllers_yaml
 from .package.package import Package, write_package
 from .package.package_files import joint_state_publisher_yaml
@@ -32,6 +32,7 @@ __all__ = [
     "Package",
     "UpAxis",
     "UrdfOptions",
+    "UrdfVersion",
     "body_to_srdf",
     "body_to_urdf",
     "controllers",

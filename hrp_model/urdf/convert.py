@@ -86,7 +86,13 @@ def convert(
     uris = None
     if mesh_folder is not None:
         uris = write_meshes(
-            body, mesh_folder, mesh_uri, diagnostics, up=glb_up, final_folder=final_folder
+            body,
+            mesh_folder,
+            mesh_uri,
+            diagnostics,
+            up=glb_up,
+            final_folder=final_folder,
+            capsules=options.version.has_capsules,
         )
     frames = body_frames(body, diagnostics, options)
     urdf = urdf_text(body, frames, uris, diagnostics, options)

@@ -12,11 +12,17 @@ from ..diagnostics import Diagnostics
 from ..frames import BodyFrames
 from ..kinematics.loops import Mimic
 from ..readers.urdf.conventions import UNLIMITED
-from ..rigid import Pose, matrix_rpy
+from ..readers.urdf.schema import Limit, Origin
+from ..rigid import Pose, matrix_quaternion, matrix_rpy
+from .options import UrdfVersion
 
 
 def joint_elements(
-    body: Body, frames: BodyFrames, mimics: Mapping[str, Mimic], diagnostics: Diagnostics
+    body: Body,
+    frames: BodyFrames,
+    mimics: Mapping[str, Mimic],
+    diagnostics: Diagnostics,
+    version: UrdfVersion,
 ) -> list[urdf.Joint]:
     """Return the joints of all links but the root.
 
@@ -25,10 +31,11 @@ def joint_elements(
         frames: Names of links and joints.
         mimics: Mimic joints, by the name of the link that each of them moves.
         diagnostics: Receives warnings.
+        version: Version of the URDF.
     """
     elements = []
     for link in body.links[1:]:
-        element = _joint(link, frames)
+        element = _joint(link, frames, version)
         _warn_of_asymmetric_limits(link, diagnostics)
         if link.name in mimics:
             mimic = mimics[link.name]
@@ -40,7 +47,7 @@ def joint_elements(
     return elements
 
 
-def frame_joints(frames: BodyFrames) -> list[urdf.Joint]:
+def frame_joints(frames: BodyFrames, version: UrdfVersion) -> list[urdf.Joint]:
     """Return the fixed joints of the base, then those of the frames of devices."""
     return [
         urdf.Joint(
@@ -48,16 +55,20 @@ def frame_joints(frames: BodyFrames) -> list[urdf.Joint]:
             frame.parent,
             frame.name,
             "fixed",
-            origin=origin(frame.pose),
+            origin=origin(frame.pose, version),
         )
         for frame in (*frames.base, *frames.fixed)
     ]
 
 
-def origin(pose: Pose) -> urdf.Pose:
+def origin(pose: Pose, version: UrdfVersion) -> urdf.Pose:
     """Return a pose as an <origin>, exact to the last digit."""
     # Adding zero turns -0.0 into 0.0.
     xyz = [x + 0.0 for x in pose.p.tolist()]
+    if version.has_capsules:
+        element = Origin(xyz=xyz)
+        element.quat_xyzw = [float(x) + 0.0 for x in matrix_quaternion(pose.R)]
+        return element
     return urdf.Pose(xyz=xyz, rpy=[float(a) + 0.0 for a in matrix_rpy(pose.R)])
 
 
@@ -84,7 +95,7 @@ def _warn_of_asymmetric_limits(link: Link, diagnostics: Diagnostics) -> None:
             diagnostics.warn("lopsided-limits", message, link.at)
 
 
-def _joint(link: Link, frames: BodyFrames) -> urdf.Joint:
+def _joint(link: Link, frames: BodyFrames, version: UrdfVersion) -> urdf.Joint:
     assert link.parent is not None
     joint = link.joint
     element = urdf.Joint(
@@ -92,17 +103,22 @@ def _joint(link: Link, frames: BodyFrames) -> urdf.Joint:
         parent=frames.links[link.parent],
         child=frames.links[link.name],
         joint_type=_joint_type(joint),
-        origin=origin(link.X_PL),
+        origin=origin(link.X_PL, version),
     )
     if joint.moves:
         element.axis = [x + 0.0 for x in joint.axis.tolist()]
         lower, upper = joint.position_limits
-        element.limit = urdf.JointLimit(
+        kind = Limit if version.has_acceleration_limits else urdf.JointLimit
+        element.limit = kind(
             effort=_finite(joint.max_effort),
             velocity=_finite(joint.max_velocity),
             lower=_finite(lower),
             upper=_finite(upper),
         )
+        if version.has_acceleration_limits:
+            for name in ("acceleration", "deceleration", "jerk"):
+                most = getattr(joint, f"max_{name}")
+                setattr(element.limit, name, None if isinf(most) else float(most))
         if joint.damping or joint.friction:
             element.dynamics = urdf.JointDynamics(float(joint.damping), float(joint.friction))
     return element

@@ -8,7 +8,7 @@ from enum import Enum
 from ..frames import Base, FrameOptions, LinkNaming
 from ..kinematics.actuation import CommandInterface
 
-__all__ = ["Base", "CommandInterface", "Hardware", "LinkNaming", "UrdfOptions"]
+__all__ = ["Base", "CommandInterface", "Hardware", "LinkNaming", "UrdfOptions", "UrdfVersion"]
 
 
 class Hardware(Enum):
@@ -18,6 +18,27 @@ class Hardware(Enum):
     MOCK = "mock"
     GZ = "gz"
     MUJOCO = "mujoco"
+
+
+class UrdfVersion(Enum):
+    """Version of the URDF specification.
+
+    V1_1 adds capsules and quaternions, V1_2 limits of acceleration, deceleration and jerk.
+    """
+
+    V1_0 = "1.0"
+    V1_1 = "1.1"
+    V1_2 = "1.2"
+
+    @property
+    def has_capsules(self) -> bool:
+        """Whether it has capsules, and rotations as quaternions."""
+        return self is not UrdfVersion.V1_0
+
+    @property
+    def has_acceleration_limits(self) -> bool:
+        """Whether joints have limits of acceleration, deceleration and jerk."""
+        return self is UrdfVersion.V1_2
 
 
 @dataclass(frozen=True)
@@ -32,6 +53,7 @@ class UrdfOptions(FrameOptions):
             xacro, such as "$(find my_robot)/config/controllers.yaml".
         mujoco_meshes: Mesh folder for MuJoCo's own URDF reader, absolute or relative to the
             URDF, given in a <mujoco> block. None leaves the block out.
+        version: Version of the URDF; many programs read only 1.0.
     """
 
     gazebo: bool = False
@@ -39,3 +61,4 @@ class UrdfOptions(FrameOptions):
     command_interface: CommandInterface = CommandInterface.POSITION
     controllers: str = "controllers.yaml"
     mujoco_meshes: str | None = None
+    version: UrdfVersion = UrdfVersion.V1_0

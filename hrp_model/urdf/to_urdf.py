@@ -19,7 +19,7 @@ from .blocks import gazebo, mujoco_compiler, mujoco_inputs, ros2_control
 from .blocks.simulator_checks import warn_of_simulator_limits
 from .joints import frame_joints, joint_elements, origin
 from .materials import Materials
-from .options import UrdfOptions
+from .options import UrdfOptions, UrdfVersion
 from .repair import repaired
 from .shapes import UrdfGeometry, is_empty, primitive
 
@@ -77,19 +77,20 @@ def urdf_text(
     """Return the URDF of a repaired body with given frame names, without its closed loops."""
     uris = MeshUris() if mesh_uris is None else mesh_uris
     materials = Materials()
-    links = [_link(link, frames, uris, materials) for link in body.links]
+    links = [_link(link, frames, uris, materials, options.version) for link in body.links]
     robot = urdf.Robot(name=legal_name(body.name, default="robot"))
+    robot.version = options.version.value
     for material in materials.elements():
         robot.add_aggregate("material", material)
     for frame in frames.base:
         robot.add_link(urdf.Link(name=frame.parent))
     for link in (*links, *(urdf.Link(name=frame.name) for frame in frames.fixed)):
         robot.add_link(link)
-    for joint in joint_elements(body, frames, mimic_joints(body), diagnostics):
+    for joint in joint_elements(body, frames, mimic_joints(body), diagnostics, options.version):
         robot.add_joint(joint)
-    for joint in frame_joints(frames):
+    for joint in frame_joints(frames, options.version):
         robot.add_joint(joint)
-    _warn_of_missing_meshes(body, uris, diagnostics)
+    _warn_of_missing_meshes(body, uris, diagnostics, options.version)
     ros2_control.warn_of_missing_joints(body, options, diagnostics)
     warn_of_simulator_limits(body, frames, options, diagnostics)
     root = robot.to_xml()
@@ -98,42 +99,48 @@ def urdf_text(
     return _text(root)
 
 
-def _link(link: Link, frames: BodyFrames, uris: MeshUris, materials: Materials) -> urdf.Link:
+def _link(
+    link: Link, frames: BodyFrames, uris: MeshUris, materials: Materials, version: UrdfVersion
+) -> urdf.Link:
     element = urdf.Link(name=frames.links[link.name])
     if link.mass > 0.0 or link.inertia.any():
-        element.inertial = _inertial(link)
+        element.inertial = _inertial(link, version)
     for shape in link.visual:
-        placed = _placed(shape, uris.visual)
+        placed = _placed(shape, uris.visual, version)
         if placed is not None:
             pose, geometry = placed
             material = materials.reference(shape, as_mesh=isinstance(geometry, urdf.Mesh))
-            element.add_aggregate("visual", urdf.Visual(geometry, material, origin(pose)))
+            element.add_aggregate("visual", urdf.Visual(geometry, material, origin(pose, version)))
     for shape in link.collision:
-        placed = _placed(shape, uris.collision)
+        placed = _placed(shape, uris.collision, version)
         if placed is not None:
             pose, geometry = placed
-            element.add_aggregate("collision", urdf.Collision(geometry, origin(pose)))
+            element.add_aggregate("collision", urdf.Collision(geometry, origin(pose, version)))
     return element
 
 
-def _placed(shape: Shape, uris: Mapping[Shape, str]) -> tuple[Pose, UrdfGeometry] | None:
+def _placed(
+    shape: Shape, uris: Mapping[Shape, str], version: UrdfVersion
+) -> tuple[Pose, UrdfGeometry] | None:
     uri = uris.get(shape)
     if uri is not None:
         return mesh_origin(shape), urdf.Mesh(filename=uri)
-    return primitive(shape)
+    return primitive(shape, capsules=version.has_capsules)
 
 
-def _inertial(link: Link) -> urdf.Inertial:
+def _inertial(link: Link, version: UrdfVersion) -> urdf.Inertial:
     I = link.inertia.tolist()  # noqa: E741 - its name in every textbook
     inertia = urdf.Inertia(I[0][0], I[0][1], I[0][2], I[1][1], I[1][2], I[2][2])
-    return urdf.Inertial(float(link.mass), inertia, origin(Pose(p=link.center_of_mass)))
+    return urdf.Inertial(float(link.mass), inertia, origin(Pose(p=link.center_of_mass), version))
 
 
-def _warn_of_missing_meshes(body: Body, uris: MeshUris, diagnostics: Diagnostics) -> None:
+def _warn_of_missing_meshes(
+    body: Body, uris: MeshUris, diagnostics: Diagnostics, version: UrdfVersion
+) -> None:
     for link in body.links:
         shapes = {
-            *(s for s in link.visual if _placed(s, uris.visual) is None),
-            *(s for s in link.collision if _placed(s, uris.collision) is None),
+            *(s for s in link.visual if _placed(s, uris.visual, version) is None),
+            *(s for s in link.collision if _placed(s, uris.collision, version) is None),
         }
         count = sum(not is_empty(shape) for shape in shapes)
         if count:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -13,9 +14,9 @@ from ..body import Body
 from ..diagnostics import Diagnostics
 from ..frames import body_frames
 from ..kinematics.loops import mimic_joints
-from ..urdf import UpAxis, UrdfOptions
-from ..urdf.repair import repaired
+from ..urdf import UpAxis, UrdfOptions, body_to_srdf, convert, repaired
 from .compare import compared
+from .compare_motion import MotionComparison
 from .compare_shapes import compared_shapes
 from .expected import Expected, Posture
 from .files import MeshFiles
@@ -28,10 +29,20 @@ from .with_urdfdom import check_urdf_program, urdfdom_rows
 if TYPE_CHECKING:
     from .library import LibraryRobot
 
-__all__ = ["LIBRARIES", "Outcome", "Report", "Row", "verify"]
+__all__ = [
+    "INSTALL",
+    "LIBRARIES",
+    "Outcome",
+    "Report",
+    "Row",
+    "is_installed",
+    "verify",
+    "verify_written",
+    "without_shapes",
+]
 
 LIBRARIES = ("pinocchio", "yourdfpy", "MuJoCo", CHECK_URDF)
-_INSTALL = "pip install 'hrp_ros[verify]'"
+INSTALL = "pip install 'hrp_ros[verify]'"
 
 
 def verify(
@@ -45,6 +56,7 @@ def verify(
     shapes: bool = True,
     glb_up: UpAxis = UpAxis.Z,
     postures: int = 3,
+    states: int = 0,
     seed: int = 0,
 ) -> Report:
     """Compare a URDF file with the model that it was written from.
@@ -65,7 +77,8 @@ def verify(
         shapes: Whether to compare visual and collision shapes too.
         glb_up: Which axis of its GLB files is the URDF's z.
         postures: Number of random postures besides zero and the initial one.
-        seed: Seed of the random postures.
+        states: Number of random states of motion in which to compare accelerations and momentum.
+        seed: Seed of the random postures and states.
 
     Raises:
         OSError: The file cannot be read.
@@ -81,12 +94,60 @@ def verify(
     except ElementTree.ParseError as error:
         return Report((failure(URDF, LOADS, f"it is not valid XML: {error}"),))
     job = _Job(
-        urdf, expected, meshes, tuple(expected.postures(postures, seed)), srdf, shapes, glb_up
+        urdf,
+        expected,
+        meshes,
+        tuple(expected.postures(postures, seed)),
+        MotionComparison(expected, states, seed) if states else None,
+        srdf,
+        shapes,
+        glb_up,
     )
     rows = [*changed, *(meshes.rows() if shapes else ())]
     for library in libraries:
         rows += job.rows(library)
     return Report(tuple(rows))
+
+
+def verify_written(
+    body: Body,
+    *,
+    libraries: Sequence[str] = LIBRARIES,
+    postures: int = 3,
+    states: int = 0,
+    seed: int = 0,
+) -> Report:
+    """Write the URDF of a body, without shapes, and compare it with the body.
+
+    Rotors are compared by pinocchio, which reads them from an SRDF. Arguments as of ``verify``.
+    """
+    body = without_shapes(body)
+    with tempfile.TemporaryDirectory(prefix="hrp-model-") as folder:
+        made = convert(body, diagnostics=_silent())
+        urdf, srdf = Path(folder) / "robot.urdf", Path(folder) / "robot.srdf"
+        urdf.write_text(made.urdf, encoding="utf-8")
+        srdf.write_text(body_to_srdf(made.body, made.frames, _silent()), encoding="utf-8")
+        return verify(
+            body,
+            urdf,
+            libraries=libraries,
+            srdf=srdf,
+            shapes=False,
+            postures=postures,
+            states=states,
+            seed=seed,
+        )
+
+
+def is_installed(library: str) -> bool:
+    """Return whether one of the libraries that are Python packages is installed."""
+    return importlib.util.find_spec(library.lower()) is not None
+
+
+def without_shapes(body: Body) -> Body:
+    """Return a body without visual and collision shapes."""
+    links = (replace(link, visual=(), collision=()) for link in body.links)
+    return replace(body, links=tuple(links))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +158,7 @@ class _Job:
     expected: Expected
     meshes: MeshFiles
     postures: tuple[Posture, ...]
+    motion: MotionComparison | None
     srdf: Path | None
     shapes: bool
     glb_up: UpAxis
@@ -111,8 +173,8 @@ class _Job:
             else:
                 yield from urdfdom_rows(program, self.urdf, self.expected)
             return
-        if importlib.util.find_spec(library.lower()) is None:
-            yield Row(library, "", Outcome.NOT_INSTALLED, reason=_INSTALL)
+        if not is_installed(library):
+            yield Row(library, "", Outcome.NOT_INSTALLED, reason=INSTALL)
             return
         try:
             read = _READERS[library]()
@@ -128,6 +190,8 @@ class _Job:
         yield _loaded(robot)
         rotors = self.srdf is not None and library == "pinocchio"
         yield from compared(self.expected, robot, self.postures, rotors=rotors)
+        if self.motion is not None:
+            yield from self.motion.rows(robot)
         if self.shapes:
             yield from compared_shapes(self.expected, robot, self.glb_up)
 

@@ -92,14 +92,19 @@ class Expected:
         """Yield zero, the model's initial posture and some random ones within the limits."""
         yield Posture("zero", self._positions({}), np.eye(4))
         initial = {link.name: link.joint.initial for link in self.moving}
-        yield Posture("initial", self._positions(initial), self._root(self.body.root.X_PL))
+        yield Posture("initial", self._positions(initial), self.root_pose(self.body.root.X_PL))
         rng = np.random.default_rng(seed)
         for i in range(count):
-            q = {link.name: float(rng.uniform(*_sample_range(link.joint))) for link in self.moving}
+            q = {link.name: float(rng.uniform(*sample_range(link.joint))) for link in self.moving}
             axis = rng.normal(size=3)
             R = axis_angle_matrix(axis / np.linalg.norm(axis), rng.uniform(-pi, pi))
             X_WR = Pose(R, rng.uniform(-1.0, 1.0, 3))
-            yield Posture(f"random {i + 1}", self._positions(q), self._root(X_WR))
+            yield Posture(f"random {i + 1}", self._positions(q), self.root_pose(X_WR))
+
+    @property
+    def fixed_root(self) -> Pose:
+        """The pose of the model's root in a URDF whose root is fixed to the world's origin."""
+        return self._model_root(np.eye(4))
 
     def link_poses(self, posture: Posture) -> dict[str, Array]:
         """Return the poses of the model's links in the world, (4, 4), by frame."""
@@ -181,19 +186,24 @@ class Expected:
             free[name] = mimic.multiplier * free[mimic.link] + mimic.offset
         return {self.frames.joints[name]: value for name, value in free.items()}
 
-    def _root(self, X_WR: Pose) -> Array:
-        """Return X_WU for a pose of the model's root; a fixed root keeps its pose."""
+    def root_pose(self, X_WR: Pose) -> Array:
+        """Return X_WU for a pose of the model's root; a fixed root keeps its own. Shape (4, 4)."""
         if not self.has_free_root:
             return np.eye(4)
         for frame in reversed(self.frames.base):
             X_WR = X_WR @ frame.pose.inverse()
         return X_WR.matrix()
 
-    def _state_at(self, posture: Posture) -> BodyState:
-        state = self._state
-        X_WR = Pose(posture.X_WU[:3, :3], posture.X_WU[:3, 3])
+    def _model_root(self, X_WU: Array) -> Pose:
+        """Return the pose of the model's root for one of the URDF's."""
+        X_WR = Pose(X_WU[:3, :3], X_WU[:3, 3])
         for frame in self.frames.base:
             X_WR = X_WR @ frame.pose
+        return X_WR
+
+    def _state_at(self, posture: Posture) -> BodyState:
+        state = self._state
+        X_WR = self._model_root(posture.X_WU)
         state.p[0], state.R[0] = X_WR.p, X_WR.R
         names = self.frames.joints
         state.q[:] = [posture.q.get(names.get(name, ""), 0.0) for name in self._joints]
@@ -214,7 +224,7 @@ def joint_type(joint: Joint) -> str:
     return "fixed"
 
 
-def _sample_range(joint: Joint) -> tuple[float, float]:
+def sample_range(joint: Joint) -> tuple[float, float]:
     """Return a finite range within the limits to draw positions from."""
     half = _DEFAULT_RANGE[joint.type]
     lower, upper = joint.position_limits

@@ -31,6 +31,9 @@ class Quantity(Enum):
     MASS_MATRIX = "mass matrix"
     MASS_MATRIX_WITH_ROTORS = "mass matrix with rotors"
     GRAVITY = "gravity torques"
+    ACCELERATIONS = "accelerations"
+    MOMENTUM = "momentum"
+    FREE_MOTION = "free motion of 1 s"
     COLLISION_PRIMITIVES = "collision primitives"
     COLLISION_MESHES = "collision meshes"
     VISUAL_PRIMITIVES = "visual primitives"
@@ -45,7 +48,14 @@ SHAPES = (
     Quantity.VISUAL_MESHES,
     Quantity.COLORS,
 )
-DYNAMICS = (Quantity.MASS_MATRIX, Quantity.MASS_MATRIX_WITH_ROTORS, Quantity.GRAVITY)
+DYNAMICS = (
+    Quantity.MASS_MATRIX,
+    Quantity.MASS_MATRIX_WITH_ROTORS,
+    Quantity.GRAVITY,
+    Quantity.ACCELERATIONS,
+    Quantity.MOMENTUM,
+    Quantity.FREE_MOTION,
+)
 # Quantities by subject, for the summary.
 SUBJECTS = {
     "tree": (Quantity.TREE, Quantity.JOINTS),
@@ -138,6 +148,39 @@ class Dynamics:
 
 
 @dataclass(frozen=True, eq=False)
+class LibraryMotion:
+    """A state of motion under the URDF's names, and the efforts on the joints.
+
+    Attributes:
+        q, dq: Positions and velocities of all joints by name.
+        effort: Torques or forces of drives by name; the library adds damping and friction.
+        X_WU: Pose of the URDF's root link U in the world, shape (4, 4).
+        v, w: Velocity of U's origin and angular velocity of U, in world axes, shape (3,).
+    """
+
+    q: Mapping[str, float]
+    dq: Mapping[str, float]
+    effort: Mapping[str, float]
+    X_WU: Array
+    v: Array
+    w: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Accelerations:
+    """The accelerations in a state of motion.
+
+    Attributes:
+        root: Linear acceleration of U's origin and angular acceleration of U in world axes,
+            shape (6,); zero for a fixed root.
+        joints: Those of the joints by name.
+    """
+
+    root: Array
+    joints: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
 class Shapes:
     """The shapes of all links, by link, in the order of the file.
 
@@ -162,9 +205,11 @@ class LibraryRobot(ABC):
         notes: Notes about quantities.
         unknown: Quantities that it does not provide for this URDF, and why.
         parts: The links that are lumped into each link whose mass it provides.
+        has_rotors: Whether accelerations contain the inertias of rotors.
     """
 
     library: str
+    has_rotors = False
 
     def __init__(self) -> None:
         self.refusal = ""
@@ -213,3 +258,14 @@ class DynamicRobot(LibraryRobot):
     def dynamics_with_rotors(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
         """Return the same with the inertias of rotors, if the library knows them."""
         return self.dynamics(q, X_WU)
+
+    @abstractmethod
+    def accelerations(self, motion: LibraryMotion) -> Accelerations:
+        """Return the accelerations without contacts and limits; not finite if undefined.
+
+        Each joint has the library's damping and, opposite to its velocity, its friction.
+        """
+
+    @abstractmethod
+    def momentum(self, motion: LibraryMotion) -> Array:
+        """Return linear momentum, then angular momentum about the world's origin, shape (6,)."""

@@ -40,11 +40,11 @@ class Row:
         outcome: The result.
         difference: Largest difference; infinite if something is missing or of another kind.
         tolerance: Its limit; both in the unit that ``quantity`` names, or relative.
-        where: Link or joint with the largest difference, and the posture; then the first one
-            beyond the tolerance, parents before children: the likely cause.
+        largest_at: Link or joint with the largest difference, and the posture.
         count: Number of compared items.
         reason: Why the row is not applicable, or a note.
         short: The reason in a word or two, for a headline.
+        first_at: The first place beyond the tolerance, parents before children: the likely cause.
     """
 
     library: str
@@ -52,10 +52,18 @@ class Row:
     outcome: Outcome
     difference: float | None = None
     tolerance: float | None = None
-    where: str = ""
+    largest_at: str = ""
     count: int = 0
     reason: str = ""
     short: str = ""
+    first_at: str = ""
+
+    @property
+    def where(self) -> str:
+        """Both places as one text."""
+        if self.first_at in ("", self.largest_at):
+            return self.largest_at
+        return f"{self.largest_at}; first beyond the tolerance: {self.first_at}"
 
     def __str__(self) -> str:
         text = f"{self.library}: {self.quantity}: {self.outcome.value}"
@@ -201,18 +209,16 @@ class Differences:
             outcome = Outcome.NOT_APPLICABLE
             return Row(self._library, self._quantity, outcome, reason=reason or nothing)
         passed = self._largest <= self._tolerance
-        where = self._where if self._largest > 0.0 else ""
-        if self._first not in ("", where):
-            where = f"{where}; first beyond the tolerance: {self._first}"
         return Row(
             self._library,
             self._quantity,
             Outcome.PASSED if passed else Outcome.FAILED,
             self._largest,
             self._tolerance,
-            where,
+            self._where if self._largest > 0.0 else "",
             self._count,
             reason,
+            first_at=self._first,
         )
 
 

@@ -19,15 +19,19 @@ _NO_ROW = "-"
 _ORDER = [LOADS, *(quantity.value for quantity in Quantity)]
 
 
-def report_table(report: Report) -> Group:
+def report_table(report: Report, title: str = "") -> Group:
     """Return the verdict, the failures, a row for each quantity, and notes.
 
     The columns have the largest difference for each library; numbers in brackets refer to the
     notes below.
+
+    Args:
+        report: The rows.
+        title: The first line, in place of the verdict on the URDF.
     """
     notes = _Notes()
     matrix = _matrix(report, notes)
-    parts: list[RenderableType] = [_title(report)]
+    parts: list[RenderableType] = [_title(report, title)]
     if report.failures:
         parts += ["", _failures(report.failures)]
     if matrix.columns[1:]:
@@ -53,13 +57,10 @@ class _Notes:
         return f" [{self.texts.index(text) + 1}]"
 
 
-def _title(report: Report) -> Text:
+def _title(report: Report, title: str) -> Text:
     style = "bold green" if report.passed else "bold yellow"
-    return Text(
-        f"URDF against the model: {report.verdict}",
-        _FAILED if report.failures else style,
-        overflow="fold",
-    )
+    text = printable(title) or f"URDF against the model: {report.verdict}"
+    return Text(text, _FAILED if report.failures else style, overflow="fold")
 
 
 def _failures(failures: Iterable[Row]) -> Table:

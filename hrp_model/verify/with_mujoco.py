@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from ..inertia import MassProperties
 from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array, Pose, matrix_quaternion
 from .library import (
+    Accelerations,
     DynamicRobot,
     Dynamics,
     LibraryError,
     LibraryJoint,
+    LibraryMotion,
     LibraryShape,
     Quantity,
     Shapes,
@@ -122,8 +124,7 @@ class MujocoRobot(DynamicRobot):
         """Return the dynamics in a posture."""
         self._move(q, X_WU)
         model, data = self._model, self._data
-        M = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, data, M)
+        M = self._mass_matrix()
         first = 6 if self._free_root else 0
         if first:
             # MuJoCo expresses the root's angular velocity in the root's own axes.
@@ -136,6 +137,36 @@ class MujocoRobot(DynamicRobot):
         rows = [*range(first), *dofs]
         names = tuple(joint.name for joint in joints)
         return Dynamics(M[np.ix_(rows, rows)], data.qfrc_bias[dofs], names)
+
+    def accelerations(self, motion: LibraryMotion) -> Accelerations:
+        """Return the accelerations."""
+        self._move_on(motion)
+        model, data = self._model, self._data
+        mujoco.mj_rne(model, data, 0, data.qfrc_bias)
+        # A row for each degree of freedom; newer versions have columns for nonlinear damping.
+        damping = np.reshape(model.dof_damping, (model.nv, -1))[:, 0]
+        efforts = -data.qfrc_bias - damping * data.qvel
+        efforts -= model.dof_frictionloss * np.sign(data.qvel)
+        if self._free_root:
+            efforts[:6] = -data.qfrc_bias[:6]
+        for name, dof in self._dofs(motion.effort):
+            efforts[dof] += motion.effort[name]
+        try:
+            a = np.linalg.solve(self._mass_matrix(), efforts)
+        except np.linalg.LinAlgError:
+            a = np.full(model.nv, np.nan)
+        root = np.zeros(6)
+        if self._free_root:
+            root[:3], root[3:] = a[:3], motion.X_WU[:3, :3] @ a[3:6]
+        return Accelerations(root, {name: float(a[dof]) for name, dof in self._dofs(motion.q)})
+
+    def momentum(self, motion: LibraryMotion) -> Array:
+        """Return linear and angular momentum about the world's origin."""
+        self._move_on(motion)
+        model, data = self._model, self._data
+        mujoco.mj_subtreeVel(model, data)
+        P = model.body_mass.sum() * data.subtree_linvel[0]
+        return np.concatenate([P, data.subtree_angmom[0] + np.cross(data.subtree_com[0], P)])
 
     def shapes(self) -> Shapes:
         """Return the collision shapes of all links."""
@@ -170,12 +201,36 @@ class MujocoRobot(DynamicRobot):
             joint = self._model.joint(i)
             if joint.name in q:
                 data.qpos[int(joint.qposadr[0])] = q[joint.name]
+        data.qvel[:] = 0.0
         # Not mj_forward: it also inverts the mass matrix, and writes a file MUJOCO_LOG.TXT into
-        # the current folder if that is ill-conditioned. Velocities stay zero.
+        # the current folder if that is ill-conditioned.
         mujoco.mj_kinematics(self._model, data)
         mujoco.mj_comPos(self._model, data)
         mujoco.mj_crb(self._model, data)
         mujoco.mj_rne(self._model, data, 0, data.qfrc_bias)
+
+    def _move_on(self, motion: LibraryMotion) -> None:
+        """Set posture and velocities; those of the joints it has."""
+        self._move(motion.q, motion.X_WU)
+        data = self._data
+        if self._free_root:
+            # MuJoCo expresses the root's angular velocity in the root's own axes.
+            data.qvel[:3], data.qvel[3:6] = motion.v, motion.w @ motion.X_WU[:3, :3]
+        for name, dof in self._dofs(motion.dq):
+            data.qvel[dof] = motion.dq[name]
+        mujoco.mj_comVel(self._model, data)
+
+    def _mass_matrix(self) -> Array:
+        M = np.zeros((self._model.nv, self._model.nv))
+        mujoco.mj_fullM(self._model, self._data, M)
+        return M
+
+    def _dofs(self, names: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """Yield the joints that it has, and their degrees of freedom."""
+        own = {self._model.joint(i).name: i for i in range(self._model.njnt)}
+        for name in names:
+            if name in own:  # else reported as a missing joint
+                yield name, int(self._model.jnt_dofadr[own[name]])
 
     def _shape(self, geom: Any) -> LibraryShape:
         X_LS = Pose(_rotation(geom.quat), geom.pos).matrix()

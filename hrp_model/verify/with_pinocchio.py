@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,11 +14,13 @@ from ..inertia import MassProperties
 from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array
 from .library import (
+    Accelerations,
     DynamicRobot,
     Dynamics,
     LibraryError,
     LibraryJoint,
     LibraryMimic,
+    LibraryMotion,
     LibraryShape,
     Quantity,
     Shapes,
@@ -73,8 +75,10 @@ class PinocchioRobot(DynamicRobot):
                 pinocchio.loadRotorParameters(self._with_rotors, str(srdf), False)
         except (ValueError, RuntimeError) as error:
             raise LibraryError(str(error)) from None
+        self.has_rotors = srdf is not None
         self._with_mimics = self._load_with_mimics()
-        self._model.gravity.linear = np.array([0.0, 0.0, -STANDARD_GRAVITY])
+        for model in (self._model, self._with_rotors):
+            model.gravity.linear = np.array([0.0, 0.0, -STANDARD_GRAVITY])
         self._data = self._model.createData()
         self.parts = {name: [name] for name in self._fixed_links()} | self._lumps()
 
@@ -136,6 +140,53 @@ class PinocchioRobot(DynamicRobot):
     def dynamics_with_rotors(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
         """Return the dynamics with the SRDF's inertias of rotors."""
         return self._dynamics(self._with_rotors, q, X_WU)
+
+    def accelerations(self, motion: LibraryMotion) -> Accelerations:
+        """Return the accelerations, with the SRDF's inertias of rotors if there is one."""
+        model = self._with_rotors
+        q, v = self._vector(motion.q, motion.X_WU), self._rates(motion)
+        efforts = self._by_joint(motion.effort)
+        efforts -= model.damping * v + model.friction * np.sign(v)
+        if self._free_root:
+            efforts[:6] = 0.0
+        a = pinocchio.aba(model, model.createData(), q, v, efforts)
+        root = np.zeros(6)
+        if self._free_root:
+            # Spatial, in the root's axes; that of the origin has the change of direction of v too.
+            R = motion.X_WU[:3, :3]
+            root[:3] = R @ a[:3] + np.cross(motion.w, motion.v)
+            root[3:] = R @ a[3:6]
+        return Accelerations(root, {name: float(a[i]) for name, i in self._columns(motion.q)})
+
+    def momentum(self, motion: LibraryMotion) -> Array:
+        """Return linear and angular momentum about the world's origin."""
+        model, data = self._model, self._data
+        if not pinocchio.computeTotalMass(model):  # else its centre is 0 / 0
+            return np.zeros(6)
+        q, v = self._vector(motion.q, motion.X_WU), self._rates(motion)
+        h = pinocchio.computeCentroidalMomentum(model, data, q, v)
+        moment = h.angular + np.cross(data.com[0], h.linear)
+        return np.concatenate([h.linear, moment])
+
+    def _rates(self, motion: LibraryMotion) -> Array:
+        """Return the velocities of root and joints; those of the root are in its own axes."""
+        rates = self._by_joint(motion.dq)
+        if self._free_root:
+            rates[:3], rates[3:6] = motion.v @ motion.X_WU[:3, :3], motion.w @ motion.X_WU[:3, :3]
+        return rates
+
+    def _by_joint(self, values: Mapping[str, float]) -> Array:
+        vector = np.zeros(self._model.nv)
+        for name, i in self._columns(values):
+            vector[i] = values[name]
+        return vector
+
+    def _columns(self, names: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """Yield the joints that it has, and their columns."""
+        model = self._model
+        for name in names:
+            if model.existJointName(name):  # else reported as a missing joint
+                yield name, model.joints[model.getJointId(name)].idx_v
 
     def _dynamics(self, model: Any, q: Mapping[str, float], X_WU: Array) -> Dynamics:
         vector = self._vector(q, X_WU)

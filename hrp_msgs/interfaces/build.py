@@ -123,8 +123,12 @@ def main() -> int:
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     if problems:
-        print("check that cmake, g++, ninja and the Python headers are installed;", file=sys.stderr)
-        print("scripts/bootstrap.sh installs them and the generators", file=sys.stderr)
+        print(
+            "check that cmake, g++, the Python headers and the generators are installed:",
+            file=sys.stderr,
+        )
+        remedy = "apt install build-essential cmake python3-dev; pip install 'hrp_ros[ros]'"
+        print(remedy, file=sys.stderr)
     return 1 if problems else 0
 
 

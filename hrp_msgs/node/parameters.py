@@ -127,7 +127,12 @@ def declare(node: Node, params: Iterable[Param]) -> Settings:
         except (InvalidParameterTypeException, InvalidParameterValueException):
             anything = ParameterDescriptor(dynamic_typing=True)
             given = node.declare_parameter(p.name, p.default, anything).value
-            raise WrongUseError(p.objection(given)) from None
+            # ROS reads the word inf as a number, also as launch and "ros2 param dump" write it.
+            if str(given) not in p.choices:
+                raise WrongUseError(p.objection(given)) from None
+            node.undeclare_parameter(p.name)
+            chosen = str(given), p.descriptor()
+            values[p.name] = node.declare_parameter(p.name, *chosen, ignore_override=True).value
         if objection := p.objection(values[p.name]):
             raise WrongUseError(objection)
     return values

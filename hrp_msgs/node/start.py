@@ -59,15 +59,19 @@ def creating(entity: str) -> Iterator[None]:
 
 
 def destroy(node: Node) -> None:
-    """Destroy a node, even if Ctrl-C interrupted rclpy while it created an entity.
+    """Destroy a node, so that it leaves the graph.
 
-    Such an entity is in one list of the node and missing in another: the first call removes it
-    from the one and fails, the second destroys the rest.
+    If Ctrl-C interrupted rclpy while it created an entity, that is in one list of the node and
+    missing in another: the first call removes it from the one and fails, the second destroys the
+    rest.
     """
     try:
         node.destroy_node()
     except ValueError:
         node.destroy_node()
+    # rclpy 10 does not destroy this service, which keeps the node in the graph until the garbage
+    # collector finds both.
+    vars(node).pop("_type_description_service", None)
 
 
 _IDENTITY = re.compile(r"(__ns|__node|__name):=")  # for all nodes, unlike "NODE:__ns:=X"

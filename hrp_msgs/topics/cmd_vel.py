@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from geometry_msgs.msg import Twist, TwistStamped
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.clock import Clock, ClockType
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.subscription import Subscription
 
 from ..convert.basic import time_ns
@@ -30,6 +30,8 @@ _KINDS: Mapping[str, CommandKind[Twist] | CommandKind[TwistStamped]] = {
 }
 AS_PUBLISHED = "as_published"
 TYPES = (AS_PUBLISHED, *_KINDS)
+# Not from the extension module itself, whose name depends on the version of rclpy.
+RCLError = rclpy_implementation.RCLError
 _CHECK_PERIOD = 1.0  # [s] of wall time
 
 

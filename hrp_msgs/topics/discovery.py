@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from ..convert.converter import Message
+
+if TYPE_CHECKING:  # the module has another name since rclpy 10
+    from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 _TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
 

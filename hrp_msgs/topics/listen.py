@@ -1,4 +1,4 @@
-"""Subscribe to every topic in a separate process, and print how many messages are received.
+"""Count received messages: a node, and a process that subscribes to every topic.
 
     python -m hrp_msgs.topics.listen
 
@@ -12,10 +12,11 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 import rclpy
+from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -31,16 +32,29 @@ _OWN_TOPICS = ("/rosout", "/parameter_events")
 
 
 class Listener(Node):
-    """Subscribes to every topic as soon as it appears, and counts its messages."""
+    """Subscribes to topics as soon as they appear, and counts their messages.
 
-    def __init__(self) -> None:
-        super().__init__("hrp_listener")
+    Args:
+        topics: Full names of the topics; None for all.
+        context: See ``rclpy.node.Node``.
+
+    Attributes:
+        counts: Messages so far, by topic.
+    """
+
+    def __init__(
+        self, topics: Collection[str] | None = None, context: Context | None = None
+    ) -> None:
+        super().__init__("hrp_listener", context=context)
+        self._topics = topics
         self.counts: dict[str, int] = {}
 
     def subscribe_to_new(self) -> None:
         """Subscribe to topics that appeared since the last call."""
         for topic, types in self.get_topic_names_and_types():
             if topic in self.counts or topic.startswith(_OWN_TOPICS) or not types:
+                continue
+            if self._topics is not None and topic not in self._topics:
                 continue
             publishers = self.get_publishers_info_by_topic(topic)
             if not publishers:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rclpy._rclpy_pybind11 import RCLError
-from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 
 from ..convert.cdr import Messages, Times
@@ -68,7 +66,7 @@ class NodeTopic:
             message = recording.record(self._channel, message)
         try:
             self._publisher.publish(message)
-        except (InvalidHandle, RCLError):
+        except RuntimeError:  # base of all errors of rclpy's C++ part
             if not self._is_closed():  # otherwise another thread has just closed it
                 raise
         else:
@@ -85,7 +83,7 @@ class NodeTopic:
             return not self._closed
         try:
             return bool(self._publisher.get_subscription_count())
-        except (InvalidHandle, RCLError):
+        except RuntimeError:
             if not self._is_closed():
                 raise
             return False

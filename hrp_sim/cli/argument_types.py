@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from contextlib import suppress
 
@@ -20,6 +19,7 @@ __all__ = [
     "seed",
     "sensor_option",
     "size",
+    "states",
     "time_step",
     "variable",
     "viewpoint",
@@ -32,6 +32,7 @@ seed = number(
     "a whole number from {} to {}".format(*PHYSICS_RANGES["seed"]),
     lambda value: PHYSICS_RANGES["seed"][0] <= value <= PHYSICS_RANGES["seed"][1],
 )
+states = number(int, "a whole number from 1 to 10000", lambda value: 1 <= value <= 10_000)
 
 time_step = number(
     float,
@@ -44,12 +45,12 @@ fps = number(float, "a number from 1 to 240", lambda value: 1.0 <= value <= 240.
 
 def variable(text: str) -> tuple[str, str]:
     """Return name and folder of ``NAME=FOLDER``; the folder must exist."""
-    name, equals, folder = text.partition("=")
-    if not equals or not re.fullmatch(r"\w+", name):
-        raise argparse.ArgumentTypeError(f"must be NAME=FOLDER, such as SHARE=share, not '{text}'")
-    if not os.path.isdir(os.path.expanduser(folder)):
-        raise argparse.ArgumentTypeError(f"there is no folder '{folder}'")
-    return name, os.path.abspath(os.path.expanduser(folder))
+    from ..world.projects import parse_variable
+
+    try:
+        return parse_variable(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def size(text: str) -> tuple[int, int]:

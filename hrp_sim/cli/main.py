@@ -21,9 +21,11 @@ from hrp_msgs.names import NAMINGS, STANDARD
 from ..physics.engine import PhysicsError
 from ..world.world_names import DEFAULT_WORLD, bundled_worlds
 from . import argument_types
+from .certify_options import add_certify
 from .recording_options import add_page, add_plot, add_replay, add_video, check_replay
 from .run_options import WORLD, add_project, add_run, add_world, check_run
 from .suggestions import SUGGESTIONS
+from .sweep_options import add_sweep
 
 # The functions of the commands, whose modules are imported when they are needed.
 _COMMANDS = {
@@ -35,14 +37,16 @@ _COMMANDS = {
     "page": "page:page",
     "replay": "replay:replay",
     "plot": "plot:plot",
+    "sweep": "sweep:sweep",
     "bench": "bench:bench",
+    "certify": "certify:certify_models",
 }
 
 
 def _parser() -> CommandParser:
     parser = CommandParser(
         suggestions=SUGGESTIONS,
-        completers={"WORLD": _worlds},
+        completers={"WORLD": _worlds, "FILE": model_files},
         prog="hrp-sim",
         description="Simulate OpenHRP and Choreonoid robots with ODE.",
         epilog="exit status: 0 success; 1 a problem in the world or a model, or a failed "
@@ -61,7 +65,11 @@ def _parser() -> CommandParser:
     add_page(commands.add_parser("page", help="write a run as one HTML file"))
     add_replay(commands.add_parser("replay", help="replay a recording in the browser or on ROS"))
     add_plot(commands.add_parser("plot", help="draw curves of a recording"))
+    add_sweep(commands.add_parser("sweep", help="run a study: a world with values that vary"))
     _add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
+    add_certify(
+        commands.add_parser("certify", help="compare the motion of models in several engines")
+    )
     return parser
 
 

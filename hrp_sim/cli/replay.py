@@ -13,6 +13,7 @@ from hrp_model.diagnostics import counted
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, UsageError
 from hrp_model.program.console import print_message, print_note
+from hrp_model.program.libraries import missing_ros
 from hrp_model.program.stop_signals import StopSignals
 from hrp_model.program.working import working
 
@@ -102,8 +103,7 @@ def _on_topics(recording: Recording, stack: ExitStack) -> RosOutput:
     try:
         from ..ros.replay import RosOutput
     except ImportError as error:
-        remedy = "source a ROS 2 installation, or install ROS 2 with scripts/bootstrap.sh"
-        raise UsageError(f"ROS 2 cannot be imported ({error}): {remedy}") from None
+        raise UsageError(missing_ros(error)) from None
     output = RosOutput(recording)
     stack.callback(output.close)
     for name, reason in output.left_out.items():

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from hrp_model.program.command import UsageError
+from hrp_model.program.libraries import missing_ros
 
 from ..publishing.run_recording import RunRecording
 from ..running.runner import Runner
@@ -34,8 +35,7 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
     try:
         from ..ros.sim_node import RosSession
     except ImportError as error:
-        remedy = "source a ROS 2 installation, or install ROS 2 with scripts/bootstrap.sh"
-        raise UsageError(f"ROS 2 cannot be imported ({error}): {remedy}") from None
+        raise UsageError(missing_ros(error)) from None
     if options.strict:
         prepare(options).simulation.close()
     make_recording = partial(open_recording, options.record) if options.record else None

@@ -10,8 +10,6 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from math import inf
 
-import numpy as np
-
 from hrp_model import Diagnostics
 from hrp_model.devices import Camera
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
@@ -26,14 +24,10 @@ from ..running.build import build_simulation
 from ..video import (
     MAX_SIDE,
     MIN_SIDE,
-    Extents,
     FilmSource,
-    FixedView,
-    FollowingView,
     Format,
     Frame,
     RecordingSource,
-    SensorView,
     SimulationSource,
     StudioRenderer,
     View,
@@ -41,7 +35,7 @@ from ..video import (
     ffmpeg,
     film_frames,
     find_camera,
-    find_link,
+    make_view,
     writing_film,
 )
 from ..world.load import load_world
@@ -159,18 +153,16 @@ def _format_and_view(
     """
     size = options.size or _SIZE
     bodies = source.bodies
-    if options.camera:
-        body, device = find_camera(bodies, options.camera)
-        size = options.size or _size_like(device)
-        link = bodies[body].link_index(device.link)
-        view: View = SensorView(size, body, link, device)
-    else:
-        shown = [first] if options.follow else source.known_poses(_duration(options, source))
-        extents = Extents(bodies)
-        points = np.concatenate([extents.points(poses) for poses in shown])
-        view = FixedView(size, Viewpoint(*(options.view or ())), points)
-        if options.follow:
-            view = FollowingView(view, *find_link(bodies, options.follow), first)
+    if options.camera and not options.size:
+        size = _size_like(find_camera(bodies, options.camera)[1])
+    view = make_view(
+        bodies,
+        [first] if options.follow else source.known_poses(_duration(options, source)),
+        size,
+        viewpoint=Viewpoint(*(options.view or ())),
+        follow=options.follow or "",
+        camera=options.camera or "",
+    )
     return Format(options.output, size, options.fps), view
 
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hrp_model import Body
+from hrp_model import Body, Joint
 from hrp_model.kinematics.vehicle import differential_drive, track_drive
 
 from .commands import JointCommand
 from .settings import ControlMode
 
 
-def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> JointCommand:
-    """Return the command that gives one value to each joint, in the order of joint ids.
+def commanded_joints(body: Body) -> list[Joint]:
+    """Return the joints and tracks for which commands without names are, in their order.
 
-    These are the joints with an id, or all joints in the order of joint states if none has one.
-    Mimic joints are left out.
+    These are those with an id, or all in the order of joint states if none has one. Mimic joints
+    are left out.
+    """
+    free = [x.joint for x in body.jointed_links if x.joint.mimic is None]
+    return [joint for joint in free if joint.id is not None] or free
+
+
+def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> JointCommand:
+    """Return the command that gives one value to each of ``commanded_joints``.
 
     Args:
         body: The robot.
@@ -25,8 +32,7 @@ def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> Joi
     Raises:
         ValueError: Their number is not that of the joints; the message names the joints.
     """
-    free = [x.joint for x in body.jointed_links if x.joint.mimic is None]
-    names = [joint.name for joint in free if joint.id is not None] or [j.name for j in free]
+    names = [joint.name for joint in commanded_joints(body)]
     if len(values) != len(names):
         raise ValueError(
             f"{len(values)} values of {mode.value} for {len(names)} joints: "

@@ -16,7 +16,7 @@ from hrp_model.files.resources import read_file, resolve
 from .base import Controller, ForceHook, Plugin
 from .entry import ControllerEntry, class_name_problem
 
-_MAX_SIZE = 1 << 24  # of a source file, in [byte]
+MAX_SIZE = 1 << 24  # of a source file, in [byte]
 
 
 class ControllerClassError(ValueError):
@@ -64,7 +64,7 @@ def _module_of(path: Path) -> ModuleType:
     # Dataclasses and pickles need the module to be found by its name.
     module = ModuleType(f"controller_{sha256(str(path).encode()).hexdigest()[:16]}")
     module.__file__ = str(path)
-    code = compile(read_file(path, _MAX_SIZE), str(path), "exec")
+    code = compile(read_file(path, MAX_SIZE), str(path), "exec")
     sys.modules[module.__name__] = module
     with _importing_from(path.parent):
         exec(code, vars(module))

@@ -171,8 +171,10 @@ class RunningController:
             if own is not None:
                 arrays |= {f"{_OWN}{k}": _own_array(k, v) for k, v in own.items()}
                 arrays["saved"][...] = 1
+            elif self._origin_ns < self._engine.time_ns:
+                self._warn("controller-restarted", "its state is not saved: it has no method save")
         except FAILURES as error:
-            text = f"its state is not saved: save() raised {described(error)}"
+            text = f"its state is not saved: {self._reason('save', error)}"
             self._warn("controller-restarted", text)
         return arrays
 
@@ -192,13 +194,12 @@ class RunningController:
         """Go back to a state that ``check`` has accepted, or start again if it was not saved."""
         if not self._is_initialized:
             return
+        time_ns = self._engine.time_ns
         if not arrays["saved"]:
             self.restart()
-            self._warn(
-                "controller-restarted", "it starts again: its state was not saved by a method save"
-            )
+            if int(arrays["origin_ns"]) < time_ns:  # else it had just started
+                self._warn("controller-restarted", "it starts again: its state was not saved")
             return
-        time_ns = self._engine.time_ns
         self.io.restart()
         self.io.targets.values[:] = arrays["targets"]
         self.io.readings.update(_saved_readings(arrays))
@@ -260,7 +261,13 @@ class RunningController:
 
     def _fail_with(self, method: str, error: BaseException) -> None:
         _log.debug("controller %s", self, exc_info=error)
-        self._fail(f"{method}() raised {described(error)}")
+        self._fail(self._reason(method, error))
+
+    def _reason(self, method: str, error: BaseException) -> str:
+        """Return why the call of a method has failed."""
+        if isinstance(error, TypeError) and not callable(getattr(self.plugin, method, None)):
+            return f"its attribute '{method}' hides the method {method}(); rename the attribute"
+        return f"{method}() raised {described(error)}"
 
     def _fail(self, reason: str) -> None:
         self._end()

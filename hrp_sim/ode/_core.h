@@ -10,6 +10,11 @@
 #define HRP_SIM_ODE_CORE_H
 
 #define PY_SSIZE_T_CLEAN
+#if !__has_include(<Python.h>)
+#error "the headers of Python are missing: apt install python3-dev"
+#elif !__has_include(<ode/ode.h>)
+#error "the headers of ODE are missing: apt install libode-dev"
+#endif
 #include <Python.h>
 #include <ode/ode.h>
 #include <setjmp.h>

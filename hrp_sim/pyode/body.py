@@ -9,6 +9,7 @@ import numpy as np
 import ode
 from numpy.typing import NDArray
 
+from hrp_model.kinematics.spatial import cross
 from hrp_model.rigid import Array, Pose
 
 from ..articulation.articulation import STATIC, Articulation
@@ -216,7 +217,7 @@ class ArticulatedBody:
         if group != STATIC:
             R_WG, p_WG = self._middle.R[group], self._middle.p[group]
             R, p = R_WG @ R, p_WG + R_WG @ p
-        return np.asarray(R @ twist[3:] + np.cross(R @ twist[:3], point - p))
+        return np.asarray(R @ twist[3:] + cross(R @ twist[:3], point - p))
 
     def group_of(self, link: int) -> int:
         """Return the index of a link's group, or STATIC."""
@@ -265,12 +266,12 @@ class ArticulatedBody:
     def _offsets(self, state: GroupStates) -> Array:
         """Return the vectors from the mass centres of groups to their links, in W."""
         links = self._links.p[self._moving]
-        return np.asarray(np.einsum("nij,nj->ni", state.R[self._carrier], links))
+        return np.asarray((state.R[self._carrier] @ links[:, :, None])[:, :, 0])
 
     def _velocities(self, state: GroupStates) -> tuple[Array, Array]:
         """Return v and w of the links of groups, in W."""
         w = state.w[self._carrier]
-        return state.v[self._carrier] + np.cross(w, self._offsets(state)), w
+        return state.v[self._carrier] + cross(w, self._offsets(state)), w
 
 
 def _make_group(world: ode.World, flat: Articulation, g: int) -> ode.Body:

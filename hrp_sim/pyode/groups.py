@@ -19,6 +19,16 @@ _CROSS = np.array(
     [[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]],
     dtype=float,
 )
+# The matrix that multiplies a quaternion (w, x, y, z) by another one is that one times this.
+_FACTOR = np.array(
+    [
+        [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
+        [0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0],
+        [0, 0, -1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, -1, 0, 0],
+        [0, 0, 0, -1, 0, 0, -1, 0, 0, 1, 0, 0, 1, 0, 0, 0],
+    ],
+    dtype=float,
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -137,14 +147,8 @@ def _quaternions(rotation_vectors: Array) -> Array:
 
 
 def _products(a: Array, b: Array) -> Array:
-    (w, x, y, z), (r, i, j, k) = a.T, b.T
-    rows = [
-        w * r - x * i - y * j - z * k,
-        w * i + r * x + y * k - z * j,
-        w * j + r * y + z * i - x * k,
-        w * k + r * z + x * j - y * i,
-    ]
-    return np.array(rows).T
+    """Return products of quaternions, shape (g, 4)."""
+    return _times((a @ _FACTOR).reshape(-1, 4, 4), b)
 
 
 def _matrices(quaternions: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import ode
 
+from hrp_model.kinematics.spatial import cross
 from hrp_model.rigid import Array, Pose
 
 from ..articulation.articulation import STATIC, JointKind, Joints, LoopKind, Loops
@@ -53,7 +54,7 @@ class Joint:
         """
         wrenches = [joint.getFeedback()[:2] for joint in self._transmitting]
         total: Array = np.sum(wrenches, axis=0) @ R_WG  # R_WG^T v for each
-        total[1] -= np.cross(p_GL, total[0])
+        total[1] -= cross(p_GL, total[0])
         return total
 
     def _make(self, world: ode.World, _anchor: list[float], _axis: list[float]) -> ode.Joint:
@@ -267,7 +268,7 @@ class Slider(DrivenJoint):
         axis, v = state.R[child] @ self._axis, state.v[child]
         if parent != STATIC:
             mean = (state.w[child] + state.w[parent]) / 2.0
-            v = v - state.v[parent] - np.cross(mean, state.p[child] - state.p[parent])
+            v = v - state.v[parent] - cross(mean, state.p[child] - state.p[parent])
         return float(axis @ v)
 
     def position(self, _expected: float) -> float:

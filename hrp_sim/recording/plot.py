@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import html
-import io
 import json
-import warnings
 from collections.abc import Sequence
 from itertools import cycle
 from os.path import commonprefix
 
-from matplotlib import RcParams, rc_context
+from matplotlib import RcParams
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -18,6 +16,7 @@ from matplotlib.figure import Figure
 
 from hrp_model.printable import printable
 
+from .figures import rendered
 from .series import Curve
 
 _WIDTH, _PANEL_HEIGHT, _MARGIN = 10.0, 3.0, 0.8  # [in]
@@ -113,11 +112,11 @@ class Plot:
 
     def png(self) -> bytes:
         """Return the picture as PNG."""
-        return self._render(FigureCanvasAgg(self._figure), "png")
+        return rendered(FigureCanvasAgg(self._figure), "png", _SETTINGS)
 
     def svg(self) -> bytes:
         """Return the picture as SVG."""
-        return self._render(FigureCanvasSVG(self._figure), "svg")
+        return rendered(FigureCanvasSVG(self._figure), "svg", _SETTINGS)
 
     def page(self) -> bytes:
         """Return a page with the picture, which shows the values under the pointer."""
@@ -132,14 +131,6 @@ class Plot:
         return _PAGE.format(
             title=html.escape(self._title), svg=svg, panels=json.dumps(panels)
         ).encode()
-
-    def _render(self, canvas: FigureCanvasAgg | FigureCanvasSVG, kind: str) -> bytes:
-        output = io.BytesIO()
-        with rc_context(_SETTINGS), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks
-            metadata = {"Date": None} if kind == "svg" else {"Software": None}
-            canvas.figure.savefig(output, format=kind, metadata=metadata)
-        return output.getvalue()
 
 
 def _panel(axes: Axes, unit: str) -> dict[str, float | str]:

@@ -16,6 +16,7 @@ MAX_DEVICES = 16
 THREADS_VARIABLE = "LP_NUM_THREADS"
 
 _local = threading.local()
+_rendering: set[int] = set()  # processes that have created contexts: this one, or its parent
 
 
 class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine, not an error
@@ -29,11 +30,18 @@ def thread_context() -> Any:
     other objects are freed when the thread ends.
 
     Raises:
-        RendererUnavailable: moderngl, EGL or OpenGL 3.3 is not available.
+        RendererUnavailable: moderngl, EGL or OpenGL 3.3 is not available; or this process was
+            forked from one with a context, in which OpenGL would hang.
     """
+    if _rendering and os.getpid() not in _rendering:
+        raise RendererUnavailable(
+            "this process was forked from one that renders, so it cannot: start processes by "
+            "'spawn' instead"
+        )
     owner: _ContextOwner | None = getattr(_local, "owner", None)
     if owner is None:
         owner = _local.owner = _ContextOwner(_create())
+        _rendering.add(os.getpid())
     owner.activate()
     return owner.context
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -140,14 +140,13 @@ class CommandInterfaces:
             velocity_type=str(self._settings["cmd_vel_type"]),
         )
 
-    def warn_unknown_joints(self, given: Iterable[str]) -> None:
-        """Warn of given parameters of joints that do not exist."""
+    def unknown_joints(self, given: Iterable[str]) -> Iterator[str]:
+        """Yield a warning for each given parameter of a joint that does not exist."""
         for name in given:
             joint = joint_of(name)
             if joint is not None and not self.joints.has(joint):
                 hint = did_you_mean_or_all(joint, self.joints.joints)
-                problem = f"parameter '{name}': there is no joint '{joint}' to command"
-                self.node.get_logger().warning(f"{problem}.{hint}")
+                yield f"parameter '{name}': there is no joint '{joint}' to command.{hint}"
 
     def _change(self, values: Mapping[str, Value]) -> None:
         self._settings |= values

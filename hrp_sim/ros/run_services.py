@@ -145,7 +145,9 @@ def start_lock_step(
 
     def listed(missing: list[str]) -> str:
         misstamped = lock_step.misstamped
-        causes = {topic: _cause(node, topic, misstamped.get(topic)) for topic in missing}
+        causes = {
+            topic: cause_without_command(node, topic, misstamped.get(topic)) for topic in missing
+        }
         return ", ".join(
             topic + (cause or (_SLOW_MANAGER if topic in by_arrival else ""))
             for topic, cause in causes.items()
@@ -178,8 +180,8 @@ def start_lock_step(
     return topics
 
 
-def _cause(node: Node, topic: str, misstamp_ns: int | None) -> str:
-    """Return why no command arrives on a topic, if known, or "".
+def cause_without_command(node: Node, topic: str, misstamp_ns: int | None) -> str:
+    """Return why no command arrives on a topic, in parentheses, if known, or "".
 
     Args:
         node: Provides the numbers of publishers and subscribers.

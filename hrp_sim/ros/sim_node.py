@@ -123,15 +123,18 @@ class SimNode(Node):
         """Warnings about the world and its models, which were logged when it was loaded."""
         return self._loader.problems
 
-    def load(self) -> Simulation:
+    def load(self, world: WorldConfig | None = None) -> Simulation:
         """Create the simulation of the parameters; ``close`` frees it.
+
+        Args:
+            world: The world; None for that of the parameter ``world``.
 
         Raises:
             ModelError: The world or a model in it cannot be used.
             PhysicsError: The physics cannot simulate a body.
             WrongUseError: A parameter is invalid.
         """
-        self._simulation = self._loader.load()
+        self._simulation = self._loader.load(world)
         return self._simulation
 
     @property
@@ -186,7 +189,8 @@ class SimNode(Node):
         self._distribution = Distribution(simulation)
         self._distribution.add(self._interface.publisher)
         self.replace(simulation)
-        self._interface.command_interfaces.warn_unknown_joints(self._loader.given)
+        for problem in self._interface.command_interfaces.unknown_joints(self._loader.given):
+            self.get_logger().warning(problem)
 
     def _open_recording(self, path: Path) -> RunRecording:
         """Open the recording of the parameter ``record``.
@@ -330,6 +334,7 @@ class RosSession:
         domain: ROS domain; None for that of the environment.
         make_recording: See ``SimNode``.
         prepare: Called with the simulation before anything of it is published.
+        world: The world; None for that of the parameter ``world``.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
@@ -344,6 +349,7 @@ class RosSession:
         domain: int | None = None,
         make_recording: Callable[[], RunRecording] | None = None,
         prepare: Callable[[Simulation], object] = lambda _: None,
+        world: WorldConfig | None = None,
     ) -> None:
         os.environ.update(fastdds_environment(share_folder() / "config"))
         self._context = Context()
@@ -364,7 +370,7 @@ class RosSession:
                     make_recording=make_recording,
                 )
             undo.callback(self.node.close)
-            self.simulation = self.node.load()
+            self.simulation = self.node.load(world)
             prepare(self.simulation)
             self.node.start(self.simulation)
             executor = SingleThreadedExecutor(context=self._context)
@@ -394,6 +400,11 @@ class RosSession:
             count = totals.get(topic.name, ("", 0))[1]
             totals[topic.name] = (topic.type_name, count + topic.count)
         return totals
+
+    @property
+    def context(self) -> Context:
+        """Context of the nodes, for further ones."""
+        return self._context
 
     def subscribed(self) -> set[str]:
         """Return the names of the topics with subscribers."""

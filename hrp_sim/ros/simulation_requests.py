@@ -63,7 +63,7 @@ class Handler:
         type_name: Type of the service in simulation_interfaces.
         handle: Called with the simulator, the request and the response to fill; may raise
             RequestError.
-        features: Features that are unsupported if the type is not installed.
+        features: Features of the simulator that need this type.
         is_slow: Returns whether a request reads files or creates worlds, which may take seconds.
     """
 
@@ -358,27 +358,69 @@ def _fill_world(message: WorldMessage, world: WorldResource) -> None:
 
 HANDLERS = {
     "get_simulator_features": Handler("GetSimulatorFeatures", _get_simulator_features),
-    "get_simulation_state": Handler("GetSimulationState", _get_simulation_state),
-    "set_simulation_state": Handler("SetSimulationState", _set_simulation_state, is_slow=_stops),
-    "reset_simulation": Handler("ResetSimulation", _reset_simulation, is_slow=_always),
-    "spawn_entity": Handler("SpawnEntity", _spawn_entity, (Feature.SPAWNING,), is_slow=_always),
+    "get_simulation_state": Handler(
+        "GetSimulationState", _get_simulation_state, (Feature.SIMULATION_STATE_GETTING,)
+    ),
+    "set_simulation_state": Handler(
+        "SetSimulationState",
+        _set_simulation_state,
+        (Feature.SIMULATION_STATE_SETTING, Feature.SIMULATION_STATE_PAUSE),
+        is_slow=_stops,
+    ),
+    "reset_simulation": Handler(
+        "ResetSimulation",
+        _reset_simulation,
+        (
+            Feature.SIMULATION_RESET,
+            Feature.SIMULATION_RESET_TIME,
+            Feature.SIMULATION_RESET_STATE,
+            Feature.SIMULATION_RESET_SPAWNED,
+        ),
+        is_slow=_always,
+    ),
+    "spawn_entity": Handler(
+        "SpawnEntity",
+        _spawn_entity,
+        (Feature.SPAWNING, Feature.SPAWNING_RESOURCE_STRING),
+        is_slow=_always,
+    ),
     "spawn_entities": Handler(
         "SpawnEntities", _spawn_entities, (Feature.SPAWNING_ENTITIES,), is_slow=_always
     ),
-    "delete_entity": Handler("DeleteEntity", _delete_entity),
-    "get_entities": Handler("GetEntities", _get_entities),
+    "delete_entity": Handler("DeleteEntity", _delete_entity, (Feature.DELETING,)),
+    "get_entities": Handler(
+        "GetEntities",
+        _get_entities,
+        (
+            Feature.ENTITY_TAGS,
+            Feature.ENTITY_BOUNDS_BOX,
+            Feature.ENTITY_BOUNDS_CONVEX,
+            Feature.ENTITY_CATEGORIES,
+        ),
+    ),
     "get_entities_states": Handler("GetEntitiesStates", _get_entities_states),
-    "get_entity_state": Handler("GetEntityState", _get_entity_state),
-    "set_entity_state": Handler("SetEntityState", _set_entity_state),
-    "get_entity_info": Handler("GetEntityInfo", _get_entity_info),
-    "set_entity_info": Handler("SetEntityInfo", _set_entity_info),
-    "get_entity_bounds": Handler("GetEntityBounds", _get_entity_bounds),
-    "get_spawnables": Handler("GetSpawnables", _get_spawnables, is_slow=_always),
+    "get_entity_state": Handler(
+        "GetEntityState", _get_entity_state, (Feature.ENTITY_STATE_GETTING,)
+    ),
+    "set_entity_state": Handler(
+        "SetEntityState", _set_entity_state, (Feature.ENTITY_STATE_SETTING,)
+    ),
+    "get_entity_info": Handler("GetEntityInfo", _get_entity_info, (Feature.ENTITY_INFO_GETTING,)),
+    "set_entity_info": Handler("SetEntityInfo", _set_entity_info, (Feature.ENTITY_INFO_SETTING,)),
+    "get_entity_bounds": Handler("GetEntityBounds", _get_entity_bounds, (Feature.ENTITY_BOUNDS,)),
+    "get_spawnables": Handler(
+        "GetSpawnables", _get_spawnables, (Feature.SPAWNABLES,), is_slow=_always
+    ),
     "get_named_poses": Handler("GetNamedPoses", _get_named_poses, (Feature.NAMED_POSES,)),
     "get_named_pose_bounds": Handler(
         "GetNamedPoseBounds", _get_named_pose_bounds, (Feature.POSE_BOUNDS,)
     ),
-    "load_world": Handler("LoadWorld", _load_world, (Feature.WORLD_LOADING,), is_slow=_always),
+    "load_world": Handler(
+        "LoadWorld",
+        _load_world,
+        (Feature.WORLD_LOADING, Feature.WORLD_RESOURCE_STRING),
+        is_slow=_always,
+    ),
     "unload_world": Handler(
         "UnloadWorld", _unload_world, (Feature.WORLD_UNLOADING,), is_slow=_always
     ),

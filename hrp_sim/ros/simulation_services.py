@@ -21,13 +21,14 @@ from hrp_msgs.simulation.convert import set_result
 from hrp_msgs.simulation.deferred_service import DeferredService, Send
 from hrp_msgs.simulation.steps_action import Outcome, StepsAction
 
+from ..running.mailbox import execute_for
 from ..running.runner import Runner
 from ..running.stepping import Stepping
 from ..simulation import Simulation
 from ..simulator.entity_manager import CheckNames
 from ..simulator.errors import RequestError
 from ..simulator.resources import WorldResource
-from ..simulator.results import Code
+from ..simulator.results import Code, Feature
 from ..simulator.simulator import Simulator, check_steps
 from ..world.config import WorldConfig
 from ..world.projects import ProjectOptions
@@ -120,25 +121,37 @@ class SimulationServices:
             service.close()
 
     def _create(self) -> None:
-        """Create the services whose types are installed."""
+        """Create the services and the action whose types are installed."""
         missing: list[str] = []
+
+        def installed(kind: str, name: str, *features: Feature) -> type | None:
+            found = _type(kind, name)
+            if found is None:
+                missing.append(f"{kind}/{name}")
+                self.simulator.remove_features(*features)
+            return found
+
         for name, handler in HANDLERS.items():
-            kind = _type("srv", handler.type_name)
-            if kind is None:
-                missing.append(f"srv/{handler.type_name}")
-                self.simulator.remove_features(*handler.features)
-            else:
-                handle = partial(self._receive, handler)
-                self._services.append(DeferredService(self._node, kind, f"~/{name}", handle))
-        if (kind := _type("srv", "StepSimulation")) is not None:
-            self._services.append(DeferredService(self._node, kind, f"~/{STEP}", self._step))
-        if (kind := _type("action", "SimulateSteps")) is not None:
+            if (kind := installed("srv", handler.type_name, *handler.features)) is not None:
+                self._offer(name, kind, partial(self._receive, handler))
+        stepping = Feature.STEP_SIMULATION_SINGLE, Feature.STEP_SIMULATION_MULTIPLE
+        if (kind := installed("srv", "StepSimulation", *stepping)) is not None:
+            self._offer(STEP, kind, self._step)
+        kind = installed("action", "SimulateSteps", Feature.STEP_SIMULATION_ACTION)
+        if kind is not None:
             self._action = StepsAction(self._node, kind, f"~/{STEPS}", self._begin)
-        if missing:
-            problem = f"{PACKAGE} is not installed"
-            if len(missing) < len(HANDLERS):
-                problem = f"{PACKAGE} is too old and lacks {', '.join(missing)}"
-            self._node.get_logger().warning(f"{problem}: these services are not available")
+        if not missing:
+            return
+        problem = f"{PACKAGE} is not installed: its services are not available"
+        if self._services:
+            lacking = ", ".join(missing)
+            problem = f"the installed {PACKAGE} has no {lacking}: these are not available"
+        self._node.get_logger().warning(problem)
+
+    def _offer(
+        self, name: str, kind: type, handle: Callable[[Message, Message, Send], None]
+    ) -> None:
+        self._services.append(DeferredService(self._node, kind, f"~/{name}", handle))
 
     def _receive(self, handler: Handler, request: Message, response: Message, send: Send) -> None:
         self._executor_thread = threading.get_ident()
@@ -200,19 +213,8 @@ class SimulationServices:
         self._cancel_pending = future.cancel
         if self._closed:
             future.cancel()
-        executor.create_task(partial(_execute, future, action))
+        executor.create_task(partial(execute_for, future, action))
         return future.result()
-
-
-def _execute(future: Future[_T], action: Callable[[], _T]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = action()
-    except Exception as error:  # raised in the caller
-        future.set_exception(error)
-    else:
-        future.set_result(result)
 
 
 def _outcome(stepping: Stepping) -> Outcome:

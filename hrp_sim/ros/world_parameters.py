@@ -27,7 +27,7 @@ from ..simulation import Simulation
 from ..world.config import WorldConfig
 from ..world.controller_list import with_controllers
 from ..world.load import load_world
-from ..world.projects import ProjectOptions
+from ..world.projects import ProjectOptions, parse_variable
 from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, find_targets, single_options
 
 
@@ -57,8 +57,11 @@ class WorldLoader:
         self.failure_hint = ""
         self.problems: list[Diagnostic] = []
 
-    def load(self) -> Simulation:
-        """Create the simulation of the world of the parameter ``world``.
+    def load(self, world: WorldConfig | None = None) -> Simulation:
+        """Create the simulation of a world.
+
+        Args:
+            world: The world; None for that of the parameter ``world``, with its controllers.
 
         Raises:
             ModelError: The world or a model in it cannot be used.
@@ -66,10 +69,18 @@ class WorldLoader:
             WrongUseError: A parameter is invalid.
         """
         self._warn_of_unknown()
+        diagnostics = logged_diagnostics(self._node)
+        world = self._read(diagnostics) if world is None else world
+        config = self._configure(world, diagnostics)
+        simulation = self._build(config, diagnostics)
+        self.problems = diagnostics.found
+        return simulation
+
+    def _read(self, diagnostics: Diagnostics) -> WorldConfig:
+        """Return the world of the parameter ``world``, with the controllers that are to run."""
         if not self.settings["world"]:
             usage = "--ros-args -p world:=FILE, or --help"
             raise WrongUseError(f"parameter 'world' is empty; start with: {usage}")
-        diagnostics = logged_diagnostics(self._node)
         project = ProjectOptions(
             simulator=self.settings["simulator"],
             variables=self.variables,
@@ -80,10 +91,7 @@ class WorldLoader:
         diagnostics.raise_errors()
         if self.settings["run_controllers"] == "none":
             world = replace(world, controllers=())
-        config = self.configure(world)
-        simulation = self._build(config, diagnostics)
-        self.problems = diagnostics.found
-        return simulation
+        return world
 
     @property
     def variables(self) -> dict[str, str]:
@@ -92,13 +100,11 @@ class WorldLoader:
         Raises:
             WrongUseError: The parameter ``variables`` is invalid.
         """
-        variables: dict[str, str] = {}
-        for pair in filter(None, self.settings["variables"].split(os.pathsep)):
-            name, equals, folder = pair.partition("=")
-            if not (name and equals and folder):
-                raise WrongUseError(f"parameter 'variables' needs NAME=FOLDER, not '{pair}'")
-            variables[name] = folder
-        return variables
+        pairs = filter(None, self.settings["variables"].split(os.pathsep))
+        try:
+            return dict(map(parse_variable, pairs))
+        except ValueError as error:
+            raise WrongUseError(f"parameter 'variables': {error}") from None
 
     def make(self, config: WorldConfig) -> Simulation:
         """Create a simulation of a world with the parameters applied.
@@ -117,12 +123,14 @@ class WorldLoader:
         Raises:
             WrongUseError: A parameter is invalid; all parameters are restored.
         """
+        return self._configure(config, logged_diagnostics(self._node))
+
+    def _configure(self, config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
         settings = self.settings
         low, high = PHYSICS_RANGES["time_step"]
         if 0.0 < (time_step := settings["time_step"]) < low:
             message = f"time_step must be 0 or from {low:g} to {high:g} s, not {time_step:g} s"
             raise WrongUseError(message)
-        diagnostics = logged_diagnostics(self._node)
         try:
             config = self._with_sensor_options(config, diagnostics)
         except WrongUseError:

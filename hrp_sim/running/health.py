@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from typing import TYPE_CHECKING
+
+from hrp_model.description.health import Health
 
 from ..physics.schedule import NS_PER_S
 
@@ -13,23 +14,6 @@ if TYPE_CHECKING:
     from .lock_step import LockStep
     from .runner import Runner
     from .state_record import StateRecord
-
-
-@dataclass(frozen=True)
-class Health:
-    """Health of one part of a run.
-
-    Attributes:
-        part: Name of the part.
-        level: "ok", "warn" or "error".
-        message: Summary in one line.
-        values: Numbers and texts by their names with units.
-    """
-
-    part: str
-    level: str
-    message: str
-    values: Mapping[str, object] = field(default_factory=dict)
 
 
 def start_message(runner: Runner, lock_step: Collection[str] = (), rate: float = 0.0) -> str:

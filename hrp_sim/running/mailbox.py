@@ -100,9 +100,12 @@ class Mailbox:
 
 
 def _execute(call: _Call | None) -> None:
-    if call is None:
-        return
-    future, action = call
+    if call is not None:
+        execute_for(*call)
+
+
+def execute_for(future: Future[_T], action: Callable[[], _T]) -> None:
+    """Execute an action, unless its future is cancelled, and set its result or exception."""
     if not future.set_running_or_notify_cancel():
         return
     try:

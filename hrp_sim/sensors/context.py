@@ -14,7 +14,7 @@ from hrp_model.rigid import Array
 from ..physics.state import SimulatedBody
 from ..render import Renderer
 from .distance_noise import DistanceNoise
-from .noise import Noise
+from .noise import Noise, NoiseSeed
 from .scanner import CastRays
 from .settings import SensorSettings
 
@@ -95,7 +95,7 @@ class SensorContext:
     simulated: SimulatedBody
     is_fixed: bool
     settings_of: SettingsOf
-    seed: int
+    seed: NoiseSeed | int
     g_W: Array
     cast_rays: CastRays
     step_ns: int

@@ -15,6 +15,7 @@ from ..render.view import MAX_SIDE
 from .base import Sensor
 from .camera import CameraSensor
 from .context import Budget, SensorContext, SettingsOf, Source
+from .noise import NoiseSeed
 from .registry import KINDS, AnyKind
 from .scanner import CastRays
 from .settings import IDEAL
@@ -32,7 +33,7 @@ def make_sensors(
     diagnostics: Diagnostics,
     *,
     settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
-    seed: int = 0,
+    seed: NoiseSeed | int = 0,
     fixed: Collection[str] = (),
     step_ns: int = 1_000_000,
 ) -> list[Sensor]:

@@ -9,6 +9,17 @@ from numpy.random import Generator, Philox
 from hrp_model.rigid import Array
 
 
+class NoiseSeed:
+    """The seed of all noise of a world.
+
+    Attributes:
+        value: Any integer; it may be changed between steps.
+    """
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
 class Noise:
     """The random numbers of one sensor, a pure function of time.
 
@@ -17,17 +28,15 @@ class Noise:
     depend on earlier samples, on subscribers, or on where a run was restored.
 
     Args:
-        seed: Of the world; any integer.
+        seed: Of the world.
         body: Name of the body that carries the sensor.
         sensor: Name of the sensor.
     """
 
-    def __init__(self, seed: int, body: str, sensor: str) -> None:
-        # ascii() of the tuple is unambiguous, and works for names that UTF-8 cannot encode.
-        digest = sha256(ascii((int(seed), body, sensor)).encode()).digest()
-        self._bits = Philox(key=int.from_bytes(digest[:16], "little"))
-        self._generator = Generator(self._bits)
-        self._start = self._bits.state
+    def __init__(self, seed: NoiseSeed | int, body: str, sensor: str) -> None:
+        self._seed = seed if isinstance(seed, NoiseSeed) else NoiseSeed(seed)
+        self._owner = body, sensor
+        self._take_seed()
 
     def normals(self, time_ns: int, count: int, stream: int = 0) -> Array:
         """Return standard normal numbers, shape (count,).
@@ -43,7 +52,17 @@ class Noise:
         """Return uniform numbers in [0, 1), shape (count,); arguments as for ``normals``."""
         return self._at(time_ns, stream).random(count)
 
+    def _take_seed(self) -> None:
+        self._used_seed = self._seed.value
+        # ascii() of the tuple is unambiguous, and works for names that UTF-8 cannot encode.
+        digest = sha256(ascii((int(self._used_seed), *self._owner)).encode()).digest()
+        self._bits = Philox(key=int.from_bytes(digest[:16], "little"))
+        self._generator = Generator(self._bits)
+        self._start = self._bits.state
+
     def _at(self, time_ns: int, stream: int) -> Generator:
+        if self._seed.value != self._used_seed:
+            self._take_seed()
         counter = self._start["state"]["counter"]
         # The two low words, 128 bits, count the numbers that have been drawn.
         counter[0] = counter[1] = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..physics.engine import AnyArray
 from ..physics.schedule import EARLIEST_NS, NEVER_NS, SampleClock
 from ..physics.state import WorldState
 from . import Observer, Sensor, StatefulSensor
-from .base import Probes, ProbingSensor
+from .base import Probes, ProbingSensor, implements
 
 _EACH_STEP_NS = 0
 _NEVER_SEEN_NS = -1  # in the memory of sensors: not yet
@@ -92,8 +92,9 @@ class SensorGroup:
 
     def append(self, name: str, sensor: Sensor) -> None:
         """Add a sensor, before the first measurement."""
-        self._has_memory |= isinstance(sensor, StatefulSensor) and bool(sensor.memory)
-        probing = sensor if isinstance(sensor, ProbingSensor) else None
+        if implements(sensor, StatefulSensor):
+            self._has_memory |= bool(cast(StatefulSensor, sensor).memory)
+        probing = cast(ProbingSensor, sensor) if implements(sensor, ProbingSensor) else None
         self.sensors.append(ScheduledSensor(name, sensor, probing, self._count))
         if probing is not None:
             self._probing.append(probing)
@@ -299,8 +300,8 @@ class SensorSchedule:
         return {
             f"{sensor.body}/memory/{quote(sensor.name, safe='')}/{key}": array
             for sensor in self.sensors.values()
-            if isinstance(sensor, StatefulSensor)
-            for key, array in sensor.memory.items()
+            if implements(sensor, StatefulSensor)
+            for key, array in cast(StatefulSensor, sensor).memory.items()
         }
 
     def _rebuild_clocks(self, time_ns: int) -> None:
@@ -317,7 +318,8 @@ class SensorSchedule:
                 groups[key].clock.wait(time_ns)
             groups[key].append(name, sensor)
         self._groups = list(groups.values())
-        self.observers = [(k, s) for k, s in enabled if isinstance(s, Observer) and s.observes]
+        observers = [(k, cast(Observer, s)) for k, s in enabled if implements(s, Observer)]
+        self.observers = [(k, observer) for k, observer in observers if observer.observes]
         self._find_next()
 
     def _find_next(self) -> None:

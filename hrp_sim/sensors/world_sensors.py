@@ -13,6 +13,7 @@ from ..physics.engine import Engine, Placement
 from ..physics.state import WorldState
 from ..render import Renderer
 from . import CameraSensor, Reading, instruments, make_sensors
+from .noise import NoiseSeed
 from .registry import TOOLS
 from .sensor_schedule import Light, SensorSchedule, Tool
 from .settings import OptionValue, SensorSettings
@@ -30,6 +31,7 @@ class WorldSensors:
 
     Attributes:
         schedule: The sensors and lights by name, and when they are due.
+        noise_seed: Of the noise of all sensors.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class WorldSensors:
         switched: Callable[[str, bool], None],
     ) -> None:
         self.schedule = SensorSchedule(self._has_switched)
+        self.noise_seed = NoiseSeed(engine.settings.seed)
         self._engine = engine
         self._settings = settings
         self._diagnostics = diagnostics
@@ -92,7 +95,7 @@ class WorldSensors:
             self._renderer,
             self._diagnostics,
             settings_of=lambda body, name: self._own_settings[body].get(name, self._settings),
-            seed=settings.seed,
+            seed=self.noise_seed,
             step_ns=settings.step_ns,
             fixed=set(fixed),
         )

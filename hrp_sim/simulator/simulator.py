@@ -120,7 +120,7 @@ class Simulator:
         runner.on_change.append(self._follow_change)
 
     def remove_features(self, *features: Feature) -> None:
-        """Declare features as unsupported, such as those of services whose types are missing."""
+        """Declare features as unsupported, because the types of their services are missing."""
         self.features = tuple(f for f in self.features if f not in features)
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
+from hrp_model.files.model_name import split_model_name
 from hrp_model.load import load_body, load_body_text
 from hrp_msgs.names import MAX_NAMESPACE_LENGTH, namespace_error, topic_token
 
@@ -83,7 +84,8 @@ def _read(resource: Resource, diagnostics: Diagnostics) -> Body:
     try:
         if path is None:
             return load_body_text(resource.text, diagnostics, name="resource_string")
-        return load_body(path, diagnostics)
+        _, arguments = split_model_name(resource.uri)
+        return load_body(path, diagnostics, arguments=arguments)
     except ModelError as error:
         code = SpawnCode.MISSING_ASSETS if is_missing(error) else SpawnCode.RESOURCE_PARSE_ERROR
         raise RequestError(code, str(error)) from None

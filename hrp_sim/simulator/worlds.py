@@ -33,7 +33,14 @@ from .shapes import Bounds
 
 _T = TypeVar("_T")
 # Words that distinguish robots from mere shapes, such as furniture in a .wrl.
-_ROBOT_KEYWORDS = {".wrl": b"Humanoid", ".urdf": b"<robot", ".body": b"links"}
+_ROBOT_KEYWORDS = {
+    ".wrl": b"Humanoid",
+    ".mjcf": b"<mujoco",
+    ".sdf": b"<model",
+    ".urdf": b"<robot",
+    ".xacro": b"<robot",
+    ".body": b"links",
+}
 
 
 def read_world(

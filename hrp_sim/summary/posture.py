@@ -104,10 +104,10 @@ class Posture:
         return ""
 
 
-def posture_of(simulated: SimulatedBody, extent: CollisionExtent) -> Posture:
-    """Return the current posture of a body."""
+def posture_of(simulated: SimulatedBody, extent: CollisionExtent | None) -> Posture:
+    """Return the current posture of a body; without its height if no extent is given."""
     motion = simulated.motion
-    lowest = extent.lowest(motion.p, motion.R)
+    lowest = None if extent is None else extent.lowest(motion.p, motion.R)
     height = None if lowest is None else float(motion.p[0, 2]) - lowest
     return Posture(motion.p[0].copy(), motion.R[0].copy(), motion.v[0].copy(), height)
 

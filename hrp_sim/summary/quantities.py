@@ -11,7 +11,7 @@ from .readings import UNITS, fields_of
 from .result import BodyResult, JointResult, RunResult
 
 # By the last part of a name: unit, and function that returns the number.
-_OF_BODY: dict[str, tuple[str, Callable[[BodyResult], float]]] = {
+OF_BODY: dict[str, tuple[str, Callable[[BodyResult], float]]] = {
     "x": ("m", lambda body: float(body.end.p[0])),
     "y": ("m", lambda body: float(body.end.p[1])),
     "z": ("m", lambda body: float(body.end.p[2])),
@@ -19,13 +19,13 @@ _OF_BODY: dict[str, tuple[str, Callable[[BodyResult], float]]] = {
     "speed": ("m/s", lambda body: body.end.speed),
     "fell": ("", lambda body: float(bool(body.fall))),
 }
-_OF_JOINT: dict[str, tuple[Callable[[JointUnits], str], Callable[[JointResult], float]]] = {
+OF_JOINT: dict[str, tuple[Callable[[JointUnits], str], Callable[[JointResult], float]]] = {
     "position": (lambda units: units.position, lambda joint: joint.position),
     "velocity": (lambda units: units.velocity, lambda joint: joint.velocity),
     "effort": (lambda units: units.effort, lambda joint: joint.effort),
     "largest_effort": (lambda units: units.effort, lambda joint: joint.largest_effort),
 }
-_OF_WORLD: dict[str, tuple[str, Callable[[RunResult], float]]] = {
+OF_WORLD: dict[str, tuple[str, Callable[[RunResult], float]]] = {
     "contacts.count": ("", lambda result: float(result.contacts)),
     "contacts.most": ("", lambda result: float(result.max_contacts)),
     "contacts.largest_force": ("N", lambda result: _peak_force(result)),
@@ -43,13 +43,13 @@ def _quantities(simulation: Simulation) -> Iterator[tuple[str, str]]:
         for field in fields_of(sensor):
             yield f"{name}.{field}", UNITS[field]
     for body, simulated in simulation.bodies.items():
-        for field, (unit, _) in _OF_BODY.items():
+        for field, (unit, _) in OF_BODY.items():
             yield f"{body}.{field}", unit
         for link in simulated.body.moving_links:
             units = link.joint.type.units
-            for field, (unit_of, _) in _OF_JOINT.items():
+            for field, (unit_of, _) in OF_JOINT.items():
                 yield f"{body}.joint.{link.joint.name}.{field}", unit_of(units)
-    for name, (unit, _) in _OF_WORLD.items():
+    for name, (unit, _) in OF_WORLD.items():
         yield name, unit
 
 
@@ -63,12 +63,12 @@ def _values(result: RunResult) -> Iterator[tuple[str, float]]:
         for field, value in sensor.values.items():
             yield f"{name}.{field}", value
     for name, body in result.bodies.items():
-        for field, (_, of_body) in _OF_BODY.items():
+        for field, (_, of_body) in OF_BODY.items():
             yield f"{name}.{field}", of_body(body)
         for joint, of in body.joints.items():
-            for field, (_, of_joint) in _OF_JOINT.items():
+            for field, (_, of_joint) in OF_JOINT.items():
                 yield f"{name}.joint.{joint}.{field}", of_joint(of)
-    for name, (_, of_world) in _OF_WORLD.items():
+    for name, (_, of_world) in OF_WORLD.items():
         yield name, of_world(result)
 
 

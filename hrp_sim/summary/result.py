@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 
 from hrp_model import JointType, Link
 
 from ..physics.schedule import NS_PER_S
 from ..sensors import CameraSensor, Sensor
-from ..simulation import Simulation
 from .posture import Posture, posture_of
 from .readings import last_values
 from .recorder import Efforts, PeakForce, RunRecorder
@@ -147,7 +146,7 @@ def result_of(recorder: RunRecorder, world: str, elapsed: float, error: str = ""
         elapsed=elapsed,
         state=simulation.state_hash(),
         error=error,
-        bodies=_bodies(recorder, simulation),
+        bodies=body_results(recorder),
         contacts=simulation.engine.contacts,
         max_contacts=max(recorder.max_contacts, simulation.engine.contacts),
         peak_force=recorder.peak_force,
@@ -155,25 +154,50 @@ def result_of(recorder: RunRecorder, world: str, elapsed: float, error: str = ""
     )
 
 
-def _bodies(recorder: RunRecorder, simulation: Simulation) -> dict[str, BodyResult]:
+def body_results(recorder: RunRecorder) -> dict[str, BodyResult]:
+    """Return the present results of all bodies of a run, by name."""
     found = {}
+    simulation = recorder.simulation
     for name, simulated in simulation.bodies.items():
         motion, efforts = simulated.motion, recorder.efforts[name]
         joints = {
-            link.joint.name: _joint(
+            link.joint.name: joint_result(
                 link, efforts, i, float(motion.q[i]), float(motion.dq[i]), float(motion.effort[i])
             )
             for i, link in enumerate(simulated.body.moving_links)
         }
-        end = posture_of(simulated, recorder.extents[name])
-        free = not (simulation.is_fixed(name) or simulated.body.is_static)
-        found[name] = BodyResult(free, recorder.starts[name], end, joints)
+        found[name] = replace(body_result(recorder, name), joints=joints)
     return found
 
 
-def _joint(
+def body_result(recorder: RunRecorder, name: str, *, with_height: bool = True) -> BodyResult:
+    """Return the present result of a body of a run, without its joints.
+
+    Args:
+        recorder: Of the run.
+        name: Of the body.
+        with_height: Whether the posture has a height, which takes most of the time.
+    """
+    simulation = recorder.simulation
+    simulated = simulation.bodies[name]
+    free = not (simulation.is_fixed(name) or simulated.body.is_static)
+    end = posture_of(simulated, recorder.extents[name] if with_height else None)
+    return BodyResult(free, recorder.starts[name], end, {})
+
+
+def joint_result(
     link: Link, efforts: Efforts, index: int, position: float, velocity: float, effort: float
 ) -> JointResult:
+    """Return the result of a joint.
+
+    Args:
+        link: Above which it is.
+        efforts: Of its body.
+        index: Its index in them.
+        position: At present, in [rad] or [m].
+        velocity: At present, in [rad/s] or [m/s].
+        effort: At present, in [N m] or [N].
+    """
     lower, upper = link.joint.effort_limits
     candidates = [
         (_share(value, limit), abs(value), value, limit)

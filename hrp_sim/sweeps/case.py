@@ -29,7 +29,7 @@ _MAX_INTEGER = np.iinfo(np.int64).max
 _TYPES = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_, "U": np.str_}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class CaseResult:
     """Result of a case.
 
@@ -55,9 +55,12 @@ def check_cases(cases: Sequence[Case], maximum: int) -> None:
     """Check that cases are mappings with the same names, whose values can be written as JSON.
 
     Raises:
-        TypeError: A case is no mapping, or a value is neither number, text, array nor container.
+        TypeError: They are no sequence, a case is no mapping, or a value is neither number, text,
+            array nor container.
         ValueError: There is no case or too many; or names differ or are reserved.
     """
+    if not isinstance(cases, Sequence):
+        raise TypeError(f"cases must be a list of mappings, not {type(cases).__name__}")
     if not 0 < len(cases) <= maximum:
         raise ValueError(f"there are {len(cases)} cases; there must be 1 to {maximum}")
     problems = []
@@ -151,7 +154,9 @@ def described(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if not Path(f.filename).is_relative_to(_PACKAGE)]
     place = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
-    return f"{type(error).__name__}: {error}"[:MAX_ERROR] + place
+    # The text of a KeyError is quoted and escaped.
+    text = error.args[0] if isinstance(error, KeyError) and error.args else error
+    return f"{type(error).__name__}: {text}"[:MAX_ERROR] + place
 
 
 def as_stackable(results: Sequence[CaseResult]) -> list[CaseResult]:

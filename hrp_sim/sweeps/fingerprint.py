@@ -15,12 +15,13 @@ from hrp_model.version import __version__
 
 @cache
 def fingerprint() -> str:
-    """Return the versions of hrp_ros and numpy, the hash of the ODE library, and the CPU.
+    """Return the versions of hrp_ros, Python and numpy, the hash of the ODE library, and the CPU.
 
     Results of equal fingerprints can be compared to the last bit. To be called once ODE is
     loaded.
     """
-    return f"hrp_ros {__version__}, ODE {_ode()}, numpy {np.__version__}, {_cpu()}"
+    python = ".".join(platform.python_version_tuple()[:2])
+    return f"hrp_ros {__version__}, ODE {_ode()}, numpy {np.__version__}, Python {python}, {_cpu()}"
 
 
 def _ode() -> str:
@@ -28,7 +29,7 @@ def _ode() -> str:
     with suppress(OSError):
         for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
             path = Path(line.split(maxsplit=5)[-1])
-            if path.name.startswith("libode."):
+            if path.name.startswith(("libode.", "libode-")):  # a wheel's has a hash in its name
                 return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     return "unknown"
 

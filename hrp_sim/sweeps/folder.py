@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -23,34 +25,43 @@ class CaseFolder:
     Files are written atomically, and nothing in them is executed.
 
     Args:
-        path: The folder; created with the first case.
-        world: Content hash of the world.
+        path: The folder.
         run: Name of the function.
     """
 
-    def __init__(self, path: Path, world: str, run: str) -> None:
-        self._path, self._world, self._run = path, world, run
+    def __init__(self, path: Path, run: str) -> None:
+        self.path, self._run = path, run
 
-    def write(self, case: Case, result: CaseResult) -> None:
-        """Write the result of a case that succeeded.
+    def prepare_writing(self) -> None:
+        """Create the folder if it is missing.
+
+        Raises:
+            OSError: It cannot be created or written.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "this folder cannot be written", str(self.path))
+
+    def write(self, world: str, case: Case, result: CaseResult) -> None:
+        """Write the result of a case that succeeded; ``world`` is the hash of its world.
 
         Raises:
             OSError: The file cannot be written; it names the file.
         """
-        record = {"case": case_text(case), "world": self._world, "run": self._run}
+        record = {"case": case_text(case), "world": world, "run": self._run}
         record |= {name: getattr(result, name) for name in _TEXTS}
         arrays = {f"{_VALUE}{name}": array for name, array in result.values.items()}
         content = pack_arrays({_RECORD: np.array(json.dumps(record)), **arrays})
-        write_atomically(self._file(case), content)
+        write_atomically(self._file(world, case), content)
 
-    def read(self, case: Case) -> CaseResult | None:
-        """Return the result of a case, or None if it is not finished.
+    def read(self, world: str, case: Case) -> CaseResult | None:
+        """Return the result of a case in a world, or None if it is not finished.
 
         Raises:
             OSError: The file cannot be read.
             ValueError: It is not a result of a case; the message names the file.
         """
-        path = self._file(case)
+        path = self._file(world, case)
         try:
             arrays = read_arrays(path)
             record = json.loads(str(arrays.pop(_RECORD)))
@@ -64,7 +75,7 @@ class CaseFolder:
         values = {name.removeprefix(_VALUE): array for name, array in arrays.items()}
         return CaseResult(values, "", *texts)
 
-    def _file(self, case: Case) -> Path:
+    def _file(self, world: str, case: Case) -> Path:
         """Return the file of a case; its name is a hash of world, function and case."""
-        parts = json.dumps([self._world, self._run, case_text(case)])
-        return self._path / f"{hashlib.sha256(parts.encode()).hexdigest()}.npz"
+        parts = json.dumps([world, self._run, case_text(case)])
+        return self.path / f"{hashlib.sha256(parts.encode()).hexdigest()}.npz"

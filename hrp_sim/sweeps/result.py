@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hrp_model.diagnostics import MissingLibraryError
+from hrp_model.program.libraries import needs_extra
 
 from ..physics.engine import AnyArray
 from .case import Case, CaseResult, as_stackable, json_text
@@ -73,12 +73,8 @@ class SweepResult:
             ValueError: A unit or dimension is given for an unknown name, or the number of
                 dimensions is wrong.
         """
-        try:
+        with needs_extra("sweep"):
             import xarray
-        except ModuleNotFoundError:
-            raise MissingLibraryError(
-                "xarray is not installed: pip install 'hrp_ros[sweep]'"
-            ) from None
         units, dims = units or {}, dims or {}
         columns = {
             "error": np.array(self.errors),

@@ -12,6 +12,7 @@ from .views import (
     Viewpoint,
     find_camera,
     find_link,
+    make_view,
 )
 from .writers import (
     MAX_SIDE,
@@ -45,6 +46,7 @@ __all__ = [
     "film_frames",
     "find_camera",
     "find_link",
+    "make_view",
     "poses_of",
     "writing_film",
 ]

@@ -15,6 +15,7 @@ from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array
 
 from ..render import BodyPoses, Pinhole
+from .extents import Extents
 
 FIELD_OF_VIEW = 0.6  # [rad], across the shorter side
 # Distance of the automatic view relative to the one at which the robots fill the picture.
@@ -122,6 +123,39 @@ class SensorView:
         """Return the projection and the pose of the sensor."""
         own = poses[self._body]
         return self._lens, Pose(own.R[self._link], own.p[self._link]) @ self._X_LS
+
+
+def make_view(
+    bodies: Mapping[str, Body],
+    shown: Iterable[BodyPoses],
+    size: tuple[int, int],
+    *,
+    viewpoint: Viewpoint,
+    follow: str = "",
+    camera: str = "",
+) -> View:
+    """Return the camera of a film or picture.
+
+    Args:
+        bodies: The models, by the names of the bodies in the world.
+        shown: Poses in which a fixed camera has the robots in the picture; that at the start for
+            one that follows a link.
+        size: Width and height of the picture, in pixels.
+        viewpoint: Direction to look from.
+        follow: LINK or BODY/LINK that the camera follows; "" for none.
+        camera: CAMERA or BODY/CAMERA of a model, to show what it sees; "" for none.
+
+    Raises:
+        ValueError: There is no such camera or link, or the camera cannot be rendered.
+    """
+    if camera:
+        body, device = find_camera(bodies, camera)
+        return SensorView(size, body, bodies[body].link_index(device.link), device)
+    poses = list(shown)
+    extents = Extents(bodies)
+    points = np.concatenate([extents.points(each) for each in poses])
+    view = FixedView(size, viewpoint, points)
+    return FollowingView(view, *find_link(bodies, follow), poses[0]) if follow else view
 
 
 def find_camera(bodies: Mapping[str, Body], name: str) -> tuple[str, Camera]:

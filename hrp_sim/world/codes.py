@@ -153,7 +153,7 @@ _CONTROLLERS = {
         "correct the line in the message; docs/controllers.md lists the rules",
     ),
     "controller-restarted": (
-        "a controller starts again with a restored state, since its own state was not saved",
+        "the own state of a controller is not in a saved state; restoring that starts it again",
         "give it the methods save and restore",
     ),
     "controllers-off": (
@@ -282,7 +282,7 @@ _ADVICE = {
     ),
     "nothing-below": (
         "a free body has nothing below it to land on",
-        "add a floor such as package://hrp_ros/models/floor.body, or write fixed: true",
+        "give it collision shapes, and a floor such as package://hrp_ros/models/floor.body",
     ),
     "open-at-start": (
         "closed loops or joints between bodies are open in the initial posture",
@@ -321,6 +321,32 @@ _ADVICE = {
         "use solver: world, or more iterations",
     ),
 }
+_SCENARIOS = {
+    "bad-study": (
+        "a variation of a study, or what it keeps, is incomplete",
+        "see docs/studies.md for what can be written",
+    ),
+    "bad-event": (
+        "an event of a scenario is incomplete",
+        "give its time and one of push, command, set_enabled; docs/studies.md lists the keys",
+    ),
+    "no-device": (
+        "a scenario switches a device that the world does not have",
+        "check the spelling; 'hrp-sim sensors WORLD' lists sensors",
+    ),
+    "not-a-scenario": (
+        "the file is not a scenario or study",
+        "write a mapping with 'world', 'duration' and further keys",
+    ),
+    "too-many-cases": (
+        "a study has too many cases, or keeps too much of them",
+        "use fewer values, a lower rate, or several studies",
+    ),
+    "unknown-distribution": (
+        "scipy has no distribution of this name",
+        "use a name of scipy.stats, such as norm, uniform or lognorm",
+    ),
+}
 _EXPECTATIONS = {
     "bad-expectation": (
         "the expectation cannot be parsed",
@@ -333,6 +359,6 @@ _EXPECTATIONS = {
 }
 CODES = {
     code: Rule(*lines)
-    for table in (_WORLDS, _CONTROLLERS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
+    for table in (_WORLDS, _CONTROLLERS, _MATERIALS, _SENSORS, _ADVICE, _SCENARIOS, _EXPECTATIONS)
     for code, lines in sorted(table.items())
 }

@@ -19,8 +19,9 @@ from hrp_model import (
     load_body_text,
 )
 from hrp_model.diagnostics import Source, Span
+from hrp_model.files.model_name import split_model_name
 from hrp_model.files.resources import ResourceError, share_folder
-from hrp_model.readers.file_kind import MODEL_SUFFIXES, WRAPPER_KEYS, is_world
+from hrp_model.readers.file_kind import MODEL_SUFFIXES, WRAPPER_KEYS, is_mjcf, is_world
 from hrp_model.readers.yaml.nodes import Mapping, Node
 from hrp_model.readers.yaml.tree import parse
 from hrp_model.reading import read_source
@@ -51,7 +52,7 @@ def load_world(
     Args:
         world: Path of a world file (``.yaml`` with ``bodies``), of a project (``.cnoid``,
             ``.xml``) or of a model, its ``file://`` or ``package://`` URI, or the name of a bundled
-            world; see ``world_path``.
+            world; see ``world_path``. Arguments of a xacro file may follow, as for ``load_body``.
         diagnostics: Receives notes and warnings; by default they are logged.
         project: How a project is read; without effect on others.
 
@@ -66,7 +67,9 @@ def load_world(
         diagnostics.error("missing-world", str(error))
         raise ModelError(diagnostics.found) from None
     if path.suffix.lower() in MODEL_SUFFIXES:
-        return _alone_on_floor(load_body(path, diagnostics), diagnostics)
+        _, arguments = split_model_name(os.fspath(world))
+        body = load_body(path, diagnostics, arguments=arguments)
+        return _alone_on_floor(body, diagnostics)
     real_path = Path(os.path.realpath(path))
     name = os.fspath(world)
     try:
@@ -79,6 +82,8 @@ def load_world(
         reason = f"{error.strerror or error}.{bundled_world_hint(path)}".removesuffix(".")
         diagnostics.error("unreadable-file", f"cannot read '{world}': {reason}")
         raise ModelError(diagnostics.found) from None
+    if is_mjcf(source.text):
+        return _alone_on_floor(load_body(path, diagnostics), diagnostics)
     if (form := project_format(suffix=path.suffix)) is not None:
         return _project(form, source, real_path.parent, diagnostics, project)
     root = parse(source, diagnostics)
@@ -106,6 +111,9 @@ def load_world_text(
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     source = Source("text", text)
+    if is_mjcf(text):
+        body = load_body_text(text, diagnostics, kind="mjcf", folder=Path.cwd())
+        return _alone_on_floor(body, diagnostics)
     if (form := project_format(text=text)) is not None:
         return _project(form, source, Path.cwd(), diagnostics, project)
     root = parse(source, diagnostics)
@@ -153,7 +161,9 @@ def _world(
 ) -> WorldConfig:
     if not isinstance(root, Mapping) or not is_world(root):
         place = Span(source, 0, 0) if root is None else root.span
-        diagnostics.error("not-a-world", "a world file needs a list 'bodies'", place)
+        is_study = isinstance(root, Mapping) and "world" in root
+        hint = "; scenarios and studies are run by 'hrp-sim sweep'" if is_study else ""
+        diagnostics.error("not-a-world", f"a world file needs a list 'bodies'{hint}", place)
         raise ModelError(diagnostics.found)
     config = WorldReader(folder, diagnostics).read(root)
     diagnostics.raise_errors()

@@ -99,15 +99,20 @@ _CHOREONOID_ONLY = (
 )
 _ITEM_CLASS = "ODESimulatorItem"
 _COMMON_KEYS = ("time_step", "gravity")  # of all of Choreonoid's simulators
+_DEFAULTS = PhysicsSettings()
 
 
-def read_physics(node: Mapping) -> PhysicsSettings:
+def read_physics(node: Mapping, base: PhysicsSettings = _DEFAULTS) -> PhysicsSettings:
     """Read the settings under ``physics``; invalid ones are reported and keep their defaults.
 
     Unknown keys are left to ``node.finish``.
+
+    Args:
+        node: The mapping.
+        base: The defaults.
     """
     if "class" not in node or "data" not in node:
-        return _read(node)
+        return _read(node, base)
     written = node.text("class", default=_ITEM_CLASS)
     if written != _ITEM_CLASS:
         message = f"'{written}' has settings of another engine; expected an {_ITEM_CLASS}"
@@ -115,8 +120,8 @@ def read_physics(node: Mapping) -> PhysicsSettings:
     node.lacks(*_CHOREONOID_ONLY)
     data = node.mapping("data")
     if data is None:  # which was reported
-        return PhysicsSettings()
-    settings = _read(data)
+        return base
+    settings = _read(data, base)
     data.finish()
     return settings
 
@@ -133,7 +138,7 @@ def read_simulator(
         default_rate: Steps per second if the node states no time step, in [Hz]; None for the
             default.
     """
-    settings = _values(node, None if is_ode else _COMMON_KEYS)
+    settings = _values(node, None if is_ode else _COMMON_KEYS, _DEFAULTS)
     _report_switches(node)
     if default_rate is not None and node.lacks(*_spellings("time_step")):
         low, high = PHYSICS_RANGES["time_step"]
@@ -141,8 +146,8 @@ def read_simulator(
     return settings
 
 
-def _read(node: Mapping) -> PhysicsSettings:
-    settings = _values(node, None)
+def _read(node: Mapping, base: PhysicsSettings) -> PhysicsSettings:
+    settings = _values(node, None, base)
     _report_switches(node)
     for name in _present(node, _CHOREONOID_ONLY):
         message = f"'{name}' is a setting of Choreonoid only and has no effect here"
@@ -150,8 +155,8 @@ def _read(node: Mapping) -> PhysicsSettings:
     return settings
 
 
-def _values(node: Mapping, keys: tuple[str, ...] | None) -> PhysicsSettings:
-    """Return the settings with these keys, by default all."""
+def _values(node: Mapping, keys: tuple[str, ...] | None, base: PhysicsSettings) -> PhysicsSettings:
+    """Return the settings with these keys, by default all; the others are those of ``base``."""
     values: dict[str, Any] = {}
     for key in (field.name for field in fields(PhysicsSettings)):
         if keys is not None and key not in keys:
@@ -162,7 +167,7 @@ def _values(node: Mapping, keys: tuple[str, ...] | None) -> PhysicsSettings:
         value = _value(node, key, spelling)
         if value is not None:
             values[key] = value
-    return replace(PhysicsSettings(), **values)
+    return replace(base, **values)
 
 
 def _spelling(node: Mapping, key: str) -> str | None:

@@ -157,9 +157,9 @@ def single_options(config: WorldConfig) -> Iterator[str]:
             yield from (f"{name}.{option}" for option in own)
 
 
-def read_common(node: Mapping) -> SensorSettings:
-    """Read the options of all sensors from ``sensors`` of a world file."""
-    return IDEAL.with_values(_read(node, None))
+def read_common(node: Mapping, base: SensorSettings = IDEAL) -> SensorSettings:
+    """Read the options of all sensors from ``sensors`` of a world file; others are the base's."""
+    return base.with_values(_read(node, None))
 
 
 def read_single(node: Mapping, body: Body) -> dict[str, dict[str, OptionValue]]:

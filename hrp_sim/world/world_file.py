@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -14,20 +13,11 @@ from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array
 from hrp_msgs.names import namespace_error
 
-from ..control import (
-    HOLD,
-    LIMP,
-    CommandRateLimit,
-    CommandTimeout,
-    ControlMode,
-    ControlSettings,
-    Fallback,
-    JointControl,
-)
 from ..physics.engine import PhysicsSettings, Placement
 from ..physics.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, WorldConfig
+from .control_file import read_control, report_unknown_joints
 from .controller_list import read_controllers
 from .degrees import position_degrees_hint
 from .joint_file import read_joints
@@ -37,12 +27,6 @@ from .physics_file import read_physics
 from .pose_file import read_named_poses
 from .rotation import read_rotation
 from .sensor_options import read_common, read_single
-
-_CONTROL_NAMES = {"hold": HOLD, "none": LIMP}
-_MODES = {mode.value: mode for mode in ControlMode}
-_FALLBACKS = {fallback.value: fallback for fallback in Fallback}
-_RATE_LIMITS = {limit.value: limit for limit in CommandRateLimit}
-_OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
 
 
 class WorldReader:
@@ -116,7 +100,10 @@ class WorldReader:
                 message = "a body needs 'model', the path of its model file"
                 self._diagnostics.error("missing-model", message, node.at("model"))
             return None
-        return self._models.load(uri, self._folder, node.at("model"))
+        given: dict[str, str] = {}
+        if (arguments := node.mapping("arguments")) is not None:
+            given = {key: arguments.text(key, default="") for key in arguments.entries()}
+        return self._models.load(uri, self._folder, node.at("model"), given)
 
     def _entry(self, node: Mapping, body: Body) -> BodyEntry:
         velocity = node.mapping("velocity")
@@ -144,7 +131,7 @@ class WorldReader:
         options = {} if sensors is None else read_single(sensors, body)
         return BodyEntry(
             placement=placement,
-            control=self._control(node, body),
+            control=read_control(node, body),
             sensors=options,
             namespace=self._namespace(node),
             surface_velocity=self._surface_velocity(node, body),
@@ -184,95 +171,8 @@ class WorldReader:
         if given is not None:
             for name in joints:
                 values[joints[name]] = given.number(name, default=values[joints[name]])
-            self._report_unknown_joints(given, list(joints))
+            report_unknown_joints(given, list(joints))
         return values
-
-    def _control(self, node: Mapping, body: Body) -> ControlSettings:
-        written = node.get("control")
-        if written is None:
-            return HOLD
-        if isinstance(written, Scalar):
-            return node.choice("control", choices=_CONTROL_NAMES, default=HOLD)
-        control = node.mapping("control")
-        if control is None:
-            return HOLD
-        names = [link.joint.name for link in body.moving_links]
-        joints = self._joint_controls(control, names)
-        settings = ControlSettings(
-            mode=control.choice("mode", choices=_MODES, default=ControlMode.POSITION),
-            kp=self._common_gain(control, "kp", names, joints),
-            kd=self._common_gain(control, "kd", names, joints),
-            joints=joints,
-            timeout=self._timeout(control),
-            rate_limit=control.choice(
-                "command_rate_limit", choices=_RATE_LIMITS, default=CommandRateLimit.MODEL
-            ),
-        )
-        control.finish()
-        return settings
-
-    def _timeout(self, control: Mapping) -> CommandTimeout | None:
-        """Read the command timeout: 'timeout' in [s] and 'fallback'; None if there is none."""
-        fallback = control.choice("fallback", choices=_FALLBACKS, default=Fallback.HOLD)
-        after_s = control.number("timeout", default=0.0)
-        if after_s == 0.0:
-            return None
-        try:
-            return CommandTimeout(after_s=after_s, fallback=fallback)
-        except ValueError as error:
-            self._diagnostics.error("out-of-range", str(error), control.at("timeout"))
-            return None
-
-    def _joint_controls(self, control: Mapping, names: list[str]) -> dict[str, JointControl]:
-        """Read the control of single joints: 'hold', 'none', or mode and gains."""
-        joints: dict[str, JointControl] = {}
-        given = control.mapping("joints")
-        if given is None:
-            return joints
-        self._report_unknown_joints(given, names)
-        for name in names:
-            written = given.get(name)
-            if isinstance(written, Scalar):
-                settings = given.choice(name, choices=_CONTROL_NAMES, default=HOLD)
-                joints[name] = JointControl(mode=settings.mode)
-            elif (own := given.mapping(name)) is not None:
-                mode = own.choice("mode", choices=_OWN_MODES, default=None)
-                kp, kd = self._gain(own, "kp"), self._gain(own, "kd")
-                joints[name] = JointControl(mode=mode, kp=kp, kd=kd)
-                own.finish()
-        return joints
-
-    def _common_gain(
-        self,
-        control: Mapping,
-        key: Literal["kp", "kd"],
-        names: list[str],
-        joints: dict[str, JointControl],
-    ) -> float | None:
-        """Return a gain for all joints, or store gains by joint name in ``joints``."""
-        given = control.get(key)
-        if not isinstance(given, Mapping):
-            return self._gain(control, key)
-        self._report_unknown_joints(given, names)
-        for name in names:
-            if (gain := self._gain(given, name)) is not None:
-                own = joints.get(name, JointControl())
-                joints[name] = replace(own, kp=gain) if key == "kp" else replace(own, kd=gain)
-        return None
-
-    def _gain(self, node: Mapping, key: str) -> float | None:
-        gain = node.number(key, default=None)
-        if gain is not None and gain < 0.0:
-            message = f"a gain must not be negative, but '{key}' is {gain:g}"
-            self._diagnostics.error("out-of-range", message, node.at(key))
-        return gain
-
-    def _report_unknown_joints(self, given: Mapping, names: list[str]) -> None:
-        for name, (key, _) in given.entries().items():
-            if name not in names:
-                hint = did_you_mean_or_all(name, names)
-                message = f"the model has no moving joint '{name}'.{hint}"
-                self._diagnostics.error("unknown-joint", message, key.span)
 
 
 def _physics_node(root: Mapping) -> Mapping | None:

@@ -1,207 +1,161 @@
-"""Speed of BodyState, compared with pinocchio, a C++ library, on the URDF of the same robot.
+#!/usr/bin/env python3
+"""Speed of BodyState beside pinocchio, a C++ library, called in a loop over the postures.
 
     python -m pytest test/bench/bench_kinematics.py
+    python test/bench/bench_kinematics.py [FILE ...] [--page]
 
-prints a table. Each round times some calls of both in turn, so that other load on the machine
-affects both; the ratio is that of their medians. Times never fail a test.
+prints a table; --page writes it into docs/kinematics.md. Both compute the same quantities of the
+same robot, and the quantities include forward kinematics. They take turns, so that other load
+affects both; times are medians of CPU time, the ratio is the median of the turns' ratios.
+Pinocchio's results are copied into one array where they are one. Times never fail a test.
 """
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import process_time
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from paths import MODELS, SHARED
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from hrp_model import body_to_urdf, load_body
+from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.kinematics import BodyState
+from hrp_model.kinematics import BodyState, fast_dynamics
 
-SR1 = SHARED / "models" / "choreonoid__choreonoid" / "share" / "model" / "SR1" / "SR1.body"
-POSTURES = 10_000
-CALLS = 20  # per round, so that the resolution of the clock does not matter
-
-
-@pytest.fixture(scope="module")
-def body():
-    """A humanoid with 29 joints or, if that is not available, our own with 21."""
-    path = SR1 if SR1.is_file() else MODELS / "humanoid" / "humanoid.wrl"
-    return load_body(path, Diagnostics(listener=lambda _: None))
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = [ROOT / "models" / "arm" / "arm.body", ROOT / "models" / "humanoid" / "humanoid.wrl"]
+PAGE = ROOT / "docs" / "kinematics.md"
+BEGIN, END = "<!-- Speed: made by test/bench/bench_kinematics.py -->", "<!-- end of Speed -->"
+HEADER = ["robot", "postures", "quantity", "[us]", "numpy alone [us]", "pinocchio [us]", "ratio"]
+MANY, TURNS = 10_000, 7
+SINGLES = 2000  # calls in a turn, with one posture
+Pair = tuple[Callable[[], object], Callable[[], object]]
 
 
-@pytest.fixture
-def state(body):
-    """The robot in a random motion."""
-    state = BodyState(body)
+def contenders(body: Body, postures: int) -> dict[str, Pair]:
+    """Our function and pinocchio's loop for each quantity, in random motions."""
+    import pinocchio as pin
+
+    one = postures == 1
+    state = BodyState(body, batch=None if one else postures)
     rng = np.random.default_rng(0)
-    for vector in (state.q, state.dq, state.ddq):
-        vector[:] = rng.uniform(-0.5, 0.5, vector.shape)
-    for array in (state.v, state.w, state.dv, state.dw):
-        array[0] = rng.normal(size=3)
-    state.calc_forward_kinematics(velocity=True, acceleration=True)
-    return state
+    for array in (state.q, state.dq, state.ddq):
+        array[...] = rng.uniform(-1.0, 1.0, array.shape)
+    path = state.joint_path(0, body.links[-1].name)
+    root = () if state.fix_root else (pin.JointModelFreeFlyer(),)
+    model = pin.buildModelFromXML(body_to_urdf(body), *root)
+    data, nv = model.createData(), model.nv
+    frame = model.getFrameId(body.links[-1].name, pin.FrameType.BODY)
+    count = SINGLES if one else postures
+    q = np.tile(pin.neutral(model), (count, 1))
+    first = model.nq - len(state.q.T)
+    q[:, first:] = rng.uniform(-1.0, 1.0, (count, model.nq - first))
+    v, a = rng.normal(size=(2, count, nv))
+    world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+
+    def forward(calculate: Callable[[], object]) -> Callable[[], object]:
+        def both() -> None:
+            state.calc_forward_kinematics()
+            calculate()
+
+        return repeated(both)
+
+    def repeated(call: Callable[[], object]) -> Callable[[], object]:
+        return call if not one else lambda: [call() for _ in range(SINGLES)]
+
+    def loop(shape: tuple[int, ...], call: Callable[..., object], *motion: np.ndarray) -> object:
+        results = np.empty((count, *shape))
+
+        def run() -> None:
+            for i, arguments in enumerate(zip(*motion, strict=True)):
+                found = call(model, data, *arguments)
+                if shape:
+                    results[i] = found
+
+        return run
+
+    def jacobian(model: pin.Model, data: pin.Data, q: np.ndarray) -> np.ndarray:
+        return pin.computeFrameJacobian(model, data, q, frame, world)
+
+    return {
+        "poses of all links": (
+            repeated(state.calc_forward_kinematics),
+            loop((), pin.framesForwardKinematics, q),
+        ),
+        "poses, velocities, accelerations": (
+            repeated(lambda: state.calc_forward_kinematics(True, True)),
+            loop((), pin.forwardKinematics, q, v, a),
+        ),
+        "Jacobian of the last link": (forward(path.calc_jacobian), loop((6, nv), jacobian, q)),
+        "centre of mass": (forward(state.calc_cm), loop((3,), pin.centerOfMass, q)),
+        "its Jacobian": (
+            forward(state.calc_cm_jacobian),
+            loop((3, nv), pin.jacobianCenterOfMass, q),
+        ),
+        "mass matrix": (forward(state.calc_mass_matrix), loop((nv, nv), pin.crba, q)),
+        "gravity torques": (
+            forward(state.gravity_torque),
+            loop((nv,), pin.computeGeneralizedGravity, q),
+        ),
+        "inverse dynamics": (
+            repeated(state.calc_inverse_dynamics),
+            loop((nv,), pin.rnea, q, v, a),
+        ),
+    }
 
 
-class Peer:
-    """Pinocchio's model of the same robot, and a motion of it."""
-
-    def __init__(self, body):
-        self.pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
-        root = self.pin.JointModelFreeFlyer()
-        self.model = self.pin.buildModelFromXML(body_to_urdf(body), root)
-        self.data = self.model.createData()
-        rng = np.random.default_rng(0)
-        self.q = self.pin.neutral(self.model)
-        self.q[7:] = rng.uniform(-0.5, 0.5, self.model.nq - 7)
-        self.v, self.a = rng.normal(size=(2, self.model.nv))
-
-
-@pytest.fixture
-def peer(body):
-    return Peer(body)
-
-
-def repeated(function, calls):
-    def run():
-        for _ in range(calls):
-            function()
-
-    return run
+def rows_of(path: Path, postures: int) -> list[list[str]]:
+    """Measure a robot; return rows of the table."""
+    body = load_body(path, Diagnostics(listener=lambda _: None))
+    robot = f"{body.name}, {len(body.moving_links)} joints"
+    count = SINGLES if postures == 1 else postures
+    rows = []
+    for quantity, (ours, theirs) in contenders(body, postures).items():
+        turns = []
+        for _ in range(TURNS + 1):
+            with patch.object(fast_dynamics, "built", False):
+                slow = seconds(ours)
+            turns.append((seconds(ours), slow, seconds(theirs)))
+        del turns[0]  # it warmed the caches
+        times = [f"{1e6 * median(column) / count:.2f}" for column in zip(*turns, strict=True)]
+        ratio = median(mine / other for mine, _, other in turns)
+        rows.append([robot, f"{postures:,}", quantity, *times, f"{ratio:.2f}"])
+    return rows
 
 
-@pytest.fixture
-def compare(in_turn, rows, body):
-    """Time a function of ours and another one in turn, and add a row to the table."""
-    moving = len(body.moving_links)
-
-    def run(what, ours, against, theirs, *, of=1, against_of=1, calls=CALLS, rounds=60):
-        their_calls = calls if against_of == 1 else 1
-        seconds, reference = in_turn(
-            repeated(ours, calls), repeated(theirs, their_calls), rounds=rounds, warmup_rounds=2
-        )
-        seconds, reference = seconds / calls / of, reference / their_calls / against_of
-        speed = f"{1.0 / seconds:,.0f} /s"
-        rows.append(
-            (
-                f"{what}, {moving} joints",
-                f"{1e6 * seconds:.2f} us",
-                speed,
-                f"{against} ({1e6 * reference:.2f} us)",
-                f"{seconds / reference:.3f}",
-            )
-        )
-
-    return run
+def seconds(run: Callable[[], object]) -> float:
+    start = process_time()
+    run()
+    return process_time() - start
 
 
-PINOCCHIO = "pinocchio"
+@pytest.mark.parametrize("postures", [MANY, 1])
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_speed(rows, path, postures):
+    pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+    for robot, many, quantity, ours, slow, theirs, ratio in rows_of(path, postures):
+        what = f"{robot}, {many}: {quantity}"
+        rows.append((what, f"{ours} us", f"{slow} us", f"pinocchio ({theirs} us)", ratio))
 
 
-def test_forward_kinematics(compare, state, peer):
-    compare(
-        "forward kinematics",
-        state.calc_forward_kinematics,
-        PINOCCHIO,
-        lambda: peer.pin.framesForwardKinematics(peer.model, peer.data, peer.q),
-    )
+def main() -> None:
+    from page_section import table, write_section
+
+    files = [Path(name) for name in sys.argv[1:] if name != "--page"] or MODELS
+    rows = [row for postures in (MANY, 1) for path in files for row in rows_of(path, postures)]
+    if "--page" in sys.argv:
+        write_section(PAGE, BEGIN, END, table(HEADER, rows))
+    else:
+        print(table(HEADER, rows))
 
 
-def test_forward_kinematics_with_velocities_and_accelerations(compare, state, peer):
-    compare(
-        "and velocities, accelerations",
-        lambda: state.calc_forward_kinematics(velocity=True, acceleration=True),
-        PINOCCHIO,
-        lambda: peer.pin.forwardKinematics(peer.model, peer.data, peer.q, peer.v, peer.a),
-    )
-
-
-def test_mass_matrix(compare, state, peer):
-    compare(
-        "mass matrix",
-        state.calc_mass_matrix,
-        PINOCCHIO,
-        lambda: peer.pin.crba(peer.model, peer.data, peer.q),
-    )
-
-
-def test_inverse_dynamics(compare, state, peer):
-    compare(
-        "inverse dynamics",
-        state.calc_inverse_dynamics,
-        PINOCCHIO,
-        lambda: peer.pin.rnea(peer.model, peer.data, peer.q, peer.v, peer.a),
-    )
-
-
-def test_centre_of_mass_jacobian(compare, state, peer):
-    compare(
-        "Jacobian of the centre of mass",
-        state.calc_cm_jacobian,
-        PINOCCHIO,
-        lambda: peer.pin.jacobianCenterOfMass(peer.model, peer.data, peer.q),
-    )
-
-
-def leg(state):
-    foot = [x.name for x in state.body.links if x.name.startswith("RLEG")][-1]
-    return state.joint_path(0, foot)
-
-
-def test_jacobian_of_a_leg(compare, state, peer):
-    path = leg(state)
-    frame = peer.model.getFrameId(path.end_link.name, peer.pin.FrameType.BODY)
-    compare(
-        f"Jacobian of a leg's {path.num_joints} joints",
-        path.calc_jacobian,
-        PINOCCHIO,
-        lambda: peer.pin.computeFrameJacobian(peer.model, peer.data, peer.q, frame),
-    )
-
-
-def test_inverse_kinematics_of_a_leg(compare, state):
-    """Alternate between two postures of the leg."""
-    path = leg(state)
-    poses = []
-    for bend in (0.2, 0.6):
-        for joint, factor in (("HIP_P", -1.0), ("KNEE", 2.0), ("ANKLE_P", -1.0)):
-            state.link(f"RLEG_{joint}").q = factor * bend
-        state.calc_forward_kinematics()
-        poses.append((path.end_link.p.copy(), path.end_link.R.copy()))
-    turn = iter(range(10**9))
-    compare(
-        f"inverse kinematics of {path.num_joints} joints",
-        lambda: path.calc_inverse_kinematics(*poses[next(turn) % 2]),
-        "forward kinematics",
-        state.calc_forward_kinematics,
-    )
-
-
-BATCHES = {
-    "forward kinematics": lambda s: s.calc_forward_kinematics(),
-    "velocities, accelerations": lambda s: s.calc_forward_kinematics(True, True),
-    "centre of mass": lambda s: s.calc_cm(),
-    "mass matrix": lambda s: s.calc_mass_matrix(),
-    "inverse dynamics": lambda s: s.calc_inverse_dynamics(),
-}
-
-
-@pytest.mark.parametrize("what", BATCHES)
-def test_a_batch(compare, body, what):
-    """Time per posture, compared with single postures; both include assigning joint positions."""
-    function = BATCHES[what]
-    one, many = BodyState(body), BodyState(body)
-    q = np.random.default_rng(0).uniform(-1.0, 1.0, (POSTURES, len(one.q)))
-    many.q = q
-
-    def one_by_one():
-        for posture in q[:100]:
-            one.q[:] = posture
-            function(one)
-
-    compare(
-        f"{what} of {POSTURES} postures",
-        lambda: function(many),
-        "one at a time",
-        one_by_one,
-        of=POSTURES,
-        against_of=100,
-        calls=1,
-        rounds=15,
-    )
+if __name__ == "__main__":
+    main()

@@ -7,8 +7,6 @@ take minutes; a fork takes milliseconds, and the child ends as a process of its 
 
 from __future__ import annotations
 
-import gc
-import io
 import json
 import os
 import pty
@@ -17,10 +15,10 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
+
+from forked_programs import become, import_programs
 
 from hostile_commands.case import CPU_LIMIT
 from hostile_commands.escapes import report_escapes
@@ -32,27 +30,12 @@ _MAX_OUTPUT = 1 << 24  # [B]
 
 def main() -> None:
     """Answer requests until the input ends."""
-    _import_programs()
+    import_programs()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     for line in sys.stdin:
         request = json.loads(line)
         answers.write(json.dumps(_run(request)) + "\n")
         answers.flush()
-
-
-def _import_programs() -> None:
-    """Import what commands import late, too, so that no child has to."""
-    import collada  # noqa: F401
-    import trimesh  # noqa: F401
-
-    import hrp_model.cli.main  # noqa: F401
-    import hrp_sim.cli.main
-    import hrp_sim.cli.run
-    import hrp_sim.ode  # noqa: F401
-
-    # The garbage collector of a child would copy the pages of everything that it looks at.
-    gc.collect()
-    gc.freeze()
 
 
 def _run(request: dict[str, object]) -> dict[str, object]:
@@ -127,28 +110,13 @@ def _become(request: dict[str, object], streams: tuple[int, int], reports: int) 
     os.closerange(max(reports, *streams) + 1, 256)
     os.environ.update(request["environment"])  # type: ignore[call-overload]
     os.chdir(str(request["folder"]))
-    encoding, _, errors = os.environ.get("PYTHONIOENCODING", "utf-8").partition(":")
-    for name, number in (("stdout", 1), ("stderr", 2)):
-        raw = open(number, "wb", closefd=False)  # noqa: SIM115
-        policy = "backslashreplace" if name == "stderr" else errors or "strict"
-        stream = io.TextIOWrapper(raw, encoding, policy, line_buffering=raw.isatty())
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
     with open("/proc/self/statm", encoding="ascii") as statm:
         used = int(statm.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE,) * 2)
     resource.setrlimit(resource.RLIMIT_CPU, (2 * int(CPU_LIMIT),) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     report_escapes(Path(str(request["allowed"])), reports)
-    sys.argv = command
-    raise SystemExit(_program(command[0])())
-
-
-def _program(name: str) -> Callable[[], int]:
-    """Return the function that the console script of this name calls."""
-    (found,) = entry_points(group="console_scripts", name=name)
-    program: Callable[[], int] = found.load()
-    return program
+    become(command)
 
 
 if __name__ == "__main__":

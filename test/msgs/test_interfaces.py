@@ -181,7 +181,7 @@ def test_without_a_compiler_it_says_what_is_needed(tmp_path, monkeypatch, capsys
     said = capsys.readouterr()
     assert said.out == "building the interface package absent_msgs\n"
     assert said.err.startswith("error: absent_msgs cannot be built: ")
-    assert "check that cmake, g++, ninja and the Python headers are installed" in said.err
+    assert "check that cmake, g++, the Python headers and the generators are installed" in said.err
 
 
 def test_targets_of_wheels_point_at_this_python(tmp_path):

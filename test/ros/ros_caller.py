@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ros_peer import Peer
-from simulation_interfaces import srv
 from simulation_interfaces.msg import Result, SimulationState
+from simulator_services import ask
 
 
 class Caller(Peer):
@@ -21,8 +21,7 @@ class Caller(Peer):
         return self._log.read_text(encoding="utf-8")
 
     def ask(self, name, /, **fields):
-        kind = getattr(srv, "".join(word.capitalize() for word in name.split("_")))
-        return self.call(f"sim_node/{name}", kind, **fields)
+        return ask(self, name, **fields)
 
     def is_refused(self, name, code=None, /, **fields):
         """Ask for what cannot be: the answer says so, in words that can be read."""

@@ -107,12 +107,11 @@ def test_a_run_whose_physics_failed_ends_with_the_reason(mad_world, tmp_path):
 
 
 def test_a_run_ends_with_the_result_and_files_of_the_world_that_was_loaded_last(tmp_path):
-    srv = pytest.importorskip("simulation_interfaces.srv", reason="it is not built")
-    msg = pytest.importorskip("simulation_interfaces.msg")
+    msg = pytest.importorskip("simulation_interfaces.msg", reason="it is not built")
+    import simulator_services
 
     def ask(name, **fields):
-        kind = getattr(srv, "".join(word.capitalize() for word in name.split("_")))
-        answer = peer.call(f"sim_node/{name}", kind, **fields)
+        answer = simulator_services.ask(peer, name, **fields)
         assert answer.result.result == msg.Result.RESULT_OK, answer.result.error_message
 
     def load(path):

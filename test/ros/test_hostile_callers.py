@@ -21,7 +21,7 @@ pytest.importorskip("control_msgs", reason="control_msgs is not built")
 
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
-from geometry_msgs.msg import Vector3, WrenchStamped
+from geometry_msgs.msg import PoseStamped, Vector3, WrenchStamped
 from paths import MODELS, ROOT
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -256,10 +256,9 @@ def test_services_are_told_why_they_cannot(caller):
 
 
 def spawn(caller, **fields):
-    request = srv.SpawnEntity.Request(**fields)
-    if not any(getattr(request.initial_pose.pose.position, k) for k in "xyz"):
-        request.initial_pose.pose.position.x = 50.0
-    fields = {f: getattr(request, f) for f in request.get_fields_and_field_types()}
+    pose = fields.setdefault("initial_pose", PoseStamped()).pose
+    if not any(getattr(pose.position, k) for k in "xyz"):
+        pose.position.x = 50.0
     return caller.ask("spawn_entity", **fields)
 
 
@@ -304,11 +303,10 @@ def test_spawning_what_is_right_under_wrong_names_and_poses_is_refused(caller):
         spawn_is_refused(caller, name=name, entity_resource=box)
     for namespace in ("1", "a//b", "a b", "é", "n" * 250, HUGE):
         spawn_is_refused(caller, name="b", entity_namespace=namespace, entity_resource=box)
-    request = srv.SpawnEntity.Request(name="b", entity_resource=box)
     for q in ((0.0, 0.0), (NAN, 1.0), (2.0, 0.0), (1e308, 1e308)):
-        pose = request.initial_pose.pose
-        pose.orientation.w, pose.orientation.x = q
-        spawn_is_refused(caller, name="b", entity_resource=box, initial_pose=request.initial_pose)
+        stamped = PoseStamped()
+        stamped.pose.orientation.w, stamped.pose.orientation.x = q
+        spawn_is_refused(caller, name="b", entity_resource=box, initial_pose=stamped)
     long = spawn(caller, name="b", entity_resource=with_sensor("s" * 300)).result
     assert "has 300 characters" in long.error_message, long
     assert spawn(caller, name="b", entity_resource=box).result.result == OK

@@ -46,11 +46,15 @@ def test_a_project_is_read_as_the_parameters_say():
             *("rover", "cargo", "arm", "cargo_2")
         ]
         assert running.ros.node.world.physics.time_step == 0.005
-    with (
-        pytest.raises(WrongUseError, match="'variables' needs NAME=FOLDER, not 'SHARE'"),
-        session({**given, "variables": "SHARE"}),
-    ):
-        pass
+    for variables, words in {
+        "SHARE": "parameter 'variables': must be NAME=FOLDER, such as SHARE=share, not 'SHARE'",
+        f"SHARE={MODELS}:LAB=/nowhere": "parameter 'variables': there is no folder '/nowhere'",
+    }.items():
+        with (
+            pytest.raises(WrongUseError, match=words),
+            session({**given, "variables": variables}),
+        ):
+            pass
 
 
 @pytest.fixture

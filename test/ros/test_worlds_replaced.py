@@ -13,8 +13,9 @@ pytest.importorskip("simulation_interfaces", reason="simulation_interfaces is no
 from rcl_interfaces.srv import ListParameters
 from ros_peer import Peer
 from ros_session import session
-from simulation_interfaces import srv
-from simulation_interfaces.msg import Resource, Result, SimulationState, SpawnEntity
+from simulation_interfaces import msg, srv
+from simulation_interfaces.msg import Resource, Result, SimulationState
+from simulator_services import ask
 
 pytestmark = pytest.mark.ros
 
@@ -49,11 +50,6 @@ def world():
             yield running, peer
         finally:
             peer.close()
-
-
-def ask(peer, name, /, **fields):
-    kind = getattr(srv, "".join(word.capitalize() for word in name.split("_")))
-    return peer.call(f"sim_node/{name}", kind, **fields)
 
 
 def topics(running):
@@ -109,8 +105,10 @@ def test_a_world_that_cannot_be_shown_is_refused_and_the_old_one_stays(
 
 def test_bodies_of_one_request_have_different_namespaces(world):
     running, peer = world
+    if not hasattr(msg, "SpawnEntity"):
+        pytest.skip("the installed simulation_interfaces cannot spawn several entities at once")
     requests = [
-        SpawnEntity(name=name, entity_namespace="pair", entity_resource=Resource(uri=str(ARM)))
+        msg.SpawnEntity(name=name, entity_namespace="pair", entity_resource=Resource(uri=str(ARM)))
         for name in ("one", "other")
     ]
     for number, request in enumerate(requests):

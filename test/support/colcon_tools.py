@@ -6,7 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from paths import ROOT
+
 PREFIX = Path(sys.prefix)
+# What no workspace needs of this tree, or makes itself.
+_UNWANTED = shutil.ignore_patterns(
+    ".*", "__pycache__", "build", "install", "log", "docs", "*.so", "*.egg-info"
+)
 
 
 def missing():
@@ -42,12 +48,26 @@ def colcon(verb, workspace, *arguments):
     return done.stdout + done.stderr
 
 
+def build_hrp_ros(workspace):
+    """Build this package in a workspace, from a copy."""
+    shutil.copytree(ROOT, workspace / "src" / "hrp_ros", ignore=_UNWANTED)
+    assert "1 package finished" in colcon("build", workspace)
+
+
+def overlay(workspace):
+    """Return the environment of a shell that has sourced a workspace."""
+    script = f". {workspace}/install/local_setup.sh && env -0"
+    shell = subprocess.run(
+        ["sh", "-c", script], cwd="/", env=environment(), capture_output=True, text=True, check=True
+    )
+    return dict(entry.split("=", 1) for entry in shell.stdout.split("\0") if "=" in entry)
+
+
 def sourced(workspace, *command):
-    """Run a command in a shell that has sourced a workspace; return its output."""
-    script = f'. {workspace}/install/local_setup.sh && "$@"'
+    """Run a command in the environment of a workspace; return its output."""
     done = subprocess.run(
-        ["sh", "-c", script, "sh", *map(str, command)],
-        cwd="/", env=environment(), capture_output=True, text=True, timeout=60,
+        [str(word) for word in command],
+        cwd="/", env=overlay(workspace), capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()

@@ -25,6 +25,13 @@ def page_rows(script):
     return [line.strip("| ").split(" | ") for line in lines]
 
 
+def marked_rows(text, name):
+    """Return the cells of the table rows between two marks in the text of a page."""
+    [found] = re.findall(rf"<!-- {name}: .*?-->\n(.*?)<!-- end of {name} -->", text, re.DOTALL)
+    lines = [line for line in found.splitlines() if line.startswith("| ")][2:]
+    return [line.strip("| ").split(" | ") for line in lines]
+
+
 def same(found, written, negligible=1e-7):
     """Whether two cells agree: text exactly, numbers within a tenth, or both below rounding."""
     if NUMBER.sub("#", found) != NUMBER.sub("#", written):

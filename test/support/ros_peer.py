@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,30 +21,12 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+from hrp_msgs.node.start import destroy
+from hrp_ros.testing.ros.domain import environment_of, reserved_domain
 
-def _claim_domain() -> tuple[int, socket.socket]:
-    """Return a domain that no other test on this machine uses, and the socket that reserves it.
-
-    The process with the port has the domain. Above 101 the ports of DDS may be taken.
-    """
-    for k in range(100):
-        domain = 1 + (os.getpid() + k) % 100
-        claim = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        try:
-            claim.bind(("127.0.0.1", 31_000 + domain))
-        except OSError:
-            claim.close()
-        else:
-            return domain, claim
-    raise RuntimeError("all ROS domains of this machine are under test")
-
-
-DOMAIN_ID, _CLAIM = _claim_domain()
-ENVIRONMENT = {
-    "ROS_DOMAIN_ID": str(DOMAIN_ID),
-    "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-    "PYTHONUNBUFFERED": "1",
-}
+_STACK = ExitStack()  # until this process ends
+DOMAIN_ID = _STACK.enter_context(reserved_domain())
+ENVIRONMENT = {**environment_of(DOMAIN_ID), "PYTHONUNBUFFERED": "1"}
 PATIENCE = 120.0  # [s]; how long a loaded machine may take before a test gives up
 RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(
@@ -178,7 +159,7 @@ class Peer:
             for entity in list(node.waitables):
                 if isinstance(entity, ActionClient):  # which would outlive its node and the context
                     entity.destroy()
-            node.destroy_node()
+            destroy(node)
         self._context.try_shutdown()
 
 

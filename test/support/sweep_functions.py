@@ -2,6 +2,10 @@
 
 import os
 import signal
+import time
+import uuid
+from collections import deque
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -91,4 +95,57 @@ def logged(sim, case):
         file.write(f"{case['force']}\n")
     if case["force"] == 2.0 and Path(case["log"] + ".fail").exists():
         raise RuntimeError("not yet")
+    return pushed(sim, case)
+
+
+def counted(sim, case):
+    """Leave a file for this run of the case."""
+    (Path(case["folder"]) / f"{case['force']}-{uuid.uuid4().hex}").touch()
+    return pushed(sim, case)
+
+
+def killed_counted(sim, case):
+    """Kill the process once, before the case is counted."""
+    if case["force"] == 3.0 and not Path(case["mark"]).exists():
+        Path(case["mark"]).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return counted(sim, case)
+
+
+def killing_another(sim, case):
+    """Kill another process in one case."""
+    if case["force"] == 3.0:
+        os.kill(case["victim"], signal.SIGKILL)
+    return pushed(sim, case)
+
+
+def hanging(sim, case):
+    """Hang in one case: in Python, deaf to exceptions, in a call, or holding the global lock."""
+    if case["force"] == 3.0:
+        if case["hang"] == "holds the lock":
+            counted(sim, case)
+            deque(repeat(0), maxlen=0)
+        if case["hang"] == "sleeps":
+            time.sleep(300.0)
+        while True:
+            try:
+                sim.step()
+            except BaseException:  # noqa: PERF203
+                if case["hang"] != "is deaf":
+                    raise
+    return counted(sim, case)
+
+
+def endless(sim, case):
+    """Step forever in the last two of six cases, which leave the number of their process."""
+    if case["force"] >= 4.0:
+        (Path(case["folder"]) / f"{os.getpid()}.pid").touch()
+        while True:
+            sim.step()
+    return pushed(sim, case)
+
+
+def slower(sim, case):
+    """Take 30 ms from the fifth case on."""
+    time.sleep(0.03 if case["force"] > 4.0 else 0.0)
     return pushed(sim, case)

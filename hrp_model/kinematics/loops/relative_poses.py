@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...body import Body, JointType
 from ...rigid import Array, Pose
+from ..fast_dynamics import poses
 from ..tree import Tree
 
 Indices = NDArray[np.intp]
@@ -46,7 +47,7 @@ class RelativeRows:
         rows: Indices,
     ) -> None:
         self._tree, self._movers = Tree.of(body), movers
-        self._q = np.array([link.joint.initial for link in body.moving_links])
+        self._q = np.array([link.joint.initial for link in body.moving_links], dtype=np.float64)
         self._origin, self._upright = np.zeros(3), np.eye(3)
         moved = [body.moving_links[i] for i in movers]
         self._links = np.array(
@@ -115,7 +116,7 @@ class RelativeRows:
         """
         whole = self._q.copy()
         whole[self._movers] = q
-        T = self._tree.poses(whole, self._origin, self._upright)
+        T = poses(self._tree, whole, self._origin, self._upright)
         return np.asarray(T.take(self._links, axis=0) @ self._local)
 
 

@@ -63,7 +63,7 @@ CODES = {
     ),
     "missing-model": (
         "the model file does not exist",
-        "check the path; source the workspace of package://, or give --variable NAME=FOLDER",
+        "check the path; source the workspace of package://; set the variable of ${NAME}",
     ),
     "missing-resource": (
         "a file that the model references does not exist",
@@ -72,6 +72,14 @@ CODES = {
     "more-documents": (
         "a YAML file holds several documents",
         "put each document into a separate file",
+    ),
+    "mujoco-warning": (
+        "MuJoCo warns about the model",
+        "read the message; such a model may be impossible to simulate",
+    ),
+    "no-counterpart": (
+        "a part of an MJCF or SDF has no counterpart and is left out",
+        "check whether the robot needs it; if so, model it by links, joints and shapes",
     ),
     "not-a-model": (
         "the file is not a robot model",
@@ -86,6 +94,10 @@ CODES = {
     "outside-sandbox": (
         "a reference leads out of the sandbox, or needs environment variables",
         "reference a file in the folder of the model, or allow its folder with --allow",
+    ),
+    "refused-model": (
+        "MuJoCo cannot compile the model",
+        "fix the element that the message names",
     ),
     "resource-cycle": ("files include each other", "remove one of the references"),
     "stray-character": (
@@ -131,6 +143,10 @@ CODES = {
         "a YAML alias has no anchor",
         "write the anchor (&name) before the alias (*name)",
     ),
+    "unknown-argument": (
+        "a model has no argument of this name",
+        "check the name; the file declares its arguments by <xacro:arg>",
+    ),
     "unknown-code": (
         "the settings contain an unknown code",
         "check the code; 'hrp-model check --list-codes' lists all codes",
@@ -172,6 +188,10 @@ CODES = {
         "open it in a viewer and save it again; check that it is complete",
     ),
     "unterminated-string": ("a string has no end", "close it with a quotation mark"),
+    "viewer-camera": (
+        "a camera of an MJCF that follows a body is left out",
+        "nothing needs to be done; only fixed cameras are sensors",
+    ),
     "vrml-1": (
         "the file is VRML 1.0",
         "export it again from the program that made it, as VRML97",
@@ -186,6 +206,15 @@ CODES = {
     ),
     "wrong-value": ("a value is invalid for its field", "write a value of the field's type"),
     "x3d": ("the file is X3D", "export it again from the program that made it, as VRML97"),
+    "xacro-error": (
+        "the macros or expressions of a xacro file cannot be expanded",
+        "check the named macro, argument or expression",
+    ),
+    "xacro-message": ("a xacro file prints a message", "read it; nothing needs to be changed"),
+    "xacro-warning": (
+        "xacro or the file itself warns",
+        "change the file as the message suggests",
+    ),
     "xml-syntax": (
         "the text is not valid XML",
         "check the text at and before the marked place for a missing end tag or quotation mark",

@@ -60,6 +60,27 @@ CODES = {
         "write it in the unit that the file declares",
     ),
     "duplicate-element": ("an element is given twice", "remove one of the two"),
+    "ball-joint": ("a joint is a ball", "write three hinges, with links between them"),
+    "duplicate-frame-name": (
+        "two links, joints or frames of an SDF have the same name",
+        "give each of them a unique name",
+    ),
+    "frame-cycle": (
+        "poses of an SDF are relative to each other",
+        "write one of them relative to another frame, or to the model",
+    ),
+    "nested-model": (
+        "a model of an SDF contains another one",
+        "write the links and joints of both into one model",
+    ),
+    "unknown-frame": (
+        "a pose or axis names a frame that does not exist",
+        "check the spelling of relative_to, attached_to or expressed_in",
+    ),
+    "unstated-mass": (
+        "the mass of a link is to be derived from its shapes",
+        "write mass and inertia; 'gz sdf -p FILE --expand-auto-inertials' prints them",
+    ),
     "duplicate-joint-name": ("two joints have the same name", "give each joint a unique name"),
     "duplicate-link": ("two links have the same name", "give each link a unique name"),
     "duplicate-link-name": ("two links have the same name", "give each link a unique name"),

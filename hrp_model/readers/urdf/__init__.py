@@ -10,7 +10,7 @@ from ...reading import Reading, TooLargeError
 from ..xml_tree import Element, parse
 from .to_body import RobotReader
 
-__all__ = ["read_body"]
+__all__ = ["read_body", "read_robot"]
 
 
 def read_body(source: Source, reading: Reading) -> Body | None:
@@ -20,13 +20,26 @@ def read_body(source: Source, reading: Reading) -> Body | None:
     """
     try:
         root = parse(source, reading.diagnostics, lambda at: reading.count("nodes", at=at))
-        if root is None or not _is_robot(root, reading):
+    except TooLargeError as error:
+        reading.report_excess(error, Span(source, 0, 0))
+        return None
+    return None if root is None else read_robot(root, reading)
+
+
+def read_robot(root: Element, reading: Reading) -> Body | None:
+    """Read a robot from its root element, whose descendants may be from several files.
+
+    Relative references are relative to the file of the root. Problems are reported to
+    ``reading.diagnostics``; None after an error.
+    """
+    try:
+        if not _is_robot(root, reading):
             return None
         # Overflows give non-finite numbers, which validation reports with their place.
         with np.errstate(over="ignore", invalid="ignore"):
             return RobotReader(root, reading).body()
     except (TooLargeError, RecursionError) as error:
-        reading.report_excess(error, Span(source, 0, 0))
+        reading.report_excess(error, Span(root.source, 0, 0))
         return None
 
 
@@ -35,12 +48,12 @@ def _is_robot(root: Element, reading: Reading) -> bool:
     if root.tag != "robot":
         message = f"this is not URDF: its root element is <{root.tag}>, not <robot>"
         if root.tag == "sdf":
-            message = "this is SDF, the format of Gazebo, not URDF"
+            message = "this is SDF, the format of Gazebo: name the file .sdf"
         reading.diagnostics.error("not-a-model", message, root.span)
         return False
     macro = next((x for x in root.descendants() if x.tag.startswith("xacro:")), None)
     if macro is not None:
-        message = "this is a xacro file: convert it to URDF with xacro FILE > robot.urdf"
+        message = "this is a xacro file: rename it, so that its name ends with .xacro"
         reading.diagnostics.error("template", message, macro.span)
         return False
     return True

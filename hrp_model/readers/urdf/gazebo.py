@@ -12,12 +12,12 @@ from ...devices import Camera, Device, RangeSensor
 from ...diagnostics import Diagnostics, did_you_mean
 from ...frames import X_S_OPTICAL, X_S_SCAN
 from ...rigid import Pose
+from ..sdf_sensors import read_sensor
+from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .conventions import WORLD
 from .joints import JointParts
 from .links import LinkParts
-from .sdf import SdfReader
-from .sensors import read_sensor
 
 _FRAMES = ("gz_frame_id", "ignition_frame_id", "frame_id", "frameName")
 _SAME_PLACE = 1e-9
@@ -84,7 +84,7 @@ class GazeboReader:
         if not name:
             name = f"{link}_{sensor.element.attributes.get('type') or 'sensor'}"
             sensor.warn("unnamed-device", f"this sensor has no name; it is named '{name}'")
-        return read_sensor(sensor, name, link)
+        return read_sensor(sensor, name, link, sensor.pose("pose", link=link))
 
     def _sensors(self) -> Iterator[tuple[SdfReader, str]]:
         """Yield sensors with the link that carries them; for a joint, its child link."""

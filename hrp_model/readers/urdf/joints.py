@@ -111,6 +111,9 @@ class JointReader:
             effort=effort,
             damping=damping,
             friction=friction,
+            max_acceleration=_most(made, "acceleration"),
+            max_deceleration=_most(made, "deceleration"),
+            max_jerk=_most(made, "jerk"),
         )
 
     def _axis(self, made: UrdfObject, element: Element) -> Array:
@@ -163,6 +166,12 @@ class JointReader:
                 at = element.span if written is None else written.at(name)
                 self._diagnostics.warn("negative-resistance", message, at)
         return max(made.dynamics.damping or 0.0, 0.0), max(made.dynamics.friction or 0.0, 0.0)
+
+
+def _most(made: UrdfObject, name: str) -> float:
+    """Return a limit for both directions; infinite if it is not given."""
+    limit = None if made.limit is None else getattr(made.limit, name)
+    return inf if limit is None else _end(abs(limit))
 
 
 def _end(limit: float) -> float:

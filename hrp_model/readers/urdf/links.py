@@ -85,7 +85,8 @@ class LinkReader:
             geometry, R = _primitive(made.geometry)
             return (Shape(geometry, Pose(X_LS.R @ R, X_LS.p).matrix(), GREY, name),)
         written = next(child for x in element.all("geometry") for child in x.all("mesh"))
-        path = self._reading.resolve(made.geometry.filename, written.at("filename"))
+        folder = self._reading.folder  # not of an included file, as the URDF is one file
+        path = self._reading.resolve(made.geometry.filename, written.at("filename"), folder=folder)
         if path is None:
             self._reading.lost_shapes += 1
             return ()

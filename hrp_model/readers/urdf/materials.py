@@ -92,5 +92,5 @@ class MaterialReader:
             return None
         written = element.first("texture")
         at = element.span if written is None else written.at("filename")
-        path = self._reading.resolve(made.texture.filename, at)
+        path = self._reading.resolve(made.texture.filename, at, folder=self._reading.folder)
         return None if path is None else Texture(path)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ...diagnostics import Diagnostics, did_you_mean
+from ..sdf_values import SdfReader
 from ..xml_tree import Element
-from .sdf import SdfReader
 
 
 @dataclass

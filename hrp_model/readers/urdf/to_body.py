@@ -92,8 +92,10 @@ class RobotReader:
                 valid = False
             elif name in found:
                 valid = False
-                line, _ = element.source.line_column(found[name].element.start)
-                message = f"{tag} '{name}' is already defined in line {line}"
+                other = found[name].element
+                line, _ = other.source.line_column(other.start)
+                where = f"line {line}" if other.source is element.source else str(other.span)
+                message = f"{tag} '{name}' is already defined in {where}"
                 self._diagnostics.error(f"duplicate-{tag}-name", message, element.at("name"))
             else:
                 found[name] = parts

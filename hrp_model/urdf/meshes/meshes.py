@@ -32,6 +32,7 @@ def write_meshes(
     *,
     up: UpAxis = UpAxis.Z,
     final_folder: Path | None = None,
+    capsules: bool = False,
 ) -> MeshUris:
     """Write a mesh file for each shape that is not a URDF primitive, and return their URIs.
 
@@ -49,6 +50,7 @@ def write_meshes(
         up: Which axis of the GLB files is the URDF's z.
         final_folder: The folder that the files will be moved to, if it is another one; files
             that exist there are not written again.
+        capsules: Whether the URDF has capsules, see ``UrdfVersion``.
 
     Raises:
         OSError: The folder or a file cannot be written.
@@ -62,10 +64,14 @@ def write_meshes(
     collision: dict[Shape, str] = {}
     for link in body.links:
         for shape in link.visual:
-            if needs_mesh(shape, solid=False) and (uri := writer.visual(shape, link)):
+            if needs_mesh(shape, solid=False, capsules=capsules) and (
+                uri := writer.visual(shape, link)
+            ):
                 visual[shape] = uri
         for shape in link.collision:
-            if needs_mesh(shape, solid=True) and (uri := writer.collision(shape, link)):
+            if needs_mesh(shape, solid=True, capsules=capsules) and (
+                uri := writer.collision(shape, link)
+            ):
                 collision[shape] = uri
     return MeshUris(visual, collision)
 

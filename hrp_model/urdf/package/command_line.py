@@ -28,6 +28,7 @@ def command_line_options(
         ("--base", options.base, Base.AUTO),
         ("--collision", collision, CollisionShapes.AS_MODELLED),
         ("--glb-up", glb_up, UpAxis.Z),
+        ("--urdf-version", options.version, _DEFAULTS.version),
         ("--gazebo", options.gazebo, False),
         ("--ros2-control", options.ros2_control, None),
         ("--mujoco", options.mujoco_meshes is not None, False),

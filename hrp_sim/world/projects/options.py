@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def parse_variable(text: str) -> tuple[str, str]:
+    """Return name and folder, as absolute path, of ``NAME=FOLDER``.
+
+    Raises:
+        ValueError: It is something else, or there is no such folder.
+    """
+    name, equals, written = text.partition("=")
+    if not equals or not re.fullmatch(r"\w+", name):
+        raise ValueError(f"must be NAME=FOLDER, such as SHARE=share, not '{text}'")
+    folder = os.path.expanduser(written)
+    if not os.path.isdir(folder):
+        raise ValueError(f"there is no folder '{written}'")
+    return name, os.path.abspath(folder)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,7 +91,7 @@ def test_folders_above_are_outside_of_a_closed_fence(workspace):
         ("package:///arms/meshes/elbow.stl", "'' is not a valid package name"),
         ("package://arms/meshes/leg.stl", "no such file: .*/install/share/arms/meshes/leg.stl"),
         ("~nobody-of-this-name/arm.stl", "cannot use '~nobody"),
-        ("x" * 300, "cannot use 'xxx.*too long"),
+        ("x" * 300, "cannot use 'xxx.*too long|no such file: .*xxx"),  # before 3.14, and since
         ("a\0b", "no such file"),
         ("~a\0b", "cannot use"),
         ("file:~a%00b", "cannot use"),
@@ -124,15 +124,33 @@ def test_a_source_tree_is_its_own_share_folder(monkeypatch):
     assert resolve("package://hrp_ros/models/floor.body", ROOT).is_file()
 
 
-def test_an_installed_package_finds_its_share_folder(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "modules",
+    [
+        "lib/python3.11/site-packages",  # pip, also with --user and --prefix; colcon
+        "local/lib/python3.11/dist-packages",  # the pip of Ubuntu, outside of environments
+        ".",  # pip install --target
+    ],
+)
+def test_an_installed_package_finds_its_share_folder(tmp_path, monkeypatch, modules):
     monkeypatch.setattr(
-        resources, "__file__", str(tmp_path / "site" / "hrp_model" / "files" / "x.py")
+        resources, "__file__", str(tmp_path / modules / "hrp_model" / "files" / "x.py")
     )
-    monkeypatch.setattr(resources.sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(resources.sys, "base_prefix", str(tmp_path))
-    monkeypatch.setenv("AMENT_PREFIX_PATH", "")
     with pytest.raises(ResourceError, match=re.escape("data files of hrp_ros are not installed")):
         share_folder()
-    share = tmp_path / "share" / "hrp_ros"
+    prefix = tmp_path / "local" if modules.startswith("local") else tmp_path
+    share = prefix / "share" / "hrp_ros"
     (share / "models").mkdir(parents=True)
     assert share_folder() == share
+
+
+def test_a_package_of_links_finds_its_share_folder(tmp_path, monkeypatch):
+    """As uv can install it: every file is a link into its cache."""
+    cached = tmp_path / "cache" / "resources.py"
+    module = tmp_path / "lib" / "hrp_model" / "files" / "resources.py"
+    for folder in (cached.parent, module.parent, tmp_path / "share" / "hrp_ros" / "models"):
+        folder.mkdir(parents=True)
+    cached.touch()
+    module.symlink_to(cached)
+    monkeypatch.setattr(resources, "__file__", str(module))
+    assert share_folder() == tmp_path / "share" / "hrp_ros"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinematics_samples import move_randomly, random_body
 
-from hrp_model.kinematics import BodyState, kinematic_state, sweep
+from hrp_model.kinematics import BodyState, fast_dynamics, state, sweep
 
 LINK_ARRAYS = ("p", "R", "v", "w", "dv", "dw")
 VECTORS = ("q", "dq", "ddq")
@@ -17,7 +17,8 @@ COUNT = 11
 def small_parts(monkeypatch):
     """So that a few postures are computed in several blocks, the last one incomplete."""
     monkeypatch.setattr(sweep, "BLOCK", 8)
-    monkeypatch.setattr(kinematic_state, "POSTURES_AT_A_TIME", 3)
+    monkeypatch.setattr(fast_dynamics, "POSTURES_AT_A_TIME", 3)
+    monkeypatch.setattr(state, "_POSTURES_AT_A_TIME", 5)
 
 
 def singles_and_batch(seed, **kwargs):

@@ -18,7 +18,7 @@ REFERENCES = [row["file"] for row in reference_data.index() if row["loaded"]]
 def check(found, expected, what):
     scale = max(1.0, np.abs(expected).max(initial=0.0))
     difference = np.abs(found - expected).max(initial=0.0) / scale
-    assert difference <= 1e-9, f"{what} differs by {difference:g}"
+    assert difference <= 1e-12, f"{what} differs by {difference:g}"
 
 
 def check_against_pinocchio(body, seed=0):

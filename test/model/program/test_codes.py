@@ -1,12 +1,14 @@
 """The table of codes, and that it knows every code that the package gives."""
 
 import ast
+import re
 from pathlib import Path
 
 from code_tools import check_rule, emitted
 from each_case import check_each
 
 import hrp_model
+from hrp_model.cli.main import _parser
 from hrp_model.program.codes import CODES, bodies, files, parts
 
 PACKAGE = Path(hrp_model.__file__).parent
@@ -38,3 +40,11 @@ def test_no_code_is_explained_twice():
 
 def test_a_code_has_a_meaning_and_a_hint_of_one_line():
     check_each(CODES.values(), check_rule)
+
+
+def test_hints_name_options_that_the_program_has():
+    (commands,) = _parser()._subparsers._group_actions
+    options = {name for each in commands.choices.values() for name in each._option_string_actions}
+    hints = [re.sub(r"'gz [^']*'", "", rule.hint) for rule in CODES.values()]
+    named = {name for hint in hints for name in re.findall(r"--[a-z-]+", hint)}
+    assert named - options == set()

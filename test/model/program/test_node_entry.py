@@ -32,7 +32,8 @@ def test_one_sentence_tells_what_to_install(program, missing):
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert line.startswith("error: ROS 2 cannot be imported")
-    assert "scripts/bootstrap.sh" in line
+    assert "setup.bash" in line
+    assert "pip install 'hrp_ros[ros]'" in line
 
 
 def test_a_defect_of_this_package_is_no_lack_of_ros():

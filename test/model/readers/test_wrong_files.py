@@ -17,11 +17,12 @@ def refusal(path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("arm.sdf", "SDF file, the format of Gazebo; models are read from .body, .urdf, .wrl,"),
-        ("arm.XACRO", "a xacro file: convert it to URDF with xacro"),
         ("arm.cnoid", "name one of the models that it lists"),
         ("arm.dae", "links of a model can refer to it"),
-        ("arm.doc", "arm.doc': models are read from .body, .urdf, .wrl, .yaml, .yml files"),
+        (
+            "arm.doc",
+            "models are read from .body, .mjcf, .sdf, .urdf, .wrl, .xacro, .xml, .yaml, .yml files",
+        ),
     ],
 )
 def test_files_of_other_kinds_are_called_by_their_kind(name, words, tmp_path):

@@ -56,6 +56,15 @@ def test_what_the_node_was_started_with_wins(node):
     assert (values["world"], values["factor"], values["strict"]) == ("room.yaml", 2.0, True)
 
 
+def test_a_choice_that_ros_reads_as_a_number_is_that_choice(node):
+    started = node(no_return=inf)
+    choices = (Param("no_return", "max", "Reading without a return.", choices=("inf", "max")),)
+    assert declare(started, choices) == {"no_return": "inf"}
+    assert started.get_parameter("no_return").value == "inf"
+    with pytest.raises(WrongUseError, match="no_return must be a string, not 5"):
+        declare(node(no_return=5), choices)
+
+
 @pytest.mark.parametrize("wrong", [{"factor": 0.1}, {"factor": 11.0}, {"period": -0.1}])
 def test_limits_are_enforced_on_either_side(node, wrong):
     [(name, value)] = wrong.items()

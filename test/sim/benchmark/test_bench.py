@@ -134,7 +134,8 @@ def test_a_setting_that_cannot_be_used_is_reported_with_its_reason(monkeypatch):
     world = load_world("slope")
     tried = Alternative("time_step: 1", "", with_physics(world, time_step=1.0))
     monkeypatch.setattr(measure, "alternatives", lambda _: [tried])
-    [suggestion] = result_of(world).suggestions
+    suggestions = result_of(world).suggestions  # on a slow machine also fewer readings
+    [suggestion] = [x for x in suggestions if x.setting == tried.setting]
     assert suggestion.real_time_factor is None
     assert suggestion.error == "time_step must be from 1e-06 to 0.1, not 1"
 

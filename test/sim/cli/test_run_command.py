@@ -108,12 +108,25 @@ def test_warnings_are_shown_as_hrp_model_shows_them(capsys, world):
         assert "  hint: write the angle in radians" in err
 
 
+def test_the_hint_for_a_body_that_falls_fits_one_without_collision_shapes(capsys, tmp_path):
+    path = tmp_path / "ghost.body"
+    path.write_text(
+        "format: ChoreonoidBody\nformat_version: 2.0\nname: Ghost\nroot_link: ROOT\n"
+        "links: [{name: ROOT, joint_type: free, elements:\n"
+        "  [{type: RigidBody, mass: 1.0, inertia: [0.01, 0, 0, 0.01, 0, 0.01]}]}]\n"
+    )
+    err = run(capsys, "check", str(path))[2]
+    assert "without collision shapes falls through everything" in err
+    assert "hint: give it collision shapes, and a floor" in err
+
+
 def test_errors_are_shown_so_too_and_once(capsys, world):
     path = world("bodies:\n- model: nowhere.body\n- name: x\n")
     for command in ("run", "sensors", "rviz", "check"):
         status, _, err = run(capsys, command, path)
         assert status == 1
         assert err.count("[missing-model]") == 2
+        assert "hint: check the path; source the workspace of package://; set the variable" in err
         assert "    2 | - model: nowhere.body\n      |          ^^^^^^^^^^^^\n" in err
 
 

@@ -45,4 +45,4 @@ def test_the_page_lists_every_further_unit_and_every_world():
     names = set(quoted(PAGE))
     assert set(expectations._MULTIPLES) <= names
     assert set(bundled_worlds()) <= names
-    assert DEFAULT_WORLD in PAGE.splitlines()[3]
+    assert f"the default world, {DEFAULT_WORLD}" in PAGE

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from controller_samples import Bad, Idle, Recorder, SpringDamper
+from controller_samples import Bad, Idle, Recorder, SpringDamper, Swing
 
 from hrp_sim import ForceHook, Simulation
 from hrp_sim.physics.engine import StepInterrupted
@@ -115,6 +115,35 @@ def test_one_that_cannot_begin_is_left_out(method, arm, diagnostics):
     found = diagnostics.take("controller-failed").message
     assert f"{method}() raised ZeroDivisionError: division by zero" in found
     assert controller.times == []
+
+
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [
+        ("initialize", "controller-failed"),
+        ("start", "controller-failed"),
+        ("control", "controller-failed"),
+        ("apply", "controller-failed"),
+        ("stop", "controller-failed"),
+        ("save", "controller-restarted"),
+        ("restore", "controller-failed"),
+    ],
+)
+def test_an_attribute_that_hides_a_method_is_named(method, code, arm, diagnostics):
+    class Both(Swing, ForceHook):
+        def apply(self, state, dt):
+            pass
+
+    setattr(Both, method, 5)
+    controller = Both()
+    arm.add_controller("arm", controller)
+    arm.run(0.01)
+    snapshot = arm.save()
+    if method != "save":
+        arm.restore(snapshot)
+    arm.remove_controller(controller)
+    text = f"its attribute '{method}' hides the method {method}(); rename the attribute"
+    assert text in diagnostics.take(code).message
 
 
 def test_a_failed_controller_starts_again_at_a_reset(arm, diagnostics):
@@ -229,6 +258,9 @@ def test_controllers_cannot_call_the_simulation_that_calls_them(act, method, arm
     class Both(Recorder, ForceHook):
         def apply(self, _state, _dt):
             pass
+
+        def save(self):
+            return {}
 
     calls = {
         "remove": lambda: arm.remove("arm"),

@@ -95,10 +95,24 @@ def test_one_without_saved_state_starts_again_with_a_warning(make, diagnostics):
     one = make((None, recorder))
     one.run(0.01)
     snapshot = one.save()
+    text = diagnostics.take("controller-restarted").message
+    assert (
+        text == "controller 'Recorder' of body 'arm': its state is not saved: it has no method save"
+    )
     one.restore(snapshot)
     assert recorder.calls == ["initialize", "start", "stop", "start"]
-    found = diagnostics.take("controller-restarted")
-    assert "'Recorder' of body 'arm': it starts again" in found.message
+    text = diagnostics.take("controller-restarted").message
+    assert text == "controller 'Recorder' of body 'arm': it starts again: its state was not saved"
+
+
+def test_one_without_saved_state_starts_again_from_its_start_without_a_warning(make):
+    one = make((100.0, Recorder()), (None, Recorder()))
+    snapshot = one.save()
+    one.run(0.01)
+    hash_of_run = one.state_hash()
+    one.restore(snapshot)
+    one.run(0.01)
+    assert one.state_hash() == hash_of_run
 
 
 def test_a_state_that_cannot_be_saved_or_restored(make, diagnostics):

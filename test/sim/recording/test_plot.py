@@ -152,4 +152,4 @@ def test_a_missing_library_is_named(recorded, capsys, monkeypatch):
     plotted()  # the list needs no pictures
     assert main(["plot", "run.mcap", "joint_states"]) == 2
     error = capsys.readouterr().err
-    assert error == "hrp-sim: error: this command needs matplotlib: pip install 'hrp_ros[record]'\n"
+    assert error == "hrp-sim: error: matplotlib is not installed: pip install 'hrp_ros[record]'\n"

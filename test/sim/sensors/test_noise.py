@@ -5,7 +5,7 @@ from math import erf
 import numpy as np
 import pytest
 
-from hrp_sim.sensors.noise import Noise
+from hrp_sim.sensors.noise import Noise, NoiseSeed
 
 MS = 1_000_000
 # Of statistics that are normal under the hypothesis: beyond lie 6 in 100 000.
@@ -58,6 +58,17 @@ def test_names_are_kept_apart_wherever_they_are_cut():
 def test_names_may_be_of_any_characters():
     names = ["\u8173", "\ud800", "", "\n", "\\ud800"]
     assert len({numbers(sensor=name)[0] for name in names}) == len(names)
+
+
+def test_a_seed_may_change_for_all_that_share_it():
+    seed = NoiseSeed(1)
+    shared = [Noise(seed, "robot", name) for name in ("gyro", "laser")]
+    before = [noise.normals(MS, 3).tolist() for noise in shared]
+    seed.value = 2
+    assert shared[0].normals(MS, 3).tolist() == Noise(2, "robot", "gyro").normals(MS, 3).tolist()
+    assert shared[1].normals(MS, 3).tolist() == Noise(2, "robot", "laser").normals(MS, 3).tolist()
+    seed.value = 1
+    assert [noise.normals(MS, 3).tolist() for noise in shared] == before
 
 
 def test_a_seed_may_be_an_integer_of_numpy():

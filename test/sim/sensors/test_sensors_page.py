@@ -6,10 +6,8 @@ from math import inf
 
 from paths import ROOT
 
-from hrp_model.diagnostics import Source
-from hrp_model.readers.yaml.tree import parse as parse_yaml
 from hrp_sim import sensors
-from hrp_sim.world.sensor_options import OPTIONS, parse_option, read_common
+from hrp_sim.world.sensor_options import OPTIONS
 
 PAGE = (ROOT / "docs" / "sensors.md").read_text(encoding="utf-8")
 
@@ -35,29 +33,6 @@ def row(name):
 def test_the_table_is_that_of_the_code():
     lines = PAGE[PAGE.index("| option |") :].split("\n\n")[0].splitlines()[2:]
     assert lines == [row(name) for name in OPTIONS]
-
-
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-
-
-def test_options_of_the_examples_are_such(diagnostics):
-    [text] = blocks("yaml")
-    world = parse_yaml(Source("world.yaml", text), diagnostics)
-    assert read_common(world.mapping("sensors")).background == "#ffffff"
-    given = re.findall(r"--sensor (\S+)", PAGE) + [
-        pair.replace(":=", "=") for pair in re.findall(r"-p (\S+)", PAGE) if "world" not in pair
-    ]
-    assert len([parse_option(option) for option in given]) == 4
-
-
-def test_the_example_in_python_runs(capsys, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    [text] = blocks("python")
-    exec(compile(text, "sensors.md", "exec"), {})
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) >= 50
-    assert lines[0].startswith("0.002 [")
 
 
 def test_readings_hold_what_the_page_says():

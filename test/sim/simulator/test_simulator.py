@@ -312,7 +312,7 @@ def test_the_text_goes_last(run):
 
 BAD_WORLDS = [
     (Resource(), WorldCode.NO_RESOURCE, "neither a uri nor"),
-    (Resource("world.sdf"), WorldCode.UNSUPPORTED_FORMAT, ".yaml"),
+    (Resource("world.usd"), WorldCode.UNSUPPORTED_FORMAT, ".yaml"),
     (Resource("no.yaml"), Code.NOT_FOUND, "no file"),
     (Resource("package://nobody/x.yaml"), Code.NOT_FOUND, "no package 'nobody'"),
     (Resource("http://x/y.yaml"), WorldCode.UNSUPPORTED_FORMAT, "not supported"),

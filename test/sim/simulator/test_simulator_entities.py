@@ -109,7 +109,7 @@ def test_equal_links_are_no_frame_without_their_entity(run):
 NAN = float("nan")
 BAD_REQUESTS = [
     (crate(resource=Resource()), SpawnCode.NO_RESOURCE, "neither a uri nor"),
-    (crate(resource=Resource("robot.sdf")), SpawnCode.UNSUPPORTED_FORMAT, ".urdf"),
+    (crate(resource=Resource("robot.usd")), SpawnCode.UNSUPPORTED_FORMAT, ".urdf"),
     (crate(resource=Resource("http://x/r.urdf")), SpawnCode.UNSUPPORTED_FORMAT, "not supported"),
     (crate(resource=Resource("none.body")), Code.NOT_FOUND, "no file 'none.body'"),
     (crate(resource=Resource("package://nobody/r.urdf")), Code.NOT_FOUND, "'nobody'"),

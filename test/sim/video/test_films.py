@@ -1,7 +1,5 @@
 """Films as files: what players find in them, and what happens when they cannot be completed."""
 
-import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +12,7 @@ from PIL import Image
 from sim.render.scenes import needs_opengl
 
 from hrp_model.diagnostics import MissingLibraryError
-from hrp_sim.cli.main import _parser, main
+from hrp_sim.cli.main import main
 from hrp_sim.video.writers import MAX_ANIMATION_PIXELS, FilmError, Format, ffmpeg, writing_film
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed")
@@ -142,24 +140,6 @@ def test_a_missing_ffmpeg_says_how_to_install_it(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     assert main(["video", "rover", str(tmp_path / "a.mp4")]) == 2
     assert "pip install 'hrp_ros[record]'" in capsys.readouterr().err
-
-
-PAGE = (ROOT / "docs" / "video.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```(\w*)\n(.*?)```", PAGE, re.DOTALL)
-
-
-@needs_opengl
-def test_the_python_of_the_page_runs(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    (code,) = [block for language, block in BLOCKS if language == "python"]
-    names = {}
-    exec(compile(code, "video.md", "exec"), names)
-    assert names["pixels"].shape == (360, 640, 3)
-
-
-@pytest.mark.parametrize("command", [c.partition("#")[0] for c in BLOCKS[0][1].splitlines()])
-def test_the_commands_of_the_page_are_understood(command):
-    assert _parser().parse_args(shlex.split(command)[1:]).command == "video"
 
 
 def video(*arguments):

@@ -1,0 +1,38 @@
+"""MJCF, the models of MuJoCo: compiled by MuJoCo itself, then read as a Body."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...body import Body
+from ...diagnostics import MissingLibraryError, Span
+from ...reading import Reading, TooLargeError
+from ..xml_tree import Element
+
+__all__ = ["read_model"]
+
+
+def read_model(root: Element, reading: Reading) -> Body | None:
+    """Read the robot of a ``<mujoco>`` element.
+
+    Problems are reported to ``reading.diagnostics``; None after an error.
+
+    Raises:
+        MissingLibraryError: MuJoCo is not installed.
+    """
+    try:
+        from .compiler import compiled
+        from .to_body import ModelReader
+    except ModuleNotFoundError as error:
+        if error.name != "mujoco":
+            raise
+        message = "reading MJCF needs mujoco: pip install 'hrp_ros[mjcf]'"
+        raise MissingLibraryError(message) from None
+    try:
+        model = compiled(root, reading)
+        # Overflows give non-finite numbers, which validation reports with their place.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return None if model is None else ModelReader(model, reading).body()
+    except (TooLargeError, RecursionError) as error:
+        reading.report_excess(error, Span(root.source, 0, 0))
+        return None

@@ -1,0 +1,196 @@
+"""Joints of a compiled model: chains of joints, limits, actuators, and mimic joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from ...body import UNLIMITED, Joint, JointType, Range
+from ...diagnostics import Diagnostics
+from ...rigid import Array, Pose, axis_angle_matrix
+from .compiler import Compiled
+
+# As integers: numpy's do not equal those of the enumerations.
+_HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+_FIXED_GAIN = mujoco.mjtGain.mjGAIN_FIXED
+_AFFINE, _NONE = mujoco.mjtBias.mjBIAS_AFFINE, mujoco.mjtBias.mjBIAS_NONE
+
+_ACTUATORS = (
+    *("general", "motor", "position", "velocity", "intvelocity", "damper"),
+    *("cylinder", "muscle", "adhesion", "dcmotor"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Actuator:
+    """An actuator of a joint.
+
+    Attributes:
+        effort: Range of its effort on the joint, in [N m] or [N].
+        gear: Its effort per effort on the joint.
+        info: Its kind and gains, in [N m/rad] and [N m s/rad], or [N/m] and [N s/m], of the
+            joint.
+    """
+
+    effort: Range
+    gear: float
+    info: dict[str, object]
+
+
+class JointReader:
+    """Reads the joints of a model that are hinges or slides."""
+
+    def __init__(self, compiled: Compiled, diagnostics: Diagnostics) -> None:
+        self._compiled = compiled
+        self._model = compiled.model
+        self._diagnostics = diagnostics
+        self._actuators = self._read_actuators()
+
+    def name(self, j: int) -> str:
+        """Return the name of a joint."""
+        return self._compiled.joint_names[j]
+
+    def joint(self, j: int, number: int | None) -> Joint:
+        """Return a joint.
+
+        Args:
+            j: Its index.
+            number: Its id, if it has a motor.
+        """
+        model = self._model
+        is_hinge = model.jnt_type[j] == _HINGE
+        dof = int(model.jnt_dofadr[j])
+        self._warn_of_springs(j)
+        return Joint(
+            type=JointType.REVOLUTE if is_hinge else JointType.PRISMATIC,
+            name=self.name(j),
+            id=number,
+            axis=np.array(model.jnt_axis[j]),
+            initial=self.reference(j),
+            position=Range(*model.jnt_range[j].tolist()) if model.jnt_limited[j] else UNLIMITED,
+            effort=self._effort(j),
+            equivalent_rotor_inertia=float(model.dof_armature[dof]),
+            damping=float(model.dof_damping[dof]),
+            friction=float(model.dof_frictionloss[dof]),
+        )
+
+    def reference(self, j: int) -> float:
+        """Return the position of a joint in which the file describes the bodies."""
+        return float(self._model.qpos0[self._model.jnt_qposadr[j]])
+
+    def at_zero(self, j: int) -> Pose:
+        """Return the motion of a joint from its reference to zero."""
+        axis, q = np.array(self._model.jnt_axis[j]), -self.reference(j)
+        if not isfinite(q):
+            return Pose(p=np.full(3, q))  # validation reports it
+        if self._model.jnt_type[j] == _SLIDE:
+            return Pose(p=axis * q)
+        return Pose(axis_angle_matrix(axis, q)) if q else Pose()
+
+    def anchor(self, j: int) -> Array:
+        """Return the point on the axis of a hinge, in its body; for a slide the origin."""
+        if self._model.jnt_type[j] == _SLIDE:
+            return np.zeros(3)
+        return np.array(self._model.jnt_pos[j])
+
+    def has_motor(self, j: int) -> bool:
+        """Return whether a joint has a motor: without any actuators, all have one."""
+        return j in self._actuators or not self._actuators
+
+    def info(self, j: int) -> dict[str, object]:
+        """Return the kind and gains of the actuators of a joint."""
+        found = self._actuators.get(j, [])
+        return {"actuators": [actuator.info for actuator in found]} if found else {}
+
+    def mimics(self) -> dict[int, tuple[int, float, float]]:
+        """Return leader, multiplier and offset of each joint that follows another."""
+        model, found = self._model, dict[int, tuple[int, float, float]]()
+        for i in range(model.neq):
+            if model.eq_type[i] != mujoco.mjtEq.mjEQ_JOINT or not model.eq_active0[i]:
+                continue
+            follower, leader = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
+            a = model.eq_data[i, :5]
+            name = self.name(follower)
+            kinds = {int(model.jnt_type[j]) for j in (follower, leader) if j >= 0}
+            reason = ""
+            if leader < 0:
+                reason = f"it holds joint '{name}' at a position"
+            elif a[2:].any():
+                reason = f"joint '{name}' does not follow linearly"
+            elif not kinds <= {_HINGE, _SLIDE} or follower in found or leader in found:
+                reason = f"joint '{name}' follows in more than one way"
+            if reason:
+                message = f"an equality is left out: {reason}"
+                self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(follower))
+                continue
+            offset = self.reference(follower) + float(a[0]) - float(a[1]) * self.reference(leader)
+            found[follower] = leader, float(a[1]), offset
+        for follower, (leader, _, _) in list(found.items()):
+            if leader in found:
+                reason = f"joint '{self.name(follower)}' follows a joint that follows another"
+                message = f"an equality is left out: {reason}"
+                self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(follower))
+                del found[follower]
+        return found
+
+    def _warn_of_springs(self, j: int) -> None:
+        if self._model.jnt_stiffness[j]:
+            message = f"the spring of joint '{self.name(j)}' is left out"
+            self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(j))
+
+    def _effort(self, j: int) -> Range:
+        """Return the range of the effort that the actuators and the joint itself allow."""
+        model = self._model
+        lower, upper = -inf, inf
+        actuators = self._actuators.get(j)
+        if actuators:
+            lower = sum(actuator.effort.lower for actuator in actuators)
+            upper = sum(actuator.effort.upper for actuator in actuators)
+        if model.jnt_actfrclimited[j]:
+            own = model.jnt_actfrcrange[j].tolist()
+            lower, upper = max(lower, own[0]), min(upper, own[1])
+        return Range(lower, upper)
+
+    def _read_actuators(self) -> dict[int, list[Actuator]]:
+        model, found = self._model, dict[int, list[Actuator]]()
+        kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+        for i in range(model.nu):
+            name = model.actuator(i).name
+            joint = int(model.actuator_trnid[i, 0])
+            moves_joint = model.actuator_trntype[i] in kinds
+            if not moves_joint or model.jnt_type[joint] not in (_HINGE, _SLIDE):
+                message = f"the actuator '{name}' is left out: it does not drive a hinge or slide"
+                self._diagnostics.warn(
+                    "no-counterpart", message, self._compiled.at_any(_ACTUATORS, name)
+                )
+                continue
+            found.setdefault(joint, []).append(_actuator(model, i, name))
+        return found
+
+
+def _actuator(model: Any, i: int, name: str) -> Actuator:
+    """Return an actuator of a joint: its force is gain * control + bias, times its gear."""
+    gear = float(model.actuator_gear[i, 0])
+    gain, bias = model.actuator_gainprm[i, :3], model.actuator_biasprm[i, :3]
+    has_gain = model.actuator_gaintype[i] == _FIXED_GAIN
+    kind = "general"
+    info: dict[str, object] = {"name": name}
+    force = UNLIMITED
+    if has_gain and model.actuator_biastype[i] == _NONE:
+        kind = "effort"
+        if model.actuator_ctrllimited[i]:
+            ends = sorted((model.actuator_ctrlrange[i] * gain[0]).tolist())
+            force = Range(*ends)
+    elif has_gain and model.actuator_biastype[i] == _AFFINE:
+        kp, kv = -float(bias[1]), -float(bias[2])
+        kind = "position" if kp else "velocity"
+        info |= {"kp": kp * gear * gear, "kd": kv * gear * gear}
+    if model.actuator_forcelimited[i]:
+        lower, upper = model.actuator_forcerange[i].tolist()
+        force = Range(max(force.lower, lower), min(force.upper, upper))
+    ends = sorted((force.lower * gear, force.upper * gear)) if gear else [0.0, 0.0]
+    return Actuator(Range(*ends), gear, {**info, "type": kind})

@@ -1,0 +1,131 @@
+"""Shapes of the links: the geoms of a compiled model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from ...diagnostics import Span
+from ...geometry import Box, Capsule, Cylinder, Geometry, Material, Mesh, Shape, Sphere
+from ...reading import Reading
+from ...rigid import Array, Pose, quaternion_matrix
+from .compiler import Compiled
+
+# Cylinders are along Y in a Body and along Z in MJCF: -90 degrees about X.
+_Z_TO_Y = np.array(
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0, 0, 0, 1.0]]
+)
+_KINDS = mujoco.mjtGeom
+_MAX_VISIBLE_GROUP = 2  # MuJoCo's viewer shows the groups 0 to 2
+
+
+class ShapeReader:
+    """Reads the geoms of bodies."""
+
+    def __init__(self, compiled: Compiled, reading: Reading) -> None:
+        self._compiled = compiled
+        self._model = compiled.model
+        self._reading = reading
+        self._meshes: dict[int, Mesh] = {}
+        self._in_pairs = {*self._model.pair_geom1.tolist(), *self._model.pair_geom2.tolist()}
+
+    def shapes(self, body: int, X_LB: Pose) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
+        """Return the visual and the collision shapes of a body, placed in its link."""
+        model = self._model
+        visual: list[Shape] = []
+        collision: list[Shape] = []
+        for g in self._geoms(body):
+            shape = self._shape(g, X_LB)
+            if shape is None:
+                continue
+            self._reading.count("shapes", at=self._at(g))
+            if model.geom_group[g] <= _MAX_VISIBLE_GROUP:
+                visual.append(shape)
+            if self._collides(g):
+                collision.append(shape)
+        return tuple(visual), tuple(collision)
+
+    def pairs_without_contact(self, bodies: list[int]) -> list[tuple[int, int]]:
+        """Return the pairs of bodies with collision shapes that never collide, by their masks."""
+        solid = [b for b in bodies if any(map(self._collides, self._geoms(b)))]
+        types = self._masks(solid, self._model.geom_contype)
+        affinities = self._masks(solid, self._model.geom_conaffinity)
+        found: list[tuple[int, int]] = []
+        for i, b in enumerate(solid):
+            meets = (types[:i] & affinities[i]) | (affinities[:i] & types[i])
+            apart = np.flatnonzero(meets == 0).tolist()
+            at = self._compiled.at_body(b)
+            self._reading.count("pairs of links that never collide", len(apart), at)
+            found += ((solid[j], b) for j in apart)
+        return found
+
+    def _geoms(self, body: int) -> range:
+        first = int(self._model.body_geomadr[body])
+        return range(first, first + int(self._model.body_geomnum[body]))
+
+    def _masks(self, bodies: list[int], of_geoms: Array) -> Array:
+        """Return the bits that any geom of each body has, shape (len(bodies),)."""
+        geoms = map(self._geoms, bodies)
+        masks = [np.bitwise_or.reduce(of_geoms[x.start : x.stop]) for x in geoms]
+        return np.array(masks, dtype=np.int64)
+
+    def _collides(self, g: int) -> bool:
+        """Return whether a geom is a collision shape."""
+        model = self._model
+        return bool(model.geom_contype[g] or model.geom_conaffinity[g] or g in self._in_pairs)
+
+    def _shape(self, g: int, X_LB: Pose) -> Shape | None:
+        model = self._model
+        R = quaternion_matrix(np.roll(model.geom_quat[g], -1))
+        T_LG = (X_LB @ Pose(R, np.array(model.geom_pos[g]))).matrix()
+        kind = int(model.geom_type[g])
+        a, b, c = model.geom_size[g].tolist()
+        geometry: Geometry
+        if kind == _KINDS.mjGEOM_BOX:
+            geometry = Box(np.array([a, b, c]) * 2.0)
+        elif kind == _KINDS.mjGEOM_SPHERE:
+            geometry = Sphere(a)
+        elif kind == _KINDS.mjGEOM_ELLIPSOID:
+            geometry, T_LG = Sphere(1.0), T_LG @ np.diag([a, b, c, 1.0])
+        elif kind == _KINDS.mjGEOM_CYLINDER:
+            geometry, T_LG = Cylinder(a, 2.0 * b), T_LG @ _Z_TO_Y.T
+        elif kind == _KINDS.mjGEOM_CAPSULE:
+            geometry, T_LG = Capsule(a, 2.0 * b), T_LG @ _Z_TO_Y.T
+        elif kind == _KINDS.mjGEOM_MESH:
+            geometry = self._mesh(int(model.geom_dataid[g]))
+        else:
+            name = _KINDS(kind).name.removeprefix("mjGEOM_").lower()
+            message = f"a geom of type {name} is left out: links have finite, rigid shapes"
+            self._reading.diagnostics.warn("no-counterpart", message, self._at(g))
+            return None
+        return Shape(geometry, T_LG, self._material(g), model.geom(g).name)
+
+    def _mesh(self, m: int) -> Mesh:
+        if m not in self._meshes:
+            model = self._model
+            vertices = _rows(model.mesh_vert, model.mesh_vertadr[m], model.mesh_vertnum[m])
+            faces = _rows(model.mesh_face, model.mesh_faceadr[m], model.mesh_facenum[m])
+            self._meshes[m] = Mesh(vertices.astype(np.float64), faces.astype(np.int32))
+        return self._meshes[m]
+
+    def _material(self, g: int) -> Material:
+        model = self._model
+        material = int(model.geom_matid[g])
+        rgba = model.geom_rgba[g] if material < 0 else model.mat_rgba[material]
+        r, g_, b, a = np.clip(rgba, 0.0, 1.0).tolist()
+        name = "" if material < 0 else model.material(material).name
+        return Material(name, (r, g_, b), transparency=1.0 - a)
+
+    def _at(self, g: int) -> Span:
+        model = self._model
+        name = model.geom(g).name
+        if name:
+            return self._compiled.at("geom", name)
+        return self._compiled.at_body(int(model.geom_bodyid[g]))
+
+
+def _rows(values: Any, start: int, count: int) -> Array:
+    rows: Array = np.array(values[int(start) : int(start) + int(count)])
+    return rows

@@ -1,0 +1,107 @@
+"""Shapes of a link: its visuals and collisions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...geometry import GREY, Box, Capsule, Cylinder, Geometry, Material, Shape, Sphere
+from ...reading import Reading
+from ...rigid import Array, Pose
+from ..sdf_values import SdfReader
+from ..xml_tree import Element
+from .frames import Frames
+
+# Cylinders are along Y in a Body and along Z in SDF: -90 degrees about X.
+_Z_TO_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+_ONES = np.ones(3)
+
+
+class ShapeReader:
+    """Reads the shapes of links."""
+
+    def __init__(self, frames: Frames, reading: Reading) -> None:
+        self._frames = frames
+        self._reading = reading
+        self._diagnostics = reading.diagnostics
+
+    def shapes(self, link: Element, tag: str, X_LS: Pose) -> tuple[Shape, ...]:
+        """Return the shapes of one kind.
+
+        Args:
+            link: The ``<link>``.
+            tag: "visual" or "collision".
+            X_LS: Pose of the frame of the ``<link>`` in the link of the body.
+        """
+        name = link.attributes.get("name", "")
+        found: list[Shape] = []
+        for element in link.all(tag):
+            reader = SdfReader(element, self._diagnostics)
+            pose, frame = reader.framed_pose("pose")
+            X_LG = X_LS @ self._frames.in_frame(pose, frame, name, element)
+            material = _material(reader) if tag == "visual" else None
+            found += self._shape(element, X_LG, material)
+        return tuple(found)
+
+    def _shape(self, element: Element, X_LG: Pose, material: Material | None) -> list[Shape]:
+        name = element.attributes.get("name", "")
+        geometry = element.first("geometry")
+        kind = None if geometry is None or not geometry.children else geometry.children[0]
+        if kind is None:
+            message = f"a <{element.tag}> needs a <geometry> with one shape"
+            self._diagnostics.error("bad-geometry", message, element.span)
+            return []
+        if kind.tag == "mesh":
+            return self._mesh(kind, X_LG, material, name)
+        reader = SdfReader(kind, self._diagnostics)
+        made: Geometry
+        scale = np.eye(4)
+        upright = X_LG @ Pose(_Z_TO_Y.T)
+        if kind.tag == "box":
+            made = Box(reader.vector("size", default=_ONES))
+        elif kind.tag == "sphere":
+            made = Sphere(reader.number("radius", default=1.0))
+        elif kind.tag == "ellipsoid":
+            made = Sphere(1.0)
+            scale = np.diag([*reader.vector("radii", default=_ONES), 1.0])
+        elif kind.tag in ("cylinder", "capsule"):
+            shape = Cylinder if kind.tag == "cylinder" else Capsule
+            made = shape(reader.number("radius", default=1.0), reader.number("length", default=1.0))
+            X_LG = upright
+        elif kind.tag == "empty":
+            return []
+        else:
+            message = f"a shape of type <{kind.tag}> is left out: links have finite, rigid shapes"
+            self._diagnostics.warn("no-counterpart", message, kind.span)
+            return []
+        return [Shape(made, X_LG.matrix() @ scale, material or GREY, name)]
+
+    def _mesh(self, mesh: Element, X_LG: Pose, material: Material | None, name: str) -> list[Shape]:
+        uri = mesh.first("uri")
+        if mesh.first("submesh") is not None:
+            message = "the whole mesh is used: a part of it cannot be chosen"
+            self._diagnostics.warn("no-counterpart", message, mesh.span)
+        at = mesh.span if uri is None else uri.span
+        path = None if uri is None else self._reading.resolve(uri.text, at)
+        scene = None if path is None else self._reading.read_scene(path, at)
+        if path is None:
+            self._reading.lost_shapes += 1
+        if scene is None:
+            return []
+        scale: Array = SdfReader(mesh, self._diagnostics).vector("scale", default=_ONES)
+        T_LG = X_LG.matrix() @ np.diag([*scale, 1.0])
+        return [
+            Shape(x.geometry, T_LG @ x.T_FG, material or x.material, name or x.name)
+            for x in scene.flattened()
+        ]
+
+
+def _material(visual: SdfReader) -> Material | None:
+    """Return the material of a visual, if it has colours."""
+    material = visual.inside("material")
+    if material is None or material.element.first("diffuse") is None:
+        return None
+    count = 4 if len(material.text("diffuse").split()) == 4 else 3
+    rgba = material.vector("diffuse", default=_ONES, count=count)
+    r, g, b, *rest = np.clip(rgba, 0.0, 1.0).tolist()
+    opaque = (rest[0] if rest else 1.0) * (1.0 - visual.number("transparency", default=0.0))
+    return Material("", (r, g, b), transparency=1.0 - opaque)

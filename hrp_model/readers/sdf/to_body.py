@@ -1,0 +1,242 @@
+"""Build a Body from a ``<model>``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ...body import Body, Joint, JointType, Link, link_pair
+from ...devices import Device
+from ...diagnostics import did_you_mean_or_all
+from ...inertia import MassProperties
+from ...reading import Reading
+from ...rigid import Pose
+from ..sdf_sensors import read_sensor
+from ..sdf_values import SdfReader
+from ..xml_tree import Element
+from .frames import MODEL, WORLD, Frames
+from .joints import JointParts, JointReader, with_mimic
+from .shapes import ShapeReader
+
+# Elements that a robot does not need.
+_IGNORED = ("static", "self_collide", "allow_auto_disable", "enable_wind", "pose", "frame")
+_IGNORED_IN_LINK = (
+    *("pose", "inertial", "visual", "collision", "sensor", "gravity", "enable_wind"),
+    *("self_collide", "kinematic", "must_be_base_link", "velocity_decay", "light"),
+)
+_IGNORED_IN_JOINT = ("parent", "child", "pose", "axis", "sensor", "physics")
+
+
+class ModelReader:
+    """Reads one model."""
+
+    def __init__(self, model: Element, reading: Reading) -> None:
+        self._model = model
+        self._reading = reading
+        self._diagnostics = reading.diagnostics
+        self._frames = Frames(model, reading.diagnostics)
+        self._shapes = ShapeReader(self._frames, reading)
+
+    def body(self) -> Body | None:
+        """Return the body, or None after reporting errors."""
+        self._report_parts()
+        links = {x.attributes.get("name", ""): x for x in self._model.all("link")}
+        for element in links.values():
+            self._reading.count("links", at=element.span)
+        if not links:
+            message = "a robot needs at least one link"
+            self._diagnostics.error("no-links", message, self._model.span)
+            return None
+        above = self._joints(links)
+        if above is None or self._diagnostics.has_errors:
+            return None
+        order = self._ordered(links, above)
+        if not order or any(self._frames.pose(name) is None for name in links):
+            return None
+        made = list(self._links(order, links, above))
+        source = self._model.source
+        stem = source.path.stem if source.path else source.name
+        return Body(
+            name=self._model.attributes.get("name") or stem,
+            links=tuple(made),
+            devices=tuple(self._devices(links, above)),
+            self_collision_disabled=frozenset(
+                link_pair(link.name, link.parent) for link in made if link.parent
+            ),
+            path=source.path,
+        )
+
+    def _report_parts(self) -> None:
+        """Report parts of the model that are not read."""
+        for child in self._model.children:
+            if child.tag in ("model", "include"):
+                article = "an" if child.tag == "include" else "a"
+                message = f"{article} <{child.tag}> in a model is not read: write one model"
+                self._diagnostics.error("nested-model", message, child.span)
+            elif child.tag not in ("link", "joint", *_IGNORED):
+                message = f"<{child.tag}> is left out: it has no counterpart"
+                self._diagnostics.warn("no-counterpart", message, child.span)
+        for part in self._model.all("link", "joint"):
+            known = _IGNORED_IN_LINK if part.tag == "link" else _IGNORED_IN_JOINT
+            for child in part.children:
+                if child.tag not in known:
+                    message = f"<{child.tag}> of a {part.tag} is left out: it has no counterpart"
+                    self._diagnostics.warn("no-counterpart", message, child.span)
+
+    def _joints(self, links: dict[str, Element]) -> dict[str, JointParts] | None:
+        """Return the joint above each link that has one; None after reporting errors."""
+        reader = JointReader(self._frames, self._diagnostics)
+        above: dict[str, JointParts] = {}
+        for element in self._model.all("joint"):
+            parts = reader.joint(element)
+            if parts is None:
+                if not self._diagnostics.has_errors:
+                    message = "this joint needs a <child> that is a link"
+                    self._diagnostics.error("unknown-link", message, element.span)
+                return None
+            for role, link in (("parent", parts.parent), ("child", parts.child)):
+                if link not in links and (role, link) != ("parent", WORLD):
+                    hint = did_you_mean_or_all(link, links)
+                    message = f"the {role} '{link}' of joint '{parts.joint.name}' is no link.{hint}"
+                    self._diagnostics.error("unknown-link", message, element.span)
+                    return None
+            if parts.child in above:
+                other = above[parts.child].joint.name
+                message = f"link '{parts.child}' is the child of two joints, '{other}' and "
+                message += f"'{parts.joint.name}'"
+                self._diagnostics.error("second-parent", message, element.span)
+                return None
+            above[parts.child] = parts
+        return above
+
+    def _ordered(self, links: dict[str, Element], above: dict[str, JointParts]) -> list[str]:
+        """Return the links, parents first; none after reporting several roots or a circle."""
+        roots = [name for name in links if name not in above or above[name].parent == WORLD]
+        if len(roots) != 1:
+            listed = ", ".join(f"'{name}'" for name in roots[:5]) or "none of the links"
+            message = f"a robot must have exactly one link without a parent, not {listed}"
+            self._diagnostics.error("second-root", message, self._model.span)
+            return []
+        children: dict[str, list[str]] = {}
+        for name in links:
+            if name in above:
+                children.setdefault(above[name].parent, []).append(name)
+        order = roots[:]
+        for name in order:
+            order += children.get(name, [])
+        if len(order) < len(links):
+            found = set(order)
+            lost = next(name for name in links if name not in found)
+            message = f"link '{lost}' is its own ancestor, or the descendant of such a link"
+            self._diagnostics.error("link-cycle", message, links[lost].span)
+            return []
+        return order
+
+    def _links(
+        self, order: list[str], links: dict[str, Element], above: dict[str, JointParts]
+    ) -> Iterator[Link]:
+        """Yield the links; the frame of each is at its joint, in the axes of the <link>."""
+        reader = SdfReader(self._model, self._diagnostics)
+        X_WF, frame = reader.framed_pose("pose")
+        if frame not in ("", WORLD):
+            message = f"the pose of a model is in the world, not relative to '{frame}'"
+            self._diagnostics.warn("not-used", message, self._model.span)
+        placed = self._model.attributes.get("placement_frame", "") or MODEL
+        X_WM = X_WF @ self._frames.in_frame(Pose(), placed, MODEL, self._model).inverse()
+        root = order[0]
+        joint = above.get(root)
+        is_fixed = reader.flag("static") or joint is not None
+        kind = JointType.FIXED if is_fixed else JointType.FREE
+        named = {parts.joint.name: parts for parts in above.values()}
+        if joint is not None and joint.joint.moves:  # by a joint in the world
+            at = joint.element.at("name")
+            yield Link(
+                name=WORLD, parent=None, joint=Joint(type=kind, name=WORLD), X_PL=X_WM, at=at
+            )
+        elif joint is None or joint.joint.is_fixed:
+            name = root if joint is None else joint.joint.name
+            top = Joint(type=kind, name=name)
+            yield self._link(links[root], None, top, X_WM @ self._placed(root, above), Pose())
+            order = order[1:]
+        driven = [x for x in map(above.__getitem__, order) if x.joint.moves and x.mimic is None]
+        numbers = {parts.joint.name: i for i, parts in enumerate(driven)}
+        for name in order:
+            parts = above[name]
+            X_ML = self._placed(name, above)
+            X_PL = X_ML
+            if parts.parent != WORLD:
+                X_PL = self._placed(parts.parent, above).inverse() @ X_ML
+            made = with_mimic(parts, named, self._diagnostics)
+            made = replace(made, id=numbers.get(made.name))
+            X_LS = X_ML.inverse() @ self._pose(name)
+            yield self._link(links[name], parts.parent, made, X_PL, X_LS)
+
+    def _pose(self, name: str) -> Pose:
+        pose = self._frames.pose(name)
+        assert pose is not None  # checked before
+        return pose
+
+    def _placed(self, name: str, above: dict[str, JointParts]) -> Pose:
+        """Return the pose in the model of a link's frame: at its joint."""
+        X_MS = self._pose(name)
+        parts = above.get(name)
+        if parts is None or not parts.joint.moves:
+            return X_MS
+        return Pose(X_MS.R, parts.X_MJ.p)
+
+    def _link(
+        self, element: Element, parent: str | None, joint: Joint, X_PL: Pose, X_LS: Pose
+    ) -> Link:
+        mass = self._mass(element, X_LS)
+        lost = self._reading.lost_shapes
+        visual = self._shapes.shapes(element, "visual", X_LS)
+        collision = self._shapes.shapes(element, "collision", X_LS)
+        return Link(
+            name=element.attributes.get("name", ""),
+            parent=parent,
+            joint=joint,
+            X_PL=X_PL,
+            mass=mass.mass,
+            center_of_mass=mass.center_of_mass,
+            inertia=mass.inertia,
+            visual=visual,
+            collision=collision,
+            lacks_shapes=self._reading.lost_shapes > lost,
+            at=element.at("name"),
+        )
+
+    def _mass(self, link: Element, X_LS: Pose) -> MassProperties:
+        """Return the mass properties of a link; without any 1 kg and 1 kg m^2, as in SDF."""
+        reader = SdfReader(link, self._diagnostics)
+        inertial = link.first("inertial")
+        if inertial is not None and inertial.attributes.get("auto", "").lower() in ("true", "1"):
+            message = "masses derived from shapes are not read: write mass and inertia"
+            self._diagnostics.error("unstated-mass", message, inertial.at("auto"))
+        pose, frame = reader.framed_pose("inertial", "pose")
+        X_SC = self._frames.in_frame(pose, frame, link.attributes.get("name", ""), link)
+        values = {
+            name: reader.number("inertial", "inertia", name, default=float(name[1] == name[2]))
+            for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        }
+        xx, xy, xz, yy, yz, zz = values.values()
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        mass = reader.number("inertial", "mass", default=1.0)
+        return MassProperties(mass, np.zeros(3), inertia).expressed_in(X_LS @ X_SC)
+
+    def _devices(self, links: dict[str, Element], above: dict[str, JointParts]) -> Iterator[Device]:
+        """Yield the sensors of links and joints."""
+        carriers = [(x, name) for name, x in links.items()]
+        carriers += [(parts.element, name) for name, parts in above.items()]
+        for element, link in carriers:
+            for sensor in element.all("sensor"):
+                kind = sensor.attributes.get("type", "sensor")
+                name = sensor.attributes.get("name") or f"{link}_{kind}"
+                reader = SdfReader(sensor, self._diagnostics)
+                carrier = element.attributes.get("name", "")
+                pose, frame = reader.framed_pose("pose")
+                X_FS = self._frames.in_frame(pose, frame, carrier, sensor)
+                X_ML = self._placed(link, above)
+                X_LS = X_ML.inverse() @ self._pose(carrier) @ X_FS
+                yield read_sensor(reader, name, link, X_LS)

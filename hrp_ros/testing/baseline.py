@@ -1,0 +1,291 @@
+"""Baselines: hashes and numbers of a run, stored to compare later runs with it.
+
+The file is JSON with one line for each sampled step. It has a short hash of the state after every
+step, so that the first differing step can be named, and the numbers of some fifty steps, so that
+the difference can.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from hrp_model.files.resources import read_file
+from hrp_model.files.writer import write_atomically
+from hrp_model.rigid import Array
+from hrp_sim import Simulation
+from hrp_sim.sweeps.fingerprint import fingerprint
+
+from .motion_samples import Layout, Sample, layouts_of, sample_of
+
+_FORMAT = "hrp_ros baseline 1"
+_MAX_SIZE = 64 << 20  # of a file, in [byte]
+_MAX_STEPS = 10**9
+_SAMPLES = 50  # of a run besides steps 0 and 1; the file of a humanoid has 2 kB for each
+_MAX_HASHES = 10_000
+# Hexadecimal digits. An equal hash of different states, one in 4096, only makes the step that is
+# named one too late.
+_HASH_DIGITS = 3
+_MAX_NUMBER = 1e300
+_DIGITS = 12  # significant ones of numbers
+
+
+class BaselineError(ValueError):
+    """A baseline cannot be read or written; the message names the file."""
+
+
+class SampledSteps(NamedTuple):
+    """The steps of a run that are sampled.
+
+    Attributes:
+        step_ns: Time step, in [ns].
+        sample_every: Steps between two samples.
+        hash_every: Steps between two hashes.
+    """
+
+    step_ns: int
+    sample_every: int
+    hash_every: int
+
+    @classmethod
+    def of_run(cls, step_ns: int, steps: int) -> SampledSteps:
+        """Return those of a run of a number of steps."""
+        return cls(step_ns, max(-(-steps // _SAMPLES), 1), max(-(-steps // _MAX_HASHES), 1))
+
+    def is_sampled(self, step: int) -> bool:
+        """Return whether the numbers after a step are kept; those of steps 0 and 1 always are.
+
+        A changed model differs in its first step, which names the changed part best.
+        """
+        return step % self.sample_every == 0 or step == 1
+
+
+@dataclass
+class Baseline:
+    """Hashes and numbers of a run.
+
+    Attributes:
+        fingerprint: Of the machine; hashes of equal fingerprints can be compared.
+        sampled: The steps that are sampled.
+        layouts: Of the bodies that can move, by name.
+        steps: Number of steps of the run.
+        state: Hash of the final state.
+        hashes: Short hashes of the state, from that after ``hash_every`` steps on.
+        samples: By step.
+    """
+
+    fingerprint: str
+    sampled: SampledSteps
+    layouts: Mapping[str, Layout]
+    steps: int = 0
+    state: str = ""
+    hashes: list[str] = field(default_factory=list)
+    samples: dict[int, Sample] = field(default_factory=dict)
+
+
+class BaselineRecorder:
+    """Records the baseline of a run.
+
+    Args:
+        simulation: Before its first step.
+        steps: Number of steps that the run has at most.
+        sampled: The steps to sample; by default those suitable for this number.
+    """
+
+    def __init__(
+        self, simulation: Simulation, steps: int, sampled: SampledSteps | None = None
+    ) -> None:
+        step_ns = simulation.engine.settings.step_ns
+        if sampled is None or sampled.step_ns != step_ns:
+            sampled = SampledSteps.of_run(step_ns, steps)
+        self._simulation, self._start_ns = simulation, simulation.engine.time_ns
+        self._run = Baseline(fingerprint(), sampled, layouts_of(simulation))
+        simulation.record_contacts(self, on=True)
+        self._sample(0)
+
+    def step(self) -> None:
+        """Record a step; to be called after each.
+
+        A run longer than planned, as after a change of its duration, needs no more memory.
+        """
+        run, sampled = self._run, self._run.sampled
+        step = (self._simulation.engine.time_ns - self._start_ns) // sampled.step_ns
+        if step % sampled.hash_every == 0 and len(run.hashes) < _MAX_HASHES:
+            run.hashes.append(self._simulation.state_hash()[:_HASH_DIGITS])
+        if sampled.is_sampled(step) and len(run.samples) < _SAMPLES + 2:
+            self._sample(step)
+        run.steps = step
+
+    def finish(self) -> Baseline:
+        """Return the baseline after the last step, which is sampled."""
+        self._run.state = self._simulation.state_hash()
+        self._sample(self._run.steps)
+        self._simulation.record_contacts(self, on=False)
+        return self._run
+
+    def _sample(self, step: int) -> None:
+        if step not in self._run.samples:
+            self._run.samples[step] = sample_of(self._simulation, self._run.layouts)
+
+
+def write_baseline(path: Path, baseline: Baseline) -> None:
+    """Write a baseline atomically.
+
+    Raises:
+        BaselineError: It would replace a file that is no baseline, or be too large to be read.
+        OSError: It cannot be written.
+    """
+    if path.exists():
+        with path.open("rb") as file:
+            if _FORMAT.encode() not in file.read(100):
+                raise BaselineError(f"'{path}' is not a baseline, and is not replaced by one")
+    content = _text_of(baseline).encode()
+    if len(content) > _MAX_SIZE:
+        raise BaselineError(f"the baseline '{path}' would be larger than {_MAX_SIZE >> 20} MiB")
+    write_atomically(path, content)
+
+
+def _text_of(baseline: Baseline) -> str:
+    head = {
+        "format": _FORMAT,
+        "fingerprint": baseline.fingerprint,
+        **baseline.sampled._asdict(),
+        "steps": baseline.steps,
+        "state": baseline.state,
+        "bodies": {name: layout._asdict() for name, layout in baseline.layouts.items()},
+    }
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    rows = ",\n".join(json.dumps(row, allow_nan=False) for row in _rows(baseline))
+    return "{\n" + ",\n".join(lines) + f',\n"samples": [\n{rows}\n]\n}}\n'
+
+
+def _rows(baseline: Baseline) -> Iterator[dict[str, object]]:
+    """Yield samples, each with the hashes since the one before it."""
+    written = 0
+    for step, sample in sorted(baseline.samples.items()):
+        hashed = step // baseline.sampled.hash_every
+        bodies = {
+            name: {key: [_rounded(x) for x in a.ravel().tolist()] for key, a in values.items()}
+            for name, values in sample.items()
+        }
+        yield {"step": step, "hashes": "".join(baseline.hashes[written:hashed]), "bodies": bodies}
+        written = hashed
+
+
+def _rounded(number: float) -> float:
+    rounded = float(f"{number:.{_DIGITS}g}")
+    return int(rounded) if rounded == 0.0 else rounded  # "0" is shorter than "0.0"
+
+
+def rounded(values: Array) -> Array:
+    """Return numbers as they are in a file."""
+    return np.array([_rounded(x) for x in values.ravel().tolist()]).reshape(values.shape)
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline.
+
+    Raises:
+        BaselineError: It is something else.
+        OSError: It cannot be read.
+    """
+    try:
+        text = read_file(path, _MAX_SIZE).decode()
+        return _baseline_of(_Object(json.loads(text, parse_constant=_reject_constant)))
+    except (ValueError, RecursionError) as error:
+        reason = "" if isinstance(error, json.JSONDecodeError | RecursionError) else f": {error}"
+        raise BaselineError(f"'{path}' is not a baseline{reason}") from None
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"it contains {name}")
+
+
+class _Object:
+    """A JSON object whose members are checked; errors are ValueError."""
+
+    def __init__(self, value: object) -> None:
+        if not isinstance(value, dict):
+            raise ValueError("an object is missing")
+        self._members = value
+
+    def text(self, key: str) -> str:
+        value = self._members.get(key)
+        if not isinstance(value, str):
+            raise ValueError(f"'{key}' is no text")
+        return value
+
+    def count(self, key: str, least: int = 0) -> int:
+        value = self._members.get(key)
+        if type(value) is not int or not least <= value <= _MAX_STEPS:
+            raise ValueError(f"'{key}' is no number of at least {least}")
+        return value
+
+    def items(self, key: str) -> Sequence[object]:
+        value = self._members.get(key)
+        if not isinstance(value, list):
+            raise ValueError(f"'{key}' is no list")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        items = tuple(self.items(key))
+        if not all(isinstance(item, str) for item in items):
+            raise ValueError(f"'{key}' is no list of texts")
+        return tuple(map(str, items))
+
+    def array(self, key: str, shape: tuple[int, int]) -> Array:
+        items = self.items(key)
+        numbers = [
+            x
+            for x in items
+            if isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= _MAX_NUMBER
+        ]
+        if not len(numbers) == len(items) == shape[0] * shape[1]:
+            raise ValueError(f"'{key}' is no list of {shape[0] * shape[1]} numbers")
+        return np.array(numbers, dtype=float).reshape(shape)
+
+    def objects(self, key: str) -> dict[str, _Object]:
+        members = _Object(self._members.get(key))._members
+        return {name: _Object(value) for name, value in members.items()}
+
+
+def _baseline_of(root: _Object) -> Baseline:
+    if root.text("format") != _FORMAT:
+        raise ValueError(f"its format is not '{_FORMAT}'")
+    sampled = SampledSteps(
+        root.count("step_ns", 1), root.count("sample_every", 1), root.count("hash_every", 1)
+    )
+    layouts = {
+        name: Layout(body.text("root"), body.texts("joints"), body.texts("links"))
+        for name, body in root.objects("bodies").items()
+    }
+    baseline = Baseline(
+        root.text("fingerprint"), sampled, layouts, root.count("steps"), root.text("state")
+    )
+    if baseline.steps > min(sampled.sample_every * _SAMPLES, sampled.hash_every * _MAX_HASHES):
+        raise ValueError(f"it has too few steps between samples for {baseline.steps} steps")
+    for row in map(_Object, root.items("samples")):
+        hashes = row.text("hashes")
+        starts = range(0, len(hashes), _HASH_DIGITS)
+        baseline.hashes += [hashes[k : k + _HASH_DIGITS] for k in starts]
+        baseline.samples[row.count("step")] = {
+            name: {
+                key: body.array(key, shape)
+                for key, shape in _layout(layouts, name).shapes().items()
+            }
+            for name, body in row.objects("bodies").items()
+        }
+    if len(baseline.hashes) != baseline.steps // sampled.hash_every:
+        raise ValueError(f"it has {len(baseline.hashes)} hashes for {baseline.steps} steps")
+    return baseline
+
+
+def _layout(layouts: Mapping[str, Layout], body: str) -> Layout:
+    if body not in layouts:
+        raise ValueError(f"a sample has the unknown body '{body}'")
+    return layouts[body]

@@ -1,0 +1,1 @@
+"""Runs of scenarios with ROS nodes."""

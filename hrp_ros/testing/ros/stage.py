@@ -1,0 +1,307 @@
+"""Run a scenario with ROS nodes, in lock-step or in real time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+
+from rclpy.exceptions import ParameterException
+
+from hrp_model.files.resources import share_folder
+from hrp_msgs.node.dds_settings import fastdds_environment
+from hrp_msgs.node.parameters import unknown_parameters
+from hrp_msgs.node.start import WrongUseError
+from hrp_sim.publishing.run_recording import RunRecording
+from hrp_sim.ros.parameters import SIM_NODE
+from hrp_sim.ros.run_services import cause_without_command
+from hrp_sim.ros.sim_node import RosSession, SimNode
+from hrp_sim.running.lock_step import LockStep
+from hrp_sim.running.runner import Runner
+from hrp_sim.scenarios import Course, CourseOutcome, CourseRun
+from hrp_sim.sensors import CameraSensor, Reading
+from hrp_sim.world.config import WorldConfig
+from hrp_sim.world.sensor_options import OPTIONS
+
+from ..problems import Problem, ScenarioError
+from ..ros_file import ParameterValue, RosSetup
+from .domain import environment_of, reserved_domain
+from .node_process import NodeProcess
+from .rates import RateMeter
+
+_LOOK_PERIOD = 0.1  # between looks at the nodes, in [s] of wall time
+# How long to wait for topics that may be published only later in the run, in [s] of wall time.
+_DISCOVERY = 2.0
+# Codes of warnings about parameters that concern nothing.
+_UNKNOWN = ("unknown-sensor", "unknown-option")
+_MAX_LINES = 20  # of the output of a node in a message
+
+
+class RosStage:
+    """A simulation with the nodes of a scenario.
+
+    Args:
+        name: Path of the scenario, for messages.
+        session: The simulation.
+        setup: The ROS side of the scenario.
+        nodes: The running nodes.
+
+    Attributes:
+        simulation: The simulation, in its initial state.
+        hint: For users if its physics fails.
+        problems: Why the nodes or the rates do not pass, after ``run``.
+    """
+
+    def __init__(
+        self, name: str, session: RosSession, setup: RosSetup, nodes: Sequence[NodeProcess]
+    ) -> None:
+        self.simulation = session.simulation
+        self.hint = session.node.failure_hint
+        self.problems: list[Problem] = []
+        self._name, self._session, self._setup, self._nodes = name, session, setup, nodes
+
+    def run(self, course: Course, on_step: Callable[[CourseRun], None]) -> CourseOutcome:
+        """Run the course.
+
+        Args:
+            course: What happens.
+            on_step: Called after each step.
+
+        Raises:
+            ScenarioError: The name of a topic is invalid.
+        """
+        session, setup = self._session, self._setup
+        with ExitStack() as stack:
+            course_run = stack.enter_context(closing(CourseRun(self.simulation, course)))
+            with _use_errors(self._name):
+                meter = RateMeter(setup.rates, session.context)
+            stack.callback(meter.close)
+            watch = _Watch(self._nodes, setup.timeout, session.node)
+
+            def follow(time_ns: int, readings: Mapping[str, Reading]) -> None:
+                watch.progressed()
+                session.publish(time_ns, readings)
+                course_run.after_step(readings)
+                on_step(course_run)
+                if course_run.is_over:
+                    runner.stop()
+                else:
+                    course_run.before_step()
+
+            runner = Runner(self.simulation, follow, real_time_factor=setup.real_time_factor)
+            with _use_errors(self._name):
+                session.serve(runner)
+            self._want(course_run.sensors)
+            self._connect(watch, meter)
+            if not watch.failure:
+                course_run.before_step()
+                with watch.watching(runner):
+                    runner.run()
+            if watch.failure:
+                self.problems.append(Problem(course_run.time, watch.failure))
+            elif course_run.time > 0.0:
+                meter.settle()
+                missed = meter.missed(course_run.time)
+                self.problems += [Problem(course_run.time, text) for text in missed]
+            return course_run.outcome("" if runner.error is None else str(runner.error))
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        """The end of the output of each node, by its command."""
+        return {f"{k}: {node.name}": node.output for k, node in enumerate(self._nodes, start=1)}
+
+    def _want(self, needed: frozenset[str]) -> None:
+        """Read the sensors that others want, and those that runs without ROS read, too."""
+        sensors, wanted = self.simulation.sensors, self.simulation.wanted
+
+        def is_wanted(name: str) -> bool:
+            return name in needed or not isinstance(sensors[name], CameraSensor) or wanted(name)
+
+        self.simulation.wanted = is_wanted
+
+    def _connect(self, watch: _Watch, meter: RateMeter) -> None:
+        """Wait until the commands and the counted topics have publishers, with a time limit.
+
+        Without publishers of commands the run waits at its first control period anyway, unless
+        the commands are those of ros2_control: then it would go on without them.
+        """
+        node = self._session.node
+        topics = [node.resolve_topic_name(topic) for topic in self._setup.lock_step]
+        start = time.monotonic()
+        while not watch.check():
+            waited = time.monotonic() - start
+            has_commands = all(node.count_publishers(topic) for topic in topics)
+            if waited > self._setup.timeout or (
+                has_commands and (waited > _DISCOVERY or meter.is_connected)
+            ):
+                break
+            threading.Event().wait(_LOOK_PERIOD)
+        watch.progressed()
+
+
+class _Watch:
+    """Watches whether the nodes run and the simulation goes on.
+
+    Args:
+        nodes: The nodes.
+        timeout: Wall time without progress that is a failure, in [s].
+        sim_node: The node of the simulation.
+
+    Attributes:
+        failure: Why the run failed, or "".
+    """
+
+    def __init__(self, nodes: Sequence[NodeProcess], timeout: float, sim_node: SimNode) -> None:
+        self.failure = ""
+        self._nodes, self._timeout, self._sim_node = nodes, timeout, sim_node
+        self._last = time.monotonic()
+
+    def progressed(self) -> None:
+        """Note that a step was taken."""
+        self._last = time.monotonic()
+
+    def check(self) -> str:
+        """Return ``failure``, after looking at the nodes."""
+        for node in self._nodes:
+            if node.status and not self.failure:
+                self.failure = f"the node '{node.name}' ended with {_end(node.status)}{_tail(node)}"
+        return self.failure
+
+    @contextmanager
+    def watching(self, runner: Runner) -> Iterator[None]:
+        """Stop a run as soon as it has failed."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(_LOOK_PERIOD):
+                if self.check() or self._hangs(runner):
+                    runner.stop()
+                    return
+
+        thread = threading.Thread(target=watch, name="watch", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _hangs(self, runner: Runner) -> bool:
+        if time.monotonic() - self._last < self._timeout:
+            return False
+        cause = ""
+        if isinstance(gate := runner.gate, LockStep) and (missing := gate.missing):
+            stamps, node = gate.misstamped, self._sim_node
+            listed = [t + cause_without_command(node, t, stamps.get(t)) for t in missing]
+            cause = f": it waits for a command on {', '.join(listed)}"
+        tails = "".join(f"\nthe node '{node.name}'{_tail(node)}" for node in self._nodes)
+        self.failure = f"the run made no step for {self._timeout:g} s{cause}{tails}"
+        return True
+
+
+@contextmanager
+def ros_stage(
+    name: str,
+    world: WorldConfig,
+    setup: RosSetup,
+    recording: RunRecording | None = None,
+) -> Iterator[RosStage]:
+    """Yield a simulation and running nodes in a ROS domain of their own.
+
+    Args:
+        name: Path of the scenario, for messages.
+        world: The world.
+        setup: The ROS side of the scenario.
+        recording: Records all topics of the simulation.
+
+    Raises:
+        ModelError, PhysicsError: The world cannot be used.
+        ScenarioError: A parameter or a command cannot be used.
+    """
+    parameters: dict[str, ParameterValue] = {**setup.parameters}
+    if setup.lock_step:
+        parameters |= {
+            "lock_step": " ".join(setup.lock_step),
+            "lock_step_rate": setup.lock_step_rate,
+            "lock_step_timeout": 0.0,  # a run that goes on without a command is not a test
+        }
+    with ExitStack() as stack:
+        domain = stack.enter_context(reserved_domain())
+        environment = environment_of(domain)
+        with _use_errors(name):
+            _check_names(parameters)
+            make_recording = None if recording is None else lambda: recording
+            with _environment(environment):
+                session = RosSession(parameters, [], domain, make_recording, world=world)
+            stack.callback(session.close)
+            _check_devices(parameters, session)
+            environment |= fastdds_environment(share_folder() / "config")
+            nodes = []
+            for command in setup.nodes:
+                nodes.append(NodeProcess(command, setup.folder, environment))
+                stack.callback(nodes[-1].close)
+        yield RosStage(name, session, setup, nodes)
+
+
+@contextmanager
+def _use_errors(name: str) -> Iterator[None]:
+    """Report errors in what the scenario has under ``ros``.
+
+    Raises:
+        ScenarioError: There is one.
+    """
+    try:
+        yield
+    except (ParameterException, WrongUseError, OSError) as error:
+        raise ScenarioError(f"{name}: ros: {error}") from None
+
+
+def _check_names(parameters: Mapping[str, ParameterValue]) -> None:
+    """Check the names of parameters, of which nodes only warn.
+
+    Raises:
+        WrongUseError: There is no such parameter.
+    """
+    given = [name for name in parameters if "." not in name]  # others are those of sensors, joints
+    known = (*(param.name for param in SIM_NODE), *OPTIONS)
+    if problems := list(unknown_parameters(given, known)):
+        raise WrongUseError(problems[0])
+
+
+def _check_devices(parameters: Mapping[str, ParameterValue], session: RosSession) -> None:
+    """Check the parameters of sensors and joints, of which nodes only warn, too.
+
+    Raises:
+        WrongUseError: There is no such sensor, option or joint.
+    """
+    node = session.node
+    of_sensors = (
+        d.message for d in node.problems if d.code in ("unknown-sensor", "unknown-option")
+    )
+    if problems := [*of_sensors, *node.interface.command_interfaces.unknown_joints(parameters)]:
+        raise WrongUseError(problems[0])
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables in a block, and restore all at its end."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _end(status: int) -> str:
+    return f"status {status}" if status > 0 else f"signal {signal.Signals(-status).name}"
+
+
+def _tail(node: NodeProcess) -> str:
+    """Return the end of the output of a node, behind the beginning of a sentence."""
+    lines = node.output.splitlines()[-_MAX_LINES:]
+    return ":\n" + "\n".join(f"  {line}" for line in lines) if lines else ", without output"

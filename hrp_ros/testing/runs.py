@@ -1,0 +1,100 @@
+"""Run the scenarios of a test, and report about them."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from _pytest._code.code import ExceptionRepr  # has no public name
+
+from hrp_model import ModelError
+from hrp_model.diagnostics import MissingLibraryError
+from hrp_model.printable import printable_lines
+from hrp_sim import PhysicsError
+
+from .artifacts import keep_artifacts
+from .baseline_check import BaselineSettings
+from .names import ARTIFACTS, COMPLETE, TOLERANCE, UPDATE, WRITTEN
+from .problems import ScenarioError
+from .scenario_test import ScenarioRun, load_scenario_test, run_scenario_test
+
+_MAX_NAME = 100  # characters of a folder
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+class ScenarioRunner:
+    """Runs scenarios for a test.
+
+    Args:
+        node: The test.
+    """
+
+    def __init__(self, node: pytest.Item) -> None:
+        self._node = node
+        self._folder = node.path.parent
+        self._runs: list[ScenarioRun] = []
+
+    def __call__(self, path: str | os.PathLike[str]) -> ScenarioRun:
+        """Run a scenario file.
+
+        Args:
+            path: The file; relative to the folder of the test.
+
+        Returns:
+            The run, which has passed.
+
+        Raises:
+            ScenarioError: The file cannot be used, an expectation is not met, the run differs
+                from its baseline, or the physics or a controller failed.
+        """
+        __tracebackhide__ = True
+        config = self._node.config
+        settings = BaselineSettings(
+            update=config.getoption(UPDATE),
+            tolerance=float(config.getini(TOLERANCE)),
+        )
+        file = os.path.relpath(self._folder / path)  # as messages show it
+        try:
+            run = run_scenario_test(load_scenario_test(file), settings)
+        except (ModelError, PhysicsError, MissingLibraryError) as error:
+            raise ScenarioError(printable_lines(str(error))) from None
+        self._runs.append(run)
+        if run.written:
+            self._node.user_properties.append((WRITTEN, str(run.test.baseline)))
+        run.check()
+        return run
+
+    def complete(self, report: pytest.TestReport) -> None:
+        """Add to the report of a failed test which files were kept of its last run."""
+        if not report.failed or not self._runs:
+            return
+        run = self._runs[-1]
+        lines = keep_artifacts(run, self._artifact_folder())
+        text = printable_lines("\n".join(lines))
+        if isinstance(report.longrepr, ExceptionRepr):
+            report.longrepr.addsection("scenario", text)
+        else:
+            report.longrepr = f"{report.longrepr}\n\n{text}"
+
+    def _artifact_folder(self) -> Path:
+        """Return the folder of this test for recordings and pictures."""
+        config = self._node.config
+        name = _UNSAFE.sub("_", self._node.nodeid)[-_MAX_NAME:]
+        given: str | None = config.getoption(ARTIFACTS)
+        if given:
+            return config.invocation_params.dir / given / name
+        cache = getattr(config, "cache", None)  # the plugin of the cache may be switched off
+        root = (
+            Path(tempfile.mkdtemp(prefix="hrp_ros-")) if cache is None else cache.mkdir("hrp_ros")
+        )
+        return root / name
+
+
+def runner_of(node: pytest.Item) -> ScenarioRunner:
+    """Return a runner for a test, which completes its report."""
+    runner = ScenarioRunner(node)
+    node.stash[COMPLETE] = runner.complete
+    return runner

@@ -1,0 +1,146 @@
+"""``hrp-sim sweep``: run a study."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from concurrent.futures import BrokenExecutor
+from contextlib import ExitStack
+from importlib import import_module
+
+from rich.table import Table
+
+from hrp_model.diagnostics import counted
+from hrp_model.printable import printable
+from hrp_model.program.command import GOOD, PROBLEMS, UsageError
+from hrp_model.program.console import output_console, print_message, print_note, print_text
+from hrp_model.program.libraries import needs_extra
+from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.working import working
+
+from ..studies import Study, StudyFolder, StudyRun, check_first, load_study
+from ..studies.cluster import connected
+from ..studies.variables import Kind as VariableKind
+from ..sweeps import SweepResult
+from ..sweeps import sweep as run_sweep
+from ..sweeps.errors import WorkerError
+from ..world.reporting import printed_warnings
+
+_MAX_LISTED = 20  # cases of a dry run
+
+
+def sweep(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim sweep``; return the exit status.
+
+    Raises:
+        MissingLibraryError: A library is not installed.
+        ModelError: The study, its world or a model cannot be used.
+        PhysicsError: The world cannot be simulated.
+        UsageError: The folder cannot be used, there is no cluster, or workers cannot be started.
+    """
+    if options.out is None and not options.dry_run:
+        raise UsageError("give --out FOLDER for the results, or --dry-run to list the cases")
+    if options.jobs and options.cluster:
+        raise UsageError("--jobs cannot be combined with --cluster, which has its own workers")
+    with (
+        printed_warnings(options.study) as diagnostics,
+        working(f"reading {options.study}"),
+    ):
+        study = load_study(options.study, diagnostics)
+    folder = None if options.out is None else _checked_folder(options, study)
+    cases = study.cases()
+    _announce(study, len(cases))
+    if options.dry_run:
+        _list(study, cases)
+        return GOOD
+    assert folder is not None
+    with needs_extra("sweep"):
+        import_module("matplotlib")  # for the report, which nobody wants to miss after hours
+    with working("starting"):
+        check_first(study)
+    start = time.monotonic()
+    try:
+        result = _run(options, study, folder, cases)
+    except KeyboardInterrupt:
+        _say_how_to_continue(options)
+        raise
+    except (BrokenExecutor, WorkerError) as error:
+        _say_how_to_continue(options)
+        raise UsageError(str(error) or "the workers are gone") from None
+    with writing(), working("drawing the report"):
+        files = folder.write(result)
+    print_message(f"{counted(len(cases), 'case')} in {time.monotonic() - start:.1f} s")
+    report_written(files)
+    return _report_failures(result, folder)
+
+
+def _checked_folder(options: argparse.Namespace, study: Study) -> StudyFolder:
+    folder = StudyFolder(options.out, study)
+    with writing():
+        folder.check()
+    check_outputs([Output("--out", folder.report, Kind.PAGE)], inputs=[options.study])
+    return folder
+
+
+def _run(
+    options: argparse.Namespace,
+    study: Study,
+    folder: StudyFolder,
+    cases: list[dict[str, object]],
+) -> SweepResult:
+    with ExitStack() as stack:
+        executor = stack.enter_context(connected(options.cluster)) if options.cluster else None
+        stack.enter_context(writing())
+        folder.begin()
+        return run_sweep(
+            study.world_of,
+            cases,
+            StudyRun(study),
+            executor,
+            jobs=options.jobs,
+            folder=folder.cases,
+            timeout=options.timeout,
+        )
+
+
+def _announce(study: Study, cases: int) -> None:
+    """Print how many cases there are, and what their variation means."""
+    counts = [str(len(v.values)) for v in study.variables if v.kind is VariableKind.GRID]
+    samples = {len(v.values) for v in study.variables if v.kind is VariableKind.RANDOM}
+    counts += [f"{count} samples" for count in samples]  # of all random variables together
+    shown = f" ({' x '.join(counts)})" if len(counts) > 1 else ""
+    duration = study.scenario.course.duration
+    print_note(f"{counted(cases, 'case')}{shown} of {duration:g} s simulation time at most")
+    if any("masses" in variable.key_path for variable in study.variables):
+        print_note("the inertia of a link is scaled with its mass")
+
+
+def _list(study: Study, cases: list[dict[str, object]]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("case", justify="right")
+    for variable in study.variables:
+        unit = f" [{variable.unit}]" if variable.unit else ""
+        table.add_column(printable(f"{variable.name}{unit}"), overflow="fold", justify="right")
+    for index, case in enumerate(cases[:_MAX_LISTED]):
+        values = (case[variable.name] for variable in study.variables)
+        shown = (f"{v:.6g}" if isinstance(v, float) else printable(str(v)) for v in values)
+        table.add_row(str(index), *shown)
+    output_console().print(table)
+    if len(cases) > _MAX_LISTED:
+        print_text(f"and {len(cases) - _MAX_LISTED} more")
+
+
+def _say_how_to_continue(options: argparse.Namespace) -> None:
+    words = ["hrp-sim", "sweep", options.study, "--out", str(options.out)]
+    for name in ("jobs", "cluster", "timeout"):
+        if (value := getattr(options, name)) is not None:
+            words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    print_message(f"to continue: {printable(shlex.join(words))}")
+
+
+def _report_failures(result: SweepResult, folder: StudyFolder) -> int:
+    if failed := len(result.failures):  # the first one was logged
+        cases = counted(len(result.cases), "case")
+        print_message(f"error: {failed} of {cases} failed; see {printable(str(folder.report))}")
+    return PROBLEMS if failed else GOOD

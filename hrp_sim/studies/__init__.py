@@ -1,0 +1,8 @@
+"""Studies: many runs of a scenario in which values vary, with tables and a report."""
+
+from .folder import StudyFolder
+from .reader import check_first, load_study
+from .run import StudyRun
+from .study import Study
+
+__all__ = ["Study", "StudyFolder", "StudyRun", "check_first", "load_study"]

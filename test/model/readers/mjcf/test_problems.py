@@ -1,0 +1,177 @@
+"""What is left out of an MJCF, and what is refused, with the place of each."""
+
+import pytest
+from silent_diagnostics import silent
+
+from hrp_model import ModelError, load_body, load_body_text
+from hrp_model.body import ExtraJointType, JointType
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+BALL = '<geom size=".1"/>'
+ROBOT = f'<body name="a"><freejoint/>{BALL}</body>'
+
+
+def model(bodies, sections=""):
+    return f"<mujoco>\n<worldbody>\n{bodies}\n</worldbody>\n{sections}\n</mujoco>\n"
+
+
+def read(text, **options):
+    found = silent()
+    body = load_body_text(text, found, name="t.xml", **options)
+    return body, [(d.code, str(d.at), d.message) for d in found.found]
+
+
+def refused(text, **options):
+    found = silent()
+    with pytest.raises(ModelError) as error:
+        load_body_text(text, found, name="t.xml", **options)
+    [only] = error.value.diagnostics
+    return only.code, str(only.at), only.message
+
+
+@pytest.mark.parametrize(
+    ("bodies", "sections", "at", "words"),
+    [
+        (ROBOT.replace("</body>", f'<body><joint name="j"/>{BALL}</body></body>'),
+         '<tendon>\n<fixed><joint joint="j" coef="1"/></fixed></tendon>', "6:1", "tendons are"),
+        (ROBOT, "<extension/>", "5:1", "<extension> is left out"),
+        (f'{ROBOT}\n<body name="b">{BALL}</body>', "", "4:7", "the body 'b' and its shapes"),
+        (ROBOT.replace("</body>", '\n<composite type="grid" count="99999 9 1"/></body>'), "",
+         "4:1", "composite bodies are left out"),
+        (ROBOT.replace("</body>", f'<body>\n<joint name="j" stiffness="2"/>{BALL}</body></body>'),
+         "", "4:8", "the spring of joint 'j'"),
+        (ROBOT.replace("</body>", '<site name="s"/></body>'),
+         '<sensor>\n<touch name="t" site="s"/></sensor>', "6:8", "sensor 't' is left out: touch"),
+        (ROBOT, '<sensor>\n<user name="u" dim="2000000000"/></sensor>', "6:1", "'u' is left out"),
+    ],
+)  # fmt: skip
+def test_parts_without_counterpart_are_left_out(bodies, sections, at, words):
+    _, [(code, place, message)] = read(model(bodies, sections))
+    assert (code, place) == ("no-counterpart", f"t.xml:{at}")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "at", "words"),
+    [
+        (model('<body name="a"><joint name="j" type="ball"/><geom size="1"/></body>'),
+         "ball-joint", "3:23", "joint 'j' is a ball"),
+        (model(f'<body name="a"><joint/>{BALL}</body><body name="b"><joint/>{BALL}</body>'),
+         "second-root", "1:1", "the file contains 2 robots: 'a', 'b'"),
+        (model(""), "second-root", "1:1", "contains no robot"),
+        (model('<body>\n<joint kind="x"/></body>'), "refused-model", "4:1", "MuJoCo refuses"),
+        (model('<body name="a">\n<joint/></body>'), "refused-model", "3:1", "mass and inertia"),
+        (model('<include file="none.xml"/>'), "missing-resource", "3:10", "no such file"),
+        (model(ROBOT, '<asset>\n<mesh file="none.stl"/></asset>'), "missing-resource", "6:7", ""),
+        (model('<replicate count="999"><replicate count="999"/></replicate>'),
+         "too-large", "3:24", "more than 1000 copies"),
+        (model(ROBOT, '<asset>\n<mesh name="m" builtin="supersphere" params="99999 1 1"/></asset>'),
+         "too-large", "6:1", "more than 100000 nodes"),
+        ('<!DOCTYPE a [<!ENTITY e "x">]><mujoco/>', "xml-entity", "1:25", "entities"),
+        ("<grxui/>", "not-a-model", "1:1", "project of OpenHRP"),
+    ],
+)  # fmt: skip
+def test_errors_have_places(text, code, at, words):
+    found, place, message = refused(text)
+    assert (found, place) == (code, f"t.xml:{at}")
+    assert words in message
+
+
+def test_infinite_references_are_errors_of_the_model():
+    with pytest.raises(ModelError) as error:
+        read(model(f'<body name="a"><joint name="j" ref="inf"/>{BALL}</body>'))
+    assert {d.code for d in error.value.diagnostics} == {"not-finite"}
+    assert all(str(d.at).startswith("t.xml:3:") for d in error.value.diagnostics)
+
+
+def test_sizes_of_a_simulation_take_no_memory():
+    joint = f'<body name="b"><joint name="j"/>{BALL}</body>'
+    motor = '<general joint="j" dyntype="user" actdim="2000000000"/>'
+    body, found = read(model(joint, f"<actuator>{motor}</actuator>"))
+    assert [link.joint.id for link in body.moving_links] == [0]
+    assert found == []
+
+
+def test_several_joints_of_a_body_have_links_between_them():
+    joints = (
+        '<joint name="x" type="slide" axis="1 0 0"/><joint name="y" axis="0 1 0"/><joint name="z"/>'
+    )
+    body, _ = read(model(f'<body name="a">{joints}{BALL}</body>'))
+    assert [link.name for link in body.links] == ["a_base", "a_x", "a_y", "a"]
+    assert [link.joint.name for link in body.links[1:]] == ["x", "y", "z"]
+    assert body.links[1].mass == body.links[2].mass == 0.0
+    assert body.is_root_fixed
+
+
+def test_a_free_object_beside_a_robot_is_left_out():
+    robot = f'<body name="r"><joint name="j"/>{BALL}</body>'
+    body, [(code, _, message)] = read(model(robot + ROBOT))
+    assert [link.name for link in body.links] == ["r_base", "r"]
+    assert (code, message.split(" are ")[0]) == ("no-counterpart", "the body 'a' and its shapes")
+
+
+def test_a_free_root_is_free_at_its_pose():
+    body, found = read(model(ROBOT.replace('name="a"', 'name="a" pos="1 2 3"')))
+    assert found == []
+    assert body.root.joint.type is JointType.FREE
+    assert body.root.X_PL.p.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_links_without_collision_shapes_take_no_pairs():
+    # The joints of 2000 bodies without masks would give two million pairs.
+    copy = '<replicate count="1000"><body><joint/><geom size=".1" contype="{0}" conaffinity="{0}"/>'
+    copy += "</body></replicate>"
+    root = f'<body name="a"><joint/>{BALL}{copy.format(0)}{copy.format(0)}</body>'
+    body, _ = read(model(root))
+    assert len(body.links) == 2002
+    assert len(body.self_collision_disabled) == 2000  # children of a
+    separate = copy.format(2) + copy.format(4) + copy.format(8)
+    code, _, message = refused(model(f'<body name="a"><joint/>{BALL}{separate}</body>'))
+    assert (code, message) == (
+        "too-large", "the model has more than 1000000 pairs of links that never collide",
+    )  # fmt: skip
+
+
+def test_points_that_are_connected_are_extra_joints():
+    inner = f'<body name="b" pos="0 0 1"><joint name="j" pos="0 0 0.5"/>{BALL}</body>'
+    text = model(
+        ROBOT.replace("</body>", f"{inner}</body>"),
+        '<equality><connect body1="a" body2="b" anchor="0 0 2"/></equality>',
+    )
+    [joint] = read(text)[0].extra_joints
+    assert (joint.type, joint.links) == (ExtraJointType.BALL, ("a", "b"))
+    assert joint.X_AJ.p.tolist() == [0.0, 0.0, 2.0]
+    assert joint.X_BJ.p.tolist() == [0.0, 0.0, 0.5]  # the frame of b is on the axis of its joint
+
+
+def test_geoms_whose_masks_never_meet_do_not_collide():
+    masks = '<geom size=".1" contype="1" conaffinity="2"/>'
+    inner = f'<body name="b"><joint/>{masks}<body name="c"><joint/>{masks}</body></body>'
+    body, _ = read(model(f'<body name="a"><freejoint/>{masks}{inner}</body>'))
+    assert frozenset("ac") in body.self_collision_disabled
+
+
+def test_a_sandbox_reads_no_meshes_elsewhere(tmp_path):
+    text = model(ROBOT, '<asset><mesh name="m" file="/etc/passwd"/></asset>')
+    (tmp_path / "m.xml").write_text(text, encoding="utf-8")
+    with pytest.raises(ModelError) as error:
+        load_body(tmp_path / "m.xml", silent(), sandbox=True)
+    assert [d.code for d in error.value.diagnostics] == ["outside-sandbox"]
+
+
+def test_warnings_of_mujoco_are_reported_and_write_no_log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    joints = '<joint name="x"/><joint name="y"/>'  # two about one axis
+    _, found = read(model(f'<body name="a">{joints}{BALL}</body>'))
+    assert "mujoco-warning" in [code for code, _, _ in found]
+    refused(model('<body pos="nan 0 0"><geom size="1"/></body>'))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_large_textures_are_never_made():
+    texture = '<texture name="t" type="2d" builtin="flat" width="300000" height="300000"/>'
+    asset = f'<asset>{texture}<material name="m" texture="t" rgba="1 0 0 1"/></asset>'
+    body, found = read(model(ROBOT.replace("<geom", '<geom material="m"'), asset))
+    assert found == []
+    assert body.root.visual[0].material.diffuse == (1.0, 0.0, 0.0)

@@ -1,0 +1,122 @@
+"""SDF that is not read, or not completely: what is missing, and where."""
+
+import random
+import re
+
+import pytest
+from paths import ROOT
+from silent_diagnostics import silent
+
+from hrp_model import ModelError, load_body_text
+
+LINK = '<link name="a"/>'
+JOINT = '<joint name="j" type="{}"><parent>{}</parent><child>{}</child><axis/></joint>'
+
+
+def problems(inside, version="1.9", outer="model"):
+    """Return code, place and message of the errors, or else of the warnings, of a text."""
+    found = silent()
+    text = f'<sdf version="{version}">\n<{outer} name="m">\n{inside}\n</{outer}>\n</sdf>\n'
+    try:
+        load_body_text(text, found, name="m.sdf")
+    except ModelError as error:
+        return [(d.code, str(d.at), d.message) for d in error.diagnostics]
+    return [(d.code, str(d.at), d.message) for d in found.found if d.code == "no-counterpart"]
+
+
+@pytest.mark.parametrize(
+    ("inside", "code", "at", "words"),
+    [
+        (f'<model name="n"/>{LINK}', "nested-model", "3:1", "a <model> in a model"),
+        (f"<include/>{LINK}", "nested-model", "3:1", "an <include> in a model"),
+        (LINK + "\n" + '<link name="b"/>', "second-root", "2:1", "not 'a', 'b'"),
+        (LINK + "\n" + LINK, "duplicate-frame-name", "4:7", "'a' of this link"),
+        (LINK + "\n" + JOINT.format("ball", "world", "a"), "unknown-joint-type", "4:17", "'ball'"),
+        (LINK + "\n" + JOINT.format("universal", "world", "a"), "unknown-joint-type", "4:17", ""),
+        (LINK + "\n" + JOINT.format("fixed", "b", "a"), "unknown-link", "4:1", "parent 'b'"),
+        ('<link name="a"><pose relative_to="b"/></link>', "unknown-frame", "3:1", "frame 'b'"),
+        ('<frame name="f" attached_to="g"/>\n<frame name="g" attached_to="f"/>\n'
+         '<link name="a"><pose relative_to="f"/></link>', "frame-cycle", "3:1", "f -> g -> f"),
+        ('<link name="a"><inertial auto="true"/></link>', "unstated-mass", "3:26", "write mass"),
+        ("", "no-links", "2:1", "at least one link"),
+        ("<link/>", "missing-attribute", "3:1", "this link has no name"),
+        ('<link name="world"/>', "duplicate-frame-name", "3:7", "already used"),
+        ('<link name="__model__"/>', "duplicate-frame-name", "3:7", "already used"),
+        ('<link name="a"><sensor name="s" type="imu">\n<pose relative_to="b"/></sensor></link>',
+         "unknown-frame", "3:16", "frame 'b'"),
+    ],
+)  # fmt: skip
+def test_errors_have_places(inside, code, at, words):
+    [(found, place, message)] = problems(inside)
+    assert (found, place) == (code, f"m.sdf:{at}")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("inside", "at", "words"),
+    [
+        (LINK + '\n<plugin name="p" filename="p.so"/>', "4:1", "<plugin>"),
+        ('<link name="a">\n<battery/></link>', "4:1", "<battery>"),
+        ('<link name="a"><visual name="v"><geometry>\n<plane/></geometry></visual></link>',
+         "4:1", "a shape of type <plane>"),
+        (LINK + '\n<link name="b"/><joint name="j" type="fixed"><parent>a</parent><child>b</child>'
+         "\n<axes/></joint>", "5:1", "<axes> of a joint"),
+    ],
+)  # fmt: skip
+def test_parts_without_counterpart_are_left_out(inside, at, words):
+    [(code, place, message)] = problems(inside)
+    assert (code, place) == ("no-counterpart", f"m.sdf:{at}")
+    assert words in message
+
+
+def test_a_world_names_its_models():
+    inside = '<model name="floor"/>\n<include><uri>model://arm</uri></include>'
+    [(code, at, message)] = problems(inside, outer="world")
+    assert (code, at) == ("not-a-model", "m.sdf:2:1")
+    assert "an SDF world with the models 'floor', 'model://arm', not one model" in message
+
+
+@pytest.mark.parametrize("version", ["1.4", "", "one", "\u00b2", "9" * 5000])
+def test_very_old_and_unreadable_versions_are_refused(version):
+    [(code, at, _)] = problems(LINK, version=version)
+    assert (code, at) == ("unknown-version", "m.sdf:1:6")
+    with pytest.raises(ModelError):
+        load_body_text("<sdf/>", silent(), name="m.sdf")
+
+
+def test_long_chains_of_frames_end():
+    frames = "".join(f'<frame name="f{i}" attached_to="f{i + 1}"/>' for i in range(5000))
+    last = '<frame name="f5000" attached_to="a"/>'
+    [(code, _, _)] = problems(LINK + frames + last + JOINT.format("fixed", "world", "f0"))
+    assert code == "too-deep"
+
+
+FOLDER = ROOT / "test" / "data" / "sdf"
+WORDS = (
+    *("nan", "inf", "1e999", "1e308", "-1", "0", "", "1 2", "1 2 3", "0 0 0 0 0 0", "x"),
+    *("world", "__model__", "base", "tool", "ball", "fixed", "true", "\u00b2"),
+)
+PARTS = re.compile(r">([^<>]*)<|\"([^\"]*)\"")
+SHAPES = """<visual name="v"><geometry><box><size>1 1 1</size></box></geometry><material>
+<diffuse>1 0 0 1</diffuse></material><transparency>0.5</transparency></visual>
+<collision name="c"><geometry><mesh><uri>no.stl</uri><scale>1 1 1</scale></mesh></geometry>
+</collision><sensor name="s" type="lidar"><pose>0 0 1 0 0 0</pose><lidar><scan><horizontal>
+<samples>9</samples></horizontal></scan><range><max>3</max></range></lidar></sensor></link>"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_values_crash_the_reader(seed):
+    rng = random.Random(seed)
+    texts = [path.read_text("utf-8") for path in sorted(FOLDER.glob("*.sdf"))]
+    texts = [text.replace("</link>", SHAPES, 1) for text in texts]
+    for _ in range(100):
+        text = rng.choice(texts)
+        for _ in range(rng.randint(1, 4)):
+            start, end = max(rng.choice([*PARTS.finditer(text)]).regs[1:])
+            text = text[:start] + rng.choice(WORDS) + text[end:]
+        found = silent()
+        try:
+            load_body_text(text, found, kind="sdf", folder=FOLDER)
+        except ModelError:
+            assert found.has_errors
+        assert all(d.at is not None for d in found.found)

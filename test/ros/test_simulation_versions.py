@@ -1,0 +1,121 @@
+"""The standard simulation services beside other versions of simulation_interfaces, or none."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+pytest.importorskip("simulation_interfaces", reason="simulation_interfaces is not built")
+
+from paths import MODELS
+from ros_peer import Peer
+from ros_session import session
+from simulation_interfaces import action, srv
+from simulation_interfaces.msg import Result, SimulatorFeatures
+from simulator_services import ask, feature_numbers
+from simulator_tools import simulating
+from std_srvs.srv import Trigger
+
+from hrp_msgs.simulation import convert
+from hrp_sim.ros.simulation_requests import HANDLERS
+from hrp_sim.simulator.results import Feature
+
+pytestmark = pytest.mark.ros
+
+WORLD = MODELS / "worlds" / "arm.yaml"
+
+
+def offered(peer):
+    return {
+        types[0].rpartition("/")[2]
+        for name, types in peer.node.get_service_names_and_types()
+        if types[0].startswith("simulation_interfaces/srv/") and name.startswith("/sim_node/")
+    }
+
+
+def test_without_some_types_the_others_are_offered_and_one_warning_names_them(monkeypatch, capfd):
+    monkeypatch.delattr(srv, "SpawnEntities", raising=False)  # new in 2.1
+    monkeypatch.delattr(srv, "DeleteEntity")
+    monkeypatch.delattr(action, "SimulateSteps")
+    with session({"world": str(WORLD)}):
+        peer = Peer()
+        try:
+            features = ask(peer, "get_simulator_features").features.features
+            gone = {"SPAWNING_ENTITIES", "DELETING", "STEP_SIMULATION_ACTION", "WORLD_TAGS"}
+            assert {Feature(number).name for number in features} == set(Feature.__members__) - gone
+            assert offered(peer) == {handler.type_name for handler in HANDLERS.values()} - {
+                "SpawnEntities",
+                "DeleteEntity",
+            } | {"StepSimulation"}
+        finally:
+            peer.close()
+    warnings = [line for line in capfd.readouterr().err.splitlines() if "WARN" in line]
+    (warning,) = (line for line in warnings if "simulation_interfaces" in line)
+    assert warning.endswith(
+        "the installed simulation_interfaces has no srv/SpawnEntities, srv/DeleteEntity, "
+        "action/SimulateSteps: these are not available"
+    )
+
+
+def test_without_the_package_one_warning_says_so_and_the_rest_works(monkeypatch, capfd):
+    for module in ("srv", "action"):
+        monkeypatch.setitem(sys.modules, f"simulation_interfaces.{module}", None)
+    with session({"world": str(WORLD)}):
+        peer = Peer()
+        try:
+            assert peer.call("sim_node/reset", Trigger).success
+            assert not offered(peer)
+        finally:
+            peer.close()
+    warnings = [line for line in capfd.readouterr().err.splitlines() if "WARN" in line]
+    (warning,) = (line for line in warnings if "simulation_interfaces" in line)
+    assert warning.endswith(
+        "simulation_interfaces is not installed: its services are not available"
+    )
+
+
+def test_every_feature_of_the_standard_has_a_number_here():
+    """So that no feature is reported that the installed version does not define."""
+    official = feature_numbers(SimulatorFeatures)
+    assert official
+    assert {name: Feature[name].value for name in official} == official
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_a_resource_is_read_and_written_in_either_form(flat):
+    """Before version 2.0 its two fields were those of the message."""
+    message = SimpleNamespace(uri="file:///a.urdf", resource_string="<robot/>")
+    holder = message if flat else SimpleNamespace(world_resource=message)
+    assert convert.resource(holder, "world_resource") == ("file:///a.urdf", "<robot/>")
+    convert.set_resource(holder, "world_resource", "file:///b.urdf", "text")
+    assert (message.uri, message.resource_string) == ("file:///b.urdf", "text")
+
+
+def test_a_spawnable_without_a_text_keeps_its_uri():
+    message = SimpleNamespace(uri="")
+    convert.set_resource(message, "entity_resource", "file:///b.urdf")
+    assert vars(message) == {"uri": "file:///b.urdf"}
+
+
+def test_without_flags_all_parts_of_a_state_are_set():
+    """As before version 2.1."""
+    assert convert.requested_parts(SimpleNamespace()) == (True, True, True)
+    flags = SimpleNamespace(set_pose=False, set_twist=True, set_acceleration=False)
+    assert convert.requested_parts(flags) == (False, True, False)
+
+
+def test_a_world_is_loaded_by_a_request_with_two_fields():
+    request = SimpleNamespace(
+        uri=str(WORLD),
+        resource_string="",
+        fail_on_unsupported_element=False,
+        ignore_missing_or_unsupported_assets=False,
+    )
+    response = srv.LoadWorld.Response()
+    with simulating() as run:
+        HANDLERS["load_world"].handle(run.simulator, request, response)
+    assert response.result.result == Result.RESULT_OK
+    assert response.world.world_resource.uri == str(WORLD)
