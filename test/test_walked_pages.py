@@ -155,7 +155,7 @@ def test_each_line_is_a_command_that_may_be_interrupted(tmp_path):
     assert (tmp_path / "lines").read_text() == 4 * "\n"
 
 
-@pytest.mark.parametrize("line", ["false", "echo ready; trap 'exit 3' INT; sleep 600 & wait"])
+@pytest.mark.parametrize("line", ["false", "trap 'exit 3' INT; echo ready; sleep 600 & wait"])
 def test_each_line_must_succeed_or_end_by_ctrl_c(tmp_path, line):
     with pytest.raises(WALK["WalkError"], match=r"exit status [13]\n"):
         walk([f"<!-- walk: each until ready -->\n```bash\n{line}\ntrue\n```\n"], tmp_path)

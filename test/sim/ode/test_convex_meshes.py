@@ -172,11 +172,11 @@ def test_each_pair_of_links_has_its_cost():
     engine.record_pair_costs = True
     engine.step()
     costs = engine.pair_costs()
-    assert [(cost.bodies, cost.links) for cost in costs] == [
+    assert {(cost.bodies, cost.links) for cost in costs} == {
         (("blocks", "floor"), (1, 0)),
         (("blocks", "floor"), (0, 0)),
-    ]
-    assert 0.0 < costs[1].seconds < costs[0].seconds < 1.0
+    }
+    assert costs[0].seconds >= costs[1].seconds > 0.0
     engine.reset()
     assert engine.pair_costs() == []
 
