@@ -6,6 +6,18 @@ import pytest
 from sim.physics import scenes
 
 from hrp_sim.engines import ENGINES
+from hrp_sim.physics.engine import Solver
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out ``dense`` with PyODE, where ``world`` is the same solver."""
+
+    def is_repetition(item):
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        return parameters.get("engine_name") == "pyode" and parameters.get("solver") is Solver.DENSE
+
+    config.hook.pytest_deselected(items=[item for item in items if is_repetition(item)])
+    items[:] = [item for item in items if not is_repetition(item)]
 
 
 @pytest.fixture(params=ENGINES)
