@@ -46,8 +46,14 @@ def client():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     dask = pytest.importorskip("dask")
     options = {"n_workers": 2, "threads_per_worker": 2, "processes": True}
+    settings = {
+        "distributed.scheduler.allowed-failures": 1,
+        # A LocalCluster ends the nanny of a worker that is dead that long after an earlier death,
+        # even if it has died a second time meanwhile and is about to be replaced.
+        "distributed.deploy.lost-worker-timeout": "1h",
+    }
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set(settings),
         distributed.LocalCluster(**options, dashboard_address=None, silence_logs=QUIET) as cluster,
         distributed.Client(cluster) as client,
     ):
