@@ -208,6 +208,7 @@ setup(
             "coacd>=1.0",  # what cuts meshes into parts where vhacdx is missing
             "pytest-benchmark>=4",  # the speed of the readers, test/bench
             "mpi4py>=4",  # MPI, one of the executors of sweeps
+            "mpich",  # the MPI library that mpi4py needs
             "playwright>=1.40",  # drives Debian's chromium, which looks at our pages
             "embreex",  # a second, independent way to draw, for the pictures of URDFs
             "colcon-ros",  # builds the description packages that we write

@@ -168,12 +168,37 @@ def test_a_cluster_of_separate_processes_runs_every_case_once(scheduler_file, ex
             sweep(WORLD, cases, run, executor, folder=tmp_path / "done")
 
 
+MPI_SCRIPT = """
+import sys
+import sweep_functions
+from mpi4py.futures import MPIPoolExecutor
+from test_executors import WORLD, counted
+from pathlib import Path
+from hrp_sim import sweep
+
+if __name__ == "__main__":
+    with MPIPoolExecutor(2, path=sys.path) as executor:
+        result = sweep(WORLD, counted(Path.cwd()), sweep_functions.counted, executor)
+    print(*result.state_hashes)
+"""
+
+
 def test_processes_of_mpi_run_every_case_once(expected, tmp_path):
-    try:
-        from mpi4py.futures import MPIPoolExecutor
-    except (ImportError, RuntimeError) as error:
-        pytest.skip(f"mpi4py finds no MPI library: {str(error).splitlines()[0]}")
-    with MPIPoolExecutor(2) as executor:
-        result = sweep(WORLD, counted(tmp_path), sweep_functions.counted, executor)
-    assert result.state_hashes == expected
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    # MPI changes the process that starts it, and ends it with any of its other processes.
+    script = tmp_path / "script.py"
+    script.write_text(MPI_SCRIPT, encoding="utf-8")
+    paths = [path for path in sys.path if path] + [os.path.dirname(__file__)]
+    ended = subprocess.run(
+        [sys.executable, script],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=TIME,
+    )
+    if "cannot load MPI library" in ended.stderr:
+        pytest.skip("mpi4py finds no MPI library")
+    assert ended.returncode == 0, ended.stderr
+    assert tuple(ended.stdout.split()) == expected
     assert runs(tmp_path) == [float(i) for i in range(20)]
