@@ -70,7 +70,7 @@ CODES = {
         "write one of them relative to another frame, or to the model",
     ),
     "nested-model": (
-        "a model of an SDF contains another one",
+        "a model of an SDF or MJCF contains another one",
         "write the links and joints of both into one model",
     ),
     "unknown-frame": (
