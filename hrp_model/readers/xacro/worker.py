@@ -13,6 +13,7 @@ import ast
 import json
 import math
 import os
+import re
 import resource
 import signal
 import sys
@@ -272,7 +273,8 @@ class _Expansion:
             "optenv": self._optional_variable,
             "find": substitution_args._eval_find,
         }
-        values = {name: argument(name) for name in context["arg"] if name not in names}
+        used = set(re.findall(r"\w+", text)) & context["arg"].keys()
+        values = {name: argument(name) for name in used - names.keys()}
         return str(evaluate(text, {**values, **names}))
 
     def _printer(self, name: str) -> Callable[..., None]:
@@ -297,7 +299,8 @@ def _elements(root: Any) -> Iterator[tuple[object, ...]]:
         texts = (
             x.data for x in element.childNodes if x.nodeType in (x.TEXT_NODE, x.CDATA_SECTION_NODE)
         )
-        attributes = dict(element.attributes.items())
+        # An <xacro:attribute> may have set a number.
+        attributes = {name: str(value) for name, value in element.attributes.items()}
         yield (
             element.tagName,
             attributes,

@@ -44,6 +44,18 @@ def test_an_unknown_argument_is_a_warning():
     )
 
 
+def test_an_unknown_argument_is_a_warning_beside_expressions_of_others():
+    lines = '<xacro:arg name="n" default="1"/>', '<link name="l$(eval n + m)"/>'
+    body, [found] = read(*lines, arguments={"n": "2", "m": "3", "k": "4"})
+    assert body.root.name == "l5"
+    assert found.message == "the file has no argument 'k'. It is one of m, n."
+
+
+def test_attributes_may_be_numbers():
+    attribute = '<xacro:attribute name="name" value="${1 + 1}"/>'
+    assert read(f"<link>{attribute}</link>")[0].root.name == "2"
+
+
 def test_a_missing_argument_is_an_error():
     code, at, message = refused("", '<link name="$(arg side)"/>')
     assert (code, at) == ("xacro-error", "t.xacro:3:1")
