@@ -30,6 +30,7 @@ from xacro import substitution_args
 
 _MAX_CPU_TIME = 20  # [s]
 _MAX_MEMORY = 1 << 30  # [B]
+_MAX_MESSAGE = 2000  # characters of what a file prints
 _PLACE = "place"
 _GET = "@attribute"  # no expression can contain this name
 
@@ -187,6 +188,8 @@ class _Expansion:
             name: Its name.
             file: The file with the reference.
         """
+        if not isinstance(name, str):
+            raise RefusedError(f"the name of a file must be a text, not {name!r}")
         self.send(ask=what, name=name, file=file)
         answer = self.receive()
         if "refused" in answer:
@@ -281,7 +284,8 @@ class _Expansion:
         def send(*words: object, **_: object) -> None:
             if words:
                 place = _place_in(_frames(sys._getframe(1)))
-                self.send(said=name, text=" ".join(map(str, words)), at=place)
+                text = " ".join(map(str, words))[:_MAX_MESSAGE]
+                self.send(said=name, text=text, at=place)
 
         send.__name__ = name
         return send

@@ -134,6 +134,7 @@ def test_no_expression_gets_at_files_and_processes(tmp_path):
             ['<xacro:property name="a" value="${a}"/>', '<l v="${a}"/>'],
             *("xacro-error", "3:1", "circular variable definition: a -> a"),
         ),
+        (["<l>${xacro.load_yaml(5)}</l>"], "xacro-error", "2:1", "must be a text, not 5"),
         (["<l>${'a' * 10**10}</l>"], "too-large", "2:1", "needs more than 1024 MB of memory"),
     ],
 )
@@ -160,6 +161,11 @@ def test_an_endless_expansion_is_stopped(monkeypatch):
 def test_messages_of_the_file_are_reported():
     _, found = read("<x>${xacro.warning('hot')}</x>", LINK)
     assert ("xacro-warning", "hot") in [(d.code, d.message) for d in found]
+
+
+def test_messages_of_the_file_are_cut():
+    _, found = read("<x>${xacro.warning('h' * 10**7)}</x>", LINK)
+    assert max(len(d.message) for d in found) == 2000
 
 
 def test_files_that_include_each_other_are_a_cycle(tmp_path):
