@@ -216,6 +216,18 @@ def test_arguments_of_other_formats_are_a_warning():
     found = silent()
     load_body(ROOT / "models" / "floor.body", found, arguments={"a": "b"})
     assert [d.code for d in found.found] == ["unknown-argument"]
+    found = silent()
+    load_body_text(f'<robot name="r">{LINK}</robot>', found, arguments={"a": "b"})
+    assert "unknown-argument" in [d.code for d in found.found]
+
+
+def test_arguments_of_other_formats_do_not_reach_their_parts(tmp_path):
+    arg = '<xacro:arg name="n" default="a"/><link name="$(arg n)"/>'
+    (tmp_path / "part.xacro").write_text(f"{HEAD}{arg}</robot>", encoding="utf-8")
+    link = "{type: SubBody, uri: part.xacro}"
+    text = f"{{format: ChoreonoidBody, format_version: 2.0, name: b, links: [{link}]}}"
+    body = load_body_text(text, silent(), folder=tmp_path, arguments={"n": "b"})
+    assert [link.name for link in body.links] == ["a"]
 
 
 def test_a_missing_library_is_an_error_with_the_command_that_installs_it(monkeypatch):
