@@ -34,6 +34,7 @@ def test_arguments_have_defaults_and_values():
     lines = '<xacro:arg name="side" default="left"/>', '<link name="$(arg side)_link"/>'
     assert read(*lines)[0].root.name == "left_link"
     assert read(*lines, arguments={"side": "right"})[0].root.name == "right_link"
+    assert read(*lines, arguments={"side": 2.5})[0].root.name == "2.5_link"
 
 
 def test_an_unknown_argument_is_a_warning():
