@@ -14,7 +14,7 @@ from .files.model_name import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
-from .readers.xml_tree import parse
+from .readers.xml_tree import Element, parse
 from .reading import Reading, TooLargeError
 from .validate import validate
 
@@ -26,23 +26,26 @@ def _read_urdf(source: Source, reading: Reading) -> Body | None:
 
 
 def _read_xacro(source: Source, reading: Reading) -> Body | None:
-    from .readers import urdf, xacro
+    from .readers import xacro
 
     root = xacro.expand(source, reading)
-    return None if root is None else urdf.read_robot(root, reading)
+    return None if root is None else _read_root(root, reading)
 
 
 def _read_xml(source: Source, reading: Reading) -> Body | None:
-    """Read a file with a suffix of several formats by its root element."""
-    from .readers import mjcf, sdf, urdf
-
+    """Read a file with a suffix of several formats."""
     try:
         root = parse(source, reading.diagnostics, lambda at: reading.count("nodes", at=at))
     except TooLargeError as error:
         reading.report_excess(error, Span(source, 0, 0))
         return None
-    if root is None:
-        return None
+    return None if root is None else _read_root(root, reading)
+
+
+def _read_root(root: Element, reading: Reading) -> Body | None:
+    """Read a model by its root element."""
+    from .readers import mjcf, sdf, urdf
+
     if root.tag == "mujoco":
         return mjcf.read_model(root, reading)
     if root.tag == "sdf":

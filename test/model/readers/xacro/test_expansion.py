@@ -254,6 +254,13 @@ def test_names_are_relative_to_the_file_that_includes(tmp_path):
     assert body.root.name == "c"
 
 
+def test_a_xacro_file_may_be_an_sdf():
+    opening = '<sdf version="1.9" xmlns:xacro="http://www.ros.org/wiki/xacro"><model name="m">'
+    link = '<link name="a"><inertial><mass>${1 + 1}</mass></inertial></link>'
+    body = load_body_text(f"{opening}{link}</model></sdf>", silent(), kind="xacro")
+    assert (body.name, body.root.mass) == ("m", 2.0)
+
+
 def test_links_to_files_elsewhere_are_refused(tmp_path):
     (tmp_path / "secret.xacro").write_text(f"{HEAD}{LINK}</robot>", encoding="utf-8")
     folder = tmp_path / "model"
