@@ -14,7 +14,7 @@ from .files.model_name import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
-from .readers.xml_tree import parse
+from .readers.xml_tree import Element, parse
 from .reading import Reading, TooLargeError
 from .validate import validate
 
@@ -26,23 +26,26 @@ def _read_urdf(source: Source, reading: Reading) -> Body | None:
 
 
 def _read_xacro(source: Source, reading: Reading) -> Body | None:
-    from .readers import urdf, xacro
+    from .readers import xacro
 
     root = xacro.expand(source, reading)
-    return None if root is None else urdf.read_robot(root, reading)
+    return None if root is None else _read_root(root, reading)
 
 
 def _read_xml(source: Source, reading: Reading) -> Body | None:
-    """Read a file with a suffix of several formats by its root element."""
-    from .readers import mjcf, sdf, urdf
-
+    """Read a file with a suffix of several formats."""
     try:
         root = parse(source, reading.diagnostics, lambda at: reading.count("nodes", at=at))
     except TooLargeError as error:
         reading.report_excess(error, Span(source, 0, 0))
         return None
-    if root is None:
-        return None
+    return None if root is None else _read_root(root, reading)
+
+
+def _read_root(root: Element, reading: Reading) -> Body | None:
+    """Read a model by its root element."""
+    from .readers import mjcf, sdf, urdf
+
     if root.tag == "mujoco":
         return mjcf.read_model(root, reading)
     if root.tag == "sdf":
@@ -111,10 +114,7 @@ def load_body(
     else:
         reading = _reading(diagnostics, (path.parent, *map(Path, resource_folders)), sandbox)
         name, own = split_model_name(os.fspath(model))
-        reading.arguments = {**own, **(arguments or {})}
-        if reading.arguments and path.suffix.lower() != ".xacro":
-            message = f"'{name}' takes no arguments: only .xacro files do; they are ignored"
-            diagnostics.warn("unknown-argument", message)
+        _set_arguments(reading, {**own, **(arguments or {})}, path.suffix.lower(), name)
         body = reading.read_body(path, name=name)
     return _checked(body, diagnostics)
 
@@ -155,7 +155,7 @@ def load_body_text(
     folders = [] if folder is None else [Path(os.path.realpath(folder))]
     path = folders[0] / name.replace(os.sep, "_") if folders else None
     reading = _reading(diagnostics, (*folders, *map(Path, resource_folders)), sandbox)
-    reading.arguments = arguments or {}
+    _set_arguments(reading, arguments or {}, suffix, name)
     body = reading.read_text(Source(name, text.removeprefix("\ufeff"), path), suffix)
     return _checked(None if body is None else replace(body, path=None), diagnostics)
 
@@ -169,6 +169,15 @@ def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool) -
     roots = tuple(Path(os.path.realpath(folder)) for folder in folders)
     access = FileAccess(roots, sandboxed=sandbox)
     return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), access=access)
+
+
+def _set_arguments(reading: Reading, arguments: Mapping[str, str], suffix: str, name: str) -> None:
+    """Pass arguments to a xacro file; warn that other models ignore them."""
+    if suffix == ".xacro":
+        reading.arguments = arguments
+    elif arguments:
+        message = f"'{name}' takes no arguments: only .xacro files do; they are ignored"
+        reading.diagnostics.warn("unknown-argument", message)
 
 
 def _checked(body: Body | None, diagnostics: Diagnostics) -> Body:

@@ -11,21 +11,34 @@ from ..rigid import Array, Pose, quaternion_matrix, rpy_matrix
 from .xml_tree import NUMBER, Element
 
 _TRUE = ("1", "true")
+_FALSE = ("0", "false", "")
 
 
 class SdfReader:
-    """Reads values inside an element; an invalid value is ignored with a warning."""
+    """Reads values inside an element.
 
-    def __init__(self, element: Element, diagnostics: Diagnostics) -> None:
+    Args:
+        element: The element.
+        diagnostics: Receives problems.
+        lenient: Whether an invalid or empty value is ignored with a warning. Otherwise an
+            invalid one is an error, and an empty one the default, as in SDF.
+    """
+
+    def __init__(
+        self, element: Element, diagnostics: Diagnostics, *, lenient: bool = False
+    ) -> None:
         self.element = element
         self._diagnostics = diagnostics
+        self._lenient = lenient
 
     def inside(self, *path: str) -> SdfReader | None:
         """Return a reader of the element at a path of tags; None if it does not exist."""
         element: Element | None = self.element
         for tag in path:
             element = element.first(tag) if element is not None else None
-        return None if element is None else SdfReader(element, self._diagnostics)
+        if element is None:
+            return None
+        return SdfReader(element, self._diagnostics, lenient=self._lenient)
 
     def text(self, *path: str) -> str:
         """Return the text at a path, or ""."""
@@ -34,11 +47,12 @@ class SdfReader:
 
     def flag(self, *path: str) -> bool:
         """Return whether a boolean is present and true."""
-        return self.text(*path).lower() in _TRUE
+        found = self.inside(*path)
+        return found is not None and found._is_true("", found.element.text)
 
     def number(self, *path: str, default: float, allow_infinite: bool = False) -> float:
         """Return a number; infinity only with ``allow_infinite``."""
-        found = self.inside(*path)
+        found = self._written(*path)
         if found is None:
             return default
         values = found._numbers(1)
@@ -64,7 +78,7 @@ class SdfReader:
             return pose
         found = self.inside(*path)
         assert found is not None
-        found._refuse("in the frame of the link")
+        found._report("<pose> must be in the frame of the link")
         return Pose()
 
     def framed_pose(self, *path: str) -> tuple[Pose, str]:
@@ -77,7 +91,12 @@ class SdfReader:
         frame = attributes.get("relative_to", "") or attributes.get("frame", "")
         if not found.element.text:
             return Pose(), frame
-        is_quaternion = attributes.get("rotation_format") == "quat_xyzw"
+        rotation_format = attributes.get("rotation_format", "euler_rpy")
+        if rotation_format not in ("euler_rpy", "quat_xyzw"):
+            needed = "rotation_format must be euler_rpy or quat_xyzw"
+            found._report(f"{needed}, not '{rotation_format}'")
+            return Pose(), frame
+        is_quaternion = rotation_format == "quat_xyzw"
         values = found._numbers(7 if is_quaternion else 6)
         if not values or not all(map(isfinite, values)):
             found._refuse("seven numbers" if is_quaternion else "six numbers")
@@ -85,13 +104,13 @@ class SdfReader:
         p, rotation = np.array(values[:3]), values[3:]
         if is_quaternion:
             return Pose(quaternion_matrix(rotation), p), frame
-        if attributes.get("degrees", "").lower() in _TRUE:
+        if found._is_true("degrees", attributes.get("degrees", "")):
             rotation = list(map(radians, rotation))
         return Pose(rpy_matrix(*rotation), p), frame
 
     def vector(self, *path: str, default: Array, count: int = 3) -> Array:
         """Return finite numbers, shape (count,)."""
-        found = self.inside(*path)
+        found = self._written(*path)
         if found is None:
             return default
         values = found._numbers(count)
@@ -104,6 +123,12 @@ class SdfReader:
         """Warn about this element."""
         self._diagnostics.warn(code, message, self.element.span)
 
+    def _written(self, *path: str) -> SdfReader | None:
+        """Return a reader of the element at a path; None if its value is the default."""
+        found = self.inside(*path)
+        is_default = found is None or not (found.element.text or self._lenient)
+        return None if is_default else found
+
     def _numbers(self, count: int) -> list[float]:
         words = self.element.text.split()
         if len(words) != count or not all(map(NUMBER.fullmatch, words)):
@@ -111,6 +136,18 @@ class SdfReader:
         values = list(map(float, words))
         return [] if any(map(isnan, values)) else values
 
+    def _is_true(self, attribute: str, text: str) -> bool:
+        """Return whether a boolean is true: the text of the element, or of an attribute."""
+        if text.lower() not in (*_TRUE, *_FALSE):
+            name = attribute or f"<{self.element.tag}>"
+            self._report(f"{name} must be true or false, not '{text}'")
+        return text.lower() in _TRUE
+
     def _refuse(self, needed: str) -> None:
-        tag, text = self.element.tag, self.element.text
-        self.warn("not-used", f"<{tag}> must be {needed}, not '{text}'; it is ignored")
+        self._report(f"<{self.element.tag}> must be {needed}, not '{self.element.text}'")
+
+    def _report(self, message: str) -> None:
+        if self._lenient:
+            self.warn("not-used", f"{message}; it is ignored")
+        else:
+            self._diagnostics.error("wrong-value", message, self.element.span)

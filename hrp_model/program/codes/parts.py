@@ -70,7 +70,7 @@ CODES = {
         "write one of them relative to another frame, or to the model",
     ),
     "nested-model": (
-        "a model of an SDF contains another one",
+        "a model of an SDF or MJCF contains another one",
         "write the links and joints of both into one model",
     ),
     "unknown-frame": (
@@ -154,6 +154,10 @@ CODES = {
         "write zero or more: friction in N m (or N), damping in N m s/rad (or N s/m)",
     ),
     "nested-humanoid": ("a Humanoid is inside another one", "combine their Joints into one tree"),
+    "newer-version": (
+        "an attribute is of a newer version of the format than the file states",
+        "state the newer version",
+    ),
     "no-format": (
         "a camera has no image format",
         "write format: COLOR, or DEPTH, COLOR_DEPTH, POINT_CLOUD, COLOR_POINT_CLOUD",

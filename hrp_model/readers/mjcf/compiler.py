@@ -18,10 +18,12 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import mujoco
+import numpy as np
 
 from ...diagnostics import Span
 from ...files.resources import MAX_FILE_SIZE, read_file
 from ...reading import Reading, read_source
+from ...rigid import Array
 from ..xml_tree import Element, parse
 
 # Sections that say nothing about a robot: of the simulation, of the viewer, of the program.
@@ -34,13 +36,13 @@ _SECTIONS = (
 _LEFT_OUT = {
     "composite": "composite bodies",
     "flexcomp": "flexible bodies",
-    "attach": "attached models",
     "plugin": "plugins",
     "skin": "skins",
     "hfield": "height fields",
-    "model": "attached models",
 }
-_IGNORED = ("texture", "layer")
+_IGNORED = ("texture", "layer", "model")
+# Attributes of geoms that change how they touch others.
+_OF_CONTACTS = ("adhesion", "surfacevel")
 # Of actuators and sensors: sizes of what a simulation of MuJoCo would store.
 _SIZES = ("actdim", "nsample", "interp", "delay")
 _PATHS = ("meshdir", "texturedir", "assetdir", "strippath")
@@ -50,18 +52,18 @@ _LINE = re.compile(r"line (\d+)")
 
 @dataclass(eq=False)
 class Compiled:
-    """A model of MuJoCo, and the elements of its parts.
+    """A model of MuJoCo, and the places of its parts.
 
     Attributes:
         root: The ``<mujoco>`` element.
         model: The ``mujoco.MjModel``.
-        elements: Elements with a name, by tag and name.
-        folder: Folder of the file.
     """
 
     root: Element
     model: Any
-    elements: dict[tuple[str, str], Element]
+    _spec: Any
+    _text: _Text
+    _elements: dict[str, dict[int, Element]] = field(default_factory=dict)
 
     @cached_property
     def body_names(self) -> list[str]:
@@ -81,22 +83,24 @@ class Compiled:
 
     def at_body(self, b: int) -> Span:
         """Return the place of a body."""
-        return self.at("body", self.model.body(b).name)
+        return self.at("bodies", b)
 
     def at_joint(self, j: int) -> Span:
-        """Return the place of a joint, or of its body if it has no name."""
-        name = self.model.joint(j).name
-        return self.at("joint", name) if name else self.at_body(int(self.model.jnt_bodyid[j]))
+        """Return the place of a joint."""
+        return self.at("joints", j)
 
-    def at(self, tag: str, name: str) -> Span:
-        """Return the place of a named part; of the model if it is not known."""
-        element = self.elements.get((tag, name))
+    def at(self, kind: str, index: int) -> Span:
+        """Return the place of a part; of the model if it is not known.
+
+        Args:
+            kind: Name of the list of such parts in ``mujoco.MjSpec``, such as "sensors".
+            index: Index of the part in the model.
+        """
+        if kind not in self._elements:
+            parts = ((part.id, self._text.element(part.info)) for part in getattr(self._spec, kind))
+            self._elements[kind] = {i: element for i, element in parts if element is not None}
+        element = self._elements[kind].get(index)
         return self.root.span if element is None else element.at("name")
-
-    def at_any(self, tags: tuple[str, ...], name: str) -> Span:
-        """Return the place of a named part with one of these tags."""
-        tag = next((tag for tag in tags if (tag, name) in self.elements), "")
-        return self.at(tag, name)
 
 
 def compiled(root: Element, reading: Reading) -> Compiled | None:
@@ -118,7 +122,7 @@ def compiled(root: Element, reading: Reading) -> Compiled | None:
     for warning in found:
         message = f"MuJoCo warns: {_sentence(warning)}"
         reading.diagnostics.warn("mujoco-warning", message, text.place(warning))
-    return Compiled(root, model, text.elements)
+    return Compiled(root, model, spec, text)
 
 
 @contextmanager
@@ -143,7 +147,6 @@ class _Text:
     Attributes:
         lines: The lines.
         assets: Contents of the mesh files, by their names in the text.
-        elements: As in ``Compiled``.
         is_broken: Whether errors were reported.
     """
 
@@ -151,7 +154,6 @@ class _Text:
     reading: Reading
     lines: list[str] = field(default_factory=list)
     assets: dict[str, bytes] = field(default_factory=dict)
-    elements: dict[tuple[str, str], Element] = field(default_factory=dict)
     is_broken: bool = False
     _line_elements: list[Element | None] = field(default_factory=list)
     _by_path: dict[Path, str] = field(default_factory=dict)
@@ -163,10 +165,10 @@ class _Text:
         sections = list(self._included(self.root, ()))
         if self.is_broken:
             return
-        for compiler in (x for x in sections if x.tag == "compiler"):
-            for name in ("assetdir", "meshdir"):
-                self._mesh_folder = compiler.attributes.get(name, self._mesh_folder)
-            self._strips_paths = compiler.attributes.get("strippath") == "true"
+        compilers = [x.attributes for x in sections if x.tag == "compiler"]
+        settings = {name: value for x in compilers for name, value in x.items()}
+        self._mesh_folder = settings.get("meshdir", settings.get("assetdir", ""))
+        self._strips_paths = settings.get("strippath") == "true"
         self._line(f"<mujoco{_attributes(self.root.attributes)}>", self.root)
         for section in sections:
             if section.tag == "sensor":
@@ -181,10 +183,14 @@ class _Text:
 
     def place(self, message: str) -> Span:
         """Return the place that a message of MuJoCo refers to."""
+        element = self.element(message)
+        return self.root.span if element is None else element.span
+
+    def element(self, message: str) -> Element | None:
+        """Return the element of the line that a message of MuJoCo names."""
         found = _LINE.search(message)
         number = 0 if found is None else int(found[1]) - 1
-        element = self._line_elements[number] if number < len(self._line_elements) else None
-        return self.root.span if element is None else element.span
+        return self._line_elements[number] if number < len(self._line_elements) else None
 
     def _included(self, parent: Element, files: tuple[Path, ...]) -> list[Element]:
         """Return the children of an element, with those of included files."""
@@ -201,8 +207,7 @@ class _Text:
     def _file(self, include: Element, files: tuple[Path, ...]) -> tuple[Element, Path] | None:
         """Return the root element of an included file, or None after reporting an error."""
         name, at = include.attributes.get("file", ""), include.at("file")
-        folder = self.reading.folder  # of the main file, as in MuJoCo
-        path = self.reading.resolve(name, at, needed=True, folder=folder)
+        path = self._path(name, name, at)
         if path in files:
             message = f"'{name}' includes itself"
             self.reading.diagnostics.error("resource-cycle", message, at)
@@ -229,6 +234,11 @@ class _Text:
         if tag in _LEFT_OUT:
             self._leave_out(element, _LEFT_OUT[tag])
             return
+        if tag == "attach":
+            message = "attached models are not read: include their bodies"
+            self.reading.diagnostics.error("nested-model", message, element.span)
+            self.is_broken = True
+            return
         if tag == "replicate":
             copies *= _count(element.attributes.get("count", "1"))
             if copies > _MAX_COPIES:
@@ -241,17 +251,19 @@ class _Text:
             attributes = {k: v for k, v in attributes.items() if k not in _PATHS}
         elif tag == "material":
             attributes.pop("texture", None)
-        elif tag == "geom" and attributes.get("type") in ("hfield", "sdf"):
-            self._leave_out(element, f"geoms of type {attributes['type']}")
-            return
+        elif tag == "geom":
+            if attributes.get("type") in ("hfield", "sdf"):
+                self._leave_out(element, f"geoms of type {attributes['type']}")
+                return
+            for name in (x for x in _OF_CONTACTS if x in attributes):
+                message = f"{name} of a geom is left out: contacts are those of the simulation"
+                self.reading.diagnostics.warn("no-counterpart", message, element.at(name))
         elif tag == "mesh" and "file" in attributes and not self._mesh(element, attributes):
             return
         elif tag == "mesh" and "builtin" in attributes:
             self.reading.count("nodes", _most_points(attributes.get("params", "")), element.span)
         if tag == "body":
             self.reading.count("links", copies, element.span)
-        if name := attributes.get("name"):
-            self.elements.setdefault((tag, name), element)
         opening = f"<{tag}{_attributes(attributes)}"
         if not element.children:
             self._line(f"{opening}/>", element)
@@ -270,7 +282,7 @@ class _Text:
         is_whole = PurePosixPath(written).is_absolute() or "://" in written
         name = written if is_whole else str(PurePosixPath(self._mesh_folder, written))
         at = element.at("file")
-        path = self.reading.resolve(name, at, needed=True, folder=self.reading.folder)
+        path = self._path(name, written, at)
         try:
             if path is not None and path not in self._by_path:
                 self._by_path[path] = f"{len(self._by_path)}{path.suffix.lower()}"
@@ -285,14 +297,29 @@ class _Text:
         attributes["file"] = self._by_path[path]
         return True
 
+    def _path(self, name: str, written: str, at: Span) -> Path | None:
+        """Return the path of a file, or None after reporting an error.
+
+        As in MuJoCo, names are relative to the main file, or else to the file that has them.
+
+        Args:
+            name: Its name in the main file's folder, with ``meshdir``.
+            written: Its name as written.
+            at: Place of the name.
+        """
+        folder = self.reading.folder
+        if not self.reading.exists(name, folder=folder) and self.reading.exists(written, at):
+            return self.reading.resolve(written, at, needed=True)
+        return self.reading.resolve(name, at, needed=True, folder=folder)
+
     def _has_fixed_size(self, sensor: Element) -> bool:
         """Return whether the size of a sensor's readings is given by its type.
 
         Warns of a sensor that has as many readings as its file asks for.
         """
         if sensor.tag in ("user", "contact") or "camera" in sensor.attributes:
-            name = sensor.attributes.get("name", "")
-            message = f"the sensor '{name}' is left out: {sensor.tag}"
+            name = titled("sensor", sensor.attributes.get("name", ""))
+            message = f"{name} is left out: {sensor.tag}"
             self.reading.diagnostics.warn("no-counterpart", message, sensor.span)
             return False
         return True
@@ -313,6 +340,18 @@ def unique_name(wanted: str, taken: set[str]) -> str:
     name = next(candidate for candidate in candidates if candidate not in taken)
     taken.add(name)
     return name
+
+
+def optional_row(model: Any, name: str, i: int) -> Array:
+    """Return a row of an array of a model; empty if this version of MuJoCo has no such array."""
+    values = getattr(model, name, None)
+    row: Array = np.zeros(0) if values is None else np.atleast_1d(values[i])
+    return row
+
+
+def titled(kind: str, name: str) -> str:
+    """Return the name of a part for messages."""
+    return f"the {kind} '{name}'" if name else f"this {kind}"
 
 
 def _attributes(attributes: dict[str, str]) -> str:

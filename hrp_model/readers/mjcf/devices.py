@@ -20,12 +20,13 @@ from ...devices import (
 )
 from ...diagnostics import Diagnostics
 from ...rigid import Pose, quaternion_matrix, rpy_matrix
-from .compiler import Compiled
+from .compiler import Compiled, optional_row, titled
 
 _KINDS = mujoco.mjtSensor
 _SITE = mujoco.mjtObj.mjOBJ_SITE
 # A rangefinder measures along +Z of its site, a range sensor along -Z.
 _ALONG_Z = Pose(rpy_matrix(pi, 0.0, 0.0))
+_ORTHOGRAPHIC = ("projection", "orthographic")  # the latter of older versions of MuJoCo
 # Of joints and links, which every simulation publishes.
 _OF_STATE = tuple(
     getattr(_KINDS, f"mjSENS_{name}")
@@ -75,10 +76,8 @@ class DeviceReader:
                 kinds.setdefault(site, {})[kind] = i
                 continue
             name = _KINDS(kind).name.removeprefix("mjSENS_").lower()
-            message = f"the sensor '{model.sensor(i).name}' is left out: {name}"
-            self._diagnostics.warn(
-                "no-counterpart", message, self._compiled.at(name, model.sensor(i).name)
-            )
+            message = f"{titled('sensor', model.sensor(i).name)} is left out: {name}"
+            self._diagnostics.warn("no-counterpart", message, self._compiled.at("sensors", i))
         for site, found in kinds.items():
             yield from self._at_site(site, found)
 
@@ -88,7 +87,7 @@ class DeviceReader:
         body = int(model.site_bodyid[site])
         X_LS = self._offsets[body] @ _pose(model.site_pos[site], model.site_quat[site])
         name = model.site(site).name
-        at = self._compiled.at("site", name)
+        at = self._compiled.at("sites", site)
         common: dict[str, Any] = {"link": self._compiled.body_names[body], "X_LS": X_LS, "at": at}
         gyro, accelerometer = _KINDS.mjSENS_GYRO, _KINDS.mjSENS_ACCELEROMETER
         force, torque = _KINDS.mjSENS_FORCE, _KINDS.mjSENS_TORQUE
@@ -118,12 +117,16 @@ class DeviceReader:
         for i in range(model.ncam):
             body = int(model.cam_bodyid[i])
             name = model.camera(i).name
-            at = self._compiled.at("camera", name)
+            at = self._compiled.at("cameras", i)
             if body not in self._offsets:
                 continue
             if model.cam_mode[i] != mujoco.mjtCamLight.mjCAMLIGHT_FIXED:
-                message = f"the camera '{name}' is left out: it follows a body, for viewers"
+                message = f"{titled('camera', name)} is left out: it follows a body, for viewers"
                 self._diagnostics.note("viewer-camera", message, at)
+                continue
+            if any(optional_row(model, f"cam_{x}", i).any() for x in _ORTHOGRAPHIC):
+                message = f"{titled('camera', name)} is left out: it is orthographic"
+                self._diagnostics.warn("no-counterpart", message, at)
                 continue
             width, height = model.cam_resolution[i].tolist()
             if width <= 1 or height <= 1:  # not stated

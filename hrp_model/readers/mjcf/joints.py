@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, isfinite
 from typing import Any
 
@@ -10,19 +11,14 @@ import mujoco
 import numpy as np
 
 from ...body import UNLIMITED, Joint, JointType, Range
-from ...diagnostics import Diagnostics
+from ...diagnostics import Diagnostics, Span
 from ...rigid import Array, Pose, axis_angle_matrix
-from .compiler import Compiled
+from .compiler import Compiled, optional_row, titled
 
 # As integers: numpy's do not equal those of the enumerations.
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 _FIXED_GAIN = mujoco.mjtGain.mjGAIN_FIXED
 _AFFINE, _NONE = mujoco.mjtBias.mjBIAS_AFFINE, mujoco.mjtBias.mjBIAS_NONE
-
-_ACTUATORS = (
-    *("general", "motor", "position", "velocity", "intvelocity", "damper"),
-    *("cylinder", "muscle", "adhesion", "dcmotor"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +30,17 @@ class Actuator:
         gear: Its effort per effort on the joint.
         info: Its kind and gains, in [N m/rad] and [N m s/rad], or [N/m] and [N s/m], of the
             joint.
+        rotor_inertia: What its armature adds to the inertia of the joint, in [kg m^2] or [kg].
+        damping: What it adds to the damping of the joint, in [N m s/rad] or [N s/m].
+        is_curved: Whether its damping is not proportional to velocity.
     """
 
     effort: Range
     gear: float
     info: dict[str, object]
+    rotor_inertia: float
+    damping: float
+    is_curved: bool
 
 
 class JointReader:
@@ -64,7 +66,8 @@ class JointReader:
         model = self._model
         is_hinge = model.jnt_type[j] == _HINGE
         dof = int(model.jnt_dofadr[j])
-        self._warn_of_springs(j)
+        actuators = self._actuators.get(j, [])
+        self._warn_of_resistance(j)
         return Joint(
             type=JointType.REVOLUTE if is_hinge else JointType.PRISMATIC,
             name=self.name(j),
@@ -73,8 +76,9 @@ class JointReader:
             initial=self.reference(j),
             position=Range(*model.jnt_range[j].tolist()) if model.jnt_limited[j] else UNLIMITED,
             effort=self._effort(j),
-            equivalent_rotor_inertia=float(model.dof_armature[dof]),
-            damping=float(model.dof_damping[dof]),
+            equivalent_rotor_inertia=float(model.dof_armature[dof])
+            + sum(x.rotor_inertia for x in actuators),
+            damping=float(model.dof_damping[dof]) + sum(x.damping for x in actuators),
             friction=float(model.dof_frictionloss[dof]),
         )
 
@@ -106,9 +110,11 @@ class JointReader:
         found = self._actuators.get(j, [])
         return {"actuators": [actuator.info for actuator in found]} if found else {}
 
+    @cached_property
     def mimics(self) -> dict[int, tuple[int, float, float]]:
-        """Return leader, multiplier and offset of each joint that follows another."""
+        """Leader, multiplier and offset of each joint that follows another."""
         model, found = self._model, dict[int, tuple[int, float, float]]()
+        places: dict[int, Span] = {}
         for i in range(model.neq):
             if model.eq_type[i] != mujoco.mjtEq.mjEQ_JOINT or not model.eq_active0[i]:
                 continue
@@ -125,22 +131,32 @@ class JointReader:
                 reason = f"joint '{name}' follows in more than one way"
             if reason:
                 message = f"an equality is left out: {reason}"
-                self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(follower))
+                self._diagnostics.warn(
+                    "no-counterpart", message, self._compiled.at("equalities", i)
+                )
                 continue
             offset = self.reference(follower) + float(a[0]) - float(a[1]) * self.reference(leader)
             found[follower] = leader, float(a[1]), offset
+            places[follower] = self._compiled.at("equalities", i)
         for follower, (leader, _, _) in list(found.items()):
             if leader in found:
                 reason = f"joint '{self.name(follower)}' follows a joint that follows another"
                 message = f"an equality is left out: {reason}"
-                self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(follower))
+                self._diagnostics.warn("no-counterpart", message, places[follower])
                 del found[follower]
         return found
 
-    def _warn_of_springs(self, j: int) -> None:
-        if self._model.jnt_stiffness[j]:
+    def _warn_of_resistance(self, j: int) -> None:
+        """Warn of a spring, and of damping that is not proportional to velocity."""
+        model, at = self._model, self._compiled.at_joint(j)
+        if model.jnt_stiffness[j] or np.any(optional_row(model, "jnt_stiffnesspoly", j)):
             message = f"the spring of joint '{self.name(j)}' is left out"
-            self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(j))
+            self._diagnostics.warn("no-counterpart", message, at)
+        own = optional_row(model, "dof_dampingpoly", int(model.jnt_dofadr[j]))
+        if np.any(own) or any(x.is_curved for x in self._actuators.get(j, [])):
+            message = f"the damping of joint '{self.name(j)}' is not linear: only its first number "
+            message += "is used"
+            self._diagnostics.warn("no-counterpart", message, at)
 
     def _effort(self, j: int) -> Range:
         """Return the range of the effort that the actuators and the joint itself allow."""
@@ -163,10 +179,10 @@ class JointReader:
             joint = int(model.actuator_trnid[i, 0])
             moves_joint = model.actuator_trntype[i] in kinds
             if not moves_joint or model.jnt_type[joint] not in (_HINGE, _SLIDE):
-                message = f"the actuator '{name}' is left out: it does not drive a hinge or slide"
-                self._diagnostics.warn(
-                    "no-counterpart", message, self._compiled.at_any(_ACTUATORS, name)
-                )
+                what = titled("actuator", name)
+                message = f"{what} is left out: it does not drive a hinge or slide"
+                at = self._compiled.at("actuators", i)
+                self._diagnostics.warn("no-counterpart", message, at)
                 continue
             found.setdefault(joint, []).append(_actuator(model, i, name))
         return found
@@ -193,4 +209,11 @@ def _actuator(model: Any, i: int, name: str) -> Actuator:
         lower, upper = model.actuator_forcerange[i].tolist()
         force = Range(max(force.lower, lower), min(force.upper, upper))
     ends = sorted((force.lower * gear, force.upper * gear)) if gear else [0.0, 0.0]
-    return Actuator(Range(*ends), gear, {**info, "type": kind})
+    return Actuator(
+        effort=Range(*ends),
+        gear=gear,
+        info={**info, "type": kind},
+        rotor_inertia=float(np.sum(optional_row(model, "actuator_armature", i))) * gear * gear,
+        damping=float(np.sum(optional_row(model, "actuator_damping", i))) * gear * gear,
+        is_curved=bool(np.any(optional_row(model, "actuator_dampingpoly", i))),
+    )

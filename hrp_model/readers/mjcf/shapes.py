@@ -48,14 +48,23 @@ class ShapeReader:
         return tuple(visual), tuple(collision)
 
     def pairs_without_contact(self, bodies: list[int]) -> list[tuple[int, int]]:
-        """Return the pairs of bodies with collision shapes that never collide, by their masks."""
+        """Return the pairs of bodies with collision shapes that never collide.
+
+        In MuJoCo these are bodies whose masks never meet, bodies without a joint between them,
+        and those next to each other at a joint, except at a joint to the world.
+        """
+        model = self._model
         solid = [b for b in bodies if any(map(self._collides, self._geoms(b)))]
-        types = self._masks(solid, self._model.geom_contype)
-        affinities = self._masks(solid, self._model.geom_conaffinity)
+        types = self._masks(solid, model.geom_contype)
+        affinities = self._masks(solid, model.geom_conaffinity)
+        rigid = np.array(model.body_weldid[solid])  # the body that a body is fixed to
+        above = np.array(model.body_weldid[model.body_parentid[rigid]])
         found: list[tuple[int, int]] = []
         for i, b in enumerate(solid):
             meets = (types[:i] & affinities[i]) | (affinities[:i] & types[i])
-            apart = np.flatnonzero(meets == 0).tolist()
+            near = (above[:i] == rigid[i]) | (rigid[:i] == above[i])
+            near = near & (rigid[:i] > 0) & (rigid[i] > 0) | (rigid[:i] == rigid[i])
+            apart = np.flatnonzero((meets == 0) | near).tolist()
             at = self._compiled.at_body(b)
             self._reading.count("pairs of links that never collide", len(apart), at)
             found += ((solid[j], b) for j in apart)
@@ -119,11 +128,7 @@ class ShapeReader:
         return Material(name, (r, g_, b), transparency=1.0 - a)
 
     def _at(self, g: int) -> Span:
-        model = self._model
-        name = model.geom(g).name
-        if name:
-            return self._compiled.at("geom", name)
-        return self._compiled.at_body(int(model.geom_bodyid[g]))
+        return self._compiled.at("geoms", g)
 
 
 def _rows(values: Any, start: int, count: int) -> Array:

@@ -13,7 +13,7 @@ from ...body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Mi
 from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import Array, Pose, quaternion_matrix
-from .compiler import Compiled, unique_name
+from .compiler import Compiled, titled, unique_name
 from .devices import DeviceReader
 from .joints import JointReader
 from .shapes import ShapeReader
@@ -113,7 +113,7 @@ class ModelReader:
 
     def _motor_numbers(self, bodies: list[int]) -> dict[int, int]:
         """Return the ids of joints with motors."""
-        mimics = self._joints.mimics()
+        mimics = self._joints.mimics
         joints = [j for b in bodies for j in self._joint_indices(b)]
         driven = [
             j
@@ -204,7 +204,7 @@ class ModelReader:
     def _mimics(self) -> dict[str, tuple[str, float, float]]:
         """Return leaders, multipliers and offsets by name of the joint."""
         name = self._joints.name
-        mimics = self._joints.mimics()
+        mimics = self._joints.mimics
         return {name(j): (name(leader), a, b) for j, (leader, a, b) in mimics.items()}
 
     def _extra_joints(self) -> Iterator[ExtraJoint]:
@@ -228,13 +228,17 @@ class ModelReader:
                 )
                 continue
             tag = mujoco.mjtEq(kind).name.removeprefix("mjEQ_").lower()
-            message = f"the equality '{name}' of type {tag} is left out"
-            self._diagnostics.warn("no-counterpart", message, self._compiled.at(tag, name))
+            message = f"{titled('equality', name)} of type {tag} is left out"
+            at = self._compiled.at("equalities", i)
+            self._diagnostics.warn("no-counterpart", message, at)
 
     def _pairs_without_contact(self, bodies: list[int]) -> Iterator[tuple[int, int]]:
         model, known = self._model, set(bodies)
         yield from self._shapes.pairs_without_contact(bodies)
-        yield from ((b, int(model.body_parentid[b])) for b in bodies[1:])
+        for b in bodies[1:]:  # also without shapes, which it may be given later
+            parent = int(model.body_parentid[b])
+            if model.body_weldid[parent] or not model.body_weldid[b]:
+                yield b, parent
         for signature in model.exclude_signature.tolist():
             a, b = signature >> 16, signature & 0xFFFF
             if a in known and b in known:

@@ -32,7 +32,11 @@ class Frames:
         self._diagnostics = diagnostics
         self._frames: dict[str, _Frame] = {}
         self._poses: dict[str, Pose] = {MODEL: Pose()}
-        self._attached: dict[str, str] = {}  # to other frames, of frames
+        first = model.first("link")
+        canonical = model.attributes.get("canonical_link", "")
+        if not canonical and first is not None:
+            canonical = first.attributes.get("name", "")
+        self._attached = {MODEL: canonical}  # frames to others, joints to their child
         for element in model.all("link", "joint", "frame"):
             self._add(element)
 
@@ -73,7 +77,7 @@ class Frames:
         pose, parent = reader.framed_pose("pose")
         default = MODEL
         if element.tag == "joint":
-            default = reader.text("child")
+            default = self._attached[name] = reader.text("child")
         elif element.tag == "frame":
             default = element.attributes.get("attached_to", "") or MODEL
             self._attached[name] = default

@@ -58,12 +58,13 @@ class JointReader:
         kind = _TYPES.get(element.attributes.get("type", ""))
         if kind is None:
             hint = did_you_mean_or_all(element.attributes.get("type", ""), _TYPES)
-            message = f"joint '{name}' has type '{element.attributes.get('type')}'.{hint}"
+            message = f"joint '{name}' has type '{element.attributes.get('type', '')}'.{hint}"
             self._diagnostics.error("unknown-joint-type", message, element.at("type"))
             return None
         parent = self._frames.link(reader.text("parent"))
         child = self._frames.link(reader.text("child"))
-        X_MJ, X_MC = self._frames.pose(name), self._frames.pose(child)
+        X_MJ = self._frames.pose(name)
+        X_MC = None if X_MJ is None else self._frames.pose(child)
         if X_MJ is None or X_MC is None:
             return None
         joint = Joint(type=kind, name=name)
@@ -118,9 +119,17 @@ class JointReader:
             position=position,
             velocity=_both_ways(axis, "velocity"),
             effort=_both_ways(axis, "effort"),
-            damping=max(0.0, axis.number("dynamics", "damping", default=0.0)),
-            friction=max(0.0, axis.number("dynamics", "friction", default=0.0)),
+            damping=self._resistance(axis, "damping"),
+            friction=self._resistance(axis, "friction"),
         )
+
+    def _resistance(self, axis: SdfReader, name: str) -> float:
+        """Return damping or friction."""
+        value = axis.number("dynamics", name, default=0.0)
+        if value < 0.0:
+            message = f"the {name} is {value:g}, but it must not be negative; 0 is used"
+            self._diagnostics.warn("negative-resistance", message, axis.element.span)
+        return max(0.0, value)
 
     def _mimic(self, axis: SdfReader) -> tuple[str, float, float] | None:
         """Return leader, multiplier and offset of a joint that follows another."""

@@ -20,13 +20,20 @@ from .frames import MODEL, WORLD, Frames
 from .joints import JointParts, JointReader, with_mimic
 from .shapes import ShapeReader
 
-# Elements that a robot does not need.
-_IGNORED = ("static", "self_collide", "allow_auto_disable", "enable_wind", "pose", "frame")
-_IGNORED_IN_LINK = (
-    *("pose", "inertial", "visual", "collision", "sensor", "gravity", "enable_wind"),
-    *("self_collide", "kinematic", "must_be_base_link", "velocity_decay", "light"),
-)
-_IGNORED_IN_JOINT = ("parent", "child", "pose", "axis", "sensor", "physics")
+# Elements that are read, or that a robot does not need.
+_KNOWN = {
+    "model": (
+        *("link", "joint", "static", "self_collide", "allow_auto_disable", "enable_wind"),
+        *("pose", "frame"),
+    ),
+    "link": (
+        *("pose", "inertial", "visual", "collision", "sensor", "gravity", "enable_wind"),
+        *("self_collide", "kinematic", "must_be_base_link", "velocity_decay", "light"),
+    ),
+    "joint": ("parent", "child", "pose", "axis", "sensor", "physics"),
+    "inertial": ("mass", "pose", "inertia", "density", "auto_inertia_params"),
+    "axis": ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame"),
+}
 
 
 class ModelReader:
@@ -70,20 +77,19 @@ class ModelReader:
 
     def _report_parts(self) -> None:
         """Report parts of the model that are not read."""
-        for child in self._model.children:
-            if child.tag in ("model", "include"):
-                article = "an" if child.tag == "include" else "a"
-                message = f"{article} <{child.tag}> in a model is not read: write one model"
-                self._diagnostics.error("nested-model", message, child.span)
-            elif child.tag not in ("link", "joint", *_IGNORED):
-                message = f"<{child.tag}> is left out: it has no counterpart"
-                self._diagnostics.warn("no-counterpart", message, child.span)
-        for part in self._model.all("link", "joint"):
-            known = _IGNORED_IN_LINK if part.tag == "link" else _IGNORED_IN_JOINT
+        pending = [self._model]
+        for part in pending:  # grows
+            whole = f"an {part.tag}" if part.tag[0] in "ai" else f"a {part.tag}"
             for child in part.children:
-                if child.tag not in known:
-                    message = f"<{child.tag}> of a {part.tag} is left out: it has no counterpart"
+                if part is self._model and child.tag in ("model", "include"):
+                    article = "an" if child.tag == "include" else "a"
+                    message = f"{article} <{child.tag}> in a model is not read: write one model"
+                    self._diagnostics.error("nested-model", message, child.span)
+                elif child.tag not in _KNOWN[part.tag]:
+                    message = f"<{child.tag}> of {whole} is left out: it has no counterpart"
                     self._diagnostics.warn("no-counterpart", message, child.span)
+                elif child.tag in _KNOWN:
+                    pending.append(child)
 
     def _joints(self, links: dict[str, Element]) -> dict[str, JointParts] | None:
         """Return the joint above each link that has one; None after reporting errors."""
@@ -147,7 +153,7 @@ class ModelReader:
         X_WM = X_WF @ self._frames.in_frame(Pose(), placed, MODEL, self._model).inverse()
         root = order[0]
         joint = above.get(root)
-        is_fixed = reader.flag("static") or joint is not None
+        is_fixed = self._is_static(above) or joint is not None
         kind = JointType.FIXED if is_fixed else JointType.FREE
         named = {parts.joint.name: parts for parts in above.values()}
         if joint is not None and joint.joint.moves:  # by a joint in the world
@@ -172,6 +178,16 @@ class ModelReader:
             made = replace(made, id=numbers.get(made.name))
             X_LS = X_ML.inverse() @ self._pose(name)
             yield self._link(links[name], parts.parent, made, X_PL, X_LS)
+
+    def _is_static(self, above: dict[str, JointParts]) -> bool:
+        reader = SdfReader(self._model, self._diagnostics)
+        static = reader.inside("static")
+        if static is None or not reader.flag("static"):
+            return False
+        if any(parts.joint.moves for parts in above.values()):
+            message = "the joints of a static model do not move in Gazebo; here they move"
+            static.warn("no-counterpart", message)
+        return True
 
     def _pose(self, name: str) -> Pose:
         pose = self._frames.pose(name)

@@ -43,11 +43,11 @@ class GazeboReader:
     def fixes_to_world(self, root: str) -> bool:
         """Return whether a block fixes the root link to the world."""
         for block in self._robot.all("gazebo"):
-            sdf = SdfReader(block, self._diagnostics)
+            sdf = SdfReader(block, self._diagnostics, lenient=True)
             if sdf.flag("static") and "reference" not in block.attributes:
                 return True
             for joint in block.all("joint"):
-                inside = SdfReader(joint, self._diagnostics)
+                inside = SdfReader(joint, self._diagnostics, lenient=True)
                 is_fixed = joint.attributes.get("type") == "fixed"
                 is_in_world = is_fixed and inside.text("parent") == WORLD
                 if is_in_world and self._is_fixed_to(inside.text("child"), root):
@@ -91,7 +91,7 @@ class GazeboReader:
         for block in self._robot.all("gazebo"):
             on = block.attributes.get("reference")
             for element in block.all("sensor"):
-                sensor = SdfReader(element, self._diagnostics)
+                sensor = SdfReader(element, self._diagnostics, lenient=True)
                 in_joint = element.attributes.get("type") == "force_torque"
                 if on is None:
                     message = "a sensor needs a <gazebo> with a link or joint as reference"

@@ -92,12 +92,12 @@ def _read_initial(found: Motors, joint: str, state: Element, diagnostics: Diagno
     for param in state.all("param"):
         if param.attributes.get("name") == "initial_value":
             known = found.initial.get(joint, 0.0)
-            found.initial[joint] = SdfReader(param, diagnostics).number(default=known)
+            found.initial[joint] = SdfReader(param, diagnostics, lenient=True).number(default=known)
 
 
 def _read_ratio(found: Motors, joint: str, ratio: Element, diagnostics: Diagnostics) -> None:
     known = found.gear_ratios.get(joint, 1.0)
-    value = SdfReader(ratio, diagnostics).number(default=known)
+    value = SdfReader(ratio, diagnostics, lenient=True).number(default=known)
     if value == 0.0:
         message = f"the gear ratio of joint '{joint}' is 0, which is not possible; it is ignored"
         diagnostics.warn("not-used", message, ratio.span)

@@ -50,6 +50,7 @@ class RobotReader:
     def body(self) -> Body | None:
         """Return the body, or None after reporting errors."""
         self._report_unknown()
+        self._check_quaternions()
         materials = MaterialReader(self._reading, self._objects)
         materials.collect(self._robot)
         link_reader = LinkReader(self._reading, self._objects, materials)
@@ -76,6 +77,21 @@ class RobotReader:
             if child.tag not in _KNOWN and ":" not in child.tag:
                 message = f"<{child.tag}> is unknown and ignored.{did_you_mean(child.tag, _KNOWN)}"
                 self._diagnostics.warn("unknown-element", message, child.span)
+
+    def _check_quaternions(self) -> None:
+        """Report quaternions that other programs ignore or refuse."""
+        has_quaternions = self._robot.attributes.get("version", "1.0") not in ("1", "1.0")
+        for element in self._robot.descendants():
+            if element.tag != "origin" or "quat_xyzw" not in element.attributes:
+                continue
+            at = element.at("quat_xyzw")
+            if not has_quaternions:
+                message = "other programs ignore quat_xyzw in URDF 1.0: write "
+                message += '<robot version="1.1">'
+                self._diagnostics.warn("newer-version", message, at)
+            if "rpy" in element.attributes:
+                message = "an <origin> has rpy or quat_xyzw, not both"
+                self._diagnostics.error("wrong-value", message, at)
 
     def _collect(
         self, tag: str, read: Callable[[Element], _Parts | None]

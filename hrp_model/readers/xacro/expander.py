@@ -96,7 +96,8 @@ class _Expander:
             process.communicate()
 
     def _converse(self, requests: IO[bytes], answers: IO[bytes]) -> Element | None:
-        start = {"path": self._path, "arguments": dict(self._reading.arguments)}
+        arguments = {name: str(value) for name, value in self._reading.arguments.items()}
+        start = {"path": self._path, "arguments": arguments}
         try:
             _send(requests, start)
             while line := answers.readline(_MAX_ANSWER + 1):

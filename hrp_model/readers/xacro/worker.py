@@ -13,6 +13,7 @@ import ast
 import json
 import math
 import os
+import re
 import resource
 import signal
 import sys
@@ -29,6 +30,7 @@ from xacro import substitution_args
 
 _MAX_CPU_TIME = 20  # [s]
 _MAX_MEMORY = 1 << 30  # [B]
+_MAX_MESSAGE = 2000  # characters of what a file prints
 _PLACE = "place"
 _GET = "@attribute"  # no expression can contain this name
 
@@ -186,6 +188,8 @@ class _Expansion:
             name: Its name.
             file: The file with the reference.
         """
+        if not isinstance(name, str):
+            raise RefusedError(f"the name of a file must be a text, not {name!r}")
         self.send(ask=what, name=name, file=file)
         answer = self.receive()
         if "refused" in answer:
@@ -272,14 +276,16 @@ class _Expansion:
             "optenv": self._optional_variable,
             "find": substitution_args._eval_find,
         }
-        values = {name: argument(name) for name in context["arg"] if name not in names}
+        used = set(re.findall(r"\w+", text)) & context["arg"].keys()
+        values = {name: argument(name) for name in used - names.keys()}
         return str(evaluate(text, {**values, **names}))
 
     def _printer(self, name: str) -> Callable[..., None]:
         def send(*words: object, **_: object) -> None:
             if words:
                 place = _place_in(_frames(sys._getframe(1)))
-                self.send(said=name, text=" ".join(map(str, words)), at=place)
+                text = " ".join(map(str, words))[:_MAX_MESSAGE]
+                self.send(said=name, text=text, at=place)
 
         send.__name__ = name
         return send
@@ -297,7 +303,8 @@ def _elements(root: Any) -> Iterator[tuple[object, ...]]:
         texts = (
             x.data for x in element.childNodes if x.nodeType in (x.TEXT_NODE, x.CDATA_SECTION_NODE)
         )
-        attributes = dict(element.attributes.items())
+        # An <xacro:attribute> may have set a number.
+        attributes = {name: str(value) for name, value in element.attributes.items()}
         yield (
             element.tagName,
             attributes,

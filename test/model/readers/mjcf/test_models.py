@@ -182,3 +182,23 @@ def test_geoms_are_shapes_where_mujoco_has_them():
     ]
     theirs = [data.geom_xpos[g] for g in range(model.ngeom) if model.geom_bodyid[g] > 0]
     np.testing.assert_allclose(shapes, theirs, **EXACT)
+
+
+def test_actuators_add_inertia_and_damping_to_their_joint(tmp_path):
+    body = '<body><joint name="j" armature="0.1" damping="1"/><geom size="0.1"/></body>'
+    motor = '<actuator><motor joint="j" gear="3" armature="0.5" damping="2"/></actuator>'
+    path = tmp_path / "m.xml"
+    text = f"<mujoco><worldbody>{body}</worldbody>{motor}</mujoco>"
+    path.write_text(text, encoding="utf-8")
+    try:
+        model = mujoco.MjModel.from_xml_string(text)
+    except ValueError:
+        pytest.skip("actuators of this MuJoCo have no armature")
+    data = mujoco.MjData(model)
+    data.qvel[:] = 1.0
+    mujoco.mj_forward(model, data)
+    M = np.zeros((1, 1))
+    _full_mass_matrix(model, data, M)
+    arm = load_body(path, silent())
+    np.testing.assert_allclose(BodyState(arm).calc_mass_matrix()[-1:, -1:], M, **EXACT)
+    assert arm.moving_links[0].joint.damping == pytest.approx(-data.qfrc_passive[0])

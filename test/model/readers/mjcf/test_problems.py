@@ -9,6 +9,7 @@ from hrp_model.body import ExtraJointType, JointType
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 BALL = '<geom size=".1"/>'
+MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 ROBOT = f'<body name="a"><freejoint/>{BALL}</body>'
 
 
@@ -44,6 +45,14 @@ def refused(text, **options):
         (ROBOT.replace("</body>", '<site name="s"/></body>'),
          '<sensor>\n<touch name="t" site="s"/></sensor>', "6:8", "sensor 't' is left out: touch"),
         (ROBOT, '<sensor>\n<user name="u" dim="2000000000"/></sensor>', "6:1", "'u' is left out"),
+        (ROBOT.replace("</body>", '<site name="s"/></body>'),
+         '<sensor>\n<touch site="s"/></sensor>', "6:1", "this sensor is left out: touch"),
+        (ROBOT.replace("</body>", f"<body>\n<joint stiffness='2'/>{BALL}</body></body>"), "", "4:1",
+         "the spring of joint 'body2' is left out"),
+        (ROBOT.replace("</body>", f'<body><joint name="j"/>{BALL}</body></body>'),
+         '<equality>\n<joint joint1="j" polycoef="1 0 0 0 0"/></equality>', "6:1",
+         "an equality is left out: it holds joint"),
+        (ROBOT, '<equality>\n<weld body1="a"/></equality>', "6:1", "this equality of type weld"),
     ],
 )  # fmt: skip
 def test_parts_without_counterpart_are_left_out(bodies, sections, at, words):
@@ -69,6 +78,8 @@ def test_parts_without_counterpart_are_left_out(bodies, sections, at, words):
         (model(ROBOT, '<asset>\n<mesh name="m" builtin="supersphere" params="99999 1 1"/></asset>'),
          "too-large", "6:1", "more than 100000 nodes"),
         ('<!DOCTYPE a [<!ENTITY e "x">]><mujoco/>', "xml-entity", "1:25", "entities"),
+        (model(f'<body name="a">{BALL}<frame>\n<attach model="m" prefix="b_"/></frame></body>'),
+         "nested-model", "4:1", "attached models are not read"),
         ("<grxui/>", "not-a-model", "1:1", "project of OpenHRP"),
     ],
 )  # fmt: skip
@@ -175,3 +186,72 @@ def test_large_textures_are_never_made():
     body, found = read(model(ROBOT.replace("<geom", '<geom material="m"'), asset))
     assert found == []
     assert body.root.visual[0].material.diffuse == (1.0, 0.0, 0.0)
+
+
+def test_bodies_that_mujoco_never_lets_collide_do_not_collide():
+    import mujoco
+
+    arm = f'<body name="c"><joint/>{BALL}<body name="d"><joint/>{BALL}</body></body>'
+    inside = f'{BALL}<body name="s">{BALL}{arm}</body><body name="t">{BALL}</body>'
+    for top in ("<freejoint/>", ""):
+        text = model(f'<body name="a">{top}{inside}</body>')
+        native = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(native)
+        mujoco.mj_forward(native, data)  # all geoms are in one place
+        of_geom = [native.body(b).name for b in native.geom_bodyid]
+        touching = {frozenset((of_geom[x.geom1], of_geom[x.geom2])) for x in data.contact}
+        pairs = {frozenset((a, b)) for a in "acdst" for b in "acdst" if a != b}
+        assert read(text)[0].self_collision_disabled == pairs - touching
+
+
+def test_included_files_name_files_beside_them(tmp_path):
+    (tmp_path / "arm" / "meshes").mkdir(parents=True)
+    (tmp_path / "arm" / "m.obj").write_text(MESH, encoding="utf-8")
+    asset = '<asset><mesh name="m" file="m.obj"/></asset>'
+    (tmp_path / "arm" / "asset.xml").write_text(f"<mujoco>{asset}</mujoco>", encoding="utf-8")
+    text = model(
+        '<body name="a"><geom type="mesh" mesh="m"/></body>', '<include file="asset.xml"/>'
+    )
+    (tmp_path / "arm" / "arm.xml").write_text(text, encoding="utf-8")
+    main = '<mujoco><compiler meshdir="meshes"/><include file="arm/arm.xml"/></mujoco>'
+    (tmp_path / "main.xml").write_text(main, encoding="utf-8")
+    assert len(load_body(tmp_path / "main.xml", silent()).root.visual[0].geometry.vertices) == 4
+    # A file beside the main one comes first, as in MuJoCo.
+    (tmp_path / "asset.xml").write_text("<mujoco/>", encoding="utf-8")
+    with pytest.raises(ModelError, match="mesh 'm' not found"):
+        load_body(tmp_path / "main.xml", silent())
+
+
+def test_settings_of_several_compiler_elements_are_combined(tmp_path):
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "m.obj").write_text(MESH, encoding="utf-8")
+    compilers = '<compiler strippath="true" meshdir="meshes"/><compiler assetdir="none"/>'
+    asset = '<asset><mesh file="far/away/m.obj"/></asset>'
+    text = model('<body name="a"><geom type="mesh" mesh="m"/></body>', compilers + asset)
+    (tmp_path / "main.xml").write_text(text, encoding="utf-8")
+    assert len(load_body(tmp_path / "main.xml", silent()).root.visual) == 1
+
+
+def test_damping_that_is_not_linear_is_left_out():
+    import mujoco
+
+    text = model(f'<body name="a"><joint name="j" damping="{{}}"/>{BALL}</body>')
+    if not hasattr(mujoco.MjModel.from_xml_string(text.format(1)), "dof_dampingpoly"):
+        pytest.skip("this MuJoCo has only linear damping")
+    body, [(code, place, message)] = read(text.format("1 2 3"))
+    assert (code, place) == ("no-counterpart", "t.xml:3:23")
+    assert "only its first number is used" in message
+    assert body.moving_links[0].joint.damping == 1.0
+
+
+def test_orthographic_cameras_are_left_out():
+    import mujoco
+
+    if not hasattr(mujoco.MjModel.from_xml_string("<mujoco/>"), "cam_projection"):
+        pytest.skip("this MuJoCo writes them in another way")
+    camera = '\n<camera name="c" fovy="2" projection="orthographic"/>'
+    copy = f'<replicate count="1"><body>{BALL}{camera}</body></replicate>'
+    body, [(code, place, message)] = read(model(ROBOT.replace("</body>", f"{copy}</body>")))
+    assert (code, place) == ("no-counterpart", "t.xml:4:9")
+    assert message == "the camera 'c0' is left out: it is orthographic"
+    assert body.devices == ()

@@ -164,6 +164,44 @@ def test_axes_of_older_versions_may_be_those_of_the_model(flag, expected):
     np.testing.assert_allclose(body.link("b").joint.axis, expected, atol=1e-12)
 
 
+def test_frames_of_older_versions_are_ignored_in_newer_ones():
+    pose = "<pose>0 0 0 0 0 1.5707963267948966</pose>"
+    axis = "<axis><xyz>1 0 0</xyz>\n<use_parent_model_frame>1</use_parent_model_frame></axis>"
+    inside = hinge(pose + axis).replace("<pose>0 0 1", '<pose frame="a">0 0 1')
+    body, found = read(inside.replace('name="a"/>', 'name="a"><pose>1 0 0 0 0 0</pose></link>'))
+    np.testing.assert_allclose(body.link("b").joint.axis, [0.0, 1.0, 0.0], atol=1e-12)
+    assert body.link("b").X_PL.p.tolist() == [-1.0, 0.0, 1.0]
+    places = [str(d.at) for d in found if d.code == "not-used"]
+    assert places == ["m.sdf:4:22", "m.sdf:6:1"]
+
+
+@pytest.mark.parametrize(
+    ("parent", "link", "height"),
+    [("j", "b", 0.0), ("f", "b", 0.0), ("__model__", "a", 1.0), ("g", "a", 1.0)],
+)
+def test_joints_are_attached_to_frames_of_joints_and_of_the_model(parent, link, height):
+    frames = '<frame name="f" attached_to="j"/><frame name="g"/>'
+    more = f'<joint name="k" type="fixed"><parent>{parent}</parent><child>c</child></joint>'
+    third = '<link name="c"><pose relative_to="j"/></link>'
+    body, _ = read(hinge("<axis/>") + frames + third + more)
+    assert body.link("c").parent == link
+    assert body.link("c").X_PL.p.tolist() == [0.0, 0.0, height]
+
+
+def test_the_canonical_link_carries_the_frame_of_the_model():
+    more = '<link name="c"/><joint name="k" type="fixed"><parent>__model__</parent><child>c</child>'
+    body, _ = read(hinge("<axis/>") + more + "</joint>", canonical_link="b")
+    assert body.link("c").parent == "b"
+
+
+def test_empty_values_and_negative_resistance():
+    dynamics = "<dynamics><damping>-1</damping><friction/></dynamics>"
+    body, found = read(hinge(f"<axis><xyz/>{dynamics}</axis>"))
+    joint = body.link("b").joint
+    assert (joint.damping, joint.friction, joint.axis.tolist()) == (0.0, 0.0, [0.0, 0.0, 1.0])
+    assert [d.code for d in found if d.code != "missing-limit"] == ["negative-resistance"]
+
+
 def test_a_static_model_is_fixed_at_its_pose():
     body, _ = read('<static>true</static><pose>1 2 3 0 0 0</pose><link name="a"/>')
     assert body.is_root_fixed

@@ -44,6 +44,16 @@ def problems(inside, version="1.9", outer="model"):
         ('<link name="__model__"/>', "duplicate-frame-name", "3:7", "already used"),
         ('<link name="a"><sensor name="s" type="imu">\n<pose relative_to="b"/></sensor></link>',
          "unknown-frame", "3:16", "frame 'b'"),
+        ('<link name="a"><pose relative_to="b"/></link>\n' + JOINT.format("fixed", "world", "a"),
+         "unknown-frame", "3:1", "frame 'b'"),
+        ('<link name="a">\n<pose>0 0 1</pose></link>', "wrong-value", "4:1", "not '0 0 1'"),
+        ('<link name="a"><inertial>\n<mass>heavy</mass></inertial></link>', "wrong-value", "4:1",
+         "<mass> must be a number, not 'heavy'"),
+        ("<static>maybe</static>" + LINK, "wrong-value", "3:1", "must be true or false"),
+        ('<link name="a"><pose degrees="yes">0 0 0 0 0 90</pose></link>', "wrong-value", "3:16",
+         "degrees must be true or false, not 'yes'"),
+        ('<link name="a"><pose rotation_format="wxyz">0 0 0 1 0 0 0</pose></link>', "wrong-value",
+         "3:16", "must be euler_rpy or quat_xyzw, not 'wxyz'"),
     ],
 )  # fmt: skip
 def test_errors_have_places(inside, code, at, words):
@@ -61,6 +71,12 @@ def test_errors_have_places(inside, code, at, words):
          "4:1", "a shape of type <plane>"),
         (LINK + '\n<link name="b"/><joint name="j" type="fixed"><parent>a</parent><child>b</child>'
          "\n<axes/></joint>", "5:1", "<axes> of a joint"),
+        ('<link name="a"><inertial><mass>1</mass>\n<fluid_added_mass/></inertial></link>', "4:1",
+         "<fluid_added_mass> of an inertial"),
+        (LINK + '<joint name="j" type="revolute"><parent>world</parent><child>a</child><axis>\n'
+         "<initial_position>1</initial_position></axis></joint>", "4:1", "of an axis"),
+        (LINK + "\n<static>1</static>" + JOINT.format("revolute", "world", "a"), "4:1",
+         "the joints of a static model do not move in Gazebo; here they move"),
     ],
 )  # fmt: skip
 def test_parts_without_counterpart_are_left_out(inside, at, words):
@@ -74,6 +90,17 @@ def test_a_world_names_its_models():
     [(code, at, message)] = problems(inside, outer="world")
     assert (code, at) == ("not-a-model", "m.sdf:2:1")
     assert "an SDF world with the models 'floor', 'model://arm', not one model" in message
+
+
+def test_a_model_beside_an_inclusion_is_refused():
+    text = f'<sdf version="1.9"><model name="m">{LINK}</model><include><uri>n</uri></include></sdf>'
+    with pytest.raises(ModelError, match="with the models 'm', 'n', not one model"):
+        load_body_text(text, silent())
+
+
+def test_a_world_without_models_says_so():
+    [(_, _, message)] = problems("<light/>", outer="world")
+    assert "an SDF world without a model" in message
 
 
 @pytest.mark.parametrize("version", ["1.4", "", "one", "\u00b2", "9" * 5000])

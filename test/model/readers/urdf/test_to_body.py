@@ -59,7 +59,13 @@ def test_what_no_joint_comes_near_is_no_limit(limit):
 
 
 def test_a_rotation_may_be_a_quaternion():
-    body, _ = read(arm(f'<origin quat_xyzw="0 0 0.6 0.8"/>{HINGE}'))
+    text = arm(f'<origin quat_xyzw="0 0 0.6 0.8"/>{HINGE}')
+    body, found = read(text)
+    assert [d.code for d in found if d.code == "newer-version"] == ["newer-version"]
+    text = text.replace("<robot", '<robot version="1.1"')
+    assert "newer-version" not in [d.code for d in read(text)[1]]
+    found = refused(text.replace("<origin", '<origin rpy="0 0 0"'))
+    assert found[0].message == "an <origin> has rpy or quat_xyzw, not both"
     equal(body.link("arm").X_PL.R, axis_angle_matrix((0, 0, 1), 2.0 * np.arctan2(0.6, 0.8)))
 
 

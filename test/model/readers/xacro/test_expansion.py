@@ -34,6 +34,7 @@ def test_arguments_have_defaults_and_values():
     lines = '<xacro:arg name="side" default="left"/>', '<link name="$(arg side)_link"/>'
     assert read(*lines)[0].root.name == "left_link"
     assert read(*lines, arguments={"side": "right"})[0].root.name == "right_link"
+    assert read(*lines, arguments={"side": 2.5})[0].root.name == "2.5_link"
 
 
 def test_an_unknown_argument_is_a_warning():
@@ -42,6 +43,18 @@ def test_an_unknown_argument_is_a_warning():
         "unknown-argument",
         "the file has no argument 'sied'. Did you mean 'side'?",
     )
+
+
+def test_an_unknown_argument_is_a_warning_beside_expressions_of_others():
+    lines = '<xacro:arg name="n" default="1"/>', '<link name="l$(eval n + m)"/>'
+    body, [found] = read(*lines, arguments={"n": "2", "m": "3", "k": "4"})
+    assert body.root.name == "l5"
+    assert found.message == "the file has no argument 'k'. It is one of m, n."
+
+
+def test_attributes_may_be_numbers():
+    attribute = '<xacro:attribute name="name" value="${1 + 1}"/>'
+    assert read(f"<link>{attribute}</link>")[0].root.name == "2"
 
 
 def test_a_missing_argument_is_an_error():
@@ -122,6 +135,7 @@ def test_no_expression_gets_at_files_and_processes(tmp_path):
             ['<xacro:property name="a" value="${a}"/>', '<l v="${a}"/>'],
             *("xacro-error", "3:1", "circular variable definition: a -> a"),
         ),
+        (["<l>${xacro.load_yaml(5)}</l>"], "xacro-error", "2:1", "must be a text, not 5"),
         (["<l>${'a' * 10**10}</l>"], "too-large", "2:1", "needs more than 1024 MB of memory"),
     ],
 )
@@ -148,6 +162,11 @@ def test_an_endless_expansion_is_stopped(monkeypatch):
 def test_messages_of_the_file_are_reported():
     _, found = read("<x>${xacro.warning('hot')}</x>", LINK)
     assert ("xacro-warning", "hot") in [(d.code, d.message) for d in found]
+
+
+def test_messages_of_the_file_are_cut():
+    _, found = read("<x>${xacro.warning('h' * 10**7)}</x>", LINK)
+    assert max(len(d.message) for d in found) == 2000
 
 
 def test_files_that_include_each_other_are_a_cycle(tmp_path):
@@ -198,6 +217,18 @@ def test_arguments_of_other_formats_are_a_warning():
     found = silent()
     load_body(ROOT / "models" / "floor.body", found, arguments={"a": "b"})
     assert [d.code for d in found.found] == ["unknown-argument"]
+    found = silent()
+    load_body_text(f'<robot name="r">{LINK}</robot>', found, arguments={"a": "b"})
+    assert "unknown-argument" in [d.code for d in found.found]
+
+
+def test_arguments_of_other_formats_do_not_reach_their_parts(tmp_path):
+    arg = '<xacro:arg name="n" default="a"/><link name="$(arg n)"/>'
+    (tmp_path / "part.xacro").write_text(f"{HEAD}{arg}</robot>", encoding="utf-8")
+    link = "{type: SubBody, uri: part.xacro}"
+    text = f"{{format: ChoreonoidBody, format_version: 2.0, name: b, links: [{link}]}}"
+    body = load_body_text(text, silent(), folder=tmp_path, arguments={"n": "b"})
+    assert [link.name for link in body.links] == ["a"]
 
 
 def test_a_missing_library_is_an_error_with_the_command_that_installs_it(monkeypatch):
@@ -221,6 +252,13 @@ def test_names_are_relative_to_the_file_that_includes(tmp_path):
     # As in xacro, a value is evaluated where it is first used.
     body, _ = read('<xacro:include filename="parts/p.xacro"/>', folder=tmp_path)
     assert body.root.name == "c"
+
+
+def test_a_xacro_file_may_be_an_sdf():
+    opening = '<sdf version="1.9" xmlns:xacro="http://www.ros.org/wiki/xacro"><model name="m">'
+    link = '<link name="a"><inertial><mass>${1 + 1}</mass></inertial></link>'
+    body = load_body_text(f"{opening}{link}</model></sdf>", silent(), kind="xacro")
+    assert (body.name, body.root.mass) == ("m", 2.0)
 
 
 def test_links_to_files_elsewhere_are_refused(tmp_path):
