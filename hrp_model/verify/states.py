@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import pi
+from math import inf, pi
 
 import numpy as np
 
@@ -155,16 +155,17 @@ class ForwardDynamics:
         return np.concatenate(own.calc_total_momentum())
 
     def singular_link(self, state: MotionState) -> str:
-        """Return the link whose joint or root has no positive inertia; empty if all have."""
+        """Return the link whose joint or root has no valid inertia; empty if all have one."""
         own = self._move(state)
         own.calc_forward_kinematics()
         M = own.calc_mass_matrix()
         first = len(M) - len(self._joints)
         names = [own.body.root.name] * first + [link.name for link in own.body.moving_links]
         inertia = M.diagonal()
-        if not (inertia > 0.0).all():
-            return next(name for name, x in zip(names, inertia, strict=True) if not x > 0.0)
-        values, vectors = np.linalg.eigh(M / np.sqrt(np.outer(inertia, inertia)))
+        if not ((inertia > 0.0) & (inertia < inf)).all():
+            return next(name for name, x in zip(names, inertia, strict=True) if not 0.0 < x < inf)
+        size = np.sqrt(inertia)
+        values, vectors = np.linalg.eigh(M / size[:, None] / size)
         if values[0] * _MAX_CONDITION > values[-1]:
             return ""
         return names[int(abs(vectors[:, 0]).argmax())]

@@ -159,7 +159,15 @@ def test_a_joint_that_moves_nothing_has_no_acceleration():
     body = robot(root(), child("ARM", "BASE", REVOLUTE, X, mass=0.0, inertia=np.zeros((3, 3))))
     certificate = certify(body, states=5)
     assert not certificate.is_equal
-    assert "link 'ARM' moves without positive inertia" in certificate.verdict
+    assert "link 'ARM' moves without positive, finite inertia" in certificate.verdict
+
+
+def test_an_inertia_without_sign_or_size_is_the_cause():
+    negative = robot(root(), child("ARM", "BASE", REVOLUTE, X, inertia=np.diag([-0.1, 0.1, 0.1])))
+    assert "'ARM' moves without positive, finite inertia" in certify(negative, states=5).verdict
+    huge = {"mass": 1e300, "inertia": np.eye(3) * 1e300}
+    heavy = robot(root(free=True, **huge), child("ARM", "BASE", REVOLUTE, X, **huge))
+    assert "its mass must be below 1e+15 kg" in certify(heavy, states=5).verdict
 
 
 def test_loops_are_left_open_and_mimic_joints_free():
