@@ -175,7 +175,10 @@ assert os.path.dirname(core.__file__) == sys.argv[1]
 
 install_package() {
   local mark
-  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_sim/sensors/*.c hrp_model/readers/*.[ch] hrp_model/readers/yaml/*.[ch] | fingerprint "$PWD" "$EXTRA")
+  mark=$({
+    cat setup.py setup.cfg pyproject.toml
+    find hrp_* -name '*.[ch]' -print0 | sort -z | xargs -0 cat
+  } | fingerprint "$PWD" "$EXTRA")
   is_done package "$mark" && is_installed && return
   pip_install "hrp_ros and its requirements" --no-build-isolation -e ".[$EXTRA]"
   mark_done package "$mark"

@@ -183,5 +183,7 @@ def mass_matrix(tree: Tree, a: Arrays) -> Array:
 def _carried_momenta(tree: Tree, T: Array, G: Array) -> Array:
     """Return the momentum of the links moved by the root or one joint, (..., 6 + n, 4, 4)."""
     P = pseudo_inertias(tree, T)
-    whole = UNIT_MOTIONS @ P.sum(axis=-3)[..., None, :, :]
+    total = P.sum(axis=-3)
+    total = (total + total.swapaxes(-1, -2)) / 2.0  # rounding errors make it differ a little
+    whole = UNIT_MOTIONS @ total[..., None, :, :]
     return np.concatenate([whole, G @ combined(tree.supports.T, P)], axis=-3)

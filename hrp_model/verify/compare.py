@@ -113,8 +113,9 @@ def _damping(
         for name in ("damping", "friction"):
             seen: float | None = getattr(joint, name)
             number = float("nan") if seen is None else seen
+            wanted: float = getattr(link.joint, name)
             where = f"{name} of joint '{joint.name}'"
-            differences.compare(number, getattr(link.joint, name), where)
+            differences.add((number - wanted) / (wanted or 1.0), where)
 
 
 def _mimic(

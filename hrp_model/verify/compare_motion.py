@@ -53,7 +53,8 @@ class AccelerationDifferences:
         if not self._first and not self._names:
             self.reason = NOTHING_MOVES
         elif name := next(filter(None, map(dynamics.singular_link, states)), ""):
-            self.reason = f"link '{name}' moves without inertia, so its acceleration is undefined"
+            without = f"link '{name}' moves without positive, finite inertia"
+            self.reason = f"{without}, so its acceleration is undefined"
         if self.reason:
             return
         self.expected = np.array([dynamics.accelerations(state) for state in states])

@@ -28,6 +28,8 @@ from .library import Dynamics
 _OPTICAL = rpy_matrix(pi, 0.0, 0.0)
 _SCAN = rpy_matrix(-pi / 2.0, pi / 2.0, 0.0)
 _DEFAULT_RANGE = {JointType.REVOLUTE: pi, JointType.PRISMATIC: 1.0}
+# From the position nearest to zero; farther away, more digits are lost to rounding.
+_FARTHEST = {JointType.REVOLUTE: 1e3, JointType.PRISMATIC: 10.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +234,8 @@ def sample_range(joint: Joint) -> tuple[float, float]:
         return -half, half
     lower = upper - half if lower == -inf else lower
     upper = lower + half if upper == inf else upper
-    return max(lower, -1e3), min(upper, 1e3)
+    nearest = min(max(0.0, lower), upper)
+    return max(lower, nearest - _FARTHEST[joint.type]), min(upper, nearest + _FARTHEST[joint.type])
 
 
 def _shift_root(M: Array, r: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import pi
+from math import inf, pi
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array, Pose, axis_angle_matrix
 from .expected import sample_range
 
-# Largest speed of a joint in a random state, in [rad/s] or [m/s], if its limit is higher.
-_MAX_SPEED = 2.0
+# Range of speeds of a joint in a random state, in [rad/s] or [m/s], whatever its limit: its effort
+# might turn a slower one back, and its friction with it.
+_SPEEDS = 1.0, 2.0
 # In [rad/s^2] or [m/s^2]: efforts accelerate their joints by up to this, as gravity does.
 _ACCELERATION = 10.0
 # Above this condition number, of a matrix with a diagonal of ones, no digit is certain.
@@ -47,7 +48,7 @@ class MotionState:
 def random_states(
     body: Body, count: int, seed: int, root: Pose | None = None
 ) -> Iterator[MotionState]:
-    """Yield states within the limits of positions and velocities.
+    """Yield states within the limits of positions.
 
     All joints move, so that the direction of their friction is certain. Efforts overcome damping
     and friction, and accelerate beyond that by about as much as gravity.
@@ -70,8 +71,7 @@ def random_states(
             X_WR = Pose(R, rng.uniform(-1, 1, 3))
             v, w = rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3)
         q = np.array([rng.uniform(*sample_range(joint)) for joint in joints])
-        speeds = np.array([min(joint.max_velocity, _MAX_SPEED) for joint in joints])
-        dq = speeds * rng.uniform(0.5, 1.0, len(joints)) * rng.choice((-1.0, 1.0), len(joints))
+        dq = rng.uniform(*_SPEEDS, len(joints)) * rng.choice((-1.0, 1.0), len(joints))
         state.p[0], state.R[0], state.q = X_WR.p, X_WR.R, q
         state.calc_forward_kinematics()
         drives = _ACCELERATION * rng.uniform(-1, 1, len(joints)) * state.calc_joint_inertias()
@@ -137,6 +137,17 @@ class ForwardDynamics:
             efforts = np.concatenate([-force, np.cross(state.X_WR.p, force) - moment, efforts])
         return np.asarray(np.linalg.solve(own.calc_mass_matrix(), efforts))
 
+    def joint_mobilities(self, state: MotionState) -> Array:
+        """Return the acceleration of each joint per unit of its effort, shape (n,).
+
+        Raises:
+            numpy.linalg.LinAlgError: The mass matrix is singular.
+        """
+        own = self._move(state)
+        own.calc_forward_kinematics()
+        mobility = np.linalg.inv(own.calc_mass_matrix()).diagonal()
+        return np.asarray(mobility[len(mobility) - len(self._joints) :])
+
     def momentum(self, state: MotionState) -> Array:
         """Return linear momentum, then angular momentum about the world's origin, shape (6,)."""
         own = self._move(state)
@@ -144,16 +155,17 @@ class ForwardDynamics:
         return np.concatenate(own.calc_total_momentum())
 
     def singular_link(self, state: MotionState) -> str:
-        """Return the link whose joint or root has no inertia in a state; empty if all have."""
+        """Return the link whose joint or root has no valid inertia; empty if all have one."""
         own = self._move(state)
         own.calc_forward_kinematics()
         M = own.calc_mass_matrix()
         first = len(M) - len(self._joints)
         names = [own.body.root.name] * first + [link.name for link in own.body.moving_links]
         inertia = M.diagonal()
-        if not M.size or not inertia.all():
-            return next((name for name, x in zip(names, inertia, strict=True) if not x), "")
-        values, vectors = np.linalg.eigh(M / np.sqrt(np.outer(inertia, inertia)))
+        if not ((inertia > 0.0) & (inertia < inf)).all():
+            return next(name for name, x in zip(names, inertia, strict=True) if not 0.0 < x < inf)
+        size = np.sqrt(inertia)
+        values, vectors = np.linalg.eigh(M / size[:, None] / size)
         if values[0] * _MAX_CONDITION > values[-1]:
             return ""
         return names[int(abs(vectors[:, 0]).argmax())]

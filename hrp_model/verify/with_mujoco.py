@@ -164,9 +164,16 @@ class MujocoRobot(DynamicRobot):
         """Return linear and angular momentum about the world's origin."""
         self._move_on(motion)
         model, data = self._model, self._data
-        mujoco.mj_subtreeVel(model, data)
-        P = model.body_mass.sum() * data.subtree_linvel[0]
-        return np.concatenate([P, data.subtree_angmom[0] + np.cross(data.subtree_com[0], P)])
+        P, L, velocity = np.zeros(3), np.zeros(3), np.zeros(6)
+        # Not mj_subtreeVel: its angular momentum is wrong if the world itself has mass.
+        for i in range(1, model.nbody):
+            mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_BODY, i, velocity, 0)
+            R, momentum = data.ximat[i].reshape(3, 3), model.body_mass[i] * velocity[3:]
+            P += momentum
+            L += np.cross(data.xipos[i], momentum) + R @ (
+                model.body_inertia[i] * (velocity[:3] @ R)
+            )
+        return np.concatenate([P, L])
 
     def shapes(self) -> Shapes:
         """Return the collision shapes of all links."""

@@ -79,7 +79,8 @@ class PinocchioRobot(DynamicRobot):
         self._with_mimics = self._load_with_mimics()
         for model in (self._model, self._with_rotors):
             model.gravity.linear = np.array([0.0, 0.0, -STANDARD_GRAVITY])
-        self._data = self._model.createData()
+        # Once only: for hundreds of joints it takes as long as hundreds of computations.
+        self._data, self._rotor_data = self._model.createData(), self._with_rotors.createData()
         self.parts = {name: [name] for name in self._fixed_links()} | self._lumps()
 
     def joints(self) -> Sequence[LibraryJoint]:
@@ -135,11 +136,11 @@ class PinocchioRobot(DynamicRobot):
 
     def dynamics(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
         """Return the dynamics in a posture."""
-        return self._dynamics(self._model, q, X_WU)
+        return self._dynamics(self._model, self._data, q, X_WU)
 
     def dynamics_with_rotors(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
         """Return the dynamics with the SRDF's inertias of rotors."""
-        return self._dynamics(self._with_rotors, q, X_WU)
+        return self._dynamics(self._with_rotors, self._rotor_data, q, X_WU)
 
     def accelerations(self, motion: LibraryMotion) -> Accelerations:
         """Return the accelerations, with the SRDF's inertias of rotors if there is one."""
@@ -149,7 +150,7 @@ class PinocchioRobot(DynamicRobot):
         efforts -= model.damping * v + model.friction * np.sign(v)
         if self._free_root:
             efforts[:6] = 0.0
-        a = pinocchio.aba(model, model.createData(), q, v, efforts)
+        a = pinocchio.aba(model, self._rotor_data, q, v, efforts)
         root = np.zeros(6)
         if self._free_root:
             # Spatial, in the root's axes; that of the origin has the change of direction of v too.
@@ -188,9 +189,9 @@ class PinocchioRobot(DynamicRobot):
             if model.existJointName(name):  # else reported as a missing joint
                 yield name, model.joints[model.getJointId(name)].idx_v
 
-    def _dynamics(self, model: Any, q: Mapping[str, float], X_WU: Array) -> Dynamics:
+    def _dynamics(self, model: Any, data: Any, q: Mapping[str, float], X_WU: Array) -> Dynamics:
         vector = self._vector(q, X_WU)
-        M = np.array(pinocchio.crba(model, model.createData(), vector))
+        M = np.array(pinocchio.crba(model, data, vector))
         M = np.triu(M) + np.triu(M, 1).T
         torques = pinocchio.computeGeneralizedGravity(self._model, self._data, vector)
         first = 6 if self._free_root else 0

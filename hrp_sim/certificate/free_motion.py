@@ -60,7 +60,9 @@ def configuration(body: Body, q: Array, root: Pose) -> Array:
 
 
 def exact_motion(body: Body, start: MotionState) -> Array:
-    """Return the configuration after ``DURATION``, by Dormand and Prince's method of eighth order.
+    """Return the configuration after ``DURATION``, by a method that suits the body.
+
+    That is Dormand and Prince's of eighth order; with damping, which may be stiff, LSODA.
 
     Raises:
         MotionError: The motion takes too many evaluations.
@@ -82,9 +84,9 @@ def exact_motion(body: Body, start: MotionState) -> Array:
         return np.concatenate([state.dq, state.v, turn, a[6:], a[:6]])
 
     y = _vector(start, is_free=is_free)
-    solution = solve_ivp(
-        rate, (0.0, DURATION), y, method="DOP853", rtol=_TOLERANCE, atol=_TOLERANCE
-    )
+    is_damped = any(link.joint.damping for link in body.moving_links)
+    method = "LSODA" if is_damped else "DOP853"
+    solution = solve_ivp(rate, (0.0, DURATION), y, method=method, rtol=_TOLERANCE, atol=_TOLERANCE)
     if not solution.success:
         raise MotionError(str(solution.message))
     end = _state(solution.y[:, -1], n, is_free=is_free)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from hrp_model import Body, JointType, Link
@@ -56,14 +56,20 @@ def _free_joint(joint: Joint) -> Joint:
     )
 
 
-def without_friction(body: Body, *, without_damping: bool = False) -> Body:
-    """Return a body whose joints have no Coulomb friction and, on request, no damping."""
+def without_friction(body: Body) -> Body:
+    """Return a body whose joints have no Coulomb friction."""
+    links = (replace(link, joint=replace(link.joint, friction=0.0)) for link in body.links)
+    return replace(body, links=tuple(links))
 
-    def smooth(link: Link) -> Link:
-        damping = 0.0 if without_damping else link.joint.damping
-        return replace(link, joint=replace(link.joint, friction=0.0, damping=damping))
 
-    return replace(body, links=tuple(map(smooth, body.links)))
+def without_damping(body: Body, names: Collection[str] | None = None) -> Body:
+    """Return a body without the damping of its joints, or of those of some links."""
+
+    def undamped(link: Link) -> Link:
+        damping = 0.0 if names is None or link.name in names else link.joint.damping
+        return replace(link, joint=replace(link.joint, damping=damping))
+
+    return replace(body, links=tuple(map(undamped, body.links)))
 
 
 def fixed_to_world(body: Body) -> Body:

@@ -159,7 +159,15 @@ def test_a_joint_that_moves_nothing_has_no_acceleration():
     body = robot(root(), child("ARM", "BASE", REVOLUTE, X, mass=0.0, inertia=np.zeros((3, 3))))
     certificate = certify(body, states=5)
     assert not certificate.is_equal
-    assert "link 'ARM' moves without inertia" in certificate.verdict
+    assert "link 'ARM' moves without positive, finite inertia" in certificate.verdict
+
+
+def test_an_inertia_without_sign_or_size_is_the_cause():
+    negative = robot(root(), child("ARM", "BASE", REVOLUTE, X, inertia=np.diag([-0.1, 0.1, 0.1])))
+    assert "'ARM' moves without positive, finite inertia" in certify(negative, states=5).verdict
+    huge = {"mass": 1e300, "inertia": np.eye(3) * 1e300}
+    heavy = robot(root(free=True, **huge), child("ARM", "BASE", REVOLUTE, X, **huge))
+    assert "its mass must be below 1e+15 kg" in certify(heavy, states=5).verdict
 
 
 def test_loops_are_left_open_and_mimic_joints_free():
@@ -190,6 +198,42 @@ def test_friction_and_limits_are_no_obstacle():
     )
     certificate = certify(body, states=5)
     assert certificate.verdict == EQUAL
+
+
+@pytest.mark.parametrize("damping", [10.0, 1e5])
+def test_damping_that_stops_a_joint_at_once_is_compared_in_the_free_motion(damping):
+    body = robot(root(), child("ARM", "BASE", REVOLUTE, X, damping=damping))
+    certificate = certify(body, states=5)
+    assert certificate.verdict == EQUAL
+    rows = rows_of(certificate, ENGINE)
+    assert "without the damping of 'ARM'" in rows["accelerations"].reason
+    assert rows["free motion of 1 s"].outcome is Outcome.PASSED
+
+
+def test_friction_of_slow_joints_is_no_obstacle():
+    joints = {"friction": 1.0, "velocity": Range(-1e-3, 1e-3)}
+    body = robot(
+        root(),
+        child("ARM", "BASE", REVOLUTE, X, **joints),
+        child("LIFT", "ARM", PRISMATIC, Y, X_PL=at(z=-0.5), **joints),
+    )
+    assert certify(body, states=5).verdict == EQUAL
+
+
+def test_a_fixed_root_called_world_may_have_mass():
+    """MuJoCo takes it for its own world."""
+    body = robot(root("world"), child("ARM", "world", REVOLUTE, X, X_PL=at(z=0.5)))
+    assert certify(body, states=5).verdict == EQUAL
+
+
+@pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
+@pytest.mark.parametrize("limits", [(-1e6, 1e6), (2000.0, 2001.0), (-2001.0, -2000.0)])
+def test_limits_far_from_zero_are_no_obstacle(kind, limits):
+    joint = child("ARM", "BASE", kind, X, position=Range(*limits))
+    certificate = certify(robot(root(), joint), states=5)
+    assert {"pinocchio", "MuJoCo"} <= set(certificate.engines)
+    if limits[1] == 1e6 or kind is REVOLUTE:
+        assert certificate.verdict == EQUAL
 
 
 def test_a_missing_library_is_named(monkeypatch):
