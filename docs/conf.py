@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.addnodes import index
+from sphinx.util.docutils import SphinxDirective
 
 from hrp_model.version import __version__
 
@@ -23,12 +28,15 @@ extensions = [
     "sphinx_copybutton",
 ]
 exclude_patterns = ["examples"]
+smartquotes = False  # they would turn the dashes of options, and quotes around file names
 
 html_theme = "furo"
 html_title = f"hrp_ros {release}"
 html_theme_options = {"navigation_with_keys": True}
 html_show_sphinx = html_show_copyright = False
-copybutton_exclude = ".linenos, .gp, .go"
+html_static_path = ["style"]
+html_css_files = ["site.css"]
+copybutton_selector = "div:not(.highlight-text) > div.highlight pre"  # not what a command prints
 
 # Anchors of headings as GitHub makes them, so that links work in both.
 myst_heading_anchors = 6
@@ -38,16 +46,56 @@ myst_enable_extensions = ["colon_fence"]
 maximum_signature_line_length = 90
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+napoleon_use_ivar = True  # fields of a class as one list
 python_use_unqualified_type_names = True
 
 # Pages at the top of the repository, which GitHub expects there, are included in pages of the site.
 _TOP_PAGES = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
 
+# Parts of signatures that are no Python, so that Sphinx would not format them: defaults of fields
+# with a factory, enumerations, functions; parameters of types.
+_NO_PYTHON = (
+    (re.compile(r"<factory>|<function [^ ]*(?: at \w+)?>"), "..."),
+    (re.compile(r"<(\w+\.\w+): [^>]*>"), r"\1"),
+    (re.compile(r"~(_\w+)|~[\w.]+\.~?(_\w+)"), r"\1\2"),
+)
+
+
+class Codes(SphinxDirective):
+    """The codes of a module with their meanings and hints, each with an anchor of its name."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return them as a list of definitions, in alphabetical order."""
+        found = nodes.definition_list(classes=["simple"])
+        for code, rule in sorted(import_module(self.arguments[0]).CODES.items()):
+            entry = index(entries=[("single", code, code, "main", None)])
+            term = nodes.term("", "", nodes.literal("", code), entry, ids=[code])
+            lines = (nodes.paragraph("", f"{line[0].upper()}{line[1:]}.") for line in rule)
+            found += nodes.definition_list_item("", term, nodes.definition("", *lines))
+        return [found]
+
 
 def setup(app: Sphinx) -> None:
-    """Let links to pages at the top of the repository lead to those of the site."""
+    """Add the directive, and repair links and signatures."""
 
     def link_to_site(_app: Sphinx, _page: str, source: list[str]) -> None:
         source[0] = _TOP_PAGES.sub(lambda m: f"](/{m[1].lower()}.md", source[0])
 
+    def make_python(*event: object) -> tuple[str, object] | None:
+        shown, returned = event[-2:]
+        if not isinstance(shown, str):
+            return None
+        for pattern, python in _NO_PYTHON:
+            shown = pattern.sub(python, shown)
+        return shown, returned
+
+    def dash(_app: Sphinx, document: nodes.document) -> None:
+        for text in list(document.findall(lambda node: node == " -- ")):
+            text.parent.replace(text, nodes.Text(" \N{EN DASH} "))
+
+    app.add_directive("codes", Codes)
+    app.connect("doctree-read", dash)
     app.connect("source-read", link_to_site)
+    app.connect("autodoc-process-signature", make_python)

@@ -374,7 +374,7 @@ class Body:
 
     @cached_property
     def moving_links(self) -> tuple[Link, ...]:
-        """Links with a coordinate q (revolute or prismatic): the order of every joint vector.
+        """Links with a coordinate q (revolute or prismatic), in the order of every joint vector.
 
         Those with a joint id come first, by id, then the others in the order of ``links``.
         """
@@ -399,7 +399,7 @@ class Body:
 
     @property
     def is_static(self) -> bool:
-        """Whether nothing can move: the root and every joint are fixed."""
+        """Whether the root and every joint are fixed, so that nothing can move."""
         return all(link.joint.type is JointType.FIXED for link in self.links)
 
 

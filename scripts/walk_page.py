@@ -53,6 +53,9 @@ _BLOCK = re.compile(
 )
 _NAME = re.compile(r"(?:#|//|<!--) ([\w./-]+\.\w+)(?: -->)?\n")
 _UNTIL, _EACH, _BESIDE, _CONTINUES = "until printed", "each until ", "beside", "continues"
+_HOW = re.compile(
+    r"|(skip|from) .+|needs .+|(until printed|beside|fails|continues|each until .+?)(, needs .+)?"
+)
 _INTERRUPTED = (0, 130, -signal.SIGINT)  # how a command may end on Ctrl-C
 _SNIPPET = ".snippet.py"  # a file, so that processes that it starts find its functions
 _TIMEOUT = 100  # of one command, in [s]
@@ -102,7 +105,7 @@ def steps_of(page: str) -> list[Step]:
     """Return what is to be done in a page.
 
     Raises:
-        WalkError: A block is none of those that can be walked.
+        WalkError: A block is none of those that can be walked, or its comment is unknown.
     """
     steps: list[Step] = []
     latest, may_show, end = -1, False, 0
@@ -114,6 +117,8 @@ def steps_of(page: str) -> list[Step]:
         end = found.end()
         line = page.count("\n", 0, found.start("text"))
         step = Step(line, kind, text, how, None)
+        if not _HOW.fullmatch(how):
+            raise WalkError(f"line {line}: unknown comment 'walk: {how}'")
         if kind == "text" and not how and is_behind and may_show:
             steps[latest] = replace(steps[latest], printed=(steps[latest].printed or "") + text)
             may_show = False
@@ -156,15 +161,15 @@ class Walk:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
-        self._beside: list[_Running] = []
+        self._beside: list[tuple[Step, _Running]] = []
 
     def __enter__(self) -> Walk:
         return self
 
-    def __exit__(self, *_exception: object) -> None:
-        for running in self._beside:
-            running.interrupt()
-            running.end()
+    def __exit__(self, exception: type[BaseException] | None, *_: object) -> None:
+        ended = [(step, running, running.interrupted()) for step, running in self._beside]
+        for step, running, status in ended if exception is None else ():
+            _check_interrupted(step, running, status)
 
     def do(self, step: Step) -> None:
         """Write the file of a step, or run its commands.
@@ -201,10 +206,9 @@ class Walk:
             running.end()
             raise _differs(step, running.printed)
         if step.how.startswith(_BESIDE):
-            self._beside.append(running)
+            self._beside.append((step, running))
         else:
-            running.interrupt()
-            running.end()
+            _check_interrupted(step, running, running.interrupted())
 
     def _do_each(self, step: Step) -> None:
         awaited = step.how.removeprefix(_EACH).partition(", needs ")[0]
@@ -212,9 +216,7 @@ class Walk:
         for command in step.text.replace("\\\n", "").splitlines():
             running = self._start(step, command)
             is_endless = running.prints(lambda text: awaited in text)
-            if is_endless:
-                running.interrupt()
-            status = running.end()
+            status = running.interrupted() if is_endless else running.end()
             if status not in (_INTERRUPTED if is_endless else (0,)):
                 raise _ended(step, status, f"{command}\n{running.printed}")
             printed += running.printed
@@ -251,9 +253,10 @@ class _Running:
                 return True
         return False
 
-    def interrupt(self) -> None:
-        """Send Ctrl-C."""
+    def interrupted(self) -> int:
+        """Send Ctrl-C, and wait for the end; return the exit status."""
         self._send(signal.SIGINT)
+        return self.end()
 
     def end(self) -> int:
         """Wait for the end; return the exit status."""
@@ -283,6 +286,11 @@ def _differs(step: Step, printed: str) -> WalkError:
 
 def _ended(step: Step, status: int, printed: str) -> WalkError:
     return WalkError(f"line {step.line}: exit status {status}\n{step.text}\n{printed}")
+
+
+def _check_interrupted(step: Step, running: _Running, status: int) -> None:
+    if status not in _INTERRUPTED:
+        raise _ended(step, status, running.printed)
 
 
 def _find_excerpt(step: Step) -> None:

@@ -1,5 +1,6 @@
 """The site of the documentation is made without warnings, and loads nothing from elsewhere."""
 
+import html
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 from paths import ROOT
 
+IMPORTS = re.compile(r"^from hrp_(?:model|sim)[\w.]* import (.+)$", re.M)
 LOADED = re.compile(
     r"<(?:script|img|iframe|source)[^>]* src=\"(https?:|//)|<link[^>]* href=\"(https?:|//)"
 )
@@ -25,6 +27,10 @@ def site(tmp_path_factory):
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     return folder / "html"
+
+
+def text_of(page):
+    return html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
 
 
 def test_every_page_is_there(site):
@@ -51,3 +57,31 @@ def test_the_reference_has_the_public_names_and_the_commands(site):
     commands = (site / "reference" / "commands.html").read_text()
     assert 'id="hrp-model-urdf"' in commands
     assert 'id="hrp-sim-bench"' in commands
+    assert "with --strict" in text_of(site / "reference" / "commands.html")
+
+
+def test_the_reference_has_what_pages_import(site):
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    found = [match for page in pages for match in IMPORTS.findall(page.read_text())]
+    imported = {name for names in found for name in names.split(", ")}
+    assert "RobotEnv" in imported
+    python = "".join((site / "reference" / f"{p}.html").read_text() for p in ("python", "modules"))
+    assert [name for name in sorted(imported) if f'.{name}">' not in python] == []
+
+
+@pytest.mark.parametrize("page", ["python", "modules"])
+def test_the_reference_of_python_is_formatted(site, page):
+    written = (site / "reference" / f"{page}.html").read_text()
+    assert "<dt>Type<" not in written  # half of a sentence with a colon, taken for a type
+    assert (
+        re.findall(r"~\w+|<factory>|<function.*", text_of(site / "reference" / f"{page}.html"))
+        == []
+    )
+
+
+def test_every_code_has_an_anchor(site):
+    from hrp_model.program.codes import CODES as OF_MODELS
+    from hrp_sim.world.codes import CODES as OF_WORLDS
+
+    codes = (site / "reference" / "codes.html").read_text()
+    assert [code for code in [*OF_MODELS, *OF_WORLDS] if f'id="{code}"' not in codes] == []

@@ -139,6 +139,20 @@ def test_a_command_runs_beside_the_rest_and_ends_with_it(tmp_path):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+@pytest.mark.parametrize("how", ["until printed", "beside"])
+def test_a_command_that_fails_on_ctrl_c_is_an_error(tmp_path, how):
+    command = "trap 'exit 3' INT; echo ready; while :; do :; done"
+    page = f"<!-- walk: {how} -->\n```bash\n{command}\n```\n\n```text\nready\n```\n"
+    with pytest.raises(WALK["WalkError"], match=r"exit status 3\n"):
+        walk([page], tmp_path)
+
+
+@pytest.mark.parametrize("how", ["until printd", "skip", "need bash", "beside needs bash"])
+def test_an_unknown_comment_is_an_error(tmp_path, how):
+    with pytest.raises(WALK["WalkError"], match=f"line 2: unknown comment 'walk: {how}'"):
+        walk([f"<!-- walk: {how} -->\n```bash\ntrue\n```\n"], tmp_path)
+
+
 def test_what_a_step_needs_is_looked_for():
     page = "<!-- walk: needs no-such-program -->\n```bash\nno-such-program\n```\n"
     (step,) = WALK["steps_of"](page)
@@ -155,7 +169,7 @@ def test_each_line_is_a_command_that_may_be_interrupted(tmp_path):
     assert (tmp_path / "lines").read_text() == 4 * "\n"
 
 
-@pytest.mark.parametrize("line", ["false", "trap 'exit 3' INT; echo ready; sleep 600 & wait"])
+@pytest.mark.parametrize("line", ["false", "trap 'exit 3' INT; echo ready; while :; do :; done"])
 def test_each_line_must_succeed_or_end_by_ctrl_c(tmp_path, line):
     with pytest.raises(WALK["WalkError"], match=r"exit status [13]\n"):
         walk([f"<!-- walk: each until ready -->\n```bash\n{line}\ntrue\n```\n"], tmp_path)
