@@ -54,10 +54,20 @@ def open_executor(
         yield executor, Capacity(chunks=in_flight, cases=_MAX_CHUNK)
 
 
-def submitter(executor: Executor, settings: Settings, run: Run) -> Submit:
-    """Return a function that submits chunks of cases to an executor."""
+def submitter(executor: Executor, settings: Settings, run: Run, *, imported: bool) -> Submit:
+    """Return a function that submits chunks of cases to an executor.
+
+    Args:
+        executor: The executor.
+        settings: Of the sweep.
+        run: The function.
+        imported: Whether workers can import it.
+
+    Raises:
+        TypeError: The function cannot be pickled.
+    """
     numbers = count()  # two chunks are never equal, of which Dask would run only one
-    function = _packed(executor, run)
+    function = _packed(executor, run, imported=imported)
 
     def submit(tasks: Sequence[Task]) -> Future[ChunkResult]:
         chunk = [replace(task, case=dict(task.case)) for task in tasks]
@@ -67,17 +77,21 @@ def submitter(executor: Executor, settings: Settings, run: Run) -> Submit:
     return submit
 
 
-def _packed(executor: Executor, run: Run) -> Run | bytes:
+def _packed(executor: Executor, run: Run, *, imported: bool) -> Run | bytes:
     """Return a function for the workers of an executor: pickled, unless they share its memory.
 
     Its code is included if they cannot import it, for example since a script defines it, and if
-    cloudpickle is installed, as with Dask.
+    cloudpickle is installed, as with Dask. Global values that it uses go along then, and errors
+    no longer name its file.
     """
     if isinstance(executor, InlineExecutor | ThreadPoolExecutor):
         return run
-    if find_spec("cloudpickle") is None:
-        return pickle.dumps(run)
-    import cloudpickle
+    try:
+        if imported or find_spec("cloudpickle") is None:
+            return pickle.dumps(run)
+        import cloudpickle
 
-    packed: bytes = cloudpickle.dumps(run)
+        packed: bytes = cloudpickle.dumps(run)
+    except Exception as error:
+        raise TypeError(f"run cannot be sent to workers: {error}") from None
     return packed

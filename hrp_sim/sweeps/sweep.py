@@ -91,7 +91,7 @@ def sweep(
             to, capacity = stack.enter_context(
                 open_executor(executor, jobs, run, len(cases), limits.in_flight)
             )
-            submit = submitter(to, settings, run)
+            submit = submitter(to, settings, run, imported=executor is None)
             dispatcher = Dispatcher(chain([first], tasks), submit, capacity, limits.chunk_seconds)
             for task, result in stack.enter_context(closing(dispatcher.results())):
                 collector.add(task, result)

@@ -234,7 +234,7 @@ def _returned(sim: Simulation, run: Run, case: Case, limit: int) -> CaseResult:
         if failures := sim.controllers.failures:
             return CaseResult({}, "; ".join(failures)[:MAX_ERROR], "", fingerprint())
         return CaseResult(values, "", sim.state_hash(), fingerprint())
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # the latter would end the process of the caller
         return CaseResult({}, described(error), "", fingerprint())
 
 

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+import threading
 import time
 import uuid
 from collections import deque
@@ -44,6 +46,19 @@ def raising(sim, case):
     """Fail for one case."""
     if case["force"] == 2.0:
         raise ValueError("too strong")
+    return pushed(sim, case)
+
+
+def exiting(sim, case):
+    """Exit in one case."""
+    if case["force"] == 2.0:
+        sys.exit("enough")
+    return pushed(sim, case)
+
+
+def leaving_a_thread(sim, case):
+    """Leave a thread behind that keeps the process alive."""
+    threading.Thread(target=threading.Event().wait).start()
     return pushed(sim, case)
 
 

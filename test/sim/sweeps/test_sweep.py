@@ -4,7 +4,8 @@ import gc
 import os
 import subprocess
 import sys
-from concurrent.futures import BrokenExecutor
+import threading
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -108,6 +109,36 @@ def test_a_case_that_raises_is_a_row_with_the_place(caplog):
     assert "sweep_functions.py:" in result.errors[2]
     assert np.isnan(result.values["path"][2]).all()
     assert result.values["path"].shape == (len(FORCES), STEPS, 3)
+
+
+@pytest.mark.parametrize("options", [{"executor": InlineExecutor()}, {"jobs": 2}])
+def test_a_case_that_exits_is_a_row(options):
+    result = sweep(WORLD, forces(), sweep_functions.exiting, **options)
+    assert set(result.failures) == {2}
+    assert result.errors[2].startswith("SystemExit: enough (")
+
+
+def test_a_thread_that_a_case_leaves_behind_is_not_waited_for():
+    assert sweep(WORLD, forces(), sweep_functions.leaving_a_thread, jobs=1).failures == {}
+
+
+def test_a_function_of_a_script_keeps_its_place_and_its_globals(tmp_path):
+    script = tmp_path / "study.py"
+    script.write_text(
+        "import threading\nfrom hrp_sim import sweep\nlock = threading.Lock()\n"
+        "def run(sim, case):\n    with lock:\n        raise ValueError('no')\n"
+        "if __name__ == '__main__':\n"
+        f"    print(sweep({str(WORLD)!r}, [{{'a': 1}}], run, jobs=1).errors[0])\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"ValueError: no ({script}:6)\n"
+
+
+def test_a_function_that_cannot_be_sent_is_refused():
+    run = lambda _sim, _case: {}  # noqa: E731
+    run.lock = threading.Lock()
+    with ProcessPoolExecutor(1) as executor, pytest.raises(TypeError, match="cannot be sent"):
+        sweep(WORLD, forces(), run, executor)
 
 
 @pytest.mark.parametrize("meddle", ["spawn", "control", "ignore", "fail", "close"])
