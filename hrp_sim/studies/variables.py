@@ -104,10 +104,10 @@ def read_variables(root: Mapping) -> list[Written]:
     """
     samples = _samples(root)
     node = root.get("vary")
+    if samples is not None and not _has_distribution(node):
+        message = "'random' goes with a distribution under 'vary'"
+        root.diagnostics.error("bad-study", message, root.at("random"))
     if node is None or (isinstance(node, Scalar) and node.is_null):
-        if samples is not None:
-            message = "'random' goes with a distribution under 'vary'"
-            root.diagnostics.error("bad-study", message, root.at("random"))
         return []
     if isinstance(node, Sequence):
         found = _listed(node, root)
@@ -128,6 +128,12 @@ def read_variables(root: Mapping) -> list[Written]:
         root.diagnostics.error("too-many-cases", message, node.span)
         return []
     return found
+
+
+def _has_distribution(node: Node | None) -> bool:
+    return isinstance(node, Mapping) and any(
+        isinstance(values, Mapping) and "distribution" in values for _, values in node.items()
+    )
 
 
 def _samples(root: Mapping) -> tuple[int, int] | None:
