@@ -224,8 +224,13 @@ def test_a_cluster_that_is_not_there_is_named(study, capsys, monkeypatch):
     assert main(["sweep", str(study), "--out", "out", "--cluster", "tcp://127.0.0.1:9"]) == 2
     assert "--cluster tcp://127.0.0.1:9: there is no Dask scheduler" in capsys.readouterr().err
     assert not (study.parent / "out").exists()
-    assert main(["sweep", str(study), "--out", "out", "--cluster", "nowhere"]) == 2
-    assert "--cluster nowhere: write an address as tcp://HOST:PORT" in capsys.readouterr().err
+    for address, words in (
+        ("nowhere", "write an address as tcp://HOST:PORT"),
+        ("inproc://127.0.0.1:9", "write an address as tcp://HOST:PORT"),
+        ("tls://127.0.0.1:9", "Dask's configuration states no certificates"),
+    ):
+        assert main(["sweep", str(study), "--out", "out", "--cluster", address]) == 2
+        assert f"--cluster {address}: {words}" in capsys.readouterr().err
 
 
 def test_a_cluster_gives_equal_results(study, tmp_path):
