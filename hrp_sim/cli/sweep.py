@@ -67,7 +67,7 @@ def sweep(options: argparse.Namespace) -> int:
         raise
     except ModelError:
         raise
-    except (BrokenExecutor, WorkerError, ValueError) as error:
+    except (BrokenExecutor, ImportError, WorkerError, ValueError) as error:
         _say_how_to_continue(options)
         raise UsageError(str(error) or "the workers are gone") from None
     with writing(), working("drawing the report"):

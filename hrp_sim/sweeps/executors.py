@@ -72,9 +72,25 @@ def submitter(executor: Executor, settings: Settings, run: Run, *, imported: boo
     def submit(tasks: Sequence[Task]) -> Future[ChunkResult]:
         chunk = [replace(task, case=dict(task.case)) for task in tasks]
         packed = pickle.dumps((settings, chunk, next(numbers)))
-        return executor.submit(run_packed, __version__, function, packed)
+        if not isinstance(function, bytes):
+            return executor.submit(run_packed, __version__, function, packed)
+        return executor.submit(pickle.loads, pickle.dumps(_Call(__version__, function, packed)))
 
     return submit
+
+
+class _Call:
+    """Becomes the result of ``run_packed`` where it is unpickled.
+
+    A task that is nothing but this can be read by a worker without hrp_ros, which then raises an
+    error. A worker of Dask that cannot read a task ends without a word.
+    """
+
+    def __init__(self, version: str, function: bytes, packed: bytes) -> None:
+        self._arguments = version, function, packed
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return run_packed, self._arguments
 
 
 def _packed(executor: Executor, run: Run, *, imported: bool) -> Run | bytes:

@@ -94,8 +94,7 @@ def this_process() -> str:
 def run_packed(version: str, run: Run | bytes, packed: bytes) -> ChunkResult:
     """Run a chunk of cases.
 
-    All is packed, so that it is read here: a worker of Dask that cannot read a task restarts
-    forever.
+    All is packed, so that it is read here, after the versions were compared.
 
     Args:
         version: Of hrp_ros in the calling process. Only if it is that of this process, the rest

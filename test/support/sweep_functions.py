@@ -114,8 +114,8 @@ def logged(sim, case):
 
 
 def counted(sim, case):
-    """Leave a file for this run of the case."""
-    (Path(case["folder"]) / f"{case['force']}-{uuid.uuid4().hex}").touch()
+    """Leave a file for this run of the case, with the number of its process."""
+    (Path(case["folder"]) / f"{case['force']}-{os.getpid()}-{uuid.uuid4().hex}").touch()
     return pushed(sim, case)
 
 
