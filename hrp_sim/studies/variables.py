@@ -256,9 +256,12 @@ def _drawn(name: str, node: Mapping, samples: tuple[int, int] | None) -> tuple[f
     count, seed = samples
     # A variable draws the same numbers whichever others there are.
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    if not scale:  # discrete distributions refuse 3.0 as a count
+        arguments = {k: int(v) if v.is_integer() else v for k, v in arguments.items()}
     try:
-        drawn = np.asarray(distribution.rvs(**arguments, size=count, random_state=rng)).tolist()
-    except ValueError:
+        with np.errstate(all="ignore"):
+            drawn = np.asarray(distribution.rvs(**arguments, size=count, random_state=rng)).tolist()
+    except (ArithmeticError, RuntimeError, TypeError, ValueError):  # as scipy happens to raise
         drawn = []
     if not drawn or not all(isfinite(value) for value in drawn):
         given = ", ".join(f"{key} = {value:g}" for key, value in arguments.items())

@@ -75,6 +75,12 @@ def test_samples_are_those_of_scipy_and_do_not_depend_on_other_variables(load):
     assert reseeded.cases() != alone.cases()
 
 
+def test_samples_may_be_counts(load):
+    study = load("vary: {seed: {distribution: betabinom, n: 9, a: 1, b: 1}}\nrandom: {count: 99}")
+    assert {type(case["seed"]) for case in study.cases()} == {int}
+    assert {case["seed"] for case in study.cases()} == set(range(10))
+
+
 def test_cases_can_be_listed(load):
     study = load("vary: [{friction: 0.3, seed: 1}, {friction: 0.5, seed: 2}]")
     assert study.cases() == [{"friction": 0.3, "seed": 1}, {"friction": 0.5, "seed": 2}]
@@ -212,6 +218,10 @@ def test_all_parts_of_a_study_are_checked_at_once(load):
         ("vary: {friction: {distribution: gamma}}\nrandom: {count: 3}", "bad-study"),
         ("vary: {friction: {distribution: gamma, a: -1}}\nrandom: {count: 3}", "out-of-range"),
         ("vary: {friction: {distribution: norm, loc: -9}}\nrandom: {count: 3}", "out-of-range"),
+        ("vary: {friction: {distribution: betabinom, n: 2.5, a: 1, b: 1}}\nrandom: {count: 3}",
+         "out-of-range"),
+        ("vary: {friction: {distribution: gausshyper, a: 1e300, b: 1e300, c: 1e300, z: 1e300}}\n"
+         "random: {count: 3}", "out-of-range"),
         ("vary: {friction: {distribution: norm}}", "missing-key"),
         ("random: {count: 3}", "bad-study"),
         ("vary: {friction: [0.5]}\nrandom: {count: 3}", "bad-study"),
