@@ -264,6 +264,13 @@ def test_names_may_have_any_characters(load, tmp_path):
     assert values_of(study)[f"{name}.x"].shape == (4,)
 
 
+def test_a_world_without_a_kept_quantity_is_a_failure(load):
+    study = load(f"vary: {{world: ['{BLOCK}', '{ARM}']}}\nkeep: [Wood.x]\n")
+    result = sweep(study.world_of, study.cases(), StudyRun(study), InlineExecutor())
+    assert list(result.failures) == [1]
+    assert "the world of this case has no quantity 'Wood.x'" in result.failures[1]
+
+
 def test_values_that_do_not_fit_to_each_other_are_failures(load):
     study = load(
         "events: [{name: push, time: 0, push: {body: Wood, size: 1}}]\n"
