@@ -76,7 +76,7 @@ def sweep(
     """
     worlds = Worlds(world)
     check_cases(cases, limits.cases)
-    _check_options(jobs, executor, timeout)
+    _check_options(run, jobs, executor, timeout)
     if executor is None or folder is not None:
         _check_function(run, imported=executor is None)
     store = None if folder is None else CaseFolder(Path(folder), run_name(run))
@@ -113,7 +113,11 @@ def _log_failures(result: SweepResult) -> None:
         _log.warning("%s; case %d: %s", counts, first, printable(error))
 
 
-def _check_options(jobs: int | None, executor: Executor | None, timeout: float | None) -> None:
+def _check_options(
+    run: Run, jobs: int | None, executor: Executor | None, timeout: float | None
+) -> None:
+    if not callable(run):
+        raise TypeError(f"run must be a function of a simulation and a case, not {run!r:.100}")
     if executor is not None and not isinstance(executor, Executor):
         raise TypeError(
             "executor must be a concurrent.futures.Executor, such as the result of "

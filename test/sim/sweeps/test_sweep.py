@@ -194,6 +194,7 @@ def test_texts_of_failures_are_empty():
     [
         ([], "there are 0 cases"),
         ([{"a": 1}, {"b": 1}], "case 1 lacks 'a' of case 0; case 1 has 'b', unlike case 0"),
+        ([{"a": 1}, *2 * [{"a": 1, "bb": 1}]], r"1 has 'bb', unlike case 0 \(and 1 more case\)$"),
         ([{"error": 1}], "reserved name 'error'"),
         ([{"a": object()}], "case 0: <object"),
         ([5], "case 0 must be a mapping"),
@@ -211,6 +212,20 @@ def test_functions_that_processes_cannot_import_are_refused(tmp_path):
         sweep(WORLD, forces(), lambda _sim, _case: {})
     with pytest.raises(TypeError, match="at the top of a module"):
         inline(forces(), lambda _sim, _case: {}, folder=tmp_path)
+
+
+def test_every_wrong_name_is_named_once():
+    cases = [{"a": 1}, *({"a": 1, f"name{i % 30}": 1} for i in range(90))]
+    with pytest.raises(ValueError, match="unlike case 0") as caught:
+        sweep(WORLD, cases, sweep_functions.pushed, InlineExecutor())
+    words = str(caught.value)
+    assert all(words.count(f"'name{i}'") == 1 for i in range(30))
+    assert words.count("(and 2 more cases)") == 30
+
+
+def test_a_run_must_be_a_function():
+    with pytest.raises(TypeError, match="run must be a function of a simulation and a case"):
+        inline(forces(), "pushed")
 
 
 def test_the_text_of_a_key_error_is_not_quoted():
