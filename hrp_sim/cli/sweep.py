@@ -11,7 +11,7 @@ from importlib import import_module
 
 from rich.table import Table
 
-from hrp_model.diagnostics import counted
+from hrp_model.diagnostics import ModelError, counted
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import output_console, print_message, print_note, print_text
@@ -65,7 +65,9 @@ def sweep(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         _say_how_to_continue(options)
         raise
-    except (BrokenExecutor, WorkerError) as error:
+    except ModelError:
+        raise
+    except (BrokenExecutor, ImportError, WorkerError, ValueError) as error:
         _say_how_to_continue(options)
         raise UsageError(str(error) or "the workers are gone") from None
     with writing(), working("drawing the report"):

@@ -45,7 +45,7 @@ def load_scenario(path: str | os.PathLike[str], diagnostics: Diagnostics | None 
 
 
 def parse_file(path: str | os.PathLike[str], diagnostics: Diagnostics, kind: str) -> Mapping:
-    """Return the mapping that a YAML file contains, whose unknown keys will be errors.
+    """Return the mapping that a YAML file contains, read strictly: see ``strict``.
 
     Args:
         path: The file.
@@ -77,7 +77,7 @@ def parse_mapping(source: Source, diagnostics: Diagnostics, kind: str) -> Mappin
     Raises:
         ModelError: It contains something else.
     """
-    root = parse(source, strict_keys(diagnostics))
+    root = parse(source, strict(diagnostics))
     diagnostics.raise_errors()
     if not isinstance(root, Mapping):
         message = f"{kind} is a mapping with 'world', 'duration' and further keys"
@@ -87,16 +87,19 @@ def parse_mapping(source: Source, diagnostics: Diagnostics, kind: str) -> Mappin
     return root
 
 
-def strict_keys(diagnostics: Diagnostics) -> Diagnostics:
-    """Return diagnostics that forward theirs, unknown keys as errors.
+def strict(diagnostics: Diagnostics) -> Diagnostics:
+    """Return diagnostics that forward theirs, unknown keys and text after numbers as errors.
 
-    What a run does is not to be guessed: a misspelt condition must not be left out.
+    What a run does is not to be guessed: a misspelt condition must not be left out, nor a unit.
     """
 
     def forward(found: Diagnostic) -> None:
         if found.code == "unknown-key":
             message = found.message.replace(" and ignored", "")
             found = replace(found, severity=Severity.ERROR, message=message)
+        elif found.code == "trailing-text":
+            message = f"expected a number alone, found {found.message.partition(' is read')[0]}"
+            found = Diagnostic(Severity.ERROR, "wrong-type", message, found.at)
         diagnostics.add(found)
 
     return Diagnostics(listener=forward)

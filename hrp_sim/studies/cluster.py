@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from hrp_model.program.command import UsageError
 from hrp_model.program.libraries import needs_extra
 
-_ADDRESS = re.compile(r"(\w+://)?[^/\s]+:[0-9]+/?")
+_ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?[^/\s]+:[0-9]+/?")
+_ENCRYPTED = ("tls://", "wss://")
 _CONNECT_SECONDS, _WORKER_SECONDS = 5.0, 10.0
 
 
@@ -29,7 +30,14 @@ def connected(address: str) -> Iterator[Executor]:
     if not _ADDRESS.fullmatch(address):
         raise UsageError(f"--cluster {address}: write an address as tcp://HOST:PORT")
     with needs_extra("sweep"):
-        from distributed import Client
+        from distributed import Client, Security
+    if address.startswith(_ENCRYPTED):
+        options = Security().get_connection_args("client")
+        if options.get("ssl_context") is None:
+            raise UsageError(
+                f"--cluster {address}: Dask's configuration states no certificates "
+                "(distributed.comm.tls)"
+            )
     # Its threads log that they are connecting, which this function reports better.
     log = logging.getLogger("distributed")
     before = log.level

@@ -54,7 +54,7 @@ class StudyFolder:
             raise UsageError(f"--out {self._path}: it is a file; name a folder")
         path = self._path / RECORD
         try:
-            with path.open(encoding="utf-8") as file:
+            with path.open(encoding="utf-8", errors="replace") as file:
                 text = file.read(_MAX_RECORD)
         except FileNotFoundError:
             if any(os.scandir(self._path)):
@@ -78,17 +78,18 @@ class StudyFolder:
             )
 
     def begin(self) -> None:
-        """Create the folder with a copy of the study, unless it is there.
+        """Create the folder with a copy of the study, or what it lacks of these.
 
         Raises:
             OSError: It cannot be written.
         """
         self._path.mkdir(parents=True, exist_ok=True)
+        # The record is first: with it, ``check`` knows a folder that could not be completed.
+        record = json.dumps(self._record, indent=1)
+        for name, text in ((RECORD, record), (STUDY, self._study.text)):
+            if not (self._path / name).exists():
+                write_atomically(self._path / name, text.encode())
         self.cases.mkdir(exist_ok=True)
-        if (self._path / RECORD).exists():  # ``check`` has compared it
-            return
-        write_atomically(self._path / STUDY, self._study.text.encode())
-        write_atomically(self._path / RECORD, json.dumps(self._record, indent=1).encode())
 
     def write(self, result: SweepResult) -> list[Path]:
         """Write the tables and the report; return their files.

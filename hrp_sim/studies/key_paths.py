@@ -81,9 +81,9 @@ def locate(document: Document, name: str, bodies: Iterable[str]) -> KeyPath:
 def _next(node: object, path: KeyPath, rest: str, bodies: Iterable[str]) -> tuple[str | int, str]:
     """Return the next key of a key path, and what is left of the name."""
     if isinstance(node, list):
-        head, _, tail = rest.partition(".")
-        return _index(node, path, head), tail
-    if node is None and path and path[0] in _LISTS:
+        head = _beginning(rest, _labels(node)) or rest.partition(".")[0]
+        return _index(node, path, head), rest[len(head) + 1 :]
+    if node is None and len(path) == 1 and path[0] in _LISTS:
         raise KeyPathError(f"the study has no '{path[0]}', so '{rest}' cannot vary")
     if node is not None and not isinstance(node, Mapping):
         where = ".".join(map(str, path))
@@ -91,9 +91,8 @@ def _next(node: object, path: KeyPath, rest: str, bodies: Iterable[str]) -> tupl
     known = list(node or ())
     if path == ("bodies",):
         known += bodies
-    found = [key for key in known if rest == key or rest.startswith(f"{key}.")]
-    if found:
-        key = max(found, key=len)
+    key = _beginning(rest, known)
+    if key is not None:
         return key, rest[len(key) + 1 :]
     if len(path) == 2 and path[0] == "events":  # below the kind of the event
         for kind in EVENT_KINDS:
@@ -105,16 +104,26 @@ def _next(node: object, path: KeyPath, rest: str, bodies: Iterable[str]) -> tupl
     return head, tail
 
 
-def _index(items: Sequence[object], path: KeyPath, name: str) -> int:
-    """Return the index of an item that is selected by its number, axis, name or body."""
-    number = int(name) if name.isdecimal() else _AXES.get(name, -1)
-    labels = [
+def _beginning(rest: str, known: Iterable[str]) -> str | None:
+    """Return the longest known key with which a name begins; keys may contain dots."""
+    found = [key for key in known if rest == key or rest.startswith(f"{key}.")]
+    return max(found, key=len, default=None)
+
+
+def _labels(items: Sequence[object]) -> list[str]:
+    """Return what selects items of a list: their names and bodies."""
+    return [
         str(item[key])
         for item in items
         if isinstance(item, Mapping)
         for key in ("name", "body")
         if key in item
     ]
+
+
+def _index(items: Sequence[object], path: KeyPath, name: str) -> int:
+    """Return the index of an item that is selected by its number, axis, name or body."""
+    number = int(name) if name.isdecimal() and len(name) < 10 else _AXES.get(name, -1)
     chosen = [
         i
         for i, item in enumerate(items)
@@ -127,7 +136,7 @@ def _index(items: Sequence[object], path: KeyPath, name: str) -> int:
         raise KeyPathError(f"'{where}' has several '{name}'; select one by its number, from 0")
     if 0 <= number < len(items):
         return number
-    hint = did_you_mean_or_all(name, [*labels, *map(str, range(len(items)))])
+    hint = did_you_mean_or_all(name, [*_labels(items), *map(str, range(len(items)))])
     raise KeyPathError(f"'{where}' has no item '{name}'.{hint}")
 
 

@@ -109,11 +109,16 @@ class MetricRecorder:
     Args:
         metric: What is kept.
         run: The run, before its first step.
+
+    Raises:
+        KeyError: The run has no such quantity.
     """
 
     def __init__(self, metric: Metric, run: CourseRun) -> None:
         self._metric = metric
-        meter = run.meters[metric.quantity]
+        meter = run.meters.get(metric.quantity)
+        if meter is None:  # of a world that varies
+            raise KeyError(f"the world of this case has no quantity '{metric.quantity}'")
         self.sensor = meter.sensor
         self._measure = meter.value
         self._best = -inf if metric.kind is MetricKind.MAX else inf

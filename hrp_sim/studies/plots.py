@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 from matplotlib import RcParams, rc_context
@@ -21,6 +23,8 @@ from ..recording.figures import rendered
 
 _WIDTH, _HEIGHT, _DPI = 6.4, 4.2, 110.0  # [in], [dots/in]
 _MAX_TICKS = 12
+_MAX_BINS = 100
+_LEAST_SPREAD = 1e-9  # of a histogram, relative to its values
 _MAX_UNEVEN = 3.0  # ratio of the steps between values along an axis
 MAX_LINES = 100  # of a picture of series
 _MAX_POINTS = 1000  # of a line
@@ -138,10 +142,21 @@ def histogram(label: str, values: Array) -> Picture:
         picture = Picture()
         axes = picture.axes
         finite = values[np.isfinite(values)]
-        axes.hist(finite, bins="auto" if len(np.unique(finite)) > 2 else 10)
+        # Not "auto": a few far values beside many close ones would make far too many bins.
+        bins = min(max(10, isqrt(len(finite))), _MAX_BINS)
+        axes.hist(finite, bins=bins, range=_spread(finite))
         axes.set_xlabel(printable(label), parse_math=False)
         axes.set_ylabel("cases")
         return picture
+
+
+def _spread(values: Array) -> tuple[float, float] | None:
+    """Return a range for bins of values that differ in their last digits only; else None."""
+    if len(np.unique(values)) < 2:
+        return None
+    low, high = float(values.min()), float(values.max())
+    least = max(_LEAST_SPREAD * max(abs(low), abs(high)), sys.float_info.min)
+    return None if high - low > least else (low - least, high + least)
 
 
 def scatter(x: Axis, index: NDArray[np.int64], label: str, values: Array) -> Picture:

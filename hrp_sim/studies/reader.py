@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hrp_model import Diagnostics, ModelError, Severity
+from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.readers.yaml.nodes import Mapping
 
 from ..physics.engine import PhysicsError
@@ -132,15 +132,15 @@ class _Checks:
                     self.durations.append(check_course(root, self._scenario.names, duration))
             except ModelError:
                 pass  # the errors are in quiet
-            errors = [
-                found
-                for found in quiet.found
-                if found.severity is Severity.ERROR and found.message not in self._known
-            ]
-            if errors:
-                message = f"{written.name} = {_shown(value)}: {errors[0].message}"
-                self._diagnostics.error(errors[0].code, message, written.at)
-                return None
+            new = [found for found in quiet.found if found.message not in self._known]
+            for severity in (Severity.ERROR, Severity.WARNING):
+                found = next((found for found in new if found.severity is severity), None)
+                if found is not None:
+                    message = f"{written.name} = {_shown(value)}: {found.message}"
+                    self._diagnostics.add(Diagnostic(severity, found.code, message, written.at))
+                    if severity is Severity.ERROR:
+                        return None
+                    self._known.add(found.message)
         unit = unit_of(path, self._joint_units)
         return Variable(written.name, path, written.kind, written.values, unit, written.at)
 

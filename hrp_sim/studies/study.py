@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Sequence as AbstractSequence
@@ -22,6 +23,7 @@ from .metrics import Metric
 from .variables import Variable, cases_of
 
 _MAX_WORLDS = 64
+_NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,7 +97,10 @@ def as_mapping(document: Document, diagnostics: Diagnostics) -> Mapping:
     Raises:
         ModelError: They are too large or too deep.
     """
-    return parse_mapping(Source("study", json.dumps(document)), diagnostics, "a study")
+    text = json.dumps(document, ensure_ascii=False)
+    # YAML has other escapes than JSON, and permits fewer characters without one.
+    text = _NOT_ASCII.sub(lambda found: f"\\U{ord(found[0]):08x}", text)
+    return parse_mapping(Source("study", text), diagnostics, "a study")
 
 
 def changed_world(

@@ -84,7 +84,9 @@ def column(cases: Sequence[Mapping[str, object]], name: str) -> AnyArray:
     """Return the values of a variable in all cases; those that are no numbers, as text."""
     values = [case[name] for case in cases]
     if all(isinstance(value, int | float) for value in values):
-        return np.array(values)
+        numbers = np.array(values)
+        if numbers.dtype.kind != "O":  # of integers beyond 64 bits
+            return numbers
     return np.array([value if isinstance(value, str) else json_text(value) for value in values])
 
 

@@ -104,10 +104,10 @@ def read_variables(root: Mapping) -> list[Written]:
     """
     samples = _samples(root)
     node = root.get("vary")
+    if samples is not None and not _has_distribution(node):
+        message = "'random' goes with a distribution under 'vary'"
+        root.diagnostics.error("bad-study", message, root.at("random"))
     if node is None or (isinstance(node, Scalar) and node.is_null):
-        if samples is not None:
-            message = "'random' goes with a distribution under 'vary'"
-            root.diagnostics.error("bad-study", message, root.at("random"))
         return []
     if isinstance(node, Sequence):
         found = _listed(node, root)
@@ -128,6 +128,12 @@ def read_variables(root: Mapping) -> list[Written]:
         root.diagnostics.error("too-many-cases", message, node.span)
         return []
     return found
+
+
+def _has_distribution(node: Node | None) -> bool:
+    return isinstance(node, Mapping) and any(
+        isinstance(values, Mapping) and "distribution" in values for _, values in node.items()
+    )
 
 
 def _samples(root: Mapping) -> tuple[int, int] | None:
@@ -250,9 +256,12 @@ def _drawn(name: str, node: Mapping, samples: tuple[int, int] | None) -> tuple[f
     count, seed = samples
     # A variable draws the same numbers whichever others there are.
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    if not scale:  # discrete distributions refuse 3.0 as a count
+        arguments = {k: int(v) if v.is_integer() else v for k, v in arguments.items()}
     try:
-        drawn = np.asarray(distribution.rvs(**arguments, size=count, random_state=rng)).tolist()
-    except ValueError:
+        with np.errstate(all="ignore"):
+            drawn = np.asarray(distribution.rvs(**arguments, size=count, random_state=rng)).tolist()
+    except (ArithmeticError, RuntimeError, TypeError, ValueError):  # as scipy happens to raise
         drawn = []
     if not drawn or not all(isfinite(value) for value in drawn):
         given = ", ".join(f"{key} = {value:g}" for key, value in arguments.items())

@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from hrp_model.diagnostics import counted
+
 from ..physics.engine import AnyArray
 from ..simulation import Simulation
 
@@ -22,7 +24,7 @@ Run: TypeAlias = Callable[[Simulation, dict[str, object]], Mapping[str, object]]
 RESERVED = frozenset(("case", "error", "state_hash", "fingerprint"))
 MAX_ERROR = 2000  # characters
 _PACKAGE = Path(__file__).parents[1]
-_MAX_NAMED = 10  # problems in one message
+_MAX_NAMED = 100  # names in one message
 _MAX_DIMENSIONS = 8  # of arrays in files
 _MAX_INTEGER = np.iinfo(np.int64).max
 # What arrays are stored as, by kind of their type.
@@ -63,22 +65,30 @@ def check_cases(cases: Sequence[Case], maximum: int) -> None:
         raise TypeError(f"cases must be a list of mappings, not {type(cases).__name__}")
     if not 0 < len(cases) <= maximum:
         raise ValueError(f"there are {len(cases)} cases; there must be 1 to {maximum}")
-    problems = []
+    found: dict[str, list[int]] = {}  # cases with a problem
     names: Case | None = None
     for i, case in enumerate(cases):
         if not isinstance(case, Mapping) or not all(isinstance(name, str) for name in case):
             raise TypeError(f"case {i} must be a mapping from names to values, not {case!r:.100}")
         names = case if names is None else names
-        problems += [f"case {i} has the reserved name '{name}'" for name in RESERVED & case.keys()]
-        problems += [f"case {i} lacks '{name}' of case 0" for name in names.keys() - case.keys()]
-        problems += [f"case {i} has '{n}', unlike case 0" for n in case.keys() - names.keys()]
+        if RESERVED & case.keys() or names.keys() != case.keys():
+            problems = [f"has the reserved name '{name}'" for name in RESERVED & case.keys()]
+            problems += [f"lacks '{name}' of case 0" for name in names.keys() - case.keys()]
+            problems += [f"has '{name}', unlike case 0" for name in case.keys() - names.keys()]
+            for problem in problems:
+                found.setdefault(problem, []).append(i)
         try:
             case_text(case)
         except (TypeError, ValueError) as error:
             raise TypeError(f"case {i}: {error}") from None
-    if problems:
-        more = f"; and {len(problems) - _MAX_NAMED} more" if len(problems) > _MAX_NAMED else ""
-        raise ValueError("; ".join(problems[:_MAX_NAMED]) + more)
+    if found:
+        named = [f"case {where[0]} {problem}{_more(where)}" for problem, where in found.items()]
+        rest = f"; and {len(named) - _MAX_NAMED} more names" if len(named) > _MAX_NAMED else ""
+        raise ValueError("; ".join(named[:_MAX_NAMED]) + rest)
+
+
+def _more(where: Sequence[int]) -> str:
+    return f" (and {counted(len(where) - 1, 'more case')})" if len(where) > 1 else ""
 
 
 def case_text(case: Case) -> str:

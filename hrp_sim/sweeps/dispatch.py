@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from hrp_model.diagnostics import ModelError
+from hrp_model.version import __version__
 
 from ..physics.engine import PhysicsError
 from .case import CaseResult, described
@@ -20,6 +21,7 @@ from .worlds import Task
 
 # No other attempt changes these: the common world cannot be simulated, or the worker is unfit.
 _FATAL = (ModelError, PhysicsError, ImportError, WorkerError)
+_PACKAGES = ("hrp_model", "hrp_sim")
 # Raised by Dask, after several workers have died that had the chunk, perhaps by a case of another.
 _KILLED = "KilledWorker"
 # So many chunks, of one case each, are submitted until one has ended or this time is over.
@@ -131,6 +133,12 @@ class Dispatcher:
         chunk = self._running.pop(future)
         try:
             found = future.result()
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in _PACKAGES:
+                raise
+            raise WorkerError(
+                f"a worker cannot import {error.name}: install hrp_ros {__version__} there"
+            ) from None
         except _FATAL:
             raise
         except CancelledError:

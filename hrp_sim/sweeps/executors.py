@@ -54,30 +54,60 @@ def open_executor(
         yield executor, Capacity(chunks=in_flight, cases=_MAX_CHUNK)
 
 
-def submitter(executor: Executor, settings: Settings, run: Run) -> Submit:
-    """Return a function that submits chunks of cases to an executor."""
+def submitter(executor: Executor, settings: Settings, run: Run, *, imported: bool) -> Submit:
+    """Return a function that submits chunks of cases to an executor.
+
+    Args:
+        executor: The executor.
+        settings: Of the sweep.
+        run: The function.
+        imported: Whether workers can import it.
+
+    Raises:
+        TypeError: The function cannot be pickled.
+    """
     numbers = count()  # two chunks are never equal, of which Dask would run only one
-    function = _packed(executor, run)
+    function = _packed(executor, run, imported=imported)
 
     def submit(tasks: Sequence[Task]) -> Future[ChunkResult]:
         chunk = [replace(task, case=dict(task.case)) for task in tasks]
         packed = pickle.dumps((settings, chunk, next(numbers)))
-        return executor.submit(run_packed, __version__, function, packed)
+        if not isinstance(function, bytes):
+            return executor.submit(run_packed, __version__, function, packed)
+        return executor.submit(pickle.loads, pickle.dumps(_Call(__version__, function, packed)))
 
     return submit
 
 
-def _packed(executor: Executor, run: Run) -> Run | bytes:
+class _Call:
+    """Becomes the result of ``run_packed`` where it is unpickled.
+
+    A task that is nothing but this can be read by a worker without hrp_ros, which then raises an
+    error. A worker of Dask that cannot read a task ends without a word.
+    """
+
+    def __init__(self, version: str, function: bytes, packed: bytes) -> None:
+        self._arguments = version, function, packed
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return run_packed, self._arguments
+
+
+def _packed(executor: Executor, run: Run, *, imported: bool) -> Run | bytes:
     """Return a function for the workers of an executor: pickled, unless they share its memory.
 
     Its code is included if they cannot import it, for example since a script defines it, and if
-    cloudpickle is installed, as with Dask.
+    cloudpickle is installed, as with Dask. Global values that it uses go along then, and errors
+    no longer name its file.
     """
     if isinstance(executor, InlineExecutor | ThreadPoolExecutor):
         return run
-    if find_spec("cloudpickle") is None:
-        return pickle.dumps(run)
-    import cloudpickle
+    try:
+        if imported or find_spec("cloudpickle") is None:
+            return pickle.dumps(run)
+        import cloudpickle
 
-    packed: bytes = cloudpickle.dumps(run)
+        packed: bytes = cloudpickle.dumps(run)
+    except Exception as error:
+        raise TypeError(f"run cannot be sent to workers: {error}") from None
     return packed

@@ -18,6 +18,7 @@ from .worker import ChunkResult
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _CONTEXT = get_context("spawn")  # a fork would share locks and the state of ODE
+_PATIENCE = 2.0  # [s] that processes have to end after their last task
 
 
 class WorkerProcesses(Executor):
@@ -47,11 +48,22 @@ class WorkerProcesses(Executor):
             ) from None
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
-        """Shut down, without waiting for running tasks if there was an exception."""
+        """Shut down, without waiting for running tasks if there was an exception.
+
+        Otherwise, processes are ended that threads of a finished task keep alive.
+        """
         if kind is not None:
-            for worker in self._workers:
-                worker.kill()
-        self.shutdown()
+            self._kill()
+        late = threading.Timer(_PATIENCE, self._kill)
+        late.start()
+        try:
+            self.shutdown()
+        finally:
+            late.cancel()
+
+    def _kill(self) -> None:
+        for worker in self._workers:
+            worker.kill()
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
         """Call a function in an idle process, of which there must be one.

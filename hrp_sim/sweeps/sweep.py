@@ -76,7 +76,7 @@ def sweep(
     """
     worlds = Worlds(world)
     check_cases(cases, limits.cases)
-    _check_options(jobs, executor, timeout)
+    _check_options(run, jobs, executor, timeout)
     if executor is None or folder is not None:
         _check_function(run, imported=executor is None)
     store = None if folder is None else CaseFolder(Path(folder), run_name(run))
@@ -91,7 +91,7 @@ def sweep(
             to, capacity = stack.enter_context(
                 open_executor(executor, jobs, run, len(cases), limits.in_flight)
             )
-            submit = submitter(to, settings, run)
+            submit = submitter(to, settings, run, imported=executor is None)
             dispatcher = Dispatcher(chain([first], tasks), submit, capacity, limits.chunk_seconds)
             for task, result in stack.enter_context(closing(dispatcher.results())):
                 collector.add(task, result)
@@ -113,7 +113,11 @@ def _log_failures(result: SweepResult) -> None:
         _log.warning("%s; case %d: %s", counts, first, printable(error))
 
 
-def _check_options(jobs: int | None, executor: Executor | None, timeout: float | None) -> None:
+def _check_options(
+    run: Run, jobs: int | None, executor: Executor | None, timeout: float | None
+) -> None:
+    if not callable(run):
+        raise TypeError(f"run must be a function of a simulation and a case, not {run!r:.100}")
     if executor is not None and not isinstance(executor, Executor):
         raise TypeError(
             "executor must be a concurrent.futures.Executor, such as the result of "

@@ -94,8 +94,7 @@ def this_process() -> str:
 def run_packed(version: str, run: Run | bytes, packed: bytes) -> ChunkResult:
     """Run a chunk of cases.
 
-    All is packed, so that it is read here: a worker of Dask that cannot read a task restarts
-    forever.
+    All is packed, so that it is read here, after the versions were compared.
 
     Args:
         version: Of hrp_ros in the calling process. Only if it is that of this process, the rest
@@ -234,7 +233,7 @@ def _returned(sim: Simulation, run: Run, case: Case, limit: int) -> CaseResult:
         if failures := sim.controllers.failures:
             return CaseResult({}, "; ".join(failures)[:MAX_ERROR], "", fingerprint())
         return CaseResult(values, "", sim.state_hash(), fingerprint())
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # the latter would end the process of the caller
         return CaseResult({}, described(error), "", fingerprint())
 
 

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+import threading
 import time
 import uuid
 from collections import deque
@@ -44,6 +46,19 @@ def raising(sim, case):
     """Fail for one case."""
     if case["force"] == 2.0:
         raise ValueError("too strong")
+    return pushed(sim, case)
+
+
+def exiting(sim, case):
+    """Exit in one case."""
+    if case["force"] == 2.0:
+        sys.exit("enough")
+    return pushed(sim, case)
+
+
+def leaving_a_thread(sim, case):
+    """Leave a thread behind that keeps the process alive."""
+    threading.Thread(target=threading.Event().wait).start()
     return pushed(sim, case)
 
 
@@ -99,8 +114,8 @@ def logged(sim, case):
 
 
 def counted(sim, case):
-    """Leave a file for this run of the case."""
-    (Path(case["folder"]) / f"{case['force']}-{uuid.uuid4().hex}").touch()
+    """Leave a file for this run of the case, with the number of its process."""
+    (Path(case["folder"]) / f"{case['force']}-{os.getpid()}-{uuid.uuid4().hex}").touch()
     return pushed(sim, case)
 
 

@@ -13,6 +13,7 @@ DOCUMENT = {
         {"time": 2, "command": {"body": "arm", "positions": {"J1": 0.3}}},
         {"name": "twice", "time": 3},
         {"name": "twice", "time": 4},
+        {"name": "no. 2", "time": 5},
     ],
 }
 BODIES = ["arm", "my.robot", "my"]
@@ -35,6 +36,8 @@ BODIES = ["arm", "my.robot", "my"]
         ("events.1.positions.J1", ("events", 1, "command", "positions", "J1")),
         ("controllers.arm.args.gain.kp", ("controllers", 0, "args", "gain", "kp")),
         ("controllers.1.rate", ("controllers", 1, "rate")),
+        ("controllers.b.args.gain", ("controllers", 1, "args", "gain")),
+        ("events.no. 2.time", ("events", 4, "time")),
         ("bodies.arm.control.joints.J1.kp", ("bodies", "arm", "control", "joints", "J1", "kp")),
         ("sensors.force_stdev", ("sensors", "force_stdev")),
         ("duration", ("duration",)),

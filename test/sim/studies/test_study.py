@@ -6,7 +6,7 @@ import scipy.stats
 from paths import ROOT
 from silent_diagnostics import silent
 
-from hrp_model import ModelError
+from hrp_model import Diagnostics, ModelError, Severity
 from hrp_sim import InlineExecutor, sweep
 from hrp_sim.studies import StudyRun, load_study
 
@@ -73,6 +73,12 @@ def test_samples_are_those_of_scipy_and_do_not_depend_on_other_variables(load):
     assert scipy.stats.kstest(sizes, scipy.stats.gamma(2, scale=3).cdf).pvalue > 0.01
     reseeded = load(f"{PUSH}random: {{count: 500, seed: 4}}\nvary:\n{drawn}")
     assert reseeded.cases() != alone.cases()
+
+
+def test_samples_may_be_counts(load):
+    study = load("vary: {seed: {distribution: betabinom, n: 9, a: 1, b: 1}}\nrandom: {count: 99}")
+    assert {type(case["seed"]) for case in study.cases()} == {int}
+    assert {case["seed"] for case in study.cases()} == set(range(10))
 
 
 def test_cases_can_be_listed(load):
@@ -212,8 +218,15 @@ def test_all_parts_of_a_study_are_checked_at_once(load):
         ("vary: {friction: {distribution: gamma}}\nrandom: {count: 3}", "bad-study"),
         ("vary: {friction: {distribution: gamma, a: -1}}\nrandom: {count: 3}", "out-of-range"),
         ("vary: {friction: {distribution: norm, loc: -9}}\nrandom: {count: 3}", "out-of-range"),
+        ("vary: {friction: {distribution: betabinom, n: 2.5, a: 1, b: 1}}\nrandom: {count: 3}",
+         "out-of-range"),
+        ("vary: {friction: {distribution: gausshyper, a: 1e300, b: 1e300, c: 1e300, z: 1e300}}\n"
+         "random: {count: 3}", "out-of-range"),
         ("vary: {friction: {distribution: norm}}", "missing-key"),
         ("random: {count: 3}", "bad-study"),
+        ("vary: {friction: [0.5]}\nrandom: {count: 3}", "bad-study"),
+        ("vary: {physics.time_step: [0.001, 2 ms]}", "wrong-type"),
+        ("physics: {time_step: 2 ms}", "wrong-type"),
         ("vary: [{friction: 1}, {seed: 1}]", "bad-study"),
         ("vary: {friction: {from: 0, to: 1, count: 1000}, seed: {from: 0, to: 1, count: 1000}}",
          "too-many-cases"),
@@ -228,6 +241,34 @@ def test_all_parts_of_a_study_are_checked_at_once(load):
 )  # fmt: skip
 def test_a_study_that_cannot_be_run_is_refused(load, text, code):
     assert code in [found for _, found in problems(load, text)]
+
+
+def test_a_warning_about_a_varied_value_is_passed_on(tmp_path):
+    path = tmp_path / "study.yaml"
+    path.write_text(f"world: {BLOCK}\nduration: 1\nvary: {{bodies.Wood.rpy: [[0, 0, 90]]}}")
+    found = []
+    load_study(path, Diagnostics(listener=found.append))
+    assert [(d.severity, d.code) for d in found] == [(Severity.WARNING, "maybe-degrees")]
+    assert found[0].message.startswith("bodies.Wood.rpy = [0, 0, 90]: ")
+
+
+def test_names_may_have_any_characters(load, tmp_path):
+    name = "K\u00f6rper \U0001f916 $x$: 'a'"
+    text = BLOCK.read_text(encoding="utf-8").replace("name: Wood", f'name: "{name}"')
+    (tmp_path / "block.body").write_text(text, encoding="utf-8")
+    study = load(
+        f'events: [{{name: "{name}", time: 0, push: {{body: "{name}", size: 1}}}}]\n'
+        f'vary: {{friction: [0.1, 0.2], "events.{name}.size": [1, 2]}}\nkeep: ["{name}.x"]\n',
+        "block.body",
+    )
+    assert values_of(study)[f"{name}.x"].shape == (4,)
+
+
+def test_a_world_without_a_kept_quantity_is_a_failure(load):
+    study = load(f"vary: {{world: ['{BLOCK}', '{ARM}']}}\nkeep: [Wood.x]\n")
+    result = sweep(study.world_of, study.cases(), StudyRun(study), InlineExecutor())
+    assert list(result.failures) == [1]
+    assert "the world of this case has no quantity 'Wood.x'" in result.failures[1]
 
 
 def test_values_that_do_not_fit_to_each_other_are_failures(load):

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -143,20 +144,46 @@ def test_a_changed_module_of_a_controller_is_refused(study, tmp_path, capsys, ch
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "content", "words"),
     [
-        ("out/notes.txt", "not empty and not that of a study"),
-        ("out/study.json", "study.json in it is broken"),
-        ("out", "it is a file"),
+        ("out/notes.txt", b"mine", "not empty and not that of a study"),
+        ("out/study.json", b"mine", "study.json in it is broken"),
+        ("out/study.json", b"\xff", "study.json in it is broken"),
+        ("out", b"mine", "it is a file"),
     ],
 )
-def test_other_things_are_not_touched(study, tmp_path, capsys, name, words):
+def test_other_things_are_not_touched(study, tmp_path, capsys, name, content, words):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text("mine")
+    path.write_bytes(content)
     assert swept(study) == 2
     assert words in capsys.readouterr().err
-    assert path.read_text() == "mine"
+    assert path.read_bytes() == content
+
+
+def test_a_broken_file_of_a_case_is_named(study, tmp_path, capsys):
+    assert swept(study) == 0
+    file = next((tmp_path / "out" / "cases").glob("*.npz"))
+    file.write_bytes(b"broken")
+    assert swept(study) == 2
+    assert f"'out/cases/{file.name}' is not the result of a case" in capsys.readouterr().err
+
+
+def test_a_folder_that_could_not_be_completed_is_that_of_the_study(study, tmp_path):
+    text = f"{STUDY}# {5000 * '-'}\n"
+    study.write_text(text, encoding="utf-8")
+    folder = StudyFolder(tmp_path / "out", load_study(study, silent()))
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for size, name in ((100, "study.json"), (2000, "study.yaml")):
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
+            with pytest.raises(OSError, match=f"File too large: .*{name}"):
+                folder.begin()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        folder.check()
+    folder.begin()
+    assert (tmp_path / "out" / "study.yaml").read_text(encoding="utf-8") == text
 
 
 def test_a_dry_run_lists_the_cases_and_writes_nothing(study, tmp_path, capsys):
@@ -197,8 +224,13 @@ def test_a_cluster_that_is_not_there_is_named(study, capsys, monkeypatch):
     assert main(["sweep", str(study), "--out", "out", "--cluster", "tcp://127.0.0.1:9"]) == 2
     assert "--cluster tcp://127.0.0.1:9: there is no Dask scheduler" in capsys.readouterr().err
     assert not (study.parent / "out").exists()
-    assert main(["sweep", str(study), "--out", "out", "--cluster", "nowhere"]) == 2
-    assert "--cluster nowhere: write an address as tcp://HOST:PORT" in capsys.readouterr().err
+    for address, words in (
+        ("nowhere", "write an address as tcp://HOST:PORT"),
+        ("inproc://127.0.0.1:9", "write an address as tcp://HOST:PORT"),
+        ("tls://127.0.0.1:9", "Dask's configuration states no certificates"),
+    ):
+        assert main(["sweep", str(study), "--out", "out", "--cluster", address]) == 2
+        assert f"--cluster {address}: {words}" in capsys.readouterr().err
 
 
 def test_a_cluster_gives_equal_results(study, tmp_path):
@@ -339,6 +371,37 @@ def test_the_plots_follow_from_what_varies(study, vary, captions):
     found = re.findall("<figcaption>(.*?)</figcaption>", page)
     shown = [re.sub("<small>(.*?)</small>", r"\n\1", caption) for caption in found]
     assert shown == captions
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.nextafter(0.05, [0.0, 0.05, 1.0] * 2),  # resting, but for their last digits
+        np.array([-1e9, *np.linspace(1.0, 1.0 + 1e-12, 5)]),
+        np.zeros(6),
+        np.full(6, np.nan),
+    ],
+)
+def test_any_values_are_drawn(study, values):
+    vary = "vary: {friction: {distribution: uniform}}\nrandom: {count: 6}\nkeep: [Wood.x]\n"
+    study.write_text(STUDY.partition("vary")[0] + vary, encoding="utf-8")
+    loaded = load_study(study, silent())
+    columns = [""] * 6
+    result = SweepResult(loaded.cases(), {"Wood.x": values}, columns, columns, columns)
+    assert report(loaded, result).count(b"<figure>") == 2
+
+
+def test_whole_numbers_of_any_size_are_written(study):
+    (study.parent / "a.py").write_text("class A: pass\n")
+    text = STUDY.replace("friction: [0.2, 0.8], events.push.size: [5, 10, 15]",
+                         f"controllers.Wood.args.x: [1, {10**30}]")  # fmt: skip
+    study.write_text(f"{text}controllers: [{{class: a.py:A, body: Wood}}]\n", encoding="utf-8")
+    loaded = load_study(study, silent())
+    result = SweepResult(loaded.cases(), {"Wood.x": np.zeros(2)}, ["", ""], ["", ""], ["", ""])
+    table = tables(loaded, result)["cases"]
+    assert str(10**30).encode() in table.csv()
+    assert table.parquet() != b""
+    assert b"<figure>" in report(loaded, result)
 
 
 def test_a_study_of_which_nothing_is_left_has_a_report(study):

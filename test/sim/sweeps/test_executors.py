@@ -5,7 +5,8 @@ import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 import sweep_functions
@@ -31,6 +32,11 @@ def counted(tmp_path, cases=20):
 def runs(tmp_path):
     """Return the forces of all runs, sorted."""
     return sorted(float(path.name.partition("-")[0]) for path in (tmp_path / "runs").iterdir())
+
+
+def processes(tmp_path):
+    """Return the numbers of the processes that ran cases."""
+    return {int(path.name.split("-")[1]) for path in (tmp_path / "runs").iterdir()}
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +70,7 @@ def test_two_processes_run_every_case_once(expected, tmp_path):
     result = sweep(WORLD, counted(tmp_path), sweep_functions.counted, jobs=2)
     assert result.state_hashes == expected
     assert runs(tmp_path) == [float(i) for i in range(20)]
+    assert len(processes(tmp_path) - {os.getpid()}) == 2
 
 
 def test_threads_of_this_process_run_every_case_once(expected, tmp_path):
@@ -114,6 +121,18 @@ def test_a_worker_with_another_version_ends_the_sweep(client, monkeypatch):
         sweep(WORLD, [{"force": 1.0}], sweep_functions.pushed, client.get_executor())
 
 
+def test_a_worker_without_hrp_ros_ends_the_sweep():
+    lacking = ("import sys; sys.modules['hrp_sim'] = None",)
+    with ProcessPoolExecutor(
+        1, mp_context=get_context("spawn"), initializer=exec, initargs=lacking
+    ) as executor:
+        words = (
+            rf"a worker cannot import hrp_sim\S*: install hrp_ros {re.escape(__version__)} there"
+        )
+        with pytest.raises(WorkerError, match=words):
+            sweep(WORLD, [{"force": 1.0}], sweep_functions.pushed, executor)
+
+
 def test_a_module_that_workers_lack_is_named(client, tmp_path, monkeypatch):
     (tmp_path / "study_of_mine.py").write_text("def run(sim, case): return {}\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -155,12 +174,13 @@ def scheduler_file(tmp_path):
 def test_a_cluster_of_separate_processes_runs_every_case_once(scheduler_file, expected, tmp_path):
     from distributed import Client
 
-    file, (scheduler, *_workers) = scheduler_file
+    file, (scheduler, *workers) = scheduler_file
     with Client(scheduler_file=str(file), timeout=TIME) as client:
         client.wait_for_workers(2, timeout=TIME)
         result = sweep(WORLD, counted(tmp_path), sweep_functions.counted, client.get_executor())
         assert result.state_hashes == expected
         assert runs(tmp_path) == [float(i) for i in range(20)]
+        assert processes(tmp_path) == {worker.pid for worker in workers}
 
         cases = [{"force": float(i), "victim": scheduler.pid} for i in range(20)]
         run, executor = sweep_functions.killing_another, client.get_executor()

@@ -4,7 +4,8 @@ import gc
 import os
 import subprocess
 import sys
-from concurrent.futures import BrokenExecutor
+import threading
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -110,6 +111,36 @@ def test_a_case_that_raises_is_a_row_with_the_place(caplog):
     assert result.values["path"].shape == (len(FORCES), STEPS, 3)
 
 
+@pytest.mark.parametrize("options", [{"executor": InlineExecutor()}, {"jobs": 2}])
+def test_a_case_that_exits_is_a_row(options):
+    result = sweep(WORLD, forces(), sweep_functions.exiting, **options)
+    assert set(result.failures) == {2}
+    assert result.errors[2].startswith("SystemExit: enough (")
+
+
+def test_a_thread_that_a_case_leaves_behind_is_not_waited_for():
+    assert sweep(WORLD, forces(), sweep_functions.leaving_a_thread, jobs=1).failures == {}
+
+
+def test_a_function_of_a_script_keeps_its_place_and_its_globals(tmp_path):
+    script = tmp_path / "study.py"
+    script.write_text(
+        "import threading\nfrom hrp_sim import sweep\nlock = threading.Lock()\n"
+        "def run(sim, case):\n    with lock:\n        raise ValueError('no')\n"
+        "if __name__ == '__main__':\n"
+        f"    print(sweep({str(WORLD)!r}, [{{'a': 1}}], run, jobs=1).errors[0])\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"ValueError: no ({script}:6)\n"
+
+
+def test_a_function_that_cannot_be_sent_is_refused():
+    run = lambda _sim, _case: {}  # noqa: E731
+    run.lock = threading.Lock()
+    with ProcessPoolExecutor(1) as executor, pytest.raises(TypeError, match="cannot be sent"):
+        sweep(WORLD, forces(), run, executor)
+
+
 @pytest.mark.parametrize("meddle", ["spawn", "control", "ignore", "fail", "close"])
 def test_what_a_case_changes_is_undone(meddle):
     cases = [{"force": 1.0, "meddle": how} for how in (meddle, "", meddle, "")]
@@ -163,6 +194,7 @@ def test_texts_of_failures_are_empty():
     [
         ([], "there are 0 cases"),
         ([{"a": 1}, {"b": 1}], "case 1 lacks 'a' of case 0; case 1 has 'b', unlike case 0"),
+        ([{"a": 1}, *2 * [{"a": 1, "bb": 1}]], r"1 has 'bb', unlike case 0 \(and 1 more case\)$"),
         ([{"error": 1}], "reserved name 'error'"),
         ([{"a": object()}], "case 0: <object"),
         ([5], "case 0 must be a mapping"),
@@ -180,6 +212,20 @@ def test_functions_that_processes_cannot_import_are_refused(tmp_path):
         sweep(WORLD, forces(), lambda _sim, _case: {})
     with pytest.raises(TypeError, match="at the top of a module"):
         inline(forces(), lambda _sim, _case: {}, folder=tmp_path)
+
+
+def test_every_wrong_name_is_named_once():
+    cases = [{"a": 1}, *({"a": 1, f"name{i % 30}": 1} for i in range(90))]
+    with pytest.raises(ValueError, match="unlike case 0") as caught:
+        sweep(WORLD, cases, sweep_functions.pushed, InlineExecutor())
+    words = str(caught.value)
+    assert all(words.count(f"'name{i}'") == 1 for i in range(30))
+    assert words.count("(and 2 more cases)") == 30
+
+
+def test_a_run_must_be_a_function():
+    with pytest.raises(TypeError, match="run must be a function of a simulation and a case"):
+        inline(forces(), "pushed")
 
 
 def test_the_text_of_a_key_error_is_not_quoted():
