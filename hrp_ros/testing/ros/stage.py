@@ -197,7 +197,7 @@ class _Watch:
             stamps, node = gate.misstamped, self._sim_node
             listed = [t + cause_without_command(node, t, stamps.get(t)) for t in missing]
             cause = f": it waits for a command on {', '.join(listed)}"
-        tails = "".join(f"\nthe node '{node.name}'{_tail(node)}" for node in self._nodes)
+        tails = "".join(f"\nthe node '{n.name}'{_ended(n)}{_tail(n)}" for n in self._nodes)
         self.failure = f"the run made no step for {self._timeout:g} s{cause}{tails}"
         return True
 
@@ -219,7 +219,7 @@ def ros_stage(
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        ScenarioError: A parameter or a command cannot be used.
+        ScenarioError: A parameter or a command cannot be used, or no ROS domain is free.
     """
     parameters: dict[str, ParameterValue] = {**setup.parameters}
     if setup.lock_step:
@@ -229,9 +229,9 @@ def ros_stage(
             "lock_step_timeout": 0.0,  # a run that goes on without a command is not a test
         }
     with ExitStack() as stack:
-        domain = stack.enter_context(reserved_domain())
-        environment = environment_of(domain)
         with _use_errors(name):
+            domain = stack.enter_context(reserved_domain())
+            environment = environment_of(domain)
             _check_names(parameters)
             make_recording = None if recording is None else lambda: recording
             with _environment(environment):
@@ -298,7 +298,16 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def _end(status: int) -> str:
-    return f"status {status}" if status > 0 else f"signal {signal.Signals(-status).name}"
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:  # a real-time signal
+        return f"signal {-status}"
+
+
+def _ended(node: NodeProcess) -> str:
+    return "" if node.status is None else f", which has ended with {_end(node.status)}"
 
 
 def _tail(node: NodeProcess) -> str:
