@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,7 @@ class ScenarioRunner:
         settings = BaselineSettings(
             update=config.getoption(UPDATE),
             tolerance=float(config.getini(TOLERANCE)),
+            command=f"pytest {UPDATE} {shlex.quote(os.path.relpath(self._node.path))}",
         )
         file = os.path.relpath(self._folder / path)  # as messages show it
         try:
@@ -87,10 +90,11 @@ class ScenarioRunner:
         if given:
             return config.invocation_params.dir / given / name
         cache = getattr(config, "cache", None)  # the plugin of the cache may be switched off
-        root = (
-            Path(tempfile.mkdtemp(prefix="hrp_ros-")) if cache is None else cache.mkdir("hrp_ros")
-        )
-        return root / name
+        if cache is not None:
+            with suppress(OSError):  # the folder of the tests cannot be written
+                folder: Path = cache.mkdir("hrp_ros") / name
+                return folder
+        return Path(tempfile.mkdtemp(prefix="hrp_ros-")) / name
 
 
 def runner_of(node: pytest.Item) -> ScenarioRunner:
