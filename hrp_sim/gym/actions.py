@@ -95,9 +95,11 @@ class JointActions:
                 f"an action must have shape {self.lower.shape}, one number for each of "
                 f"{', '.join(self.joints)}, not {values.shape}"
             )
-        if not isfinite(values @ values):  # which is faster than to look at each
+        if not isfinite(sum(values.tolist())):  # which is faster than to look at each
             self._check_finite(values)
         if self._normalized:
+            np.maximum(values, -1.0, out=values)  # large numbers would overflow below
+            np.minimum(values, 1.0, out=values)
             values *= self._half
             values += self._middle
         np.maximum(values, self.lower, out=values)

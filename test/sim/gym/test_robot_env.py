@@ -1,5 +1,7 @@
 """Environments of Gymnasium: spaces, actions, observations, episodes, bad input."""
 
+import copy
+import pickle
 import re
 import sys
 import warnings
@@ -184,6 +186,27 @@ def test_normalized_actions_are_shares_of_the_limits():
     env.close(), scaled.close()
 
 
+@pytest.mark.parametrize("normalize_actions", [False, True])
+def test_large_actions_are_clipped_without_a_warning(normalize_actions):
+    env = make("arm", sensors=[], actions="effort", normalize_actions=normalize_actions)
+    env.reset(seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env.step([1e308, -1e308, 1e308, 1e308, 1e200, -1e200])
+    limits = [
+        link.joint.effort_limits.upper
+        for link in env.state.simulation.bodies["arm"].body.moving_links
+    ]
+    np.testing.assert_array_equal(env.state.action, np.multiply(limits, [1, -1, 1, 1, 1, -1]))
+    env.close()
+
+
+@pytest.mark.parametrize("copy_of", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_an_environment_is_not_copied(arm, copy_of):
+    with pytest.raises(TypeError, match="cannot be copied or pickled: pass a function that makes"):
+        copy_of(arm)
+
+
 def test_wrappers_of_gymnasium_apply():
     env = TimeLimit(FlattenObservation(make("arm", sensors=[])), 3)
     seen, _ = env.reset(seed=1)
@@ -336,7 +359,12 @@ def test_pictures_show_what_was_added():
     [
         ({"follow": "J9"}, "there is no link 'J9'"),
         ({"camera": "eye"}, "there is no camera 'eye'"),
-        ({"size": (0, 10)}, "width and height must be from 16 to 4096 pixels, not 0x10"),
+        ({"size": (320, 240, 3)}, "pixels, not 320x240x3"),
+        ({"size": (320.5, 240)}, "pixels, not 320.5x240"),
+        (
+            {"size": (0, 10)},
+            "width and height must be whole numbers from 16 to 4096 pixels, not 0x10",
+        ),
     ],
 )
 def test_unsuitable_pictures_are_refused_at_once(options, message):
