@@ -8,7 +8,7 @@ import pytest
 from scenario_files import BASELINE, HEAVIER, PASSING, write_scenario
 
 # What runs in this process is imported once: extension modules cannot be imported again.
-import hrp_ros.testing.runs  # noqa: F401
+from hrp_ros.testing.runs import _folder_name
 
 pytest_plugins = ["pytester"]
 
@@ -127,6 +127,32 @@ def test_files_are_kept_of_a_run_whose_result_the_test_does_not_accept(pytester,
     done = run("test_fall.py", "--hrp-artifacts=kept", "--show-capture=no")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["*: */kept/test_fall.py_test_fall/*"])
+
+
+def test_nothing_is_kept_of_an_earlier_scenario_than_that_which_fails(pytester, quick):
+    write_scenario(pytester.path)
+    pytester.makepyfile(
+        """
+        def test_fall(hrp_scenario):
+            hrp_scenario("fall.scenario.yaml")
+            hrp_scenario("missing.scenario.yaml")
+    """
+    )
+    done = quick(
+        "test_nothing_is_kept_of_an_earlier_scenario_than_that_which_fails.py",
+        "--hrp-artifacts=kept",
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*cannot read 'missing.scenario.yaml'*"])
+    assert not (pytester.path / "kept").exists()
+
+
+def test_tests_keep_their_files_in_folders_of_their_own():
+    ids = ["a/test_b.py::c[1]", "test.py::c[x<1]", "test.py::c[x>1]", "1" * 200, "2" + "1" * 200]
+    names = {_folder_name(nodeid) for nodeid in ids}
+    assert len(names) == len(ids)
+    assert "a_test_b.py_c_1_" in names
+    assert max(map(len, names)) < 120
 
 
 def test_without_an_option_files_are_kept_in_the_cache(pytester, run):
