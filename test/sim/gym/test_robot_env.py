@@ -433,6 +433,11 @@ def several():
         ("arm", {"action_limits": {"J1": (0, np.nan)}}, "ascending"),
         ("arm", {"action_limits": {"J1": 1}}, "'J1' must be two numbers, lower and upper, not 1"),
         ("rover", {"actions": "velocity"}, "does not limit the velocity of joint 'TRACK_L'"),
+        (
+            "rover",
+            {"actions": {"TRACK_L": "velocity"}, "action_limits": {"TRACK_L": (-1e300, 1)}},
+            "must be ascending and within those of its velocity, -100000 to 100000, not -1e+300",
+        ),
         ("rover", {"actions": {"TRACK_L": "effort"}}, "is a track: its action must be 'velocity'"),
         (
             "arm",
@@ -467,6 +472,14 @@ def test_a_joint_that_follows_another_has_no_action(tmp_path):
     env.close()
     with pytest.raises(ValueError, match="joint 'right' follows another joint and has no action"):
         RobotEnv(tmp_path / "gripper.urdf", actions={"right": "position"})
+
+
+@pytest.mark.parametrize(("mode", "unit"), [("position", "upper"), ("effort", "effort")])
+def test_a_joint_that_the_model_locks_has_no_action(tmp_path, mode, unit):
+    """As in URDFs of exporters that write 0 for limits which are not known."""
+    (tmp_path / "gripper.urdf").write_text(re.sub(rf'{unit}="[\d.]+"', f'{unit}="0"', GRIPPER))
+    with pytest.raises(ValueError, match=f"'left' can have no action, since .* its {mode} at 0"):
+        RobotEnv(tmp_path / "gripper.urdf", actions=mode)
 
 
 def test_sensors_of_controllers_stay_on():
