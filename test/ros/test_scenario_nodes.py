@@ -140,6 +140,25 @@ def test_a_node_that_does_not_answer_is_named_after_the_timeout(pytester, scenar
     )
 
 
+def test_a_node_that_fails_at_the_end_of_the_run_is_named(scenario, monkeypatch):
+    """It does so at the last reading; what settles the rates waits for that here."""
+    nodes = []
+
+    class Noted(NodeProcess):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            nodes.append(self)
+
+    monkeypatch.setattr("hrp_ros.testing.ros.stage.NodeProcess", Noted)
+    monkeypatch.setattr(
+        "hrp_ros.testing.ros.stage.RateMeter.settle",
+        lambda _meter: wait_until(lambda: nodes[-1].status is not None),
+    )
+    done = scenario(IN_LOCK_STEP.replace("controller.py", "controller.py 0.399"))
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*the node 'python* controller.py 0.399' ended with status 1:"])
+
+
 def test_a_node_that_has_ended_without_an_error_is_named_after_the_timeout(pytester, scenario):
     pytester.makepyfile(short="print('good bye')")
     done = scenario(IN_LOCK_STEP.replace("controller", "short") + "  timeout: 0.5\n")

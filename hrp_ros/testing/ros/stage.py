@@ -100,10 +100,11 @@ class RosStage:
                 course_run.before_step()
                 with watch.watching(runner):
                     runner.run()
-            if watch.failure:
+            if not watch.failure:
+                meter.settle()
+            if watch.check():  # also of a node that has failed at the end of the run
                 self.problems.append(Problem(course_run.time, watch.failure))
             elif course_run.time > 0.0:
-                meter.settle()
                 missed = meter.missed(course_run.time)
                 self.problems += [Problem(course_run.time, text) for text in missed]
             return course_run.outcome("" if runner.error is None else str(runner.error))
