@@ -33,8 +33,9 @@ from .node_process import NodeProcess
 from .rates import RateMeter
 
 _LOOK_PERIOD = 0.1  # between looks at the nodes, in [s] of wall time
-# How long to wait for topics that may be published only later in the run, in [s] of wall time.
-_DISCOVERY = 2.0
+# How long to wait for topics of rates, in [s] of wall time: for those that have publishers, and for
+# others, which may be published only later in the run.
+_CONNECTION, _DISCOVERY = 10.0, 2.0
 # Codes of warnings about parameters that concern nothing.
 _UNKNOWN = ("unknown-sensor", "unknown-option")
 _MAX_LINES = 20  # of the output of a node in a message
@@ -135,9 +136,11 @@ class RosStage:
         while not watch.check():
             waited = time.monotonic() - start
             has_commands = all(node.count_publishers(topic) for topic in topics)
-            if waited > self._setup.timeout or (
-                has_commands and (waited > _DISCOVERY or meter.is_connected)
-            ):
+            missing = meter.missing(node)
+            if waited > _DISCOVERY:
+                missing = {topic for topic in missing if node.count_publishers(topic)}
+            is_ready = has_commands and (not missing or waited > _CONNECTION)
+            if is_ready or waited > self._setup.timeout:
                 break
             threading.Event().wait(_LOOK_PERIOD)
         watch.progressed()
