@@ -85,7 +85,8 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        error.filename, error.filename2 = str(path), None
+        error.filename = str(path)
+        del error.filename2  # None would be part of its text
         raise
 
 
@@ -256,7 +257,8 @@ def staged_folder(folder: Path) -> Iterator[Path]:
         staged.mkdir()
     except OSError as error:
         _remove_empty(made)
-        error.filename, error.filename2 = str(folder), None
+        error.filename = str(folder)
+        del error.filename2
         raise
     try:
         yield staged

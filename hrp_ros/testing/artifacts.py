@@ -116,8 +116,12 @@ def _reported(what: str, lines: list[str]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        kind = "" if isinstance(error, ImportError | OSError) else f"{type(error).__name__}: "
-        lines.append(f"there is no {what}: {kind}{error}")
+        if isinstance(error, OSError) and error.filename:
+            reason = f"'{error.filename}': {error.strerror}"
+        else:
+            kind = "" if isinstance(error, ImportError | OSError) else f"{type(error).__name__}: "
+            reason = f"{kind}{error}"
+        lines.append(f"there is no {what}: {reason}")
 
 
 class _Moment:

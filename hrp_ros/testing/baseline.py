@@ -64,6 +64,10 @@ class SampledSteps(NamedTuple):
         """
         return step % self.sample_every == 0 or step == 1
 
+    def of(self, steps: int) -> list[int]:
+        """Return the sampled steps of a complete run, of which the last one always is."""
+        return sorted({*range(0, steps + 1, self.sample_every), min(1, steps), steps})
+
 
 @dataclass
 class Baseline:
@@ -142,8 +146,11 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     """
     if path.exists():
         with path.open("rb") as file:
-            if _FORMAT.encode() not in file.read(100):
-                raise BaselineError(f"'{path}' is not a baseline, and is not replaced by one")
+            beginning = file.read(100)
+        if beginning and _FORMAT.encode() not in beginning:
+            raise BaselineError(
+                f"'{path}' is not a baseline, and is not replaced by one; remove it first"
+            )
     content = _text_of(baseline).encode()
     if len(content) > _MAX_SIZE:
         raise BaselineError(f"the baseline '{path}' would be larger than {_MAX_SIZE >> 20} MiB")
@@ -269,7 +276,11 @@ def _baseline_of(root: _Object) -> Baseline:
     )
     if baseline.steps > min(sampled.sample_every * _SAMPLES, sampled.hash_every * _MAX_HASHES):
         raise ValueError(f"it has too few steps between samples for {baseline.steps} steps")
-    for row in map(_Object, root.items("samples")):
+    rows = [_Object(row) for row in root.items("samples")]
+    # Without some of them, a run on another machine would not differ.
+    if [row.count("step") for row in rows] != sampled.of(baseline.steps):
+        raise ValueError("samples are missing, or not in their order")
+    for row in rows:
         hashes = row.text("hashes")
         starts = range(0, len(hashes), _HASH_DIGITS)
         baseline.hashes += [hashes[k : k + _HASH_DIGITS] for k in starts]
@@ -280,6 +291,8 @@ def _baseline_of(root: _Object) -> Baseline:
             }
             for name, body in row.objects("bodies").items()
         }
+    if baseline.samples[0].keys() != layouts.keys():
+        raise ValueError("bodies are missing in the first sample")
     if len(baseline.hashes) != baseline.steps // sampled.hash_every:
         raise ValueError(f"it has {len(baseline.hashes)} hashes for {baseline.steps} steps")
     return baseline

@@ -10,7 +10,6 @@ from hrp_sim.physics.schedule import NS_PER_S
 
 from .baseline import Baseline, BaselineError, BaselineRecorder, read_baseline, write_baseline
 from .divergence import find_divergence
-from .names import UPDATE
 from .problems import Problem
 
 
@@ -21,10 +20,12 @@ class BaselineSettings:
     Attributes:
         update: Whether baselines are written where they are missing or differ.
         tolerance: Factor of the tolerances between different machines.
+        command: Command that writes the baselines of this test, for messages.
     """
 
     update: bool = False
     tolerance: float = 1.0
+    command: str
 
 
 class BaselineCheck:
@@ -32,7 +33,6 @@ class BaselineCheck:
 
     Args:
         path: File of the baseline, which may be missing.
-        scenario: Path of the scenario's file, for messages.
         settings: How it is compared.
         simulation: Before its first step.
         duration: Of the run at most, in [s].
@@ -45,22 +45,22 @@ class BaselineCheck:
     def __init__(
         self,
         path: Path,
-        scenario: str,
         settings: BaselineSettings,
         simulation: Simulation,
         duration: float,
     ) -> None:
-        self._path, self._settings, self._simulation = path, settings, simulation
-        self._command = f"pytest {UPDATE} {scenario}"
+        self._path, self._settings = path, settings
+        # Bodies may be removed later.
+        self._bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
         self._stored: Baseline | None = None
         self._unusable = ""
         self.written = False
         try:
             self._stored = read_baseline(path)
         except FileNotFoundError:
-            self._unusable = f"the baseline '{path}' is missing; make it with: {self._command}"
+            self._unusable = f"the baseline '{path}' is missing; make it with: {settings.command}"
         except BaselineError as error:
-            self._unusable = f"{error}; make it again with: {self._command}"
+            self._unusable = f"{error}; make it again with: {settings.command}"
         except OSError as error:
             self._unusable = f"cannot read the baseline '{path}': {error.strerror or error}"
         steps = round(duration * NS_PER_S) // simulation.engine.settings.step_ns
@@ -97,14 +97,12 @@ class BaselineCheck:
     def _compare(self, got: Baseline) -> Problem | None:
         if self._stored is None:
             return self._at_end(got, self._unusable)
-        bodies = {name: simulated.body for name, simulated in self._simulation.bodies.items()}
-        tolerance = self._settings.tolerance
-        divergence = find_divergence(self._stored, got, bodies, tolerance)
+        divergence = find_divergence(self._stored, got, self._bodies, self._settings.tolerance)
         if divergence is None:
             return None
         text = (
             f"the run differs from its baseline '{self._path}':\n{divergence.text}\n"
-            f"if this is intended, store it with: {self._command}"
+            f"if this is intended, store it with: {self._settings.command}"
         )
         return Problem(divergence.step * got.sampled.step_ns / NS_PER_S, text)
 

@@ -64,7 +64,7 @@ def find_divergence(
     Args:
         expected: The baseline.
         got: The run, sampled at the same steps.
-        bodies: Models by the names of the bodies.
+        bodies: Models by the names of the bodies at the start.
         tolerance: Factor of all tolerances.
     """
     if (other := _other_world(expected, got)) is not None:
@@ -145,9 +145,11 @@ def _first_beyond(
 def _differing_sample(expected: Baseline, got: Baseline, threshold: float) -> int | None:
     """Return the first sampled step with a difference above a threshold, in tolerances."""
     both = sorted(expected.samples.keys() & got.samples.keys())
-    return next(
-        (s for s in both if _differences(expected.samples[s], got.samples[s], threshold)), None
-    )
+    for step in both:
+        before, now = expected.samples[step], got.samples[step]
+        if before.keys() != now.keys() or _differences(before, now, threshold):
+            return step
+    return None
 
 
 def _differences(expected: Sample, got: Sample, threshold: float) -> list[_Difference]:
@@ -157,6 +159,8 @@ def _differences(expected: Sample, got: Sample, threshold: float) -> list[_Diffe
 
 def _all_differences(expected: Sample, got: Sample, threshold: float) -> Iterator[_Difference]:
     for body, values in expected.items():
+        if body not in got:  # has been removed
+            continue
         for quantity, before in values.items():
             now = rounded(got[body][quantity])
             shares = QUANTITIES[quantity].tolerance.shares(np.abs(now - before), before).max(axis=1)
@@ -184,7 +188,7 @@ def _text(
     Args:
         expected: The baseline.
         got: The run.
-        bodies: Models by the names of the bodies.
+        bodies: Models by the names of the bodies at the start.
         first: The first step after which they differ.
         sampled: The first sampled step that differs, or None.
         threshold: In tolerances.
@@ -192,9 +196,13 @@ def _text(
     lines = [f"the first difference is at {_time(got, first)}"]
     if sampled is None:
         return f"{lines[0]}; no sampled number differs in its first 12 digits"
-    found = _differences(expected.samples[sampled], got.samples[sampled], threshold)
+    before, now = expected.samples[sampled], got.samples[sampled]
+    found = _differences(before, now, threshold)
     at = "there" if sampled == first else f"at the next sampled step, {_time(got, sampled)}"
     lines.append(f"the largest differences {at}:")
+    for name in sorted(before.keys() ^ now.keys()):
+        where = ("the run", "the baseline")[:: 1 if name in before else -1]
+        lines.append("  body '{}' has been removed in {}, but not in {}".format(name, *where))
     lines += [f"  {d.text(got.layouts[d.body], bodies[d.body])}" for d in found[:_MAX_SHOWN]]
     if len(found) > _MAX_SHOWN:
         lines.append(f"  and {len(found) - _MAX_SHOWN} more")

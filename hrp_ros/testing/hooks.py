@@ -97,7 +97,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name the baselines that were written."""
     if not terminalreporter.config.getoption(UPDATE):
         return
-    reports = terminalreporter.getreports("passed")
+    # A test in Python may fail after a scenario that has passed.
+    reports = [r for key in ("passed", "failed") for r in terminalreporter.getreports(key)]
     written = [value for r in reports for name, value in r.user_properties if name == WRITTEN]
     for path in sorted(set(map(str, written))):
         terminalreporter.write_line(f"wrote the baseline {path}")

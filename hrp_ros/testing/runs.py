@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shlex
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ from .scenario_test import ScenarioRun, load_scenario_test, run_scenario_test
 
 _MAX_NAME = 100  # characters of a folder
 _UNSAFE = re.compile(r"[^\w.-]+")
+_DISTINCT = re.compile(r"[\w./:\[\]-]+")  # ids that stay different without unsafe characters
 
 
 class ScenarioRunner:
@@ -35,7 +39,7 @@ class ScenarioRunner:
     def __init__(self, node: pytest.Item) -> None:
         self._node = node
         self._folder = node.path.parent
-        self._runs: list[ScenarioRun] = []
+        self._run: ScenarioRun | None = None  # the last one
 
     def __call__(self, path: str | os.PathLike[str]) -> ScenarioRun:
         """Run a scenario file.
@@ -51,17 +55,19 @@ class ScenarioRunner:
                 from its baseline, or the physics or a controller failed.
         """
         __tracebackhide__ = True
+        self._run = None  # what is kept of a failure must not be of an earlier scenario
         config = self._node.config
         settings = BaselineSettings(
             update=config.getoption(UPDATE),
             tolerance=float(config.getini(TOLERANCE)),
+            command=f"pytest {UPDATE} {shlex.quote(os.path.relpath(self._node.path))}",
         )
         file = os.path.relpath(self._folder / path)  # as messages show it
         try:
             run = run_scenario_test(load_scenario_test(file), settings)
         except (ModelError, PhysicsError, MissingLibraryError) as error:
             raise ScenarioError(printable_lines(str(error))) from None
-        self._runs.append(run)
+        self._run = run
         if run.written:
             self._node.user_properties.append((WRITTEN, str(run.test.baseline)))
         run.check()
@@ -69,10 +75,9 @@ class ScenarioRunner:
 
     def complete(self, report: pytest.TestReport) -> None:
         """Add to the report of a failed test which files were kept of its last run."""
-        if not report.failed or not self._runs:
+        if not report.failed or self._run is None:
             return
-        run = self._runs[-1]
-        lines = keep_artifacts(run, self._artifact_folder())
+        lines = keep_artifacts(self._run, self._artifact_folder())
         text = printable_lines("\n".join(lines))
         if isinstance(report.longrepr, ExceptionRepr):
             report.longrepr.addsection("scenario", text)
@@ -82,15 +87,24 @@ class ScenarioRunner:
     def _artifact_folder(self) -> Path:
         """Return the folder of this test for recordings and pictures."""
         config = self._node.config
-        name = _UNSAFE.sub("_", self._node.nodeid)[-_MAX_NAME:]
+        name = _folder_name(self._node.nodeid)
         given: str | None = config.getoption(ARTIFACTS)
         if given:
             return config.invocation_params.dir / given / name
         cache = getattr(config, "cache", None)  # the plugin of the cache may be switched off
-        root = (
-            Path(tempfile.mkdtemp(prefix="hrp_ros-")) if cache is None else cache.mkdir("hrp_ros")
-        )
-        return root / name
+        if cache is not None:
+            with suppress(OSError):  # the folder of the tests cannot be written
+                folder: Path = cache.mkdir("hrp_ros") / name
+                return folder
+        return Path(tempfile.mkdtemp(prefix="hrp_ros-")) / name
+
+
+def _folder_name(nodeid: str) -> str:
+    """Return the name of a folder for a test, which differs from those of other tests."""
+    name = _UNSAFE.sub("_", nodeid)
+    if len(name) <= _MAX_NAME and _DISTINCT.fullmatch(nodeid):
+        return name
+    return f"{name[-_MAX_NAME:]}_{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
 
 
 def runner_of(node: pytest.Item) -> ScenarioRunner:

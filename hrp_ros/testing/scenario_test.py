@@ -121,7 +121,7 @@ def run_scenario_test(test: ScenarioTest, settings: BaselineSettings) -> Scenari
     with stage_of(test.name, test.scenario, test.ros) as stage:
         simulation, check = stage.simulation, None
         if test.baseline is not None:
-            check = BaselineCheck(test.baseline, test.name, settings, simulation, course.duration)
+            check = BaselineCheck(test.baseline, settings, simulation, course.duration)
         runs: list[CourseRun] = []
 
         def on_step(run: CourseRun) -> None:

@@ -14,14 +14,21 @@ from hrp_model.body import Range
 from hrp_model.diagnostics import did_you_mean_or_all, names_with_hint
 from hrp_model.rigid import Array
 
+from ..articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
 from ..control import ControlMode, JointCommand
 from ..control.controller import BodyController
 from ..control.conversions import commanded_joints
 from ..control.joint_targets import JointTargets
+from ..physics.state import MAX_DRIVE_VALUE
 
 Action = NDArray[np.float32]
 Modes = ControlMode | str | Mapping[str, ControlMode | str]
 Limits = Mapping[str, tuple[float, float]]
+_LARGEST = {  # of the engine
+    ControlMode.POSITION: MAX_COORDINATE,
+    ControlMode.VELOCITY: MAX_SPEED,
+    ControlMode.EFFORT: MAX_DRIVE_VALUE,
+}
 _ROWS = ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT  # of JointTargets.values
 
 
@@ -32,7 +39,8 @@ class JointActions:
         body: The model.
         modes: Control mode of all joints that commands without names are for, or of single
             joints by name, in the order of the vector.
-        limits: Lower and upper limit by joint, in the units of its mode, within those of the model.
+        limits: Lower and upper limit by joint, in the units of its mode, within those of the model
+            and of the engine.
         normalized: Whether -1 and 1 stand for the limits.
 
     Attributes:
@@ -42,7 +50,7 @@ class JointActions:
 
     Raises:
         ValueError: There is no such joint or mode, a joint cannot have that mode or has no limit,
-            or a limit is not within that of the model.
+            or a limit is not within that of the model or of the engine.
     """
 
     def __init__(self, body: Body, modes: Modes, limits: Limits, *, normalized: bool) -> None:
@@ -95,9 +103,11 @@ class JointActions:
                 f"an action must have shape {self.lower.shape}, one number for each of "
                 f"{', '.join(self.joints)}, not {values.shape}"
             )
-        if not isfinite(values @ values):  # which is faster than to look at each
+        if not isfinite(sum(values.tolist())):  # which is faster than to look at each
             self._check_finite(values)
         if self._normalized:
+            np.maximum(values, -1.0, out=values)  # large numbers would overflow below
+            np.minimum(values, 1.0, out=values)
             values *= self._half
             values += self._middle
         np.maximum(values, self.lower, out=values)
@@ -150,16 +160,21 @@ def _limits(joint: Joint, mode: ControlMode, given: tuple[float, float] | None) 
     if joint.type is JointType.TRACK and mode is not ControlMode.VELOCITY:
         raise ValueError(f"joint '{joint.name}' is a track: its action must be 'velocity'")
     own: Range = getattr(joint, f"{mode.value}_limits")
-    if given is None:
-        if inf in (abs(own.lower), own.upper):
-            raise ValueError(
-                f"the model does not limit the {mode.value} of joint '{joint.name}': give its "
-                f"action limits, as {{'{joint.name}': (-1.0, 1.0)}} in "
-                f"[{getattr(joint.type.units, mode.value)}]"
-            )
-        given = own
+    if given is None and inf in (abs(own.lower), own.upper):
+        raise ValueError(
+            f"the model does not limit the {mode.value} of joint '{joint.name}': give its "
+            f"action limits, as {{'{joint.name}': (-1.0, 1.0)}} in "
+            f"[{getattr(joint.type.units, mode.value)}]"
+        )
+    if own.lower == own.upper:
+        raise ValueError(
+            f"joint '{joint.name}' can have no action, since the model keeps its {mode.value} at "
+            f"{own.lower:g}: name the joints that have one, as {{'JOINT': '{mode.value}'}}"
+        )
+    largest = _LARGEST[mode]
+    own = Range(max(own.lower, -largest), min(own.upper, largest))
     try:
-        lower, upper = given
+        lower, upper = own if given is None else given
         found = Range(float(lower), float(upper))
     except (TypeError, ValueError):
         raise ValueError(

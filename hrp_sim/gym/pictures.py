@@ -24,7 +24,7 @@ class RenderOptions:
         camera: CAMERA or BODY/CAMERA of a model, to show what it sees; "" for none.
 
     Raises:
-        ValueError: The size is out of range.
+        ValueError: The size is not two numbers in their range.
     """
 
     size: tuple[int, int] = (640, 480)
@@ -33,11 +33,11 @@ class RenderOptions:
     camera: str = ""
 
     def __post_init__(self) -> None:
-        if not all(MIN_SIDE <= side <= MAX_SIDE for side in self.size):
-            width, height = self.size
+        sides = tuple(self.size)
+        if len(sides) != 2 or not all(side in range(MIN_SIDE, MAX_SIDE + 1) for side in sides):
             raise ValueError(
-                f"width and height must be from {MIN_SIDE} to {MAX_SIDE} pixels, not "
-                f"{width}x{height}"
+                f"width and height must be whole numbers from {MIN_SIDE} to {MAX_SIDE} pixels, not "
+                f"{'x'.join(map(str, sides))}"
             )
 
 

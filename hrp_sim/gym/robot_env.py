@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
@@ -153,7 +153,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         given = dict(options or {})
         snapshot: object = given.pop("snapshot", None)
         if given:
-            raise ValueError(f"reset has no option '{min(given)}', only 'snapshot'")
+            raise ValueError(f"reset has no option '{min(map(str, given))}', only 'snapshot'")
         if not isinstance(snapshot, Snapshot | None):
             kind = type(snapshot).__name__
             raise TypeError(f"a snapshot is what simulation.save() returns, not {kind}")
@@ -218,6 +218,17 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
             self._is_open, self._pictures = False, None
             self._problem = "the environment is closed"
             self.simulation.close()
+
+    def __getstate__(self) -> NoReturn:
+        """Refuse to be copied or pickled.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError(
+            "an environment cannot be copied or pickled: pass a function that makes one; what it "
+            "simulates is saved by simulation.save()"
+        )
 
     def _connect(self) -> None:
         """Connect actions and observations with the simulation, and keep its initial state."""

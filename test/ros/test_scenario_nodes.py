@@ -140,6 +140,43 @@ def test_a_node_that_does_not_answer_is_named_after_the_timeout(pytester, scenar
     )
 
 
+def test_a_node_that_fails_at_the_end_of_the_run_is_named(scenario, monkeypatch):
+    """It does so at the last reading; what settles the rates waits for that here."""
+    nodes = []
+
+    class Noted(NodeProcess):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            nodes.append(self)
+
+    monkeypatch.setattr("hrp_ros.testing.ros.stage.NodeProcess", Noted)
+    monkeypatch.setattr(
+        "hrp_ros.testing.ros.stage.RateMeter.settle",
+        lambda _meter: wait_until(lambda: nodes[-1].status is not None),
+    )
+    done = scenario(IN_LOCK_STEP.replace("controller.py", "controller.py 0.399"))
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*the node 'python* controller.py 0.399' ended with status 1:"])
+
+
+def test_a_node_that_has_ended_without_an_error_is_named_after_the_timeout(pytester, scenario):
+    pytester.makepyfile(short="print('good bye')")
+    done = scenario(IN_LOCK_STEP.replace("controller", "short") + "  timeout: 0.5\n")
+    done.stdout.fnmatch_lines(
+        [
+            "*the run made no step for 0.5 s: it waits for a command on /joint_commands *",
+            "the node 'python* short.py', which has ended with status 0:",
+            "  good bye",
+        ]
+    )
+
+
+def test_a_node_that_a_signal_without_a_name_ends_is_named(pytester, scenario):
+    pytester.makepyfile(killed="import os\nos.kill(os.getpid(), 40)")
+    done = scenario(IN_LOCK_STEP.replace("controller", "killed"))
+    done.stdout.fnmatch_lines(["*the node 'python* killed.py' ended with signal 40, without *"])
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -177,6 +214,12 @@ def test_domains_are_different():
         assert all(1 <= domain <= 101 for domain in domains)
 
 
+def test_without_a_free_domain_a_scenario_fails_in_words(scenario, monkeypatch):
+    monkeypatch.setattr("hrp_ros.testing.ros.domain._DOMAINS", ())
+    done = scenario(f"{WORLD}duration: 0.01\nros: {{}}\n")
+    done.stdout.fnmatch_lines(["arm.scenario.yaml: ros: all 0 ROS domains for tests are reserved*"])
+
+
 def is_running(pid):
     """Return whether a process runs; one that has ended may wait for its parent."""
     try:
@@ -203,6 +246,20 @@ def test_processes_that_a_node_has_started_end_with_it(tmp_path):
     node.close()
     assert node.status == 3
     wait_until(lambda: not is_running(node.output.split()[0]))
+
+
+def test_processes_that_have_left_the_group_of_a_node_end_with_it(tmp_path):
+    """They would keep its output open, and go on in its ROS domain."""
+    code = (
+        "import subprocess\n"
+        "child = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+        "print(child.pid)"
+    )
+    (tmp_path / "node.py").write_text(code)
+    node = NodeProcess(["/usr/bin/python3", "node.py"], tmp_path, {})
+    wait_until(lambda: node.status == 0)
+    node.close()
+    assert not is_running(node.output.strip())
 
 
 def test_a_node_that_ignores_signals_is_killed(tmp_path, monkeypatch):

@@ -26,11 +26,11 @@ def recorded(world, steps=STEPS, sampled=None, act=lambda simulation, step: None
     """Return the baseline of a run, and the models of its bodies."""
     with Simulation(world) as simulation:
         recorder = BaselineRecorder(simulation, steps, sampled)
+        bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
         for step in range(steps):
             act(simulation, step)
             simulation.step()
             recorder.step()
-        bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
         return recorder.finish(), bodies
 
 
@@ -128,6 +128,23 @@ def test_joints_are_named_with_their_units(tmp_path):
     assert " rad/s, got " in found.text
 
 
+def test_a_body_that_is_removed_in_one_of_the_runs_is_named(world, baseline, tmp_path):
+    def remove(simulation, step):
+        if step == 33:
+            simulation.remove("upper")
+
+    short, bodies = recorded(world, STEPS, baseline.sampled, remove)
+    for expected, got, text in (
+        (baseline, short, "body 'upper' has been removed in the run, but not in the baseline"),
+        (short, baseline, "body 'upper' has been removed in the baseline, but not in the run"),
+    ):
+        expected = stored(expected, tmp_path)
+        found = find_divergence(expected, got, bodies)
+        assert found.step == 34
+        assert found.text.splitlines()[2] == f"  {text}"
+        assert find_divergence(replace(expected, fingerprint="x"), got, bodies).step == 36
+
+
 def elsewhere(baseline, offset=0.0):
     """Return a baseline of another machine, with another place of a block from step 100 on."""
     samples = {}
@@ -210,12 +227,29 @@ def test_a_file_that_is_no_baseline_is_not_replaced(baseline, tmp_path):
     assert path.read_text(encoding="utf-8") == '{"mine": 1}'
 
 
+def test_an_empty_file_is_replaced(baseline, tmp_path):
+    """Such as what a full disk has left."""
+    path = tmp_path / "run.json"
+    path.touch()
+    write_baseline(path, baseline)
+    assert read_baseline(path).steps == STEPS
+
+
 def test_a_baseline_too_large_to_be_read_is_not_written(baseline, tmp_path, monkeypatch):
     monkeypatch.setattr("hrp_ros.testing.baseline._MAX_SIZE", 1 << 10)
     path = tmp_path / "run.json"
     with pytest.raises(BaselineError, match=r"run\.json' would be larger than"):
         write_baseline(path, baseline)
     assert not path.exists()
+
+
+def with_samples(text, change):
+    """Return a baseline with other samples, but all of its hashes."""
+    root = json.loads(text)
+    hashes = "".join(sample["hashes"] for sample in root["samples"])
+    root["samples"] = [sample | {"hashes": ""} for sample in change(root["samples"])]
+    root["samples"][-1]["hashes"] = hashes
+    return json.dumps(root)
 
 
 FORCE = '"contact_force": [0]'
@@ -241,6 +275,11 @@ BROKEN = {
     "infinite steps": lambda text: text.replace('"steps": 200', '"steps": 1e400'),
     "no step": lambda text: text.replace('"step_ns": 1000000', '"step_ns": 0'),
     "negative step": lambda text: text.replace('"step": 4', '"step": -4'),
+    "a sample less": lambda text: with_samples(text, lambda samples: samples[:9] + samples[10:]),
+    "one sample": lambda text: with_samples(text, lambda samples: samples[:1]),
+    "order": lambda text: with_samples(text, lambda samples: samples[::-1]),
+    "twice": lambda text: with_samples(text, lambda samples: samples + samples[:1]),
+    "no bodies": lambda text: with_samples(text, lambda ss: [s | {"bodies": {}} for s in ss]),
     "boolean step": lambda text: text.replace('"step_ns": 1000000', '"step_ns": true'),
 }
 

@@ -8,7 +8,7 @@ import pytest
 from scenario_files import BASELINE, HEAVIER, PASSING, write_scenario
 
 # What runs in this process is imported once: extension modules cannot be imported again.
-import hrp_ros.testing.runs  # noqa: F401
+from hrp_ros.testing.runs import _folder_name
 
 pytest_plugins = ["pytester"]
 
@@ -129,9 +129,51 @@ def test_files_are_kept_of_a_run_whose_result_the_test_does_not_accept(pytester,
     done.stdout.fnmatch_lines(["*: */kept/test_fall.py_test_fall/*"])
 
 
+def test_nothing_is_kept_of_an_earlier_scenario_than_that_which_fails(pytester, quick):
+    write_scenario(pytester.path)
+    pytester.makepyfile(
+        """
+        def test_fall(hrp_scenario):
+            hrp_scenario("fall.scenario.yaml")
+            hrp_scenario("missing.scenario.yaml")
+    """
+    )
+    done = quick(
+        "test_nothing_is_kept_of_an_earlier_scenario_than_that_which_fails.py",
+        "--hrp-artifacts=kept",
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*cannot read 'missing.scenario.yaml'*"])
+    assert not (pytester.path / "kept").exists()
+
+
+def test_tests_keep_their_files_in_folders_of_their_own():
+    ids = ["a/test_b.py::c[1]", "test.py::c[x<1]", "test.py::c[x>1]", "1" * 200, "2" + "1" * 200]
+    names = {_folder_name(nodeid) for nodeid in ids}
+    assert len(names) == len(ids)
+    assert "a_test_b.py_c_1_" in names
+    assert max(map(len, names)) < 120
+
+
 def test_without_an_option_files_are_kept_in_the_cache(pytester, run):
     write_scenario(pytester.path, FAILING)
     run().stdout.fnmatch_lines(["*/.pytest_cache/d/hrp_ros/fall.scenario.yaml_fall/*"])
+
+
+def test_files_are_kept_elsewhere_if_the_cache_cannot_be_written(pytester, run):
+    write_scenario(pytester.path, FAILING)
+    (pytester.path / ".pytest_cache").touch()
+    done = run()
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*: */hrp_ros-*/fall.scenario.yaml_fall/*"])
+
+
+def test_a_folder_that_cannot_be_written_is_named(pytester, run):
+    write_scenario(pytester.path, FAILING)
+    (pytester.path / "file").touch()
+    done = run("--hrp-artifacts=file/kept")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["there is no picture: '*/moment.png': Not a directory"])
 
 
 @pytest.mark.parametrize(
@@ -240,6 +282,25 @@ def test_a_scenario_that_fails_gets_no_baseline(pytester, quick):
     assert not (pytester.path / "fall.baseline.json").exists()
 
 
+def test_the_command_for_a_baseline_of_a_fixture_runs_its_test(pytester, quick):
+    """The scenario need not be a test by itself."""
+    write_scenario(pytester.path, PASSING + BASELINE).rename(pytester.path / "fall.yaml")
+    pytester.makepyfile(
+        **{
+            "test of fall": """
+            def test_fall(hrp_scenario):
+                run = hrp_scenario("fall.yaml")
+                assert run.result.time > 1
+        """
+        }
+    )
+    done = quick("test of fall.py")
+    done.stdout.fnmatch_lines(["*make it with: pytest --hrp-update-baseline 'test of fall.py'"])
+    done = quick("--hrp-update-baseline", "test of fall.py")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["wrote the baseline fall.baseline.json"])
+
+
 def test_a_broken_baseline_is_named_and_can_be_made_again(pytester, quick):
     write_scenario(pytester.path, PASSING + BASELINE)
     update(quick)
@@ -258,7 +319,9 @@ def test_a_file_that_is_none_is_not_replaced_by_a_baseline(pytester, quick):
     path.write_text("{}", encoding="utf-8")
     done = quick("--hrp-update-baseline")
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*'package.json' is not a baseline, and is not replaced by one"])
+    done.stdout.fnmatch_lines(
+        ["*'package.json' is not a baseline, and is not replaced by one; remove it first"]
+    )
     assert path.read_text(encoding="utf-8") == "{}"
 
 

@@ -17,7 +17,7 @@ def reserved_domain() -> Iterator[int]:
     """Yield a domain that nobody else has reserved on this machine.
 
     Raises:
-        RuntimeError: All are reserved.
+        OSError: All are reserved.
     """
     count = len(_DOMAINS)
     for k in range(count):
@@ -30,7 +30,7 @@ def reserved_domain() -> Iterator[int]:
                 continue
             yield domain
             return
-    raise RuntimeError(f"all {count} ROS domains for tests are reserved on this machine")
+    raise OSError(f"all {count} ROS domains for tests are reserved on this machine")
 
 
 def environment_of(domain: int) -> dict[str, str]:

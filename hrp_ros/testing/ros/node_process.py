@@ -7,8 +7,9 @@ import shlex
 import signal
 import subprocess
 import threading
+import uuid
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from pathlib import Path
 _MAX_LINES, _MAX_LENGTH = 200, 2000
 # Wall time between the signals that end a node, in [s].
 _ENDINGS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, None))
+# Environment variable that marks a node and the processes that it starts.
+_MARK = "HRP_ROS_SCENARIO_NODE"
+_ROUNDS, _ROUND_PERIOD = 100, 0.05  # looks for such processes, and wall time between them, in [s]
+_MAX_READING = 5.0  # wall time for the rest of the output, in [s]
 
 
 class NodeProcess:
@@ -39,10 +44,11 @@ class NodeProcess:
         words = (Path(command[0]).name, *command[1:])
         self.name = shlex.join(words)
         self._lines: deque[str] = deque(maxlen=_MAX_LINES)
+        self._mark = uuid.uuid4().hex
         self._process = subprocess.Popen(
             command,
             cwd=folder,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment, _MARK: self._mark},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -71,13 +77,35 @@ class NodeProcess:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(patience)
                 break
-        # Others of its group may have ignored the signal, and would keep its output open.
+        # Others of its group may have ignored the signal, and would keep its output open; so would
+        # those that have left the group.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._reader.join()
+        _kill_marked(self._mark)
+        self._reader.join(_MAX_READING)
 
     def _read(self) -> None:
         assert self._process.stdout is not None
         with self._process.stdout as output:
             while line := output.readline(_MAX_LENGTH):
                 self._lines.append(line)
+
+
+def _kill_marked(mark: str) -> None:
+    """Kill the processes with a mark, and those that they start meanwhile."""
+    for _ in range(_ROUNDS):
+        if not (found := list(_marked_processes(mark))):
+            break
+        for number in found:
+            with suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+        threading.Event().wait(_ROUND_PERIOD)
+
+
+def _marked_processes(mark: str) -> Iterator[int]:
+    """Yield the processes with a mark in their environment; none where there is no /proc."""
+    with suppress(OSError):
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            with suppress(OSError):  # has ended, or is of another user
+                if mark.encode() in Path("/proc", name, "environ").read_bytes():
+                    yield int(name)

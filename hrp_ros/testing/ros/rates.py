@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 
 from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.start import creating, destroy
@@ -47,11 +48,15 @@ class RateMeter:
         executor.add_node(self._node)
         self._serving = ExecutorThread(executor, self._node.get_logger(), "rates")
 
-    @property
-    def is_connected(self) -> bool:
-        """Whether it receives all topics."""
-        subscriptions = {s.topic_name: s.get_publisher_count() for s in self._node.subscriptions}
-        return all(subscriptions.get(topic) for topic, _ in self._rates)
+    def missing(self, sim_node: Node) -> set[str]:
+        """Return the topics that it does not receive yet, as far as it and a publisher know.
+
+        Args:
+            sim_node: The node of the simulation, which publishes some of them.
+        """
+        publishers = {s.topic_name: s.get_publisher_count() for s in self._node.subscriptions}
+        topics = {topic for topic, _ in self._rates}
+        return {t for t in topics if not (publishers.get(t) and sim_node.count_subscribers(t))}
 
     def settle(self) -> None:
         """Wait until the messages that were published have arrived."""

@@ -33,8 +33,9 @@ from .node_process import NodeProcess
 from .rates import RateMeter
 
 _LOOK_PERIOD = 0.1  # between looks at the nodes, in [s] of wall time
-# How long to wait for topics that may be published only later in the run, in [s] of wall time.
-_DISCOVERY = 2.0
+# How long to wait for topics of rates, in [s] of wall time: for those that have publishers, and for
+# others, which may be published only later in the run.
+_CONNECTION, _DISCOVERY = 10.0, 2.0
 # Codes of warnings about parameters that concern nothing.
 _UNKNOWN = ("unknown-sensor", "unknown-option")
 _MAX_LINES = 20  # of the output of a node in a message
@@ -100,10 +101,11 @@ class RosStage:
                 course_run.before_step()
                 with watch.watching(runner):
                     runner.run()
-            if watch.failure:
+            if not watch.failure:
+                meter.settle()
+            if watch.check():  # also of a node that has failed at the end of the run
                 self.problems.append(Problem(course_run.time, watch.failure))
             elif course_run.time > 0.0:
-                meter.settle()
                 missed = meter.missed(course_run.time)
                 self.problems += [Problem(course_run.time, text) for text in missed]
             return course_run.outcome("" if runner.error is None else str(runner.error))
@@ -134,9 +136,11 @@ class RosStage:
         while not watch.check():
             waited = time.monotonic() - start
             has_commands = all(node.count_publishers(topic) for topic in topics)
-            if waited > self._setup.timeout or (
-                has_commands and (waited > _DISCOVERY or meter.is_connected)
-            ):
+            missing = meter.missing(node)
+            if waited > _DISCOVERY:
+                missing = {topic for topic in missing if node.count_publishers(topic)}
+            is_ready = has_commands and (not missing or waited > _CONNECTION)
+            if is_ready or waited > self._setup.timeout:
                 break
             threading.Event().wait(_LOOK_PERIOD)
         watch.progressed()
@@ -197,7 +201,7 @@ class _Watch:
             stamps, node = gate.misstamped, self._sim_node
             listed = [t + cause_without_command(node, t, stamps.get(t)) for t in missing]
             cause = f": it waits for a command on {', '.join(listed)}"
-        tails = "".join(f"\nthe node '{node.name}'{_tail(node)}" for node in self._nodes)
+        tails = "".join(f"\nthe node '{n.name}'{_ended(n)}{_tail(n)}" for n in self._nodes)
         self.failure = f"the run made no step for {self._timeout:g} s{cause}{tails}"
         return True
 
@@ -219,7 +223,7 @@ def ros_stage(
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        ScenarioError: A parameter or a command cannot be used.
+        ScenarioError: A parameter or a command cannot be used, or no ROS domain is free.
     """
     parameters: dict[str, ParameterValue] = {**setup.parameters}
     if setup.lock_step:
@@ -229,9 +233,9 @@ def ros_stage(
             "lock_step_timeout": 0.0,  # a run that goes on without a command is not a test
         }
     with ExitStack() as stack:
-        domain = stack.enter_context(reserved_domain())
-        environment = environment_of(domain)
         with _use_errors(name):
+            domain = stack.enter_context(reserved_domain())
+            environment = environment_of(domain)
             _check_names(parameters)
             make_recording = None if recording is None else lambda: recording
             with _environment(environment):
@@ -298,7 +302,16 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def _end(status: int) -> str:
-    return f"status {status}" if status > 0 else f"signal {signal.Signals(-status).name}"
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:  # a real-time signal
+        return f"signal {-status}"
+
+
+def _ended(node: NodeProcess) -> str:
+    return "" if node.status is None else f", which has ended with {_end(node.status)}"
 
 
 def _tail(node: NodeProcess) -> str:

@@ -1,5 +1,7 @@
 """Environments of Gymnasium: spaces, actions, observations, episodes, bad input."""
 
+import copy
+import pickle
 import re
 import sys
 import warnings
@@ -184,6 +186,27 @@ def test_normalized_actions_are_shares_of_the_limits():
     env.close(), scaled.close()
 
 
+@pytest.mark.parametrize("normalize_actions", [False, True])
+def test_large_actions_are_clipped_without_a_warning(normalize_actions):
+    env = make("arm", sensors=[], actions="effort", normalize_actions=normalize_actions)
+    env.reset(seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env.step([1e308, -1e308, 1e308, 1e308, 1e200, -1e200])
+    limits = [
+        link.joint.effort_limits.upper
+        for link in env.state.simulation.bodies["arm"].body.moving_links
+    ]
+    np.testing.assert_array_equal(env.state.action, np.multiply(limits, [1, -1, 1, 1, 1, -1]))
+    env.close()
+
+
+@pytest.mark.parametrize("copy_of", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_an_environment_is_not_copied(arm, copy_of):
+    with pytest.raises(TypeError, match="cannot be copied or pickled: pass a function that makes"):
+        copy_of(arm)
+
+
 def test_wrappers_of_gymnasium_apply():
     env = TimeLimit(FlattenObservation(make("arm", sensors=[])), 3)
     seen, _ = env.reset(seed=1)
@@ -336,7 +359,12 @@ def test_pictures_show_what_was_added():
     [
         ({"follow": "J9"}, "there is no link 'J9'"),
         ({"camera": "eye"}, "there is no camera 'eye'"),
-        ({"size": (0, 10)}, "width and height must be from 16 to 4096 pixels, not 0x10"),
+        ({"size": (320, 240, 3)}, "pixels, not 320x240x3"),
+        ({"size": (320.5, 240)}, "pixels, not 320.5x240"),
+        (
+            {"size": (0, 10)},
+            "width and height must be whole numbers from 16 to 4096 pixels, not 0x10",
+        ),
     ],
 )
 def test_unsuitable_pictures_are_refused_at_once(options, message):
@@ -405,6 +433,11 @@ def several():
         ("arm", {"action_limits": {"J1": (0, np.nan)}}, "ascending"),
         ("arm", {"action_limits": {"J1": 1}}, "'J1' must be two numbers, lower and upper, not 1"),
         ("rover", {"actions": "velocity"}, "does not limit the velocity of joint 'TRACK_L'"),
+        (
+            "rover",
+            {"actions": {"TRACK_L": "velocity"}, "action_limits": {"TRACK_L": (-1e300, 1)}},
+            "must be ascending and within those of its velocity, -100000 to 100000, not -1e+300",
+        ),
         ("rover", {"actions": {"TRACK_L": "effort"}}, "is a track: its action must be 'velocity'"),
         (
             "arm",
@@ -439,6 +472,14 @@ def test_a_joint_that_follows_another_has_no_action(tmp_path):
     env.close()
     with pytest.raises(ValueError, match="joint 'right' follows another joint and has no action"):
         RobotEnv(tmp_path / "gripper.urdf", actions={"right": "position"})
+
+
+@pytest.mark.parametrize(("mode", "unit"), [("position", "upper"), ("effort", "effort")])
+def test_a_joint_that_the_model_locks_has_no_action(tmp_path, mode, unit):
+    """As in URDFs of exporters that write 0 for limits which are not known."""
+    (tmp_path / "gripper.urdf").write_text(re.sub(rf'{unit}="[\d.]+"', f'{unit}="0"', GRIPPER))
+    with pytest.raises(ValueError, match=f"'left' can have no action, since .* its {mode} at 0"):
+        RobotEnv(tmp_path / "gripper.urdf", actions=mode)
 
 
 def test_sensors_of_controllers_stay_on():
