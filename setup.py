@@ -209,6 +209,7 @@ setup(
             "pytest-benchmark>=4",  # the speed of the readers, test/bench
             "mpi4py>=4",  # MPI, one of the executors of sweeps
             "mpich",  # the MPI library that mpi4py needs
+            "pytest-xdist>=3",  # runs scenario files in several processes
             "playwright>=1.40",  # drives Debian's chromium, which looks at our pages
             "embreex",  # a second, independent way to draw, for the pictures of URDFs
             "colcon-ros",  # builds the description packages that we write
