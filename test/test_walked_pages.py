@@ -61,6 +61,7 @@ each_walk = pytest.mark.parametrize(
 
 @each_walk
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("only_own_plugin")
 def test_pages_say_what_happens(pages, programs, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     if importlib.util.find_spec("rclpy"):
@@ -68,7 +69,6 @@ def test_pages_say_what_happens(pages, programs, tmp_path, monkeypatch):
 
         for name, value in ENVIRONMENT.items():
             monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PYTEST_PLUGINS", "hrp_ros.testing.plugin")  # it need not be installed
     if needed := walk([page.read_text(encoding="utf-8") for page in pages], tmp_path):
         pytest.skip(f"the rest was done; not: {'; '.join(needed)}")
 

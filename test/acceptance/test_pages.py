@@ -42,10 +42,10 @@ def do(walk, step):
 
 @pytest.mark.parametrize("pages", walks(), ids=lambda pages: pages[0].stem)
 @pytest.mark.timeout(600)
+@pytest.mark.usefixtures("only_own_plugin")
 def test_commands_of_pages_print_what_the_pages_show(pages, ros, tmp_path, monkeypatch):
     for name, value in ros.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PYTEST_PLUGINS", "hrp_ros.testing.plugin")
     left_out = []
     with WALK["Walk"](tmp_path) as walk:
         for step in (step for page in pages for step in steps(page)):
