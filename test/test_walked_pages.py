@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 import pytest
 from forked_programs import forked_programs
+from page_tools import NEEDS_ROS2
 from paths import ROOT
 
 import hrp_model.cli.main
@@ -36,7 +37,9 @@ def walk(pages, folder):
     needed = []
     with WALK["Walk"](folder) as walking:
         for step in (step for page in pages for step in WALK["steps_of"](page)):
-            if reason := WALK["missing"](step):
+            if NEEDS_ROS2.search(step.how):
+                needed.append(f"line {step.line}: what test/acceptance walks with ROS 2")
+            elif reason := WALK["missing"](step):
                 needed += [] if step.left_out else [f"line {step.line}: {reason}"]
             else:
                 walking.do(step)

@@ -1,11 +1,11 @@
 """The tutorial, the guides and the reference, walked with the commands of ROS 2."""
 
-import re
 import runpy
 import time
 from contextlib import suppress
 
 import pytest
+from page_tools import NEEDS_ROS2
 from paths import ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -14,7 +14,6 @@ from ros_peer import PATIENCE
 DOCS = ROOT / "docs"
 TUTORIAL = sorted((DOCS / "tutorial").glob("?-*.md"))
 WALK = runpy.run_path(str(ROOT / "scripts" / "walk_page.py"), run_name="walk_page")
-NEEDS_ROS2 = re.compile(r"\bneeds (.* )?ros2\b")
 
 
 def steps(page):

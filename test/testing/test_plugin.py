@@ -385,7 +385,7 @@ def test_several_processes_of_xdist_share_the_tests(pytester, run):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     for name in ("a", "b", "c"):
         write_scenario(pytester.path, PASSING + f"baseline: {name}.json", name)
-    done = run("-n2", "--hrp-update-baseline")
+    done = run("-pxdist.plugin", "-n2", "--hrp-update-baseline")
     done.assert_outcomes(passed=3)
     done.stdout.fnmatch_lines([f"wrote the baseline {name}.json" for name in ("a", "b", "c")])
 
