@@ -37,6 +37,16 @@ def _heeds_ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def only_own_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have runs of pytest that a test starts load our plugin, which need not be installed, alone.
+
+    Those of a sourced ROS 2 up to Kilted do not load in pytest 9.
+    """
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "hrp_ros.testing.plugin")
+
+
 @pytest.fixture(scope="module")
 def quick_compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Compile without optimization, which takes a third of the time."""

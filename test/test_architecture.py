@@ -195,6 +195,13 @@ def test_all_that_programs_print_goes_through_one_console():
     assert imports_of(("rich.console.Console",), beside=("hrp_model.program",)) == []
 
 
+def test_all_log_with_the_two_loggers_that_nodes_forward():
+    """Loggers below these do not propagate if ROS's launch was imported before."""
+    own = re.compile(r"getLogger\((?!\"hrp_(?:model|sim)\"\))(?:__name__|\"hrp_)")
+    found = [name_of(path) for path in MODULES if own.search(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
 def test_entry_points_import_next_to_nothing():
     """Ctrl-C before there is a handler would be a traceback."""
     assert imported(ROOT / "hrp_ros" / "programs.py") == {"os", "signal", "sys"}

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 import pytest
 from forked_programs import forked_programs
+from page_tools import NEEDS_ROS2
 from paths import ROOT
 
 import hrp_model.cli.main
@@ -36,7 +37,9 @@ def walk(pages, folder):
     needed = []
     with WALK["Walk"](folder) as walking:
         for step in (step for page in pages for step in WALK["steps_of"](page)):
-            if reason := WALK["missing"](step):
+            if NEEDS_ROS2.search(step.how):
+                needed.append(f"line {step.line}: what test/acceptance walks with ROS 2")
+            elif reason := WALK["missing"](step):
                 needed += [] if step.left_out else [f"line {step.line}: {reason}"]
             else:
                 walking.do(step)
@@ -61,6 +64,7 @@ each_walk = pytest.mark.parametrize(
 
 @each_walk
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("only_own_plugin")
 def test_pages_say_what_happens(pages, programs, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     if importlib.util.find_spec("rclpy"):
@@ -68,7 +72,6 @@ def test_pages_say_what_happens(pages, programs, tmp_path, monkeypatch):
 
         for name, value in ENVIRONMENT.items():
             monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PYTEST_PLUGINS", "hrp_ros.testing.plugin")  # it need not be installed
     if needed := walk([page.read_text(encoding="utf-8") for page in pages], tmp_path):
         pytest.skip(f"the rest was done; not: {'; '.join(needed)}")
 

@@ -17,7 +17,8 @@ class NodeLogHandler(logging.Handler):
 
     Args:
         node: The node that logs.
-        loggers: Names of the loggers.
+        loggers: Names of the loggers. Those below them need not propagate: beside ROS's launch none
+            does.
     """
 
     _open: ClassVar[list[NodeLogHandler]] = []

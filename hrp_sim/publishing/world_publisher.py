@@ -33,7 +33,7 @@ from .sensor_outputs import SensorOutputs
 if TYPE_CHECKING:
     from hrp_msgs.topics.recorded import TopicRecording
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("hrp_sim")
 
 
 class WorldPublisher:

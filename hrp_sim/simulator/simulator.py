@@ -38,7 +38,7 @@ from .results import (
 from .shapes import Bounds
 from .worlds import read_world, world_resource
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("hrp_sim")
 
 # Worlds have no tags.
 NO_FEATURES = (Feature.WORLD_TAGS,)

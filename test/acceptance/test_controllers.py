@@ -4,6 +4,7 @@ import re
 from contextlib import closing, contextmanager
 
 import pytest
+import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
@@ -22,6 +23,7 @@ pytestmark = [
 ]
 topic_hardware = needs("joint_state_topic_hardware_interface")
 
+MODEL = "package://hrp_ros/models/arm/arm.body"
 JOINTS = [f"J{k}" for k in range(1, 7)]
 GOAL = {"J1": 0.5, "J2": 0.3}  # [rad]
 # As in docs/howto/ros2_control.md.
@@ -64,7 +66,7 @@ def positions(peer):
     return dict(zip(state.name, state.position, strict=True))
 
 
-def assert_moves(ros):
+def assert_moves(ros, tolerance=TOLERANCE):
     """Send the goal of the page; its joints must arrive, and all others stay where they are."""
     with closing(Peer()) as peer:
         peer.follow(names.JOINT_STATES, JointState)
@@ -74,7 +76,7 @@ def assert_moves(ros):
         after = positions(peer)
     assert set(after) == set(JOINTS)
     for joint in JOINTS:
-        assert after[joint] == pytest.approx(GOAL.get(joint, before[joint]), abs=TOLERANCE), joint
+        assert after[joint] == pytest.approx(GOAL.get(joint, before[joint]), abs=tolerance), joint
 
 
 @topic_hardware
@@ -127,9 +129,38 @@ def test_ros2_control_lists_the_controllers_and_interfaces_of_the_description(ro
 @needs("robot_state_publisher")
 def test_a_trajectory_arrives_in_a_generated_package_with_mock_hardware(ros):
     """As in docs/howto/ros2_control.md."""
-    model, package = "package://hrp_ros/models/arm/arm.body", "arm_description"
+    package = "arm_description"
     options = ("--package", f"src/{package}", "--ros2-control", "mock")
-    ros.ask("ros2", "run", "hrp_ros", "hrp-model", "urdf", model, *options)
+    ros.ask("ros2", "run", "hrp_ros", "hrp-model", "urdf", MODEL, *options)
     ros.build(f"src/{package}")
     with controlled(ros, package):
         assert_moves(ros)
+
+
+@topic_hardware
+@needs("robot_state_publisher")
+@pytest.mark.parametrize(("interface", "tolerance"), [("velocity", 0.02), ("effort", 0.06)])
+def test_a_trajectory_arrives_by_velocities_and_efforts(interface, tolerance, ros):
+    """As under "Gains" in docs/howto/ros2_control.md; without a term for gravity, arms sink."""
+    urdf, controllers = f"{interface}.urdf", f"{interface}.yaml"
+    options = ("--ros2-control", "topic", "--command-interface", interface)
+    written = ("-o", urdf, "--controllers", controllers)
+    ros.ask("ros2", "run", "hrp_ros", "hrp-model", "urdf", MODEL, *options, *written)
+    description = {"robot_description": (ros.folder / urdf).read_text(encoding="utf-8")}
+    parameters = ros.folder / f"description_{interface}.yaml"
+    values = {"robot_state_publisher": {"ros__parameters": description}}
+    parameters.write_text(yaml.safe_dump(values), encoding="utf-8")
+
+    def node(package, program, *arguments, until):
+        return ros.running("ros2", "run", package, program, "--ros-args", *arguments, until=until)
+
+    world = ("-p", "world:=arm", "-p", "hardware_topics:=true", "-p", "describe:=false")
+    clock, describer = ("-p", f"clock_rate:={RATE}.0"), ("robot_state_publisher",) * 2
+    manager = ("controller_manager", "ros2_control_node", "-p", "use_sim_time:=true")
+    with (
+        node("hrp_ros", "sim_node", *world, *clock, until="simulating"),
+        node(*describer, "--params-file", parameters, until="Robot initialized"),
+        node(*manager, "--params-file", controllers, until="update rate"),
+    ):
+        ros.ask("ros2", "run", "controller_manager", "spawner", *CONTROLLERS)
+        assert_moves(ros, tolerance)

@@ -1,11 +1,11 @@
 """The tutorial, the guides and the reference, walked with the commands of ROS 2."""
 
-import re
 import runpy
 import time
 from contextlib import suppress
 
 import pytest
+from page_tools import NEEDS_ROS2
 from paths import ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -14,7 +14,6 @@ from ros_peer import PATIENCE
 DOCS = ROOT / "docs"
 TUTORIAL = sorted((DOCS / "tutorial").glob("?-*.md"))
 WALK = runpy.run_path(str(ROOT / "scripts" / "walk_page.py"), run_name="walk_page")
-NEEDS_ROS2 = re.compile(r"\bneeds (.* )?ros2\b")
 
 
 def steps(page):
@@ -42,10 +41,10 @@ def do(walk, step):
 
 @pytest.mark.parametrize("pages", walks(), ids=lambda pages: pages[0].stem)
 @pytest.mark.timeout(600)
+@pytest.mark.usefixtures("only_own_plugin")
 def test_commands_of_pages_print_what_the_pages_show(pages, ros, tmp_path, monkeypatch):
     for name, value in ros.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PYTEST_PLUGINS", "hrp_ros.testing.plugin")
     left_out = []
     with WALK["Walk"](tmp_path) as walk:
         for step in (step for page in pages for step in steps(page)):

@@ -345,8 +345,11 @@ def test_own_controllers_take_the_place_of_those_that_are_made(launch, tmp_path)
     assert [n.executable for n in found.nodes].count("spawner") == 1
 
 
-def test_without_ros2_control_an_error_names_all_that_is_missing_before_anything_starts(launch):
+def test_without_ros2_control_an_error_names_all_that_is_missing_before_anything_starts(
+    launch, monkeypatch
+):
     """A launch that fails after its first node leaves this node running."""
+    monkeypatch.delenv("ROS_DISTRO", raising=False)
     with pytest.raises(RuntimeError) as caught:
         launch("ros2_control.launch.py", [CONTROL[0], CONTROL[3]])
     message = str(caught.value)

@@ -55,13 +55,13 @@ IN_LOCK_STEP = (
 
 
 @pytest.fixture
-def scenario(pytester):
+def scenario(pytester, only_own_plugin):
     """Return a function that runs pytest on a scenario file, in this process."""
     pytester.makepyfile(controller=CONTROLLER)
 
     def run(text, *arguments):
         (pytester.path / "arm.scenario.yaml").write_text(text, encoding="utf-8")
-        return pytester.runpytest_inprocess("-phrp_ros.testing.plugin", "-Wignore", *arguments)
+        return pytester.runpytest_inprocess("-Wignore", *arguments)
 
     return run
 

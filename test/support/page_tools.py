@@ -8,6 +8,7 @@ import pytest
 from paths import ROOT
 
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
+NEEDS_ROS2 = re.compile(r"\bneeds (.* )?ros2\b")  # in the comment before a block
 
 
 def script(name):

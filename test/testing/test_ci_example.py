@@ -14,7 +14,7 @@ WORKFLOW = EXAMPLE / ".github" / "workflows" / "robot.yml"
 
 
 @pytest.fixture
-def repository(tmp_path):
+def repository(tmp_path, only_own_plugin):
     folder = tmp_path / "robot"
     unwanted = shutil.ignore_patterns("__pycache__", ".pytest_cache", "artifacts")
     shutil.copytree(EXAMPLE, folder, ignore=unwanted)
@@ -28,9 +28,9 @@ def steps():
 
 
 def run_workflow(folder):
-    """Run what the workflow runs with pytest, where the plugin may not be installed."""
+    """Run what the workflow runs with pytest."""
     (command,) = (step["run"] for step in steps() if "pytest --" in step.get("run", ""))
-    environment = os.environ | {"PYTEST_PLUGINS": "hrp_ros.testing.plugin", "COLUMNS": "200"}
+    environment = os.environ | {"COLUMNS": "200"}
     return subprocess.run(
         ["bash", "-ec", command],
         cwd=folder, env=environment, capture_output=True, text=True, timeout=150,

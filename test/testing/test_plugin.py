@@ -11,8 +11,8 @@ from scenario_files import BASELINE, HEAVIER, PASSING, write_scenario
 from hrp_ros.testing.runs import _folder_name
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.usefixtures("only_own_plugin")
 
-PLUGIN = "-phrp_ros.testing.plugin"
 FAILING = PASSING.replace("upper.z < 6 cm", "upper.z > 6 cm")
 
 
@@ -21,7 +21,7 @@ def run(pytester):
     """Return a function that runs pytest in the folder of the test, in a process of its own."""
 
     def run(*arguments):
-        return pytester.runpytest_subprocess(PLUGIN, *arguments)
+        return pytester.runpytest_subprocess(*arguments)
 
     return run
 
@@ -31,7 +31,7 @@ def quick(pytester):
     """As ``run``, in this process, for tests that keep no files."""
 
     def quick(*arguments):
-        return pytester.runpytest_inprocess(PLUGIN, *arguments)
+        return pytester.runpytest_inprocess(*arguments)
 
     return quick
 
@@ -380,7 +380,7 @@ def test_collecting_imports_no_simulation(pytester):
             assert not [name for name in sys.modules if name.startswith(("hrp_sim", "numpy"))]
     """
     )
-    done = pytester.runpytest_subprocess(PLUGIN, "--collect-only", "-q")
+    done = pytester.runpytest_subprocess("--collect-only", "-q")
     assert done.ret == 0
     done.stdout.fnmatch_lines(["fall.scenario.yaml::fall", "1 test collected*"])
 
@@ -398,7 +398,7 @@ def test_a_suite_without_scenarios_imports_next_to_nothing(pytester):
     """
     )
     (pytester.path / "other.yaml").write_text("steps: [a, b]", encoding="utf-8")
-    pytester.runpytest_subprocess(PLUGIN).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 def test_scenarios_are_selected_by_name(pytester, quick):
@@ -448,7 +448,7 @@ def test_several_processes_of_xdist_share_the_tests(pytester, run):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     for name in ("a", "b", "c"):
         write_scenario(pytester.path, PASSING + f"baseline: {name}.json", name)
-    done = run("-n2", "--hrp-update-baseline")
+    done = run("-pxdist.plugin", "-n2", "--hrp-update-baseline")
     done.assert_outcomes(passed=3)
     done.stdout.fnmatch_lines([f"wrote the baseline {name}.json" for name in ("a", "b", "c")])
 

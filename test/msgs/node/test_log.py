@@ -1,4 +1,4 @@
-"""What modules without ROS log, in the log of a node."""
+"""What packages without ROS log, in the log of a node."""
 
 import logging
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from hrp_msgs.node.log import NodeLogHandler
 
-LOGGER = logging.getLogger("some.module")
+LOGGER = logging.getLogger("some")
 
 
 class FakeNode:
