@@ -49,6 +49,13 @@ def test_page_and_topics_show_and_control_the_same_run(run, peer, pages):
     peer.follow("/joint_states", JointState)
     page.wait_for_text("paused")
     page.wait_for_text("0.000 s")
+    # A message of a single step arrives only if the topic is connected.
+    page.tab.get_by_role("button", name="Play", exact=True).click()
+    peer.wait_for("/clock")
+    page.tab.get_by_role("button", name="Pause", exact=True).click()
+    page.wait_for_text("paused")
+    page.tab.get_by_role("button", name="Reset", exact=True).click()
+    page.wait_for_text("0.000 s")
 
     page.tab.get_by_label("Steps", exact=True).fill("25")
     page.tab.get_by_role("button", name="Step", exact=True).click()
