@@ -268,6 +268,8 @@ typedef struct {
     int active;    /* bounds of its rows, see rows_remember */
     int groups[2]; /* numbers from 1 on; 0: the world */
     int at[3];     /* in the frame of the first group, in 0.1 mm */
+    dReal impulse, friction[3]; /* of the exact solver: along the normal, and across it in W */
+    dReal load;                 /* impulse along the normal that bounds friction */
 } ContactMemory;
 
 #define MEMORY_NUMBERS ((int)(sizeof(ContactMemory) / sizeof(int)))
@@ -443,7 +445,6 @@ PyObject *world_get_contact_memory(World *world, void *closure);
 int world_set_contact_memory(World *world, PyObject *value, void *closure);
 void sticking_reset(World *world);
 void sticking_free(World *world);
-void sticking_back_off(World *world, int number);
 dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */
@@ -518,7 +519,9 @@ int system_create(World *world);
 void system_free(World *world);
 void system_outdate(World *world);
 int system_begin(World *world);
-void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b, int sticks);
+void touches_begin(World *world);
+void touch_create(World *world, const dContact *contact, dBodyID a, dBodyID b, int cluster,
+                  dReal cap);
 int system_step(World *world, Fault *fault);
 int touch_number(const World *world);
 void touch_force(const World *world, int number, dReal force[3]);

@@ -64,7 +64,7 @@ static int shapes_find(const World *world, dGeomID a, dGeomID b, PatchPoint *fou
 /* Append the contacts of two shapes, whose bounds were placed. */
 void shapes_collide(const World *world, Patch *patch, const Geom *a, const Geom *b)
 {
-    if (mesh_face_collide(patch, a, b))
+    if (face_collide(patch, a, b))
         return;
     PatchPoint *found = patch_reserve(patch, MAX_FOUND);
     int count = shapes_find(world, a->geom, b->geom, found);

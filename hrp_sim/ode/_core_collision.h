@@ -21,10 +21,11 @@ dReal bounds_distance(const Bound *a, const Bound *b);
 
 /* _core_patch.c */
 #define PATCH_POINTS 2048
+#define NO_CLUSTER (-1)
 typedef struct {
     dContactGeom at;
     const Geom *a, *b;
-    int is_clustered, is_kept;
+    int cluster, is_kept; /* cluster: of points with similar normals, or NO_CLUSTER */
     dReal u, v; /* position in the plane across the normal */
 } PatchPoint;
 
@@ -47,8 +48,8 @@ void sweep_free(Sweep *sweep);
 int mesh_blocks_create(Mesh *mesh, int vertices);
 void mesh_blocks_free(Mesh *mesh);
 
-/* _core_mesh_faces.c */
-int mesh_face_collide(Patch *patch, const Geom *a, const Geom *b);
+/* _core_faces.c */
+int face_collide(Patch *patch, const Geom *a, const Geom *b);
 
 /* _core_boxes.c */
 void shapes_collide(const World *world, Patch *patch, const Geom *a, const Geom *b);

@@ -7,6 +7,7 @@
 #define OVERLAP 1e-3      /* links that overlap deeper initially never collide, in [m] */
 #define NEAR 0.01         /* distance of links of one body to look at in each step, in [m] */
 #define TRACK_SIDE_FRICTION 0.5
+#define UPRIGHT 0.9999    /* cosine of the tilt of a cylinder on its cap */
 
 /* Two links that may touch. */
 typedef struct {
@@ -108,20 +109,41 @@ static void contact_record(const Pair *pair, const dContactGeom *contact, dJoint
     records_append(pair->world, &record);
 }
 
-/* Create the joint of a contact. */
+/* Return the radius of a cylinder that stands on its cap at a contact, or 0. */
+static dReal cap_radius(const PatchPoint *point)
+{
+    const Geom *shapes[2] = {point->a, point->b};
+    for (int i = 0; i < 2; i++) {
+        if (dGeomGetClass(shapes[i]->geom) != dCylinderClass)
+            continue;
+        const dReal *R = dGeomGetRotation(shapes[i]->geom), axis[3] = {R[2], R[6], R[10]};
+        dReal radius, length;
+        dGeomCylinderGetParams(shapes[i]->geom, &radius, &length);
+        if (fabs(dot3(axis, point->at.normal)) > UPRIGHT)
+            return radius;
+    }
+    return 0.0;
+}
+
+/* Create a contact. */
 static void contact_create(const Pair *pair, const PatchPoint *point)
 {
+    World *world = pair->world;
+    dBodyID a = pair->links[0]->group, b = pair->links[1]->group;
+    dJointID joint = NULL;
     dContact contact;
     memset(&contact, 0, sizeof contact);
     contact.geom = point->at;
-    contact_surface(pair->world, point->a, point->b, &contact);
+    contact_surface(world, point->a, point->b, &contact);
     if (!track_surface(pair, 0, &contact) && !track_surface(pair, 1, &contact) &&
         (pair->bodies[0]->conveys || pair->bodies[1]->conveys) &&
         !conveyor_surface(pair, 0, &contact))
         conveyor_surface(pair, 1, &contact);
-    dJointID joint =
-        contact_joint_create(pair->world, &contact, pair->links[0]->group, pair->links[1]->group);
-    if (pair->world->record_contacts)
+    if (world->system)
+        touch_create(world, &contact, a, b, point->cluster, cap_radius(point));
+    else
+        joint = contact_joint_create(world, &contact, a, b);
+    if (world->record_contacts)
         contact_record(pair, &point->at, joint);
 }
 
@@ -187,6 +209,7 @@ static void links_collide(const Pair *pair)
     world->contacts += patch.count;
     world->overflow_body = pair->bodies[0]->id;
     world->overflow_link = pair->links[0]->link;
+    touches_begin(world);
     for (int i = 0; i < patch.count; i++)
         contact_create(pair, &patch.points[i]);
 }

@@ -2,7 +2,10 @@
  * their changes of velocity. See _core_solver.h. */
 #include "_core_solver.h"
 
+#include <math.h>
 #include <string.h>
+
+#define MAX_REMEMBERED 1e12 /* [N s] */
 
 /* Allocate the system of a world. Returns 0 when memory is short. */
 int system_create(World *world)
@@ -29,7 +32,8 @@ void system_free(World *world)
                      system->column_start,   system->row,         system->island_of,
                      system->touch_order,    system->islands,     system->pivot,
                      system->coupling_order, system->block,       system->x,
-                     system->dv,             system->dv_before,   system->bounded};
+                     system->dv,             system->dv_before,   system->bounded,
+                     system->frictions,      system->gripping,    system->friction_points};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(system);
@@ -43,16 +47,46 @@ void system_outdate(World *world)
         world->system->is_stale = 1;
 }
 
-/* Add a contact to the system; the normal points into a. */
-void touch_create(World *world, dContact *contact, dBodyID a, dBodyID b, int sticks)
+/* Begin the contacts of two links. */
+void touches_begin(World *world)
 {
+    if (world->system)
+        world->system->first_friction = world->system->friction_count;
+}
+
+static dReal remembered(dReal impulse)
+{
+    return fabs(impulse) < MAX_REMEMBERED ? impulse : 0.0; /* a snapshot may contain anything */
+}
+
+/* Read what a contact left in the last step. */
+static void memory_read(const World *world, int number, Touch *touch)
+{
+    touch->impulse_before = touch->load = 0.0;
+    memset(touch->friction_before, 0, sizeof touch->friction_before);
+    if (number >= world->candidate_limit)
+        return;
+    const ContactMemory *memory = &world->memory[number];
+    touch->impulse_before = max_real(remembered(memory->impulse), 0.0);
+    touch->load = max_real(remembered(memory->load), 0.0);
+    for (int i = 0; i < 3; i++)
+        touch->friction_before[i] = remembered(memory->friction[i]);
+}
+
+/* Add a contact to the system; the normal points into a. For the others see friction_join. */
+void touch_create(World *world, const dContact *contact, dBodyID a, dBodyID b, int cluster,
+                  dReal cap)
+{
+    const int number = world->candidate_count++;
     Touch *touch = touch_append(world->system);
+    memory_recall(world, number, contact->geom.pos, a, b);
     if (!touch) {
         world->system->is_short = 1;
         return;
     }
-    touch->sticks = sticks;
     touch_fill(world, touch, contact, a, b);
+    memory_read(world, number, touch);
+    friction_join(world->system, touch, contact, cluster, cap);
 }
 
 /* Give a group its new velocity; ODE's forces are used up. */
@@ -109,11 +143,10 @@ int touch_number(const World *world)
 void touch_force(const World *world, int number, dReal force[3])
 {
     const Touch *touch = &world->system->touches[number];
-    for (int i = 0; i < 3; i++) {
-        force[i] = 0.0;
-        for (int r = 0; r < touch->rows; r++)
-            force[i] += touch->J_first[6 * r + i] * touch->row[r].impulse / world->step;
-    }
+    dReal friction[3];
+    friction_part(world->system, touch, friction);
+    for (int i = 0; i < 3; i++)
+        force[i] = (touch->row.impulse * touch->normal[i] + friction[i]) / world->step;
 }
 
 /* Describe a matrix that would be too large, by the body and the group of one of its nodes. */
@@ -133,7 +166,7 @@ int system_step(World *world, Fault *fault)
 {
     System *system = world->system;
     couplings_fill(world, system);
-    if (system->is_short || !structure_update(world)) {
+    if (system->is_short || !frictions_fill(world, system) || !structure_update(world)) {
         if (system->crowded != WORLD_NODE)
             crowd_describe(world, fault);
         return 0;
@@ -151,7 +184,7 @@ int system_step(World *world, Fault *fault)
  * short. */
 int system_begin(World *world)
 {
-    world->system->touch_count = world->system->is_short = 0;
+    world->system->touch_count = world->system->friction_count = world->system->is_short = 0;
     world->system->crowded = WORLD_NODE;
     return system_list(world, world->system);
 }

@@ -125,29 +125,78 @@ static void coupling_assemble(System *system, int c)
                      coupling->J_second);
 }
 
-/* Add the stiffness of the free rows of a contact to the groups that it acts on. */
-static void touch_assemble(System *system, const Touch *touch)
+/* The blocks of the matrix that rows between two groups stiffen. */
+typedef struct {
+    dReal *first, *second, *between;
+    int is_swapped; /* whether the second comes first in the elimination order */
+} Blocks;
+
+static Blocks blocks_of(const System *system, int first, int second, int block)
 {
-    dReal *P = pivot_of(system, touch->first), *Q = NULL, *B = NULL;
-    const dReal *earlier = touch->J_first, *later = touch->J_second;
-    if (touch->second != WORLD_NODE) {
-        Q = pivot_of(system, touch->second);
-        B = block_at(system, touch->block);
-        if (system->position_of[touch->first] > system->position_of[touch->second]) {
-            earlier = touch->J_second;
-            later = touch->J_first;
+    Blocks blocks = {.first = pivot_of(system, first)};
+    if (second != WORLD_NODE) {
+        blocks.second = pivot_of(system, second);
+        blocks.between = block_at(system, block);
+        blocks.is_swapped = system->position_of[first] > system->position_of[second];
+    }
+    return blocks;
+}
+
+/* Add the stiffness of a row to the groups that it acts on. */
+static void stiffness_add(const Blocks *to, dReal stiffness, const dReal *J_first,
+                          const dReal *J_second)
+{
+    add_outer_square(to->first, stiffness, J_first);
+    if (!to->second)
+        return;
+    add_outer_square(to->second, stiffness, J_second);
+    add_outer(to->between, stiffness, to->is_swapped ? J_second : J_first,
+              to->is_swapped ? J_first : J_second);
+}
+
+/* Add the stiffness of friction: J^T S J, with S = L D L^T. */
+static void friction_assemble(const System *system, const Friction *friction)
+{
+    const dReal *S = friction->slope;
+    const dReal least = 1e-14 * (S[0] + S[3] + S[5]);
+    const Blocks blocks = blocks_of(system, friction->first, friction->second,
+                                    system->touches[friction->touch].block);
+    dReal D[3] = {S[0], S[3], S[5]}, below[3] = {0.0, 0.0, S[4]}, rows[2][18];
+    if (D[0] > least) {
+        below[0] = S[1] / D[0];
+        below[1] = S[2] / D[0];
+        D[1] -= below[0] * S[1];
+        D[2] -= below[1] * S[2];
+        below[2] -= below[0] * S[2];
+    }
+    if (D[1] > least) {
+        below[2] /= D[1];
+        D[2] -= below[2] * below[2] * D[1];
+    }
+    memcpy(rows[0], friction->J_first, sizeof rows[0]);
+    memcpy(rows[1], friction->J_second, sizeof rows[1]);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 6; i++) {
+            dReal *J = rows[k] + i;
+            J[0] += below[0] * J[6] + below[1] * J[12];
+            J[6] += D[1] > least ? below[2] * J[12] : 0.0;
         }
+    for (int r = 0; r < 3; r++)
+        if (D[r] > least)
+            stiffness_add(&blocks, D[r], rows[0] + 6 * r, rows[1] + 6 * r);
+}
+
+/* Add the stiffness of a contact that pushes, and of the friction of the patch that it begins. */
+static void touch_assemble(const System *system, int t)
+{
+    const Touch *touch = &system->touches[t];
+    if (touch->row.is_free) {
+        const Blocks blocks = blocks_of(system, touch->first, touch->second, touch->block);
+        stiffness_add(&blocks, 1.0 / touch->row.softness, touch->J_first, touch->J_second);
     }
-    for (int r = 0; r < touch->rows; r++) {
-        if (!touch->row[r].is_free)
-            continue;
-        const dReal stiffness = 1.0 / touch->row[r].softness;
-        add_outer_square(P, stiffness, touch->J_first + 6 * r);
-        if (!Q)
-            continue;
-        add_outer_square(Q, stiffness, touch->J_second + 6 * r);
-        add_outer(B, stiffness, earlier + 6 * r, later + 6 * r);
-    }
+    const Friction *friction = &system->frictions[touch->friction];
+    if (friction->touch == t && friction->mu > 0.0)
+        friction_assemble(system, friction);
 }
 
 /* Set the matrix of an island for the rows that are free. */
@@ -163,7 +212,7 @@ void matrix_assemble(System *system, const Island *island)
             coupling_assemble(system, vertex - system->node_count);
     }
     for (int i = island->touches; i < island->touches_end; i++)
-        touch_assemble(system, &system->touches[system->touch_order[i]]);
+        touch_assemble(system, system->touch_order[i]);
 }
 
 /* Replace a positive definite matrix by the inverse of its Cholesky factor: products with it need not

@@ -10,9 +10,10 @@
  * are free, and those at their bounds, are found, then one linear system gives the solution to
  * rounding. It needs the factor of the matrix in each iteration, but no row is an unknown.
  *
- * Friction is that of dWorldStep: first all other rows are solved without it; mu times the normal
- * impulses then bound it. Contacts that are predicted to stick have no bounds; if the impulse of
- * one pulls or leaves the friction cone, it is solved again as a regular contact.
+ * Friction, which opposes a slip, adds functions of its own (_core_friction_patch.c). Its bounds
+ * follow from the normal impulses: those of the last step at first, then those of the solution,
+ * until the friction does not change any more. So a step with the bounds and the slip of the last
+ * one needs a single linear system.
  */
 #include "_core_solver.h"
 
@@ -20,22 +21,25 @@
 #include <string.h>
 
 #define MAX_ITERATIONS 60 /* fewer of islands with large matrices, see Island.excess */
-#define MAX_ATTEMPTS 6    /* likewise, before no contact of the island is predicted to stick */
+#define MAX_LOADS 3      /* solutions with other bounds of friction */
 #define TOLERANCE 1e-9    /* of impulses, relative to the largest of the island */
 #define ROUNDING 1e-13    /* likewise, relative to the largest impulse of its joints */
-#define ALONE_BIT 6
-#define MIN_STICKING_SHARE 4 /* one in so many contacts */
+#define FRICTION_TOLERANCE 1e-6 /* of friction, relative to the largest impulse of the island */
+#define LOAD_TOLERANCE 1e-5 /* likewise, when its bounds change */
+#define LOAD_SHARE 1e-2     /* or relative to its own bound; the next step continues */
+#define STICKS_BIT 2
 
 static Touch *touch_at(const View *view, int i)
 {
     return &view->system->touches[view->system->touch_order[i]];
 }
 
-/* List the rows with bounds. */
+/* List the rows with bounds, and the friction of patches. */
 static void rows_list(View *view)
 {
     view->rows = view->system->bounded;
-    view->row_count = 0;
+    view->frictions = view->system->gripping;
+    view->row_count = view->friction_count = 0;
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
         Coupling *coupling = coupling_at(view, i);
         for (int k = 0; k < coupling->axis_rows; k++)
@@ -43,8 +47,10 @@ static void rows_list(View *view)
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++)
-            view->rows[view->row_count++] = &touch->row[r];
+        view->rows[view->row_count++] = &touch->row;
+        Friction *friction = &view->system->frictions[touch->friction];
+        if (friction->touch == view->system->touch_order[i] && friction->mu > 0.0)
+            view->frictions[view->friction_count++] = friction;
     }
 }
 
@@ -77,15 +83,14 @@ int row_bits(const BoundedRow *row)
     return row->is_free ? 0 : 1 + 2 * row->at_upper;
 }
 
-/* Return what is remembered of the rows of a contact, see rows_remember. */
-static int active_before(const View *view, int i)
+/* Return what is remembered of a contact, see rows_remember. */
+static ContactMemory memory_of(const View *view, int number)
 {
-    const int number = view->system->touch_order[i];
     const World *world = view->world;
-    return number < world->candidate_limit ? world->memory[number].active : 0;
+    return number < world->candidate_limit ? world->memory[number] : (ContactMemory){0};
 }
 
-/* Set all bounds but those of friction, and guess that rows are at the bounds of the last step. */
+/* Set all bounds, guessing that they hold and that friction has them as in the last step. */
 static void rows_begin(const View *view)
 {
     for (int i = view->island->couplings; i < view->island->couplings_end; i++) {
@@ -95,46 +100,16 @@ static void rows_begin(const View *view)
             row_begin(row, row->lower, row->upper, row_bits(row));
         }
     }
-    for (int i = view->island->touches; i < view->island->touches_end; i++) {
-        Touch *touch = touch_at(view, i);
-        if (touch->sticks)
-            row_begin(&touch->row[0], -dInfinity, dInfinity, 0);
+    for (int i = 0; i < view->friction_count; i++) {
+        Friction *friction = view->frictions[i];
+        if (memory_of(view, friction->touch).active >> STICKS_BIT & 1)
+            friction_hold(friction);
         else
-            row_begin(&touch->row[0], 0.0, dInfinity, active_before(view, i) >> ALONE_BIT);
-        for (int r = 1; r < touch->rows; r++) {
-            if (touch->sticks)
-                row_begin(&touch->row[r], -dInfinity, dInfinity, 0);
-            else
-                row_begin(&touch->row[r], 0.0, 0.0, 1);
-        }
+            friction_linearize(view->system, friction);
     }
-}
-
-/* Bound the friction of a regular contact by its normal impulse, and guess that its rows are at the
- * bounds of the last step. */
-static void touch_begin_friction(Touch *touch, int active)
-{
-    const dReal normal = fabs(touch->row[0].impulse);
-    row_begin(&touch->row[0], 0.0, dInfinity, active & 1);
-    for (int r = 1; r < touch->rows; r++) {
-        dReal bound = normal > 0.0 ? touch->friction[r - 1] * normal : 0.0;
-        row_begin(&touch->row[r], -bound, bound, active >> 2 * r & 3);
-    }
-}
-
-/* Begin the solution with friction after that without. Returns whether there is any. */
-static int friction_begin(const View *view)
-{
-    int found = 0;
-    for (int i = view->island->touches; i < view->island->touches_end; i++) {
-        Touch *touch = touch_at(view, i);
-        touch->pushed = touch->row[0].is_free;
-        found |= !touch->sticks && touch->rows > 1 && touch->row[0].impulse != 0.0;
-    }
-    for (int i = view->island->touches; found && i < view->island->touches_end; i++)
-        if (!touch_at(view, i)->sticks)
-            touch_begin_friction(touch_at(view, i), active_before(view, i));
-    return found;
+    for (int i = view->island->touches; i < view->island->touches_end; i++)
+        row_begin(&touch_at(view, i)->row, 0.0, dInfinity,
+                  memory_of(view, view->system->touch_order[i]).active & 1);
 }
 
 /* Add an impulse along a row to the right-hand side of its nodes. */
@@ -162,6 +137,15 @@ static void fixed_impulses_add(const System *system, const Coupling *coupling)
                         coupling->axis_first, coupling->axis_second);
 }
 
+/* Add an impulse along the rows of a patch. */
+static void friction_impulse_add(const System *system, const Friction *friction,
+                                 const dReal impulse[3])
+{
+    for (int r = 0; r < 3; r++)
+        impulse_add(system, impulse[r], friction->first, friction->second,
+                    friction->J_first + 6 * r, friction->J_second + 6 * r);
+}
+
 /* Set the right-hand side of an island's system. */
 static void rhs_set(const View *view)
 {
@@ -178,13 +162,12 @@ static void rhs_set(const View *view)
         fixed_impulses_add(system, coupling_at(view, i));
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         const Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++) {
-            const BoundedRow *row = &touch->row[r];
-            impulse_add(system, row->is_free ? row->target / row->softness : row->impulse,
-                        touch->first, touch->second, touch->J_first + 6 * r,
-                        touch->J_second + 6 * r);
-        }
+        const BoundedRow *row = &touch->row;
+        impulse_add(system, row->is_free ? row->target / row->softness : row->impulse,
+                    touch->first, touch->second, touch->J_first, touch->J_second);
     }
+    for (int i = 0; i < view->friction_count; i++)
+        friction_impulse_add(system, view->frictions[i], view->frictions[i]->base);
 }
 
 static dReal rate_along(const System *system, int first, int second, const dReal *J_first,
@@ -214,7 +197,8 @@ static void axis_divide(Coupling *coupling)
         stiffest->wanted = stiffest->impulse += left;
 }
 
-/* Compute the rates of all rows with bounds, and the impulses of those that are free. */
+/* Compute the rates of all rows with bounds, and the impulses of those that are free; and both of
+ * the friction of patches. */
 static void rates_update(const View *view)
 {
     const System *system = view->system;
@@ -230,14 +214,19 @@ static void rates_update(const View *view)
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++) {
-            BoundedRow *row = &touch->row[r];
-            row->rate = rate_along(system, touch->first, touch->second, touch->J_first + 6 * r,
-                                   touch->J_second + 6 * r);
-            row->wanted = wanted_impulse(row);
-            if (row->is_free)
-                row->impulse = row->wanted;
-        }
+        BoundedRow *row = &touch->row;
+        row->rate = rate_along(system, touch->first, touch->second, touch->J_first,
+                               touch->J_second);
+        row->wanted = wanted_impulse(row);
+        if (row->is_free)
+            row->impulse = row->wanted;
+    }
+    for (int i = 0; i < view->friction_count; i++) {
+        Friction *friction = view->frictions[i];
+        for (int r = 0; r < 3; r++)
+            friction->rate[r] = rate_along(system, friction->first, friction->second,
+                                           friction->J_first + 6 * r, friction->J_second + 6 * r);
+        friction_update(friction);
     }
 }
 
@@ -307,10 +296,11 @@ static void refine(const View *view)
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         const Touch *touch = touch_at(view, i);
-        for (int r = 0; r < touch->rows; r++)
-            impulse_add(system, touch->row[r].impulse, touch->first, touch->second,
-                        touch->J_first + 6 * r, touch->J_second + 6 * r);
+        impulse_add(system, touch->row.impulse, touch->first, touch->second, touch->J_first,
+                    touch->J_second);
     }
+    for (int i = 0; i < view->friction_count; i++)
+        friction_impulse_add(system, view->frictions[i], view->frictions[i]->impulse);
     matrix_solve(system, view->island, system->x);
     for (int at = view->island->first; at < view->island->end; at++) {
         const int vertex = system->vertex_at[at];
@@ -337,13 +327,37 @@ static void row_check(const BoundedRow *row, Check *check)
     check->violation = max_real(check->violation, fabs(feasible - row->impulse));
 }
 
-/* Whether all free rows are within their bounds, and the others belong there. Where nothing but
- * rounding acts on them, as in a balanced arm at rest, impulses of joints tell how large that is. */
-static int is_solved(const View *view)
+/* Return the largest difference of friction from what its bounds allow. */
+static dReal friction_violation(const View *view)
+{
+    dReal most = 0.0;
+    for (int i = 0; i < view->friction_count; i++)
+        most = max_real(most, friction_error(view->system, view->frictions[i]));
+    return most;
+}
+
+/* Return the largest impulse of an island's rows with bounds and of its friction. */
+static Check solution_check(const View *view)
 {
     Check check = {0.0, 0.0};
     for (int i = 0; i < view->row_count; i++)
         row_check(view->rows[i], &check);
+    for (int i = 0; i < view->friction_count; i++) {
+        const dReal *impulse = view->frictions[i]->impulse;
+        check.largest = max_real(check.largest,
+                                 sqrt(impulse[0] * impulse[0] + impulse[1] * impulse[1]));
+    }
+    return check;
+}
+
+/* Whether all free rows are within their bounds, the others belong there, and friction is as its
+ * bounds allow. Where nothing but rounding acts on rows, as in a balanced arm at rest, impulses of
+ * joints tell how large that is. */
+static int is_solved(const View *view)
+{
+    const Check check = solution_check(view);
+    if (view->friction_count && friction_violation(view) > FRICTION_TOLERANCE * check.largest)
+        return 0;
     if (check.violation <= TOLERANCE * check.largest)
         return 1;
     dReal held = 0.0;
@@ -371,6 +385,8 @@ static void solution_keep(const View *view)
         row->rate_before = row->rate;
         row->wanted_before = row->wanted;
     }
+    for (int i = 0; i < view->friction_count; i++)
+        memcpy(view->frictions[i]->rate_before, view->frictions[i]->rate, 3 * sizeof(dReal));
 }
 
 /* Go back to a fraction x of Newton's step. */
@@ -396,67 +412,56 @@ static void step_shorten(const View *view, dReal x)
         row->rate = row->rate_before + x * (row->rate - row->rate_before);
         row->wanted = row->wanted_before + x * (row->wanted - row->wanted_before);
     }
+    for (int i = 0; i < view->friction_count; i++) {
+        dReal *rate = view->frictions[i]->rate, *before = view->frictions[i]->rate_before;
+        for (int r = 0; r < 3; r++)
+            rate[r] = before[r] + x * (rate[r] - before[r]);
+    }
 }
 
-/* Find the free rows, from a guess on. A solution that is not reached within the permitted
- * iterations is the best found. Returns 0 if a number is not finite. */
-static int minimize(const View *view)
+/* Begin the next step of Newton's method where the last one led. */
+static void rows_linearize(const View *view)
+{
+    for (int i = 0; i < view->row_count; i++)
+        row_classify(view->rows[i]);
+    for (int i = 0; i < view->friction_count; i++)
+        friction_linearize(view->system, view->frictions[i]);
+}
+
+/* Find the free rows and the friction, from a guess on, for the current bounds of friction. A
+ * solution that is not reached within the permitted iterations is the best found. Returns 0 if a
+ * number is not finite. */
+static int minimize(const View *view, int *iteration)
 {
     const int most = MAX_ITERATIONS / view->island->excess;
-    for (int iteration = 0; iteration < most; iteration++) {
-        if (iteration > 0)
+    while (*iteration < most) {
+        const int is_first = ++*iteration == 1; /* the guess is no solution to go back to */
+        if (!is_first)
             solution_keep(view);
         if (!solve_free(view))
             return 0;
         if (is_solved(view))
             return 1;
-        dReal x = iteration > 0 ? line_search(view) : 1.0; /* the guess was no solution to go back to */
+        dReal x = is_first ? 1.0 : line_search(view);
         if (x < 1.0)
             step_shorten(view, x);
-        for (int i = 0; i < view->row_count; i++)
-            row_classify(view->rows[i]);
+        rows_linearize(view);
     }
     return 1;
 }
 
-/* Whether the impulse that makes a contact stick pushes, and lies within the friction cone. */
-static int holds(const Touch *touch)
+/* Bound friction by the current normal impulses. Returns whether that changes it. */
+static int loads_update(const View *view)
 {
-    dReal push = touch->row[0].impulse, limit = touch->friction[0] * push;
-    dReal a = touch->row[1].impulse, b = touch->row[2].impulse;
-    return push >= 0.0 && (isinf(touch->friction[0]) || a * a + b * b <= limit * limit);
-}
-
-/* Make regular contacts of those that were wrongly predicted to stick. Returns whether there are
- * any. */
-static int sticking_correct(const View *view, int disables)
-{
-    int found = 0;
-    for (int i = view->island->touches; i < view->island->touches_end; i++) {
-        Touch *touch = touch_at(view, i);
-        if (touch->sticks && !holds(touch)) {
-            sticking_back_off(view->world, view->system->touch_order[i]);
-            touch->sticks = 0;
-            found = 1;
-        }
+    const dReal least = view->friction_count ? LOAD_TOLERANCE * solution_check(view).largest : 0.0;
+    int changes = 0;
+    for (int i = 0; i < view->friction_count; i++) {
+        Friction *friction = view->frictions[i];
+        friction_relax(view->system, friction);
+        changes |= friction_error(view->system, friction) >
+                   max_real(least, LOAD_SHARE * friction->mu * friction->load);
     }
-    for (int i = view->island->touches; found && disables && i < view->island->touches_end; i++)
-        touch_at(view, i)->sticks = 0;
-    return found;
-}
-
-/* Make regular contacts of those that are predicted to stick, where most others are regular: their
- * friction is solved in any case, and predictions that fail cost another attempt. */
-static void sticking_drop(const View *view)
-{
-    const int count = view->island->touches_end - view->island->touches;
-    int sticking = 0;
-    for (int i = view->island->touches; i < view->island->touches_end; i++)
-        sticking += touch_at(view, i)->sticks;
-    if (sticking * MIN_STICKING_SHARE >= count)
-        return;
-    for (int i = view->island->touches; i < view->island->touches_end; i++)
-        touch_at(view, i)->sticks = 0;
+    return changes;
 }
 
 /* Whether an island has contacts that are very stiff compared with their groups' inertia. */
@@ -468,8 +473,8 @@ static int is_stiff(const View *view)
     return 0;
 }
 
-/* Remember which rows of contacts are at their bounds, for the next solution to begin with: two bits
- * each, and one for the normal row in the solution without friction. */
+/* Remember of each contact whether it pushes, whether its patch sticks, and its impulse, for the
+ * next solution to begin with. */
 static void rows_remember(const View *view)
 {
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
@@ -477,10 +482,12 @@ static void rows_remember(const View *view)
         const Touch *touch = touch_at(view, i);
         if (number >= view->world->candidate_limit)
             continue;
-        int active = !touch->pushed << ALONE_BIT;
-        for (int r = 0; r < touch->rows; r++)
-            active |= row_bits(&touch->row[r]) << 2 * r;
-        view->world->memory[number].active = active;
+        ContactMemory *memory = &view->world->memory[number];
+        const int sticks = view->system->frictions[touch->friction].sticks;
+        memory->active = (touch->row.is_free ? 0 : 1) | sticks << STICKS_BIT;
+        memory->impulse = touch->row.impulse;
+        memory->load = touch->load;
+        friction_part(view->system, touch, memory->friction);
     }
 }
 
@@ -488,16 +495,17 @@ static void rows_remember(const View *view)
 int island_solve(World *world, const Island *island)
 {
     View view = {.world = world, .system = world->system, .island = island};
+    int iteration = 0;
     rows_list(&view);
-    sticking_drop(&view);
-    for (int attempt = 1;; attempt++) {
-        rows_begin(&view);
-        if (!minimize(&view) || (friction_begin(&view) && !minimize(&view)))
+    rows_begin(&view);
+    for (int load = 1;; load++) {
+        if (!minimize(&view, &iteration))
             return 0;
-        rows_remember(&view);
-        if (!sticking_correct(&view, attempt * island->excess >= MAX_ATTEMPTS))
+        if (!loads_update(&view) || load == MAX_LOADS)
             break;
+        rows_linearize(&view);
     }
+    rows_remember(&view);
     if (is_stiff(&view))
         refine(&view);
     return 1;

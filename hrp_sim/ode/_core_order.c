@@ -472,8 +472,10 @@ static int touches_locate(System *system)
     if (!array_reserve(&system->touch_order, &system->touch_order_capacity, system->touch_count,
                        sizeof(int)) ||
         !array_reserve(&system->bounded, &system->bounded_capacity,
-                       3 * system->touch_count + MAX_AXIS_ROWS * system->coupling_count,
-                       sizeof(BoundedRow *)))
+                       system->touch_count + MAX_AXIS_ROWS * system->coupling_count,
+                       sizeof(BoundedRow *)) ||
+        !array_reserve(&system->gripping, &system->gripping_capacity, system->friction_count,
+                       sizeof(Friction *)))
         return 0;
     for (int i = 0; i < system->island_count; i++)
         system->islands[i].touches_end = 0;

@@ -196,7 +196,7 @@ static PatchPoint *next_seed(Patch *patch)
     PatchPoint *seed = NULL;
     for (int i = 0; i < patch->count; i++) {
         PatchPoint *point = &patch->points[i];
-        if (!point->is_clustered && (!seed || point->at.depth > seed->at.depth))
+        if (point->cluster == NO_CLUSTER && (!seed || point->at.depth > seed->at.depth))
             seed = point;
     }
     return seed;
@@ -204,17 +204,17 @@ static PatchPoint *next_seed(Patch *patch)
 
 /* Collect the points without a cluster whose normal is similar to that of a seed. Returns their
  * number. */
-static int cluster_collect(Patch *patch, const PatchPoint *seed, PatchPoint **members)
+static int cluster_collect(Patch *patch, const PatchPoint *seed, int cluster, PatchPoint **members)
 {
     dVector3 across, along;
     int count = 0;
     dPlaneSpace(seed->at.normal, across, along);
     for (int i = 0; i < patch->count; i++) {
         PatchPoint *point = &patch->points[i];
-        if (point->is_clustered ||
+        if (point->cluster != NO_CLUSTER ||
             (point != seed && !(dot3(point->at.normal, seed->at.normal) > SIMILAR)))
             continue;
-        point->is_clustered = 1;
+        point->cluster = cluster;
         point->u = dot3(point->at.pos, across);
         point->v = dot3(point->at.pos, along);
         members[count++] = point;
@@ -253,13 +253,15 @@ static void points_alternate(Patch *patch)
 void patch_reduce(Patch *patch, int max)
 {
     static PatchPoint *members[PATCH_POINTS];
-    int kept = 0;
+    int kept = 0, clusters = 0;
+    for (int i = 0; i < patch->count; i++)
+        patch->points[i].cluster = patch->count < 2 ? 0 : NO_CLUSTER;
     if (patch->count < 2)
         return;
     for (int i = 0; i < patch->count; i++)
-        patch->points[i].is_clustered = patch->points[i].is_kept = 0;
+        patch->points[i].is_kept = 0;
     for (PatchPoint *seed = next_seed(patch); seed; seed = next_seed(patch))
-        cluster_reduce(members, cluster_collect(patch, seed, members), max);
+        cluster_reduce(members, cluster_collect(patch, seed, clusters++, members), max);
     for (int i = 0; i < patch->count; i++)
         if (patch->points[i].is_kept)
             patch->points[kept++] = patch->points[i];

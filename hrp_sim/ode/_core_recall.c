@@ -108,8 +108,9 @@ void memory_recall(World *world, int number, const dReal p[3], dBodyID a, dBodyI
         }
     }
     if (nearest) {
-        now->wait = nearest->wait;
-        now->interval = nearest->interval;
         now->active = nearest->active;
+        now->impulse = nearest->impulse;
+        now->load = nearest->load;
+        memcpy(now->friction, nearest->friction, sizeof now->friction);
     }
 }

@@ -7,6 +7,8 @@
 /* Smallest softness of a row with bounds, relative to the mobility of its groups by themselves. */
 #define MIN_SOFTNESS 1e-10 /* of a contact */
 #define MIN_AXIS_SOFTNESS 1e-12
+#define SETTLED 1e-5  /* [m] */
+#define SETTLING 20.0 /* [1/s] */
 #define MAX_STIFFNESS 1e7 /* of a contact, relative to the inertia of its groups */
 
 /* Make room for count items, growing by half; there is an array even for none. Returns 0 when
@@ -140,7 +142,7 @@ static PoseOf pose_of(const System *system, int node)
     return (PoseOf){at->p, at->R, at->quaternion};
 }
 
-static dReal velocity_along(const System *system, int node, const dReal J[6])
+dReal velocity_along(const System *system, int node, const dReal J[6])
 {
     if (node == WORLD_NODE)
         return 0.0;
@@ -148,7 +150,7 @@ static dReal velocity_along(const System *system, int node, const dReal J[6])
 }
 
 /* Set a row that acts along a direction at a point, given relative to both centres of mass. */
-static void point_row(dReal *J_first, dReal *J_second, const dReal along[3], const dReal arm[3],
+void point_row(dReal *J_first, dReal *J_second, const dReal along[3], const dReal arm[3],
                       const dReal arm_second[3])
 {
     memcpy(J_first, along, 3 * sizeof(dReal));
@@ -159,7 +161,7 @@ static void point_row(dReal *J_first, dReal *J_second, const dReal along[3], con
 }
 
 /* Set a row of relative rotation about a direction. */
-static void turn_row(dReal *J_first, dReal *J_second, const dReal about[3])
+void turn_row(dReal *J_first, dReal *J_second, const dReal about[3])
 {
     for (int i = 0; i < 3; i++) {
         J_first[i] = J_second[i] = 0.0;
@@ -442,10 +444,16 @@ Touch *touch_append(System *system)
     return &system->touches[system->touch_count++];
 }
 
-/* Return the speed at which a contact is to separate, as ODE computes it. */
+/* Return the speed at which a contact is to separate, as ODE computes it. A point that does not touch
+ * yet may approach, and one that hardly does settles, so that rounding does not part it again. */
 static dReal separation(const System *system, const dContact *contact, dReal parting, dReal h)
 {
     const dSurfaceParameters *surface = &contact->surface;
+    const dReal settled = min_real(SETTLED, system->surface_layer);
+    if (contact->geom.depth < 0.0)
+        return contact->geom.depth / h;
+    if (contact->geom.depth < settled)
+        return SETTLING * (contact->geom.depth - settled);
     dReal depth = max_real(contact->geom.depth - system->surface_layer, 0.0);
     dReal speed = min_real(system->erp / h * depth, system->max_correcting_velocity);
     if ((surface->mode & dContactBounce) && -parting > surface->bounce_vel)
@@ -464,45 +472,29 @@ static int is_stiff(const System *system, int n, const dReal arm[3], dReal softn
            dot3(arm, arm) / softness > MAX_STIFFNESS * least;
 }
 
-/* Set the rows of a contact; the normal of the ODE contact points into a. */
-void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b)
+/* Set the row of a contact; the normal of the ODE contact points into a. */
+void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, dBodyID b)
 {
     const System *system = world->system;
-    const dSurfaceParameters *surface = &contact->surface;
-    dReal arms[2][3] = {{0.0}, {0.0}}, slip[3] = {0.0}, target[3] = {0.0, surface->motion1, 0.0};
-    dVector3 along[3];
+    dReal arms[2][3] = {{0.0}, {0.0}};
     touch->first = node_of(a ? a : b);
     touch->second = a && b ? node_of(b) : WORLD_NODE;
     for (int i = 0; i < 3; i++) {
-        along[0][i] = a ? contact->geom.normal[i] : -contact->geom.normal[i];
-        arms[0][i] = contact->geom.pos[i] - system->nodes[touch->first].p[i];
+        touch->p[i] = contact->geom.pos[i];
+        touch->normal[i] = a ? contact->geom.normal[i] : -contact->geom.normal[i];
+        touch->surface[i] = contact->surface.motion1 * contact->fdir1[i];
+        arms[0][i] = touch->p[i] - system->nodes[touch->first].p[i];
         if (touch->second != WORLD_NODE)
-            arms[1][i] = contact->geom.pos[i] - system->nodes[touch->second].p[i];
+            arms[1][i] = touch->p[i] - system->nodes[touch->second].p[i];
     }
-    if (!(surface->mode & dContactFDir1)) {
-        free_slip(world, a, b, contact, slip);
-        friction_align(world, slip, contact);
-    }
-    if (surface->mode & dContactFDir1) {
-        memcpy(along[1], contact->fdir1, sizeof along[1]);
-        cross3(along[2], along[0], along[1]);
-    } else {
-        dPlaneSpace(along[0], along[1], along[2]);
-    }
-    touch->friction[0] = surface->mu;
-    touch->friction[1] = surface->mode & dContactMu2 ? surface->mu2 : surface->mu;
-    touch->rows = surface->mu > 0.0 ? 3 : 1;
-    dReal least = MIN_SOFTNESS * mobility_of(system, touch->first, touch->second, 0);
-    dReal softness = max_real(system->cfm / world->step, least);
+    touch->mobility = mobility_of(system, touch->first, touch->second, 0);
+    dReal softness = max_real(system->cfm / world->step, MIN_SOFTNESS * touch->mobility);
     touch->is_stiff = is_stiff(system, touch->first, arms[0], softness) ||
                       is_stiff(system, touch->second, arms[1], softness);
-    for (int r = 0; r < touch->rows; r++) {
-        dReal *J_first = touch->J_first + 6 * r, *J_second = touch->J_second + 6 * r;
-        point_row(J_first, J_second, along[r], arms[0], arms[1]);
-        dReal speed = velocity_along(system, touch->first, J_first) +
-                      velocity_along(system, touch->second, J_second);
-        if (r == 0)
-            target[0] = separation(system, contact, speed, world->step);
-        touch->row[r] = (BoundedRow){.target = target[r] - speed, .softness = softness};
-    }
+    point_row(touch->J_first, touch->J_second, touch->normal, arms[0], arms[1]);
+    dReal speed = velocity_along(system, touch->first, touch->J_first) +
+                  velocity_along(system, touch->second, touch->J_second);
+    touch->depth = contact->geom.depth;
+    touch->row = (BoundedRow){.target = separation(system, contact, speed, world->step) - speed,
+                              .softness = softness};
 }

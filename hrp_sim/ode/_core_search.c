@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define MAX_SEARCHES 40
+#define TOLERANCE 1e-9 /* of the derivative, relative to that of the whole step */
 
 /* A line search along Newton's step d: the derivative of the minimized function at x d. That of
  * Newton's model is zero at x = 1, so the part without bounds follows from the impulses there. */
@@ -28,6 +29,9 @@ static void rows_search(const View *view, Search *search)
     search->curvature = search->smooth;
     for (int i = 0; i < view->row_count; i++)
         row_search(view->rows[i], search);
+    for (int i = 0; i < view->friction_count; i++)
+        friction_search(view->system, view->frictions[i], search->x, &search->derivative,
+                        &search->curvature);
 }
 
 /* Return the curvature along Newton's step, without that of rows with bounds. */
@@ -57,8 +61,22 @@ static dReal smooth_curvature(const View *view)
     return sum;
 }
 
+/* Return where between two fractions the search is to go on: where the slip of a patch is least, as
+ * its friction changes most there, or else in the middle. */
+static dReal between(const View *view, dReal lower, dReal upper)
+{
+    const dReal middle = (lower + upper) / 2.0;
+    dReal best = lower;
+    for (int i = 0; i < view->friction_count; i++) {
+        const dReal x = friction_least_slip(view->frictions[i]);
+        if (x > lower && x < upper && fabs(x - middle) < fabs(best - middle))
+            best = x;
+    }
+    return best > lower ? best : middle;
+}
+
 /* Return the fraction of Newton's step that minimizes the function along it. Its derivative is
- * increasing and piecewise linear: Newton's method within a bracket finds the zero. */
+ * increasing and piecewise smooth: Newton's method within a bracket finds the zero. */
 dReal line_search(const View *view)
 {
     Search state = {.smooth = smooth_curvature(view), .x = 1.0};
@@ -66,7 +84,7 @@ dReal line_search(const View *view)
     rows_search(view, &state);
     if (!(state.derivative > 0.0) || !(state.curvature > 0.0))
         return 1.0;
-    const dReal tolerance = 1e-12 * state.derivative;
+    const dReal tolerance = TOLERANCE * state.derivative;
     for (int i = 0; i < MAX_SEARCHES; i++) {
         if (state.derivative > 0.0)
             upper = state.x;
@@ -74,7 +92,7 @@ dReal line_search(const View *view)
             lower = state.x;
         dReal next = state.x - state.derivative / state.curvature;
         if (!(next > lower && next < upper))
-            next = (lower + upper) / 2.0;
+            next = between(view, lower, upper);
         if (next == state.x)
             break;
         state.x = next;

@@ -1,5 +1,5 @@
 /* The exact solver of `solver: world`: structures that _core_rows.c, _core_order.c, _core_factor.c,
- * _core_newton.c and _core_exact.c share.
+ * _core_newton.c, _core_friction_patch.c and _core_exact.c share.
  *
  * A step changes the velocities of all groups by dv. With the mass matrix M, the impulses f of all
  * forces and the impulses p of the rows,
@@ -53,18 +53,71 @@ typedef struct {
     int block_first, block_second; /* indices of its blocks in the matrix */
 } Coupling;
 
-/* A contact: a normal and up to two tangential rows. */
+/* A contact point: a row along its normal, which only pushes. */
 typedef struct {
     int first, second; /* second may be WORLD_NODE */
-    int rows;
     int is_stiff;      /* whether its stiffness leaves errors in what else its groups can do */
-    int sticks;        /* whether it is predicted to stick: its rows have no bounds */
-    int pushed;        /* whether it did in the solution without friction */
-    dReal J_first[18], J_second[18];
-    dReal friction[2]; /* coefficient along each tangential row */
-    BoundedRow row[3];
-    int block;         /* index of its block in the matrix, if both are groups */
+    int friction;      /* that of its patch */
+    dReal at[2];       /* from the middle of the patch, along both tangents, in [m] */
+    dReal depth, mobility; /* in [m]; of both nodes, in [1/kg] */
+    dReal raised;      /* speed at which it is made as deep as the others of its patch */
+    dReal load;        /* impulse along the normal that bounds friction */
+    dReal impulse_before, friction_before[3]; /* in the last step */
+    dReal p[3], normal[3]; /* in W; the normal points into the first node */
+    dReal surface[3];  /* velocity of the second surface relative to the first, in W */
+    dReal J_first[6], J_second[6];
+    BoundedRow row;
+    int block; /* index of its block in the matrix, if both are groups */
 } Touch;
+
+/* A point of a patch: friction there is bounded by the point's share of the load. */
+typedef struct {
+    dReal x, y;  /* from the middle of the patch, along both tangents, in [m] */
+    dReal reach; /* of the piece of a line that it stands for: its turning is slip, too, in [m] */
+    dReal share; /* of the area; all sum up to 1 */
+    dReal bound; /* of the impulse */
+} FrictionPoint;
+
+enum { AREA_POINT, AREA_LINE, AREA_DISC, AREA_POLYGON };
+
+/* The impulse of friction at some rates, and how it changes with them: minus a symmetric matrix. */
+typedef struct {
+    dReal rate[3];
+    dReal impulse[3], slope[6]; /* xx, xy, x turn, yy, y turn, turn turn */
+    int sticks; /* whether no point slips */
+} Response;
+
+/* A patch, the contact points of two links with one normal, and its friction: two rows along
+ * tangents, and one about the normal, all through the middle of the patch. See
+ * _core_friction_patch.c. */
+typedef struct {
+    int first, second;
+    int touch;              /* its first contact point */
+    int cluster;            /* of the points of the two links */
+    int corners;            /* number of its contact points */
+    int points, points_end; /* range of friction_points; empty until they matter */
+    dReal middle[3], tangent[3]; /* in W; the tangent is zero if any will do */
+    int area;               /* AREA_... */
+    dReal radius;           /* of the patch, in [m] */
+    dReal cap;              /* radius of a cylinder that may stand there, or 0 */
+    dReal mu, along[2];     /* coefficient, and its share along both tangents */
+    dReal mean[2], variance[3]; /* of its area: xx, xy, yy */
+    dReal pressure[2];      /* gradient of the pressure, relative to its mean, in [1/m] */
+    dReal centre[2];        /* of the load */
+    int is_symmetric, is_even; /* whether hold_slope is exact for any linear pressure, and now */
+    dReal softness;         /* of its contact points, without what they yield */
+    dReal stiffness;        /* of all points while they stick */
+    dReal load;             /* of its contact points */
+    dReal load_change;      /* by which its contact points last differed from it */
+    dReal J_first[18], J_second[18];
+    dReal before[3];        /* velocities along the rows before the step, from the surfaces' own */
+    dReal rate[3], rate_before[3];  /* J dv of the current solution, and of the one before */
+    dReal base[3], slope[6]; /* Newton's model: impulse = base - slope rate; slope: upper triangle */
+    dReal impulse[3];       /* of the model at the current solution */
+    int sticks;             /* whether no point slips, in the model */
+    int is_known;           /* whether the response is that for the current bounds */
+    Response response;      /* at the rates that were last asked for */
+} Friction;
 
 typedef struct {
     int first, end; /* positions */
@@ -76,8 +129,12 @@ struct System {
     Node *nodes;
     Coupling *couplings;
     Touch *touches;
-    int node_count, coupling_count, touch_count;
-    int node_capacity, coupling_capacity, touch_capacity;
+    Friction *frictions;
+    FrictionPoint *friction_points;
+    int node_count, coupling_count, touch_count, friction_count, friction_point_count;
+    int node_capacity, coupling_capacity, touch_capacity, friction_capacity;
+    int friction_point_capacity;
+    int first_friction; /* of the links whose contacts are being created */
     int crowded;  /* a node of a matrix that would be too large in this step, or -1 */
     int is_short; /* whether memory was short in this step */
     int is_stale; /* whether bodies were added or removed since nodes were listed */
@@ -95,7 +152,8 @@ struct System {
     int island_count;
     int *island_of;                         /* of each node */
     BoundedRow **bounded;                   /* room for all rows with bounds of an island */
-    int bounded_capacity;
+    Friction **gripping;                    /* likewise for the friction of its patches */
+    int bounded_capacity, gripping_capacity;
 
     /* Numbers, by position. */
     dReal *pivot, *block, *x;
@@ -103,13 +161,15 @@ struct System {
 };
 typedef struct System System;
 
-/* An island, and all of its rows with bounds. */
+/* An island, all of its rows with bounds, and the friction of its patches. */
 typedef struct {
     World *world;
     System *system;
     const Island *island;
     BoundedRow **rows;
     int row_count;
+    Friction **frictions;
+    int friction_count;
 } View;
 
 static inline Coupling *coupling_at(const View *view, int i)
@@ -126,8 +186,26 @@ static inline dReal *dv_of(const System *system, int node)
 int array_reserve(void *array, int *capacity, int count, size_t size);
 int system_list(World *world, System *system);
 void couplings_fill(World *world, System *system);
+void point_row(dReal *J_first, dReal *J_second, const dReal along[3], const dReal arm[3],
+               const dReal arm_second[3]);
+void turn_row(dReal *J_first, dReal *J_second, const dReal about[3]);
+dReal velocity_along(const System *system, int node, const dReal J[6]);
 Touch *touch_append(System *system);
-void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b);
+void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, dBodyID b);
+
+/* _core_friction_patch.c */
+void friction_join(System *system, Touch *touch, const dContact *contact, int cluster, dReal cap);
+int frictions_fill(const World *world, System *system);
+void friction_load(const System *system, Friction *friction);
+void friction_relax(const System *system, Friction *friction);
+void friction_linearize(System *system, Friction *friction);
+void friction_hold(Friction *friction);
+void friction_update(Friction *friction);
+dReal friction_error(System *system, Friction *friction);
+void friction_search(System *system, Friction *friction, dReal x, dReal *derivative,
+                     dReal *curvature);
+dReal friction_least_slip(const Friction *friction);
+void friction_part(const System *system, const Touch *touch, dReal impulse[3]);
 
 /* _core_order.c */
 int structure_update(World *world);

@@ -234,16 +234,10 @@ static int may_be_predicted(const World *world, int number)
            !world->sticking_disabled && world->memory[number].wait == 0;
 }
 
-/* Create the joint of a contact; the normal points into a. The exact solver needs none. */
+/* Create the joint of a contact; the normal points into a. */
 dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b)
 {
     int number = world->candidate_count++;
-    if (world->system) {
-        memory_recall(world, number, contact->geom.pos, a, b);
-        touch_create(world, contact, a, b,
-                     may_be_predicted(world, number) && contact_may_stick(world, contact, a, b));
-        return NULL;
-    }
     StickCandidate *candidate = number < world->candidate_limit ? &world->candidates[number] : NULL;
     if (candidate) {
         candidate->sticks =
@@ -280,7 +274,7 @@ static int holds(const StickCandidate *candidate)
 }
 
 /* Record that a contact was wrongly predicted to stick: its back-off doubles each time. */
-void sticking_back_off(World *world, int number)
+static void sticking_back_off(World *world, int number)
 {
     ContactMemory *memory = &world->memory[number];
     int longer = 2 * memory->interval + 1;

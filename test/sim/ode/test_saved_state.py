@@ -14,7 +14,7 @@ from sim.ode.tumbling import digest, tumbling
 from sim.physics.scenes import REVOLUTE, X, at, fixed, lone, moving, one_joint, placed, world
 
 from hrp_model.geometry import Sphere
-from hrp_sim.ode import OdeEngine
+from hrp_sim.ode import OdeEngine, _core
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.physics.state import BodyMotion
 
@@ -209,9 +209,17 @@ def spoiled():
     yield "top/joint_active", lambda a: a["top/joint_active"] + 256, "from 0 to 255"
     yield "time_ns", lambda _: np.array(-1), "out of range"
     yield "random", lambda _: np.array(2**32), "'random' of the snapshot is out of range"
-    yield "habits", lambda _: np.zeros((3, 2), dtype=np.int32), r"shape \(3, 2\), not \(3, 8\)"
-    yield "habits", lambda _: np.full((3, 8), 128, dtype=np.int32), "'habits' .* out of range"
-    yield "habits", lambda _: np.zeros((3_000_000, 8), dtype=np.int32), "more than the 200000"
+    yield "habits", lambda _: np.zeros((3, 2), dtype=np.int32), r"shape \(3, 2\), not \(3, \d+\)"
+    yield (
+        "habits",
+        lambda _: np.full((3, _core.MEMORY_NUMBERS), 128, dtype=np.int32),
+        "'habits' .* out of range",
+    )
+    yield (
+        "habits",
+        lambda _: np.zeros((3_000_000, _core.MEMORY_NUMBERS), dtype=np.int32),
+        "more than the 200000",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,805 @@
+/* Friction of contact patches, for the exact solver.
+ *
+ * A patch is the contact points of two links that have one normal: the corners of a foot, both ends
+ * of the line on which a wheel stands. Its load is spread over the patch with a pressure that varies
+ * linearly, has the force and the moment of the normal impulses, and does not pull. At each of some
+ * points, friction opposes the slip with mu times the point's share of the load, or holds it with
+ * less (Coulomb). So a wheel pivots, and a disc or a box spins down, as with uniform pressure,
+ * wherever the few contact points are.
+ *
+ * While a point holds, it yields in proportion to its part of the bound. The
+ * function that the solver minimizes grows with the square of such a slip, and with the length of a
+ * longer one: it is convex and smooth. Where mu differs along the two tangents, the slip is scaled
+ * by its share along each, and the bound is an ellipse.
+ */
+#include "_core_solver.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SAME_DIRECTION 0.9999 /* cosine, 0.8 degrees */
+#define MAX_MU 1e9
+#define MIN_WEAK 0.01     /* smaller shares of mu are softer than contacts */
+#define FLAT 1e-6         /* area of a patch that is a line, relative to its radius squared */
+#define SKEW 1e-6         /* of a parallelogram, relative to its radius */
+#define ON_RIM 0.02       /* distance from the rim of a cap, relative to its radius */
+#define LINE_POINTS 24
+#define REACH 0.28867513459481287 /* 1 / sqrt(12): the radius of gyration of a piece of a line */
+#define GRID 3            /* pairs of points along each side of a square */
+#define NARROW 4.0        /* square root of the aspect of quadrilaterals that are nearly lines */
+#define RINGS 4
+#define RING_POINTS 9
+#define MAX_CORNERS 128   /* as World.max_contacts */
+#define MAX_POINTS 128    /* of any of the rules below */
+#define YIELD 5e-5        /* along the normal, in [m/s] */
+#define HOLD_YIELD 2e-4   /* across it */
+#define KEPT 0.9995        /* of what is held, in a step: stress within a jam relaxes */
+#define LEAST_PART 0.1    /* of a change of the load */
+#define MAX_YIELDING 1e-3 /* relative to the mobility of the groups */
+#define MAX_HOLD_YIELDING 0.02 /* likewise, along the patch */
+#define MAX_EVENED 1e-5   /* differences of depth, in [m] */
+
+/* Contact points of one patch, counter-clockwise. One thread at a time is in ODE, so one is enough. */
+typedef struct {
+    const dReal *at;
+    dReal angle;
+} Corner;
+static Corner corners[MAX_CORNERS];
+
+static int is_parallel(const dReal a[3], const dReal b[3])
+{
+    return dot3(a, b) >= SAME_DIRECTION * sqrt(dot3(a, a) * dot3(b, b));
+}
+
+/* Whether a contact belongs to a patch. */
+static int belongs(const System *system, const Friction *friction, const Friction *own,
+                   const Touch *touch)
+{
+    const Touch *first = &system->touches[friction->touch];
+    return friction->cluster == own->cluster && friction->corners < MAX_CORNERS &&
+           first->first == touch->first && first->second == touch->second &&
+           friction->mu == own->mu && friction->along[0] == own->along[0] &&
+           friction->along[1] == own->along[1] && is_parallel(first->normal, touch->normal) &&
+           is_parallel(friction->tangent, own->tangent);
+}
+
+/* Add a contact point to the patch that it belongs to. The cluster is that of the points of two
+ * links; cap is the radius of a cylinder that stands on its cap there, or 0. */
+void friction_join(System *system, Touch *touch, const dContact *contact, int cluster, dReal cap)
+{
+    const dSurfaceParameters *surface = &contact->surface;
+    const dReal mu = min_real(surface->mu, MAX_MU);
+    const dReal mu2 = surface->mode & dContactMu2 ? min_real(surface->mu2, MAX_MU) : mu;
+    Friction own = {.first = touch->first, .second = touch->second, .cluster = cluster,
+                    .touch = (int)(touch - system->touches), .corners = 1, .cap = cap,
+                    .mu = max_real(mu, mu2)};
+    own.along[0] = own.mu > 0.0 ? mu / own.mu : 1.0;
+    own.along[1] = own.mu > 0.0 ? mu2 / own.mu : 1.0;
+    if (mu != mu2)
+        memcpy(own.tangent, contact->fdir1, sizeof own.tangent);
+    for (int f = system->first_friction; f < system->friction_count; f++)
+        if (belongs(system, &system->frictions[f], &own, touch)) {
+            system->frictions[f].corners++;
+            touch->friction = f;
+            return;
+        }
+    if (!array_reserve(&system->frictions, &system->friction_capacity, system->friction_count + 1,
+                       sizeof own)) {
+        system->is_short = 1;
+        touch->friction = 0;
+        return;
+    }
+    touch->friction = system->friction_count++;
+    system->frictions[touch->friction] = own;
+}
+
+/* Return the next contact point of a patch, from the given one on. */
+static Touch *corner_from(const System *system, const Friction *friction, const Touch *touch)
+{
+    const int number = (int)(friction - system->frictions);
+    Touch *corner = system->touches + (touch - system->touches);
+    while (corner->friction != number)
+        corner++;
+    return corner;
+}
+
+static Touch *first_corner(const System *system, const Friction *friction)
+{
+    return &system->touches[friction->touch];
+}
+
+/* Set the rows of a patch, through the middle of its contact points. */
+static void rows_set(const System *system, Friction *friction, const dReal *normal)
+{
+    dReal arms[2][3] = {{0.0}}, *tangent = friction->tangent;
+    dVector3 along[2];
+    if (dot3(tangent, tangent) > 0.0) {
+        cross3(along[1], normal, tangent);
+        const dReal length = sqrt(dot3(along[1], along[1]));
+        for (int i = 0; i < 3; i++)
+            along[1][i] /= length;
+        cross3(along[0], along[1], normal);
+    } else {
+        dPlaneSpace(normal, along[0], along[1]);
+    }
+    const int nodes[2] = {friction->first, friction->second};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 3 && nodes[k] != WORLD_NODE; i++)
+            arms[k][i] = friction->middle[i] - system->nodes[nodes[k]].p[i];
+    for (int r = 0; r < 2; r++)
+        point_row(friction->J_first + 6 * r, friction->J_second + 6 * r, along[r], arms[0],
+                  arms[1]);
+    turn_row(friction->J_first + 12, friction->J_second + 12, normal);
+    for (int r = 0; r < 3; r++)
+        friction->before[r] = velocity_along(system, friction->first, friction->J_first + 6 * r) +
+                              velocity_along(system, friction->second, friction->J_second + 6 * r);
+}
+
+/* Place the contact points of a patch in its plane, and subtract the velocity of the surface, which
+ * moves like a rigid body. */
+static void corners_place(const System *system, Friction *friction)
+{
+    dReal moves[2] = {0.0, 0.0}, turns = 0.0, square = 0.0;
+    Touch *touch = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        dReal away[3];
+        touch = corner_from(system, friction, touch);
+        for (int i = 0; i < 3; i++)
+            away[i] = touch->p[i] - friction->middle[i];
+        const dReal x = touch->at[0] = dot3(away, friction->J_first);
+        const dReal y = touch->at[1] = dot3(away, friction->J_first + 6);
+        const dReal vx = dot3(touch->surface, friction->J_first);
+        const dReal vy = dot3(touch->surface, friction->J_first + 6);
+        moves[0] += vx / friction->corners;
+        moves[1] += vy / friction->corners;
+        turns += x * vy - y * vx;
+        square += x * x + y * y;
+        friction->radius = max_real(friction->radius, x * x + y * y);
+    }
+    friction->radius = sqrt(friction->radius);
+    friction->before[0] -= moves[0];
+    friction->before[1] -= moves[1];
+    friction->before[2] -= square > 0.0 ? turns / square : 0.0;
+}
+
+/* Set the middle of a patch, its rows, and where its contact points are in its plane. */
+static void plane_set(const System *system, Friction *friction)
+{
+    dVector3 normal = {0.0};
+    const Touch *touch = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        for (int i = 0; i < 3; i++) {
+            friction->middle[i] += touch->p[i] / friction->corners;
+            normal[i] += touch->normal[i];
+        }
+    }
+    const dReal length = sqrt(dot3(normal, normal));
+    for (int i = 0; i < 3; i++)
+        normal[i] /= length;
+    rows_set(system, friction, normal);
+    corners_place(system, friction);
+}
+
+static dReal cross_of(const dReal a[2], const dReal b[2])
+{
+    return a[0] * b[1] - a[1] * b[0];
+}
+
+/* Return a number that increases with the angle of a vector. */
+static dReal pseudo_angle(const dReal at[2])
+{
+    const dReal sum = fabs(at[0]) + fabs(at[1]);
+    const dReal share = sum > 0.0 ? at[0] / sum : 1.0;
+    return at[1] < 0.0 ? share : 2.0 - share;
+}
+
+/* List the corners of a patch counter-clockwise. */
+static void corners_list(const System *system, const Friction *friction)
+{
+    const Touch *touch = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        const Corner corner = {touch->at, pseudo_angle(touch->at)};
+        int place = c;
+        for (; place > 0 && corners[place - 1].angle > corner.angle; place--)
+            corners[place] = corners[place - 1];
+        corners[place] = corner;
+    }
+}
+
+/* Twice the area of the triangle of the middle, a corner and the next one. */
+static dReal wedge_of(const Friction *friction, int c)
+{
+    return max_real(cross_of(corners[c].at, corners[(c + 1) % friction->corners].at), 0.0);
+}
+
+/* Whether the patch is the whole cap of a cylinder. */
+static int is_cap(const Friction *friction)
+{
+    for (int c = 0; c < friction->corners; c++)
+        if (!(fabs(hypot(corners[c].at[0], corners[c].at[1]) - friction->cap) <
+              ON_RIM * friction->cap))
+            return 0;
+    return 1;
+}
+
+/* Keep the two corners that are farthest apart. */
+static void longest_line_find(const Friction *friction)
+{
+    Corner ends[2] = {corners[0], corners[1]};
+    dReal longest = -1.0;
+    for (int i = 0; i < friction->corners; i++)
+        for (int k = i + 1; k < friction->corners; k++) {
+            const dReal length = hypot(corners[k].at[0] - corners[i].at[0],
+                                       corners[k].at[1] - corners[i].at[1]);
+            if (length > longest) {
+                longest = length;
+                ends[0] = corners[i];
+                ends[1] = corners[k];
+            }
+        }
+    memcpy(corners, ends, sizeof ends);
+}
+
+/* Set mean and variance of the area of a polygon, whose corners are listed. */
+static void polygon_measure(Friction *friction, dReal twice_area)
+{
+    dReal *mean = friction->mean, *variance = friction->variance;
+    for (int c = 0; c < friction->corners; c++) {
+        const dReal *a = corners[c].at, *b = corners[(c + 1) % friction->corners].at;
+        const dReal share = wedge_of(friction, c) / twice_area;
+        for (int k = 0; k < 2; k++)
+            mean[k] += share * (a[k] + b[k]) / 3.0;
+        variance[0] += share * (a[0] * a[0] + a[0] * b[0] + b[0] * b[0]) / 6.0;
+        variance[1] += share * (2.0 * a[0] * a[1] + a[0] * b[1] + b[0] * a[1] + 2.0 * b[0] * b[1]) /
+                       12.0;
+        variance[2] += share * (a[1] * a[1] + a[1] * b[1] + b[1] * b[1]) / 6.0;
+    }
+    variance[0] -= mean[0] * mean[0];
+    variance[1] -= mean[0] * mean[1];
+    variance[2] -= mean[1] * mean[1];
+}
+
+static int is_parallelogram(dReal radius)
+{
+    dReal off = 0.0;
+    for (int k = 0; k < 2; k++)
+        off += fabs(corners[0].at[k] - corners[1].at[k] + corners[2].at[k] - corners[3].at[k]);
+    return off < SKEW * radius;
+}
+
+/* Set what area a patch has: a point, a line, a disc, or the polygon of its contact points. */
+static void area_set(const System *system, Friction *friction)
+{
+    dReal twice_area = 0.0;
+    friction->area = AREA_POINT;
+    friction->is_symmetric = 1;
+    if (friction->corners == 1)
+        return;
+    corners_list(system, friction);
+    for (int c = 0; c < friction->corners; c++)
+        twice_area += wedge_of(friction, c);
+    if (friction->corners == 2 || twice_area < FLAT * friction->radius * friction->radius) {
+        longest_line_find(friction);
+        const dReal *a = corners[0].at, *b = corners[1].at;
+        const dReal half[2] = {0.5 * (b[0] - a[0]), 0.5 * (b[1] - a[1])};
+        friction->area = AREA_LINE;
+        for (int k = 0; k < 2; k++)
+            friction->mean[k] = 0.5 * (a[k] + b[k]);
+        friction->variance[0] = half[0] * half[0] / 3.0;
+        friction->variance[1] = half[0] * half[1] / 3.0;
+        friction->variance[2] = half[1] * half[1] / 3.0;
+    } else if (friction->cap > 0.0 && is_cap(friction)) {
+        friction->area = AREA_DISC;
+        friction->variance[0] = friction->variance[2] = 0.25 * friction->cap * friction->cap;
+    } else {
+        friction->area = AREA_POLYGON;
+        friction->is_symmetric = friction->corners == 4 && is_parallelogram(friction->radius);
+        polygon_measure(friction, twice_area);
+    }
+}
+
+/* Add a point. Its share is an area until all are known. */
+static void point_add(System *system, Friction *friction, dReal x, dReal y, dReal share,
+                      dReal reach)
+{
+    system->friction_points[friction->points_end++] =
+        (FrictionPoint){.x = x, .y = y, .reach = reach, .share = share};
+}
+
+/* Add points along the line between the first two corners. */
+static void line_add(System *system, Friction *friction)
+{
+    const dReal *a = corners[0].at, *b = corners[1].at;
+    const dReal reach = REACH * hypot(b[0] - a[0], b[1] - a[1]) / LINE_POINTS;
+    for (int i = 0; i < LINE_POINTS; i++) {
+        const dReal u = (i + 0.5) / LINE_POINTS;
+        point_add(system, friction, (1.0 - u) * a[0] + u * b[0], (1.0 - u) * a[1] + u * b[1], 1.0,
+                  reach);
+    }
+}
+
+/* The points of a side of a quadrilateral. */
+typedef struct {
+    int count;
+    dReal reach;
+} Side;
+
+static Side side_of(dReal length, dReal other)
+{
+    const dReal aspect = sqrt(length / max_real(other, 1e-9 * length));
+    if (aspect > NARROW)
+        return (Side){LINE_POINTS, REACH * length / LINE_POINTS};
+    return (Side){aspect < 1.0 / NARROW ? 1 : 2 * (int)max_real(GRID * aspect + 0.5, 1.0), 0.0};
+}
+
+/* Return the place of a point, from 0 to 1: pairs integrate by Gauss' rule, unless they are a line. */
+static dReal place_of(const Side *side, int i)
+{
+    if (side->count == 1 || side->reach > 0.0)
+        return (i + 0.5) / side->count;
+    return (i / 2 + 0.5 + (i % 2 ? 0.5 : -0.5) / sqrt(3.0)) * 2.0 / side->count;
+}
+
+/* Add a grid of points on the quadrilateral of the corners. */
+static void grid_add(System *system, Friction *friction)
+{
+    const Corner *c = corners;
+    dReal length[2] = {0.0, 0.0};
+    for (int i = 0; i < 4; i++)
+        length[i % 2] += 0.5 * hypot(c[(i + 1) % 4].at[0] - c[i].at[0],
+                                     c[(i + 1) % 4].at[1] - c[i].at[1]);
+    const Side columns = side_of(length[0], length[1]), rows = side_of(length[1], length[0]);
+    for (int i = 0; i < columns.count; i++)
+        for (int j = 0; j < rows.count; j++) {
+            const dReal u = place_of(&columns, i), v = place_of(&rows, j);
+            dReal at[2], along_u[2], along_v[2];
+            for (int k = 0; k < 2; k++) {
+                const dReal a = c[0].at[k], b = c[1].at[k], d = c[2].at[k], e = c[3].at[k];
+                at[k] = (1.0 - v) * ((1.0 - u) * a + u * b) + v * ((1.0 - u) * e + u * d);
+                along_u[k] = (1.0 - v) * (b - a) + v * (d - e);
+                along_v[k] = (1.0 - u) * (e - a) + u * (d - b);
+            }
+            point_add(system, friction, at[0], at[1], fabs(cross_of(along_u, along_v)),
+                      columns.reach + rows.reach);
+        }
+}
+
+/* Add points on the triangles between the middle and the corners, parts x parts in each. */
+static void fan_add(System *system, Friction *friction, int parts)
+{
+    for (int c = 0; c < friction->corners; c++) {
+        const dReal *a = corners[c].at, *b = corners[(c + 1) % friction->corners].at;
+        for (int i = 0; i < parts; i++)
+            for (int j = 0; j < 2 * (parts - i) - 1; j++) { /* every other one points back */
+                const dReal third = (j % 2 ? 2.0 : 1.0) / 3.0;
+                const dReal u = (i + third) / parts, v = (j / 2 + third) / parts;
+                point_add(system, friction, u * a[0] + v * b[0], u * a[1] + v * b[1],
+                          wedge_of(friction, c), 0.0);
+            }
+    }
+}
+
+/* Add points on a disc, by Gauss' rule for the square of their distance. */
+static void disc_add(System *system, Friction *friction)
+{
+    static const dReal square[RINGS] = {0.06943184420297371, 0.33000947820757187,
+                                        0.6699905217924281, 0.9305681557970263};
+    static const dReal weight[RINGS] = {0.17392742256872692, 0.32607257743127307,
+                                        0.32607257743127307, 0.17392742256872692};
+    for (int ring = 0; ring < RINGS; ring++)
+        for (int i = 0; i < RING_POINTS; i++) {
+            const dReal turn = 2.0 * M_PI * (i + (dReal)ring / RINGS) / RING_POINTS;
+            const dReal away = friction->cap * sqrt(square[ring]);
+            point_add(system, friction, away * cos(turn), away * sin(turn), weight[ring], 0.0);
+        }
+}
+
+/* Whether the quadrilateral of four corners is convex. */
+static int is_convex(void)
+{
+    for (int i = 0; i < 4; i++) {
+        dReal a[2], b[2];
+        for (int k = 0; k < 2; k++) {
+            a[k] = corners[(i + 1) % 4].at[k] - corners[i].at[k];
+            b[k] = corners[(i + 2) % 4].at[k] - corners[(i + 1) % 4].at[k];
+        }
+        if (!(cross_of(a, b) > 0.0))
+            return 0;
+    }
+    return 1;
+}
+
+/* Bound friction at each point by its share of the load. Where the pressure would pull it is none,
+ * and more elsewhere. */
+static void bounds_set(const System *system, Friction *friction)
+{
+    FrictionPoint *point = system->friction_points + friction->points;
+    FrictionPoint *end = system->friction_points + friction->points_end;
+    dReal all = 0.0;
+    for (FrictionPoint *p = point; p < end; p++) {
+        const dReal pressure = 1.0 + friction->pressure[0] * (p->x - friction->mean[0]) +
+                               friction->pressure[1] * (p->y - friction->mean[1]);
+        p->bound = p->share * max_real(pressure, 0.0);
+        all += p->bound;
+    }
+    for (FrictionPoint *p = point; p < end && all > 0.0; p++)
+        p->bound *= friction->mu * friction->load / all;
+}
+
+/* Add the points of a patch. There is room for those of each. */
+static void points_set(System *system, Friction *friction)
+{
+    friction->points = friction->points_end = system->friction_point_count;
+    if (friction->corners > 1)
+        corners_list(system, friction);
+    switch (friction->area) {
+    case AREA_POINT:
+        point_add(system, friction, 0.0, 0.0, 1.0, 0.0);
+        break;
+    case AREA_LINE:
+        longest_line_find(friction);
+        line_add(system, friction);
+        break;
+    case AREA_DISC:
+        disc_add(system, friction);
+        break;
+    default:
+        if (friction->corners == 4 && is_convex())
+            grid_add(system, friction);
+        else
+            fan_add(system, friction, friction->corners < 8 ? 3 : friction->corners < 16 ? 2 : 1);
+    }
+    system->friction_point_count = friction->points_end;
+    FrictionPoint *point = system->friction_points;
+    dReal area = 0.0;
+    for (int i = friction->points; i < friction->points_end; i++)
+        area += point[i].share;
+    for (int i = friction->points; i < friction->points_end; i++)
+        point[i].share /= area;
+    bounds_set(system, friction);
+}
+
+/* Let the contact points of a patch share its load evenly.
+ *
+ * Which point of a patch carries how much may depend on errors of joints of a nanometre: a wheel on a
+ * hinge stands on the whole line of contact, but contacts are so stiff that it would load one end
+ * alone. So points yield to a load that exceeds that of the others: by YIELD under all of it, while
+ * none of it makes the patch sink. Deeper points are raised and others lowered in turn, so that a
+ * patch does not tilt for ever.
+ */
+static void load_share(const System *system, const Friction *friction, dReal rate)
+{
+    dReal impulse = 0.0, depth = 0.0, raised = 0.0;
+    Touch *touch = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        impulse += touch->impulse_before / friction->corners;
+        depth += touch->depth / friction->corners;
+    }
+    if (!(impulse > 0.0))
+        return;
+    touch = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        touch->raised = rate * clamp(touch->depth - depth, -MAX_EVENED, MAX_EVENED);
+        raised += touch->raised / friction->corners;
+    }
+    touch = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        const dReal most = max_real(MAX_YIELDING * touch->mobility, touch->row.softness);
+        touch->row.softness = clamp(YIELD / impulse, touch->row.softness, most);
+        touch->row.target += KEPT * min_real(touch->row.softness * impulse, YIELD) +
+                             touch->raised - raised;
+    }
+}
+
+/* Bound the friction of a patch by the load of its contact points. */
+void friction_load(const System *system, Friction *friction)
+{
+    const Touch *touch = first_corner(system, friction);
+    const dReal *mean = friction->mean, *variance = friction->variance;
+    dReal load = 0.0, moment[2] = {0.0, 0.0};
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        load += touch->load;
+        moment[0] += touch->load * touch->at[0];
+        moment[1] += touch->load * touch->at[1];
+    }
+    friction->load = load;
+    for (int k = 0; k < 2; k++) {
+        friction->centre[k] = load > 0.0 ? moment[k] / load : mean[k];
+        friction->pressure[k] = 0.0;
+    }
+    if (load > 0.0 && friction->corners > 1) {
+        const dReal least = 1e-9 * (variance[0] + variance[2]); /* a line has none across */
+        const dReal xx = variance[0] + least, xy = variance[1], yy = variance[2] + least;
+        const dReal x = friction->centre[0] - mean[0], y = friction->centre[1] - mean[1];
+        friction->pressure[0] = (yy * x - xy * y) / (xx * yy - xy * xy);
+        friction->pressure[1] = (xx * y - xy * x) / (xx * yy - xy * xy);
+    }
+    const dReal *pressure = friction->pressure;
+    const dReal steep = sqrt(pressure[0] * pressure[0] + pressure[1] * pressure[1]);
+    const dReal reach = friction->radius + sqrt(mean[0] * mean[0] + mean[1] * mean[1]);
+    friction->is_even = steep == 0.0 || (friction->is_symmetric && steep * reach < 1.0);
+    friction->is_known = 0;
+    if (friction->points_end)
+        bounds_set(system, friction);
+}
+
+/* Set how the impulse of a patch that holds changes with its rates. Each point yields in proportion
+ * to its pressure; that is linear, so the second moments of a symmetric area remain. */
+static void hold_slope(const Friction *friction, dReal slope[6])
+{
+    const dReal k = friction->stiffness * friction->along[0] * friction->along[0];
+    const dReal j = friction->stiffness * friction->along[1] * friction->along[1];
+    const dReal *mean = friction->mean, *centre = friction->centre;
+    const dReal xx = friction->variance[0] + mean[0] * (2.0 * centre[0] - mean[0]);
+    const dReal yy = friction->variance[2] + mean[1] * (2.0 * centre[1] - mean[1]);
+    slope[0] = k;
+    slope[1] = 0.0;
+    slope[2] = -k * centre[1];
+    slope[3] = j;
+    slope[4] = j * centre[0];
+    slope[5] = k * yy + j * xx;
+}
+
+/* Set how much a patch yields while it holds: by HOLD_YIELD under the most that it may hold; and by nothing
+ * under the friction of the last step, so that it does not creep. */
+static void hold_set(const System *system, Friction *friction)
+{
+    const Touch *touch = first_corner(system, friction);
+    const dReal weak = max_real(min_real(friction->along[0], friction->along[1]), MIN_WEAK);
+    const dReal most = friction->corners / (friction->softness * weak * weak);
+    const dReal least = min_real(1.0 / (MAX_HOLD_YIELDING * touch->mobility), most);
+    dReal load = 0.0, held[3] = {0.0}, *before = friction->before;
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        const dReal x = dot3(touch->friction_before, friction->J_first);
+        const dReal y = dot3(touch->friction_before, friction->J_first + 6);
+        load += touch->impulse_before;
+        held[0] += KEPT * x;
+        held[1] += KEPT * y;
+        held[2] += KEPT * (touch->at[0] * y - touch->at[1] * x);
+    }
+    friction->stiffness = load > 0.0 ? clamp(friction->mu * load / HOLD_YIELD, least, most) : most;
+    dReal slope[6];
+    hold_slope(friction, slope);
+    const dReal *centre = friction->centre, k = slope[0], j = slope[3];
+    /* About the centre of the load, forces do not turn the patch. */
+    const dReal stiff = slope[5] - k * centre[1] * centre[1] - j * centre[0] * centre[0];
+    const dReal turn = held[2] - centre[0] * held[1] + centre[1] * held[0];
+    const dReal turns = stiff > 1e-9 * slope[5] ? turn / stiff : 0.0;
+    before[0] -= (k > 0.0 ? held[0] / k : 0.0) + turns * centre[1];
+    before[1] -= (j > 0.0 ? held[1] / j : 0.0) - turns * centre[0];
+    before[2] -= turns;
+}
+
+/* Set the rows and the areas of all patches, after all contacts were created. Returns 0 when memory
+ * is short. */
+int frictions_fill(const World *world, System *system)
+{
+    system->friction_point_count = 0;
+    for (int f = 0; f < system->friction_count; f++) {
+        Friction *friction = &system->frictions[f];
+        friction->softness = first_corner(system, friction)->row.softness;
+        if (friction->corners > 1)
+            load_share(system, friction, system->erp / world->step);
+        if (!(friction->mu > 0.0))
+            continue;
+        plane_set(system, friction);
+        area_set(system, friction);
+        friction_load(system, friction);
+        hold_set(system, friction);
+    }
+    return array_reserve(&system->friction_points, &system->friction_point_capacity,
+                         system->friction_count * MAX_POINTS, sizeof(FrictionPoint));
+}
+
+/* Follow the normal impulses of a patch with its load. Where friction changes them so much that they
+ * would alternate, as in a wedge, follow by the part that the last change suggests (Aitken). */
+void friction_relax(const System *system, Friction *friction)
+{
+    Touch *touch = first_corner(system, friction);
+    dReal change = -friction->load;
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        change += max_real(touch->row.impulse, 0.0);
+    }
+    const dReal last = friction->load_change, ratio = last != 0.0 ? change / last : 0.0;
+    const dReal part = ratio < 0.0 ? max_real(1.0 / (1.0 - ratio), LEAST_PART) : 1.0;
+    friction->load_change = change;
+    touch = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, touch++) {
+        touch = corner_from(system, friction, touch);
+        touch->load += part * (max_real(touch->row.impulse, 0.0) - touch->load);
+    }
+    friction_load(system, friction);
+}
+
+static void slope_multiply(const dReal S[6], const dReal x[3], dReal out[3])
+{
+    out[0] = S[0] * x[0] + S[1] * x[1] + S[2] * x[2];
+    out[1] = S[1] * x[0] + S[3] * x[1] + S[4] * x[2];
+    out[2] = S[2] * x[0] + S[4] * x[1] + S[5] * x[2];
+}
+
+/* Compute the response of a patch that holds everywhere. */
+static void respond_sticking(const Friction *friction, const dReal rate[3], Response *response)
+{
+    const dReal slip[3] = {friction->before[0] + rate[0], friction->before[1] + rate[1],
+                           friction->before[2] + rate[2]};
+    response->sticks = 1;
+    hold_slope(friction, response->slope);
+    slope_multiply(response->slope, slip, response->impulse);
+    for (int r = 0; r < 3; r++)
+        response->impulse[r] = -response->impulse[r];
+}
+
+/* Whether a patch certainly holds everywhere at some rates: even its fastest point. */
+static int certainly_sticks(const Friction *friction, const dReal rate[3])
+{
+    const dReal vx = friction->along[0] * (friction->before[0] + rate[0]);
+    const dReal vy = friction->along[1] * (friction->before[1] + rate[1]);
+    const dReal slip = sqrt(vx * vx + vy * vy) +
+                       friction->radius * fabs(friction->before[2] + rate[2]);
+    return friction->is_even && slip * friction->stiffness <= friction->mu * friction->load;
+}
+
+/* Compute the response of a patch, unless it is known. */
+static const Response *respond(System *system, Friction *friction, const dReal rate[3])
+{
+    Response *response = &friction->response;
+    if (friction->is_known && response->rate[0] == rate[0] && response->rate[1] == rate[1] &&
+        response->rate[2] == rate[2])
+        return response;
+    friction->is_known = 1;
+    if (certainly_sticks(friction, rate)) {
+        respond_sticking(friction, rate, response);
+        memcpy(response->rate, rate, sizeof response->rate);
+        return response;
+    }
+    if (!friction->points_end)
+        points_set(system, friction);
+    const FrictionPoint *p = system->friction_points + friction->points;
+    const FrictionPoint *end = system->friction_points + friction->points_end;
+    const dReal vx = friction->before[0] + rate[0], vy = friction->before[1] + rate[1];
+    const dReal w = friction->before[2] + rate[2];
+    const dReal strong = friction->along[0], weak = friction->along[1];
+    const dReal bounds = friction->mu * friction->load;
+    const dReal stiffness = bounds > 0.0 ? friction->stiffness / bounds : 0.0;
+    dReal *sum = response->impulse, *S = response->slope;
+    *response = (Response){.rate = {rate[0], rate[1], rate[2]}, .sticks = 1};
+    for (; p < end; p++) {
+        const dReal a = strong * (vx - w * p->y), b = weak * (vy + w * p->x), c = p->reach * w;
+        const dReal square = a * a + b * b + c * c;
+        dReal k = stiffness * p->bound, back = 0.0;
+        if (square * k * k > p->bound * p->bound) {
+            k = p->bound / sqrt(square);
+            back = k / square;
+            response->sticks = 0;
+        }
+        /* k (1 - n n^T) with n = (a, b, c) / its length, for rows that turn by -y, x and reach. */
+        const dReal turn_a = -strong * p->y, turn_b = weak * p->x;
+        const dReal n[3] = {strong * a, weak * b, turn_a * a + turn_b * b + p->reach * c};
+        sum[0] -= k * n[0];
+        sum[1] -= k * n[1];
+        sum[2] -= k * n[2];
+        S[0] += k * strong * strong - back * n[0] * n[0];
+        S[1] -= back * n[0] * n[1];
+        S[2] += k * strong * turn_a - back * n[0] * n[2];
+        S[3] += k * weak * weak - back * n[1] * n[1];
+        S[4] += k * weak * turn_b - back * n[1] * n[2];
+        S[5] += k * (turn_a * turn_a + turn_b * turn_b + p->reach * p->reach) -
+                back * n[2] * n[2];
+    }
+    return response;
+}
+
+static void model_set(Friction *friction, const Response *response)
+{
+    dReal steep[3];
+    slope_multiply(response->slope, friction->rate, steep);
+    memcpy(friction->slope, response->slope, sizeof friction->slope);
+    for (int r = 0; r < 3; r++) {
+        friction->impulse[r] = response->impulse[r];
+        friction->base[r] = response->impulse[r] + steep[r];
+    }
+    friction->sticks = response->sticks;
+}
+
+/* Set Newton's model at the current rates, for the current bounds. */
+void friction_linearize(System *system, Friction *friction)
+{
+    model_set(friction, respond(system, friction, friction->rate));
+}
+
+/* Set a model in which all points hold, whatever their bounds are. */
+void friction_hold(Friction *friction)
+{
+    Response response;
+    respond_sticking(friction, friction->rate, &response);
+    model_set(friction, &response);
+}
+
+/* Set the impulse of the model at the current rates. */
+void friction_update(Friction *friction)
+{
+    slope_multiply(friction->slope, friction->rate, friction->impulse);
+    for (int r = 0; r < 3; r++)
+        friction->impulse[r] = friction->base[r] - friction->impulse[r];
+}
+
+/* Return by how much the impulse of the model differs from that of the bounds, at most. */
+dReal friction_error(System *system, Friction *friction)
+{
+    const dReal *impulse = respond(system, friction, friction->rate)->impulse;
+    const dReal x = impulse[0] - friction->impulse[0], y = impulse[1] - friction->impulse[1];
+    const dReal turn = impulse[2] - friction->impulse[2], radius = friction->radius;
+    return sqrt(x * x + y * y + (radius > 0.0 ? turn * turn / (radius * radius) : 0.0));
+}
+
+/* Add to the derivative, and to its own, of the minimized function at a fraction x of a step. */
+void friction_search(System *system, Friction *friction, dReal x, dReal *derivative,
+                     dReal *curvature)
+{
+    dReal change[3], rate[3], steep[3];
+    for (int r = 0; r < 3; r++) {
+        change[r] = friction->rate[r] - friction->rate_before[r];
+        rate[r] = x == 1.0 ? friction->rate[r] : friction->rate_before[r] + x * change[r];
+    }
+    const Response *response = respond(system, friction, rate);
+    slope_multiply(response->slope, change, steep);
+    for (int r = 0; r < 3; r++)
+        *derivative += change[r] * (friction->impulse[r] - response->impulse[r]);
+    *curvature += dot3(change, steep);
+}
+
+/* Return at which fraction of a step the middle of a patch slips least. */
+dReal friction_least_slip(const Friction *friction)
+{
+    const dReal *mean = friction->mean, *from = friction->rate_before;
+    dReal slip[2], change[2], turn = friction->before[2] + from[2];
+    for (int k = 0; k < 2; k++) {
+        const dReal arm = k ? mean[0] : -mean[1], turned = friction->rate[2] - from[2];
+        slip[k] = friction->along[k] * (friction->before[k] + from[k] + arm * turn);
+        change[k] = friction->along[k] * (friction->rate[k] - from[k] + arm * turned);
+    }
+    return -(slip[0] * change[0] + slip[1] * change[1]) /
+           (change[0] * change[0] + change[1] * change[1] + 1e-300);
+}
+
+/* Return the part of a contact point in the friction of its patch, in W: with those of the others,
+ * it has the force and the moment of the points'. */
+void friction_part(const System *system, const Touch *touch, dReal impulse[3])
+{
+    const Friction *friction = &system->frictions[touch->friction];
+    const dReal *f = friction->impulse;
+    dReal load = 0.0;
+    memset(impulse, 0, 3 * sizeof(dReal));
+    if (!(friction->mu > 0.0))
+        return;
+    const Touch *corner = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, corner++) {
+        corner = corner_from(system, friction, corner);
+        load += max_real(corner->row.impulse, 0.0);
+    }
+    dReal square = 0.0, turn = f[2];
+    corner = first_corner(system, friction);
+    for (int c = 0; c < friction->corners; c++, corner++) {
+        corner = corner_from(system, friction, corner);
+        const dReal x = corner->at[0], y = corner->at[1];
+        const dReal share = load > 0.0 ? max_real(corner->row.impulse, 0.0) / load
+                                       : 1.0 / friction->corners;
+        turn -= share * (x * f[1] - y * f[0]);
+        square += x * x + y * y; /* their mean is the middle of the patch */
+    }
+    const dReal k = square > 0.0 ? turn / square : 0.0;
+    const dReal share = load > 0.0 ? max_real(touch->row.impulse, 0.0) / load
+                                   : 1.0 / friction->corners;
+    const dReal x = share * f[0] - k * touch->at[1], y = share * f[1] + k * touch->at[0];
+    for (int i = 0; i < 3; i++)
+        impulse[i] = x * friction->J_first[i] + y * friction->J_first[6 + i];
+}
