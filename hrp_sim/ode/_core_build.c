@@ -70,6 +70,9 @@ static int body_allocate(Body *body, const Flat *flat)
     body->spin = copy_array(NULL, groups, sizeof(Spin));
     body->start_q =
         copy_array(flat_reals(flat, START_Q), (size_t)body->coordinates, sizeof(dReal));
+    for (size_t i = 0; i < groups && !body->lift; i++)
+        if (flat_reals(flat, GROUP_LIFT)[4 * i] != 0.0)
+            body->lift = copy_array(flat_reals(flat, GROUP_LIFT), groups * 4, sizeof(dReal));
     body->joint = copy_array(NULL, (size_t)body->joints, sizeof(Joint));
     body->loop = copy_array(NULL, (size_t)body->loops, sizeof(Loop));
     return body->link_group && body->contacts && body->link_R && body->link_p &&
@@ -202,7 +205,7 @@ void body_free(Body *body)
     void *owned[] = {body->link_group, body->contacts, body->link_R, body->link_p,
                      body->track_axis, body->before,   body->group,  body->start,
                      body->saved,      body->middle,   body->spin,   body->start_q,
-                     body->joint,      body->loop};
+                     body->joint,      body->loop,     body->lift};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(body);

@@ -87,6 +87,9 @@ static int conveyor_surface(const Pair *pair, int side, dContact *contact)
     for (int i = 0; i < 3; i++)
         along[i] /= speed;
     contact->surface.mode |= dContactFDir1 | dContactMotion1;
+    if (contact->surface.mode & dContactMu2)
+        contact->surface.mu = contact->surface.mu2 =
+            min_real(contact->surface.mu, contact->surface.mu2);
     /* ODE gives the motion to the joint's first body, which is never a static one, relative to the
      * second. The first one lags behind its own surface. */
     int is_first = group >= 0 && (side == 0 || other_group < 0);
@@ -108,20 +111,35 @@ static void contact_record(const Pair *pair, const dContactGeom *contact, dJoint
     records_append(pair->world, &record);
 }
 
+/* Limit the depth of a contact for ODE's solvers: a rigid one separates at up to the maximum speed,
+ * which ODE would apply to springs, too. */
+static void depth_limit(const World *world, dContact *contact)
+{
+    dReal rate = dWorldGetERP(world->world) / world->step;
+    dReal deepest = dWorldGetContactSurfaceLayer(world->world);
+    if (contact->surface.mode & dContactSoftERP || !(rate > 0.0))
+        return;
+    contact->geom.depth = min_real(contact->geom.depth,
+                                   deepest + world->max_correcting_velocity / rate);
+}
+
 /* Create the joint of a contact. */
 static void contact_create(const Pair *pair, const PatchPoint *point)
 {
+    World *world = pair->world;
     dContact contact;
     memset(&contact, 0, sizeof contact);
     contact.geom = point->at;
-    contact_surface(pair->world, point->a, point->b, &contact);
+    contact_surface(world, point->a, point->b, &contact);
     if (!track_surface(pair, 0, &contact) && !track_surface(pair, 1, &contact) &&
         (pair->bodies[0]->conveys || pair->bodies[1]->conveys) &&
         !conveyor_surface(pair, 0, &contact))
         conveyor_surface(pair, 1, &contact);
+    if (!world->system)
+        depth_limit(world, &contact);
     dJointID joint =
-        contact_joint_create(pair->world, &contact, pair->links[0]->group, pair->links[1]->group);
-    if (pair->world->record_contacts)
+        contact_joint_create(world, &contact, pair->links[0]->group, pair->links[1]->group);
+    if (world->record_contacts)
         contact_record(pair, &point->at, joint);
 }
 

@@ -447,7 +447,9 @@ static dReal separation(const System *system, const dContact *contact, dReal par
 {
     const dSurfaceParameters *surface = &contact->surface;
     dReal depth = max_real(contact->geom.depth - system->surface_layer, 0.0);
-    dReal speed = min_real(system->erp / h * depth, system->max_correcting_velocity);
+    dReal speed = surface->mode & dContactSoftERP
+                      ? surface->soft_erp / h * depth
+                      : min_real(system->erp / h * depth, system->max_correcting_velocity);
     if ((surface->mode & dContactBounce) && -parting > surface->bounce_vel)
         speed = max_real(speed, -surface->bounce * parting);
     return speed;
@@ -505,4 +507,6 @@ void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyI
             target[0] = separation(system, contact, speed, world->step);
         touch->row[r] = (BoundedRow){.target = target[r] - speed, .softness = softness};
     }
+    if (surface->mode & dContactSoftCFM)
+        touch->row[0].softness = max_real(surface->soft_cfm / world->step, least);
 }
