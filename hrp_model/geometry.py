@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from math import hypot, inf
 from pathlib import Path
 
 import numpy as np
@@ -207,6 +208,9 @@ class Material:
 GREY = Material(ambient=1.0)
 
 
+MAX_SURFACE_NUMBER = 1e20
+
+
 class SurfaceRule(Enum):
     """How two declared surfaces combine.
 
@@ -232,6 +236,10 @@ class Surface:
         restitution: Ratio of the speeds after and before an impact, from 0 to 1.
         bounce_speed: Slower impacts do not bounce, in [m/s].
         priority: Of two surfaces with the rule MUJOCO, the one of higher priority applies alone.
+
+    Raises:
+        ValueError: A number is negative or not finite, a restitution is above 1, or the direction
+            is not finite or zero.
     """
 
     rule: SurfaceRule
@@ -243,6 +251,16 @@ class Surface:
     restitution: float | None = None
     bounce_speed: float = 0.0
     priority: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("friction", "friction_across", "stiffness", "damping", "bounce_speed"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 <= value <= MAX_SURFACE_NUMBER:
+                raise ValueError(f"{name} must be from 0 to {MAX_SURFACE_NUMBER:g}, not {value:g}")
+        if self.restitution is not None and not 0.0 <= self.restitution <= 1.0:
+            raise ValueError(f"restitution must be from 0 to 1, not {self.restitution:g}")
+        if self.direction is not None and not 0.0 < hypot(*self.direction) < inf:
+            raise ValueError(f"direction must be finite and not zero, not {self.direction}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,9 +61,7 @@ class UnusedElements:
             return
         self._reported.add(element.tag)
         reason = _REASONS.get(element.tag, "the simulation has no such property")
-        self._diagnostics.note(
-            "not-used", f"<{element.tag}> is not used: {reason}", element.span
-        )
+        self._diagnostics.note("not-used", f"<{element.tag}> is not used: {reason}", element.span)
 
     def add_all(self, element: Element, *tags: str) -> None:
         """Report the children of an element that have these tags."""

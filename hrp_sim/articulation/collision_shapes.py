@@ -15,8 +15,8 @@ from hrp_model.rigid import Pose
 from ..physics.engine import PhysicsSettings, Placement
 from ..physics.materials import NO_MATERIAL
 from .articulation import NO_CONTACT, STATIC, Geom, GeomKind, Geoms, Links, link_error
-from .declared_surfaces import SURFACE_NUMBERS, surface_row
 from .collision_meshes import MAX_SIZE, convex_replacements, merge_meshes, triangle_geom
+from .declared_surfaces import SURFACE_NUMBERS, surface_row
 
 _log = logging.getLogger("hrp_sim")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -51,6 +52,8 @@ _JOINT_KINDS = {
     JointType.FIXED: JointKind.FIXED,
     JointType.TRACK: JointKind.FIXED,
 }
+# Square of the angle by which an explicit spring oscillates in a step; stable below 4.
+_MAX_SPRING_PHASE = 0.25
 _BASE_JOINT = Joint(type=JointType.FIXED, name="root")  # of a fixed root with a force sensor
 
 
@@ -82,6 +85,7 @@ def flatten(
     groups = _groups(masses, lift, members, zero, start)
     links = _links(placement.body, start, zero, group_of, groups, with_sensors)
     joints = _joints(placement, zero, group_of)
+    joints = _with_implicit_springs(joints, groups, settings.time_step)
     loops = flatten_extra_joints(placement, links)
     contacts = _contacts(placement.body, group_of, joints, loops)
     geoms = flatten_shapes(placement, links, settings) if shapes is None else shapes
@@ -171,7 +175,9 @@ def start_state(placement: Placement) -> BodyState:
 def _groups(
     masses: list[MassProperties],
     lift: Array,
-    members: list[list[int]], zero: BodyState, start: BodyState
+    members: list[list[int]],
+    zero: BodyState,
+    start: BodyState,
 ) -> Groups:
     first = [m[0] for m in members]
     center = np.array([m.center_of_mass for m in masses]).reshape(-1, 3)
@@ -256,6 +262,25 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
         stiffness=stiffness,
         rest=rest,
     )
+
+
+def _with_implicit_springs(joints: Joints, groups: Groups, step: float) -> Joints:
+    """Return joints with the damping of springs that are too stiff to be explicit.
+
+    A spring at the end of a step, instead of in its middle, damps by k h. The mobility along the
+    axis is at most that of the two groups if nothing else held them.
+    """
+    if not joints.stiffness.any():
+        return joints
+    is_hinge = joints.kind == JointKind.HINGE
+    of_hinges, of_sliders = 1.0 / np.linalg.eigvalsh(groups.inertia)[:, 0], 1.0 / groups.mass
+    mobility = np.zeros(len(joints.kind))
+    for ends in (joints.child, joints.parent):
+        free = ends != STATIC
+        mobility[free] += np.where(is_hinge, of_hinges[ends], of_sliders[ends])[free]
+    is_stiff = joints.stiffness * mobility * step**2 > _MAX_SPRING_PHASE
+    damping = np.where(is_stiff, joints.stiffness * step, 0.0)
+    return replace(joints, damping=joints.damping + damping)
 
 
 def _integers(values: Iterable[int]) -> IntArray:

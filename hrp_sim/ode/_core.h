@@ -125,7 +125,6 @@ typedef struct {
     dReal lower, upper, effort_lower, effort_upper, rotor_inertia;
     dReal viscous_friction, coulomb_friction;
     dReal stiffness, rest;          /* of the spring */
-    dReal spring_damping;           /* what an implicit spring adds to viscous friction */
     JointState now, saved;
     dReal base, damping;            /* drive at the end of the step: base - damping dq */
     dReal passive;                  /* rotor inertia / step + viscous friction */

@@ -111,16 +111,16 @@ static void contact_record(const Pair *pair, const dContactGeom *contact, dJoint
     records_append(pair->world, &record);
 }
 
-/* Limit the depth of a contact for ODE's solvers: a rigid one separates at up to the maximum speed,
- * which ODE would apply to springs, too. */
-static void depth_limit(const World *world, dContact *contact)
+/* Adapt the depth of a contact to ODE's solvers, as the exact one has it: springs have neither a
+ * surface layer, which ODE subtracts, nor a maximum speed of separation, which is off in ODE. */
+static void depth_adapt(const World *world, dContact *contact)
 {
-    dReal rate = dWorldGetERP(world->world) / world->step;
-    dReal deepest = dWorldGetContactSurfaceLayer(world->world);
-    if (contact->surface.mode & dContactSoftERP || !(rate > 0.0))
-        return;
-    contact->geom.depth = min_real(contact->geom.depth,
-                                   deepest + world->max_correcting_velocity / rate);
+    dReal layer = dWorldGetContactSurfaceLayer(world->world);
+    dReal rate = dWorldGetERP(world->world) / world->step, *depth = &contact->geom.depth;
+    if (contact->surface.mode & dContactSoftERP)
+        *depth += layer;
+    else if (rate > 0.0)
+        *depth = min_real(*depth, layer + world->max_correcting_velocity / rate);
 }
 
 /* Create the joint of a contact. */
@@ -136,7 +136,7 @@ static void contact_create(const Pair *pair, const PatchPoint *point)
         !conveyor_surface(pair, 0, &contact))
         conveyor_surface(pair, 1, &contact);
     if (!world->system)
-        depth_limit(world, &contact);
+        depth_adapt(world, &contact);
     dJointID joint =
         contact_joint_create(world, &contact, pair->links[0]->group, pair->links[1]->group);
     if (world->record_contacts)

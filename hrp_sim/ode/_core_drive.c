@@ -178,8 +178,8 @@ static void effort_apply(const Body *body, Joint *joint, dReal effort)
  * (D) bounded. The bounds of an ODE row are symmetric, so the middle of the range is applied
  * directly, as is an effort without gains.
  *
- * A spring k (rest - q) is applied directly. It is exact to second order, as q is that in the
- * middle of the step; where it is implicit, it adds k h to the viscous friction.
+ * A spring k (rest - q) is applied directly: q is that in the middle of the step, which makes it exact
+ * to second order. Stiffer ones are implicit; see _joints in flatten.py.
  *
  * Bounded rows make a step half as slow again, so they are used only where needed: a step in
  * which an effort leaves its range is repeated with them.
@@ -189,7 +189,7 @@ static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
     int i = joint->coordinate;
     dReal kp = live(body, DRIVE_KP)[i], kd = live(body, DRIVE_KD)[i];
     dReal D = kd + kp * h, rotor = joint->rotor_inertia / h;
-    dReal passive = rotor + joint->viscous_friction + joint->spring_damping;
+    dReal passive = rotor + joint->viscous_friction;
     dReal spring = joint->stiffness * (joint->rest - joint->now.q);
     dReal base = live(body, DRIVE_EFFORT)[i] + kd * live(body, DRIVE_DQ)[i];
     if (kp > 0.0)
@@ -270,7 +270,7 @@ void drive_measure(const World *world, const Body *body, Joint *joint)
     rotate4(axis, body->middle[joint->child].R, joint->axis);
     joint->effort = dot3(axis, joint->kind == JOINT_HINGE ? row->t1 : row->f1) +
                     joint->rotor_inertia * (joint->now.dq - joint->saved.dq) / world->step +
-                    (joint->viscous_friction + joint->spring_damping) * joint->now.dq;
+                    joint->viscous_friction * joint->now.dq;
 }
 
 /* Clear which efforts left their ranges, at the start of a step. */

@@ -2,8 +2,6 @@
 #include "_core.h"
 
 #define THIRD_ROW dParamGroup3
-/* Square of the angle by which an explicit spring oscillates in a step; stable below 4. */
-#define MAX_SPRING_PHASE 0.25
 
 /* Transform a point or a direction from W to a group's frame; group NULL is the world. */
 void to_group_frame(dReal out[3], dBodyID group, const double *in, int is_point)
@@ -111,21 +109,6 @@ static void joint_init(Joint *joint, const Flat *flat, int j)
     joint->watched = flat_ints(flat, LINK_WATCHED)[joint->link];
 }
 
-/* Return an upper bound of what a unit force along the axis of a joint accelerates it by. */
-static dReal mobility_bound(const Body *body, const Joint *joint)
-{
-    int groups[2] = {joint->child, joint->parent};
-    dReal mobility = 0.0;
-    for (int i = 0; i < 2; i++) {
-        dMass mass;
-        if (groups[i] < 0)
-            continue;
-        dBodyGetMass(body->group[groups[i]], &mass);
-        mobility += 1.0 / (joint->kind == JOINT_HINGE ? body->spin[groups[i]].moment[0] : mass.mass);
-    }
-    return mobility;
-}
-
 /* Create the joints; the groups must be in the zero posture. */
 void joints_create(World *world, Body *body, const Flat *flat)
 {
@@ -149,10 +132,6 @@ void joints_create(World *world, Body *body, const Flat *flat)
         }
         joint->effort_from_force = world->solver == SOLVER_QUICK && joint->motor &&
                                    joint->coulomb_friction == 0.0;
-        /* Springs that a step may not resolve are implicit, which damps them. */
-        if (joint->stiffness * mobility_bound(body, joint) * world->step * world->step >
-            MAX_SPRING_PHASE)
-            joint->spring_damping = joint->stiffness * world->step;
         if (joint->watched)
             dJointSetFeedback(joint->joint, &joint->feedback);
         if (joint->motor && (joint->watched || joint->effort_from_force))

@@ -448,7 +448,7 @@ static dReal separation(const System *system, const dContact *contact, dReal par
     const dSurfaceParameters *surface = &contact->surface;
     dReal depth = max_real(contact->geom.depth - system->surface_layer, 0.0);
     dReal speed = surface->mode & dContactSoftERP
-                      ? surface->soft_erp / h * depth
+                      ? surface->soft_erp / h * contact->geom.depth
                       : min_real(system->erp / h * depth, system->max_correcting_velocity);
     if ((surface->mode & dContactBounce) && -parting > surface->bounce_vel)
         speed = max_real(speed, -surface->bounce * parting);

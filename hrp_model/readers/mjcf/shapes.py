@@ -146,7 +146,9 @@ class ShapeReader:
             self._report_unused("condim", "contacts have no torsional and rolling friction", g)
         friction = 0.0 if dimensions == 1 else min(max(sliding, 0.0), _MAX_FRICTION)
         if friction != sliding and dimensions > 1:
-            message = f"friction must be from 0 to {_MAX_FRICTION:g}, not {sliding:g}; {friction:g} "
+            message = (
+                f"friction must be from 0 to {_MAX_FRICTION:g}, not {sliding:g}; {friction:g} "
+            )
             message += "is used"
             self._reading.diagnostics.warn("surface-out-of-range", message, self._at(g))
         is_stated = friction != _SLIDING or priority != 0
