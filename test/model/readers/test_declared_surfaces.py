@@ -9,6 +9,7 @@ from silent_diagnostics import silent
 from hrp_model import load_body_text
 from hrp_model.body import link_pair
 from hrp_model.geometry import Surface, SurfaceRule
+from hrp_model.urdf import UrdfOptions, body_to_urdf
 
 GAZEBO, MUJOCO = SurfaceRule.GAZEBO, SurfaceRule.MUJOCO
 BALL = '<geometry><sphere radius="0.1"/></geometry>'
@@ -241,6 +242,19 @@ def test_an_impossible_friction_is_bounded_with_its_place(block, used):
     body, found = read(sdf().replace("<geometry>", f"{ode}<geometry>", 1), "m.sdf")
     assert body.root.collision[0].surface.friction == used
     assert found == [("surface-out-of-range", "3:1")]
+
+
+def test_a_written_urdf_declares_the_same():
+    blocks = '<gazebo reference="a"><mu1>0.2</mu1><mu2>0.3</mu2><kp>1e5</kp><kd>2</kd></gazebo>'
+    blocks += '<gazebo reference="b"><turnGravityOff>1</turnGravityOff><mu1>0</mu1></gazebo>'
+    blocks += '<gazebo reference="bc"><springStiffness>4</springStiffness></gazebo>'
+    body, _ = read(urdf(blocks), "r.urdf")
+    again, _ = read(body_to_urdf(body, options=UrdfOptions(gazebo=True)), "again.urdf")
+    for name in "abc":
+        before, after = body.link(name), again.link(name)
+        assert [x.surface for x in after.collision] == [x.surface for x in before.collision]
+        assert after.weight_share == before.weight_share
+        assert after.joint.stiffness == before.joint.stiffness
 
 
 def test_numbers_that_cannot_be_read_are_reported():
