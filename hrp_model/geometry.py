@@ -235,6 +235,8 @@ class Surface:
         damping: Of this spring, in [N s/m].
         restitution: Ratio of the speeds after and before an impact, from 0 to 1.
         bounce_speed: Slower impacts do not bounce, in [m/s].
+        is_frictionless: Whether contacts have no friction, unless a surface with the rule MUJOCO
+            and of this priority adds it.
         priority: Of two surfaces with the rule MUJOCO, the one of higher priority applies alone.
 
     Raises:
@@ -250,6 +252,7 @@ class Surface:
     damping: float = 0.0
     restitution: float | None = None
     bounce_speed: float = 0.0
+    is_frictionless: bool = False
     priority: int = 0
 
     def __post_init__(self) -> None:

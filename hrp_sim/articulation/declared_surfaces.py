@@ -9,8 +9,8 @@ from hrp_model.rigid import Array, Pose
 
 # The numbers of a row, as in the structure ``Surface`` of ``_core.h``.
 RULE, FRICTION, ACROSS, ALONG, STIFFNESS, DAMPING = 0, 1, 2, slice(3, 6), 6, 7
-RESTITUTION, BOUNCE_SPEED, PRIORITY = 8, 9, 10
-SURFACE_NUMBERS = 11
+RESTITUTION, BOUNCE_SPEED, FRICTIONLESS, PRIORITY = 8, 9, 10, 11
+SURFACE_NUMBERS = 12
 NO_RULE, SMALLER, LARGER = 0, 1, 2
 _RULES = {SurfaceRule.GAZEBO: SMALLER, SurfaceRule.MUJOCO: LARGER}
 _NOT_DECLARED = -1.0
@@ -34,7 +34,7 @@ def surface_row(surface: Surface | None, X_LE: Pose) -> Array:
         row[ALONG] = along / np.linalg.norm(along)
     row[STIFFNESS], row[DAMPING] = surface.stiffness or 0.0, surface.damping
     row[RESTITUTION], row[BOUNCE_SPEED] = _number(surface.restitution), surface.bounce_speed
-    row[PRIORITY] = surface.priority
+    row[FRICTIONLESS], row[PRIORITY] = surface.is_frictionless, surface.priority
     return row
 
 

@@ -167,7 +167,7 @@ typedef struct {
 enum { RULE_NONE, RULE_SMALLER, RULE_LARGER };
 typedef struct {
     dReal rule, friction[2], along[3]; /* along: in the frame of the geom, or zero */
-    dReal stiffness, damping, restitution, bounce_speed, priority;
+    dReal stiffness, damping, restitution, bounce_speed, is_frictionless, priority;
 } Surface;
 
 #define SURFACE_NUMBERS ((int)(sizeof(Surface) / sizeof(dReal)))

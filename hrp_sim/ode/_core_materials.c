@@ -102,17 +102,25 @@ static dReal declared(dReal value, dReal otherwise)
     return value >= 0.0 ? value : otherwise;
 }
 
+/* Return a coefficient of friction of a shape, in contact with one that adds none. */
+static dReal own_friction(const Surface *surface, int i, dReal of_table)
+{
+    return surface->is_frictionless != 0.0 ? 0.0 : declared(surface->friction[i], of_table);
+}
+
 /* Combine two coefficients of friction, of which one is not declared if its shape is NULL. */
 static dReal friction_combine(const Surface *a, const Surface *b, int i, dReal of_table)
 {
     if (!a || !b)
-        return min_real(declared((a ? a : b)->friction[i], of_table), of_table);
-    dReal of_a = declared(a->friction[i], of_table), of_b = declared(b->friction[i], of_table);
+        return min_real(own_friction(a ? a : b, i, of_table), of_table);
+    dReal of_a = own_friction(a, i, of_table), of_b = own_friction(b, i, of_table);
     if (a->rule != RULE_LARGER || b->rule != RULE_LARGER)
         return min_real(of_a, of_b);
     if (a->priority != b->priority)
         return a->priority > b->priority ? of_a : of_b;
-    return max_real(of_a, of_b);
+    if (a->is_frictionless != 0.0 && b->is_frictionless != 0.0)
+        return 0.0;
+    return max_real(declared(a->friction[i], of_table), declared(b->friction[i], of_table));
 }
 
 /* Add a spring in series to that of a pair. */

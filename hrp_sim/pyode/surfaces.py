@@ -14,6 +14,7 @@ from ..articulation.declared_surfaces import (
     ALONG,
     BOUNCE_SPEED,
     FRICTION,
+    FRICTIONLESS,
     LARGER,
     NO_RULE,
     PRIORITY,
@@ -79,14 +80,15 @@ class Surfaces:
 def _friction(rows: list[Array], k: int, of_table: float) -> float:
     """Return one coefficient of friction of one or two shapes that declare surfaces."""
     values = [float(row[k]) if row[k] >= 0.0 else of_table for row in rows]
+    own = [0.0 if row[FRICTIONLESS] else mu for row, mu in zip(rows, values, strict=True)]
     if len(rows) < 2:
-        return min(*values, of_table)
+        return min(*own, of_table)
     if any(row[RULE] != LARGER for row in rows):
-        return min(values)
+        return min(own)
     priorities = [row[PRIORITY] for row in rows]
     if priorities[0] != priorities[1]:
-        return values[int(np.argmax(priorities))]
-    return max(values)
+        return own[int(np.argmax(priorities))]
+    return 0.0 if all(row[FRICTIONLESS] for row in rows) else max(values)
 
 
 def _direction(a: ode.GeomObject, b: ode.GeomObject, normal: Array) -> Array | None:

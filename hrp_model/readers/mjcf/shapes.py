@@ -144,8 +144,8 @@ class ShapeReader:
                 self._report_unused(attribute, "contacts have the settings of the world", g)
         if dimensions > _SLIDING_DIMENSIONS and any(others):
             self._report_unused("condim", "contacts have no torsional and rolling friction", g)
-        friction = 0.0 if dimensions == 1 else min(max(sliding, 0.0), _MAX_FRICTION)
-        if friction != sliding and dimensions > 1:
+        friction = min(max(sliding, 0.0), _MAX_FRICTION)
+        if friction != sliding:
             message = (
                 f"friction must be from 0 to {_MAX_FRICTION:g}, not {sliding:g}; {friction:g} "
             )
@@ -156,6 +156,7 @@ class ShapeReader:
             rule=SurfaceRule.MUJOCO,
             friction=friction if is_stated else None,
             friction_across=friction if is_stated else None,
+            is_frictionless=dimensions == 1,
             priority=priority,
         )
 

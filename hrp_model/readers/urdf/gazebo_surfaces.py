@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ...body import Joint
+from ...diagnostics import did_you_mean
 from ...geometry import Shape, Surface
 from ...reading import Reading
 from ..sdf_surfaces import UnusedElements, never_colliding, read_surface, surface_of, turned
@@ -20,10 +21,12 @@ _SURFACE = {
     "stiffness": ("kp",),
     "damping": ("kd",),
 }
-# Elements that are used here or by the reader of sensors, and those for Gazebo alone.
+# Elements that are used here, and those that are used elsewhere or by Gazebo alone.
 _USED = {
     *("mu1", "mu2", "fdir1", "kp", "kd", "collision", "selfCollide", "self_collide"),
     *("gravity", "turnGravityOff", "springStiffness", "springReference"),
+}
+_OF_OTHERS = {
     *("sensor", "static", "joint", "visual", "canonicalBody", "plugin"),
     *("preserveFixedJoint", "disableFixedJointLumping", "disableJointLumping", "provideFeedback"),
 }
@@ -40,13 +43,23 @@ class GazeboSurfaces:
         for block in robot.all("gazebo"):
             for child in block.children:  # old files write <mu1 value="0.5"/>
                 child.text = child.text or child.attributes.get("value", "")
-            self._unused.add_others(block, _USED)
+            self._unused.add_others(block, _USED | _OF_OTHERS)
             reader = SdfReader(block, reading.diagnostics, lenient=True)
             reference = block.attributes.get("reference")
             if reference is None:
                 self._of_model.append(reader)
             else:
                 self._blocks.setdefault(reference, []).append(reader)
+
+    def report_unknown(self, links: Collection[str], joints: Collection[str]) -> None:
+        """Warn of blocks that are of no link or joint; the reader of sensors warns of theirs."""
+        for reference, blocks in self._blocks.items():
+            for block in blocks if reference not in links and reference not in joints else ():
+                if any(child.tag in _USED for child in block.element.children):
+                    hint = did_you_mean(reference, (*links, *joints))
+                    message = f"'{reference}' is neither a link nor a joint.{hint}"
+                    at = block.element.at("reference")
+                    self._reading.diagnostics.warn("unknown-link", message, at)
 
     def collision(self, link: str, parts: LinkParts) -> tuple[Shape, ...]:
         """Return the collision shapes of a link with the surface that blocks declare."""

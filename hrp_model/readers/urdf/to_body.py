@@ -136,6 +136,7 @@ class RobotReader:
         if root_joint.type is JointType.FREE and gazebo.fixes_to_world(names[0]):
             root_joint = replace(root_joint, type=JointType.FIXED)
         surfaces = GazeboSurfaces(self._robot, self._reading)
+        surfaces.report_unknown(links, joints)
         made = [_link(names[0], links[names[0]], None, root_joint, X_WR, surfaces)]
         for name in names[1:]:
             parts = above[name]

@@ -137,7 +137,7 @@ def test_the_direction_of_friction_is_in_the_frame_of_the_collision():
 MJCF_SURFACES = [
     ('friction="0.2 0 0"', Surface(rule=MUJOCO, friction=0.2, friction_across=0.2)),
     ("", Surface(rule=MUJOCO)),
-    ('condim="1"', Surface(rule=MUJOCO, friction=0.0, friction_across=0.0)),
+    ('condim="1"', Surface(rule=MUJOCO, is_frictionless=True)),
     ('priority="2"', Surface(rule=MUJOCO, friction=1.0, friction_across=1.0, priority=2)),
     ('condim="6" friction="0.3 0 0"', Surface(rule=MUJOCO, friction=0.3, friction_across=0.3)),
 ]
@@ -260,6 +260,8 @@ def test_a_written_urdf_declares_the_same():
 def test_numbers_that_cannot_be_read_are_reported():
     _, found = read(urdf('<gazebo reference="a"><mu1>slippery</mu1></gazebo>'), "r.urdf")
     assert found == [("not-used", "2:23")]
+    _, found = read(urdf('<gazebo reference="aa"><mu1>1</mu1><sensor/></gazebo>'), "r.urdf")
+    assert ("unknown-link", "2:9") in found
     block = '<gazebo reference="bc"><springStiffness>-4</springStiffness></gazebo>'
     body, found = read(urdf(block), "r.urdf")
     assert (body.link("c").joint.stiffness, found) == (0.0, [("negative-resistance", "2:1")])

@@ -24,11 +24,14 @@ from sim.physics.scenes import (
 from verify_samples import silent
 
 from hrp_model.body import Body
+from hrp_model.devices import Imu
 from hrp_model.geometry import Box, Cylinder, Mesh, Shape, Sphere, Surface, SurfaceRule
 from hrp_model.load import load_body_text
 from hrp_model.rigid import axis_angle_matrix
+from hrp_sim import Simulation
 from hrp_sim.physics.engine import Placement, Solver
 from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 SIZE = np.array([0.2, 0.2, 0.1])
 GROUND = Box(np.array([20.0, 20.0, 1.0]))
@@ -40,9 +43,12 @@ def gazebo(friction=None, across=None, **more):
     return Surface(rule=SurfaceRule.GAZEBO, friction=friction, friction_across=across, **more)
 
 
-def mujoco(friction=None, priority=0):
+def mujoco(friction=None, **more):
     rule = SurfaceRule.MUJOCO
-    return Surface(rule=rule, friction=friction, friction_across=friction, priority=priority)
+    return Surface(rule=rule, friction=friction, friction_across=friction, **more)
+
+
+BARE = mujoco(0.4, is_frictionless=True)  # as by condim 1
 
 
 def block(surface, *, mass=1.0, shape=None, **link):
@@ -80,6 +86,11 @@ PAIRS = [
     (mujoco(0.7, priority=2), mujoco(0.2, priority=1), 0.7),
     (mujoco(0.0), None, 0.0),
     (mujoco(0.7), gazebo(0.2), 0.2),
+    (BARE, None, 0.0),
+    (BARE, BARE, 0.0),
+    (BARE, mujoco(0.3), 0.4),
+    (replace(BARE, priority=1), mujoco(0.3), 0.0),
+    (BARE, gazebo(0.2), 0.0),
 ]
 
 
@@ -191,6 +202,16 @@ def test_a_share_of_the_weight_acts(engine):
         made.step(100)
         np.testing.assert_allclose(thing.motion.a[0], [0.0, 0.0, -share * G], atol=1e-9)
         np.testing.assert_allclose(thing.motion.w[0], 0.0, atol=1e-9)
+
+
+def test_an_imu_on_a_link_without_gravity_reads_the_force_that_holds_it():
+    imu = Imu(name="imu", link="BASE")
+    body = replace(block(None, weight_share=0.0), devices=(imu,))
+    entry = BodyEntry(placement=moving(body))
+    with Simulation(WorldConfig(bodies=(entry,)), diagnostics=silent()) as made:
+        made.run(0.01)
+        reading = made.sensors["imu"].read(made.engine.state)
+    np.testing.assert_allclose(reading.linear_acceleration, G * Z, atol=1e-9)
 
 
 @pytest.mark.parametrize("engine", ["ode", "pyode"])
