@@ -343,6 +343,7 @@ typedef struct {
     dReal *friction, *restitution;
     int *prevails;                /* whether the table states a material's pair with the default one */
     dReal max_correcting_velocity; /* of contacts */
+    int has_springs;              /* whether a shape declares a stiffness */
     int predict_sticking, sticking_disabled, attempts;
     StickCandidate *candidates;
     ContactMemory *memory, *memory_before; /* before: at the start of the current step */

@@ -102,6 +102,17 @@ Body *body_new(const Flat *flat)
     return body;
 }
 
+/* Note whether shapes declare a stiffness: then contacts have their own speeds of separation. */
+static void springs_find(World *world, const Flat *flat)
+{
+    const Surface *surfaces = (const Surface *)flat->views[GEOM_SURFACE].buf;
+    for (Py_ssize_t k = 0; k < flat->count[PER_GEOM] && !world->has_springs; k++)
+        if (surfaces[k].stiffness > 0.0) {
+            world->has_springs = 1;
+            dWorldSetContactMaxCorrectingVel(world->world, dInfinity); /* see depth_adapt */
+        }
+}
+
 /* Create a body in ODE. Returns 0 when memory is short; part of it may exist then. */
 int body_create(World *world, Body *body, const Flat *flat)
 {
@@ -110,6 +121,7 @@ int body_create(World *world, Body *body, const Flat *flat)
     joints_create(world, body, flat);
     groups_start(body, flat);
     loops_create(world, body, flat);
+    springs_find(world, flat);
     if (geoms_create(body, flat) != 0 || !link_pairs_list(world, body))
         return 0;
     bounds_create(body);

@@ -135,7 +135,7 @@ static void contact_create(const Pair *pair, const PatchPoint *point)
         (pair->bodies[0]->conveys || pair->bodies[1]->conveys) &&
         !conveyor_surface(pair, 0, &contact))
         conveyor_surface(pair, 1, &contact);
-    if (!world->system)
+    if (!world->system && world->has_springs)
         depth_adapt(world, &contact);
     dJointID joint =
         contact_joint_create(world, &contact, pair->links[0]->group, pair->links[1]->group);

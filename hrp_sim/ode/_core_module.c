@@ -58,7 +58,7 @@ static void world_create(World *world, void *arguments)
     dWorldSetQuickStepNumIterations(world->world, settings->iterations);
     dWorldSetQuickStepW(world->world, settings->over_relaxation);
     world->max_correcting_velocity = settings->velocity;
-    dWorldSetContactMaxCorrectingVel(world->world, dInfinity); /* see depth_adapt */
+    dWorldSetContactMaxCorrectingVel(world->world, settings->velocity);
     dWorldSetContactSurfaceLayer(world->world, settings->layer);
 }
 
