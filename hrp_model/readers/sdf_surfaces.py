@@ -13,7 +13,7 @@ from ..body import link_pair
 from ..diagnostics import Diagnostics, Span
 from ..geometry import Surface, SurfaceRule
 from ..reading import Reading
-from ..rigid import Array
+from ..rigid import Array, unit_vector
 from .sdf_values import SdfReader
 from .xml_tree import Element
 
@@ -103,8 +103,8 @@ def surface_of(reader: SdfReader, **paths: tuple[str, ...]) -> Surface:
     }
     direction = None
     if reader.inside(*paths["direction"]) is not None:
-        x, y, z = reader.vector(*paths["direction"], default=np.zeros(3)).tolist()
-        direction = (x, y, z) if x or y or z else None
+        written = unit_vector(reader.vector(*paths["direction"], default=np.zeros(3)))
+        direction = None if written is None else _numbers(written)
     friction, across = stated["friction"], stated["friction_across"]
     if friction is not None or across is not None:
         other = None if direction is None else _DEFAULT_FRICTION
@@ -130,8 +130,7 @@ def turned(surface: Surface | None, R_LC: Array) -> Surface | None:
         return None
     if surface.direction is None:
         return surface
-    x, y, z = (R_LC @ np.array(surface.direction)).tolist()
-    return replace(surface, direction=(x, y, z))
+    return replace(surface, direction=_numbers(R_LC @ np.array(surface.direction)))
 
 
 def never_colliding(
@@ -163,6 +162,11 @@ def _amount(reader: SdfReader, name: str, path: tuple[str, ...]) -> float | None
             f"<{path[-1]}> must be from 0 to {_RANGES[name]:g}, not {value:g}; {clipped:g} is used",
         )
     return clipped
+
+
+def _numbers(vector: Array) -> tuple[float, float, float]:
+    x, y, z = vector.tolist()
+    return x, y, z
 
 
 def _first(*values: float | None) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hrp_model.geometry import Surface, SurfaceRule
-from hrp_model.rigid import Array, Pose
+from hrp_model.rigid import Array, Pose, unit_vector
 
 # The numbers of a row, as in the structure ``Surface`` of ``_core.h``.
 RULE, FRICTION, ACROSS, ALONG, STIFFNESS, DAMPING = 0, 1, 2, slice(3, 6), 6, 7
@@ -29,9 +29,9 @@ def surface_row(surface: Surface | None, X_LE: Pose) -> Array:
     row[RULE] = _RULES[surface.rule]
     row[FRICTION] = _number(surface.friction)
     row[ACROSS] = _number(surface.friction_across)
-    if surface.direction is not None:
-        along = X_LE.R.T @ np.array(surface.direction)
-        row[ALONG] = along / np.linalg.norm(along)
+    along = None if surface.direction is None else unit_vector(surface.direction)
+    if along is not None:
+        row[ALONG] = X_LE.R.T @ along
     row[STIFFNESS], row[DAMPING] = surface.stiffness or 0.0, surface.damping
     row[RESTITUTION], row[BOUNCE_SPEED] = _number(surface.restitution), surface.bounce_speed
     row[FRICTIONLESS], row[PRIORITY] = surface.is_frictionless, surface.priority

@@ -8,6 +8,7 @@
 #define MIN_BOUNCE_STEPS 2.0
 #define MIN_BOUNCE_SPEED 1e-4 /* [m/s] */
 
+#define MIN_IMPEDANCE 1e-12 /* of the spring and damper of a contact in a step, in [N s/m] */
 #define MIN_ALONG 1e-6 /* sine of the angle to the normal of a direction of friction */
 #define NO_COLLISION (-1.0) /* the friction of two materials that do not collide */
 
@@ -195,7 +196,7 @@ static int is_soft(dReal h, const PairSurface *both, const Geom *a, const Geom *
         dBodyGetMass(body, &mass);
         mobility += 1.0 / mass.mass;
     }
-    return both->stiffness > 0.0 && h * (h * both->stiffness + both->damping) * mobility < 1.0;
+    return both->stiffness > 0.0 && h * h * both->stiffness * mobility < 1.0;
 }
 
 /* Set friction, restitution and spring of a contact between two shapes. */
@@ -229,7 +230,7 @@ void contact_surface(const World *world, const Geom *a, const Geom *b, dContact 
     }
     if (is_soft(h, &both, a, b)) {
         surface->mode |= dContactSoftERP | dContactSoftCFM;
-        surface->soft_cfm = 1.0 / (h * both.stiffness + both.damping);
+        surface->soft_cfm = 1.0 / max_real(h * both.stiffness + both.damping, MIN_IMPEDANCE);
         surface->soft_erp = h * both.stiffness * surface->soft_cfm;
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import inf, isfinite, isinf
 from typing import Any
 
@@ -117,8 +118,10 @@ def _stiffness(mapping: Mapping, default: float) -> float:
     if node is None:
         return default
     value = node.plain_value()
-    is_number = isinstance(value, int | float) and isfinite(value)
-    return max(float(value), 0.0) if is_number and isinstance(value, int | float) else 0.0
+    with suppress(OverflowError):
+        if isinstance(value, int | float) and isfinite(value):
+            return max(float(value), 0.0)
+    return 0.0
 
 
 def _id(mapping: Mapping, default: int | None) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import mujoco
@@ -32,12 +33,12 @@ _KINDS = mujoco.mjtGeom
 _MAX_FRICTION = 1e6
 _SLIDING_DIMENSIONS = 3  # of condim: normal and tangential forces
 _SLIDING = 1.0  # MuJoCo's coefficient of sliding friction where a model states none
-# Properties of contacts without effect: their values where a model states none, and the reason.
+# Properties of contacts without effect: their values where a model states none.
 _UNUSED = {
-    "geom_solref": ((0.02, 1.0), "solref"),
-    "geom_solimp": ((0.9, 0.95, 0.001, 0.5, 2.0), "solimp"),
-    "geom_margin": ((0.0,), "margin"),
-    "geom_gap": ((0.0,), "gap"),
+    "solref": (0.02, 1.0),
+    "solimp": (0.9, 0.95, 0.001, 0.5, 2.0),
+    "margin": (0.0,),
+    "gap": (0.0,),
 }
 _MAX_VISIBLE_GROUP = 2  # MuJoCo's viewer shows the groups 0 to 2
 
@@ -139,17 +140,15 @@ class ShapeReader:
         model = self._model
         sliding, *others = model.geom_friction[g].tolist()
         dimensions, priority = int(model.geom_condim[g]), int(model.geom_priority[g])
-        for name, (default, attribute) in _UNUSED.items():
-            if not np.allclose(np.atleast_1d(getattr(model, name)[g]), default, rtol=1e-9):
+        for attribute, is_stated in self._unused.items():
+            if is_stated[g]:
                 self._report_unused(attribute, "contacts have the settings of the world", g)
         if dimensions > _SLIDING_DIMENSIONS and any(others):
             self._report_unused("condim", "contacts have no torsional and rolling friction", g)
-        friction = min(max(sliding, 0.0), _MAX_FRICTION)
+        friction = min(sliding, _MAX_FRICTION) if sliding > 0.0 else 0.0
         if friction != sliding:
-            message = (
-                f"friction must be from 0 to {_MAX_FRICTION:g}, not {sliding:g}; {friction:g} "
-            )
-            message += "is used"
+            bounds = f"from 0 to {_MAX_FRICTION:g}"
+            message = f"friction must be {bounds}, not {sliding:g}; {friction:g} is used"
             self._reading.diagnostics.warn("surface-out-of-range", message, self._at(g))
         is_stated = friction != _SLIDING or priority != 0
         return Surface(
@@ -159,6 +158,15 @@ class ShapeReader:
             is_frictionless=dimensions == 1,
             priority=priority,
         )
+
+    @cached_property
+    def _unused(self) -> dict[str, list[bool]]:
+        """Which geoms state properties that are not used."""
+        found = {}
+        for name, default in _UNUSED.items():
+            values = np.array(getattr(self._model, f"geom_{name}")).reshape(-1, len(default))
+            found[name] = (~np.isclose(values, default, rtol=1e-9)).any(axis=1).tolist()
+        return found
 
     def _report_unused(self, attribute: str, reason: str, g: int) -> None:
         if attribute not in self._reported:
