@@ -7,6 +7,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from ...diagnostics import Span
 from ...geometry import (
@@ -140,8 +141,8 @@ class ShapeReader:
         model = self._model
         sliding, *others = model.geom_friction[g].tolist()
         dimensions, priority = int(model.geom_condim[g]), int(model.geom_priority[g])
-        for attribute, is_stated in self._unused.items():
-            if is_stated[g]:
+        for attribute, is_unusual in self._unused.items():
+            if is_unusual[g]:
                 self._report_unused(attribute, "contacts have the settings of the world", g)
         if dimensions > _SLIDING_DIMENSIONS and any(others):
             self._report_unused("condim", "contacts have no torsional and rolling friction", g)
@@ -160,12 +161,12 @@ class ShapeReader:
         )
 
     @cached_property
-    def _unused(self) -> dict[str, list[bool]]:
+    def _unused(self) -> dict[str, NDArray[np.bool_]]:
         """Which geoms state properties that are not used."""
-        found = {}
+        found: dict[str, NDArray[np.bool_]] = {}
         for name, default in _UNUSED.items():
             values = np.array(getattr(self._model, f"geom_{name}")).reshape(-1, len(default))
-            found[name] = (~np.isclose(values, default, rtol=1e-9)).any(axis=1).tolist()
+            found[name] = np.any(~np.isclose(values, default, rtol=1e-9), axis=1)
         return found
 
     def _report_unused(self, attribute: str, reason: str, g: int) -> None:
