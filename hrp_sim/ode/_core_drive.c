@@ -179,7 +179,7 @@ static void effort_apply(const Body *body, Joint *joint, dReal effort)
  * directly, as is an effort without gains.
  *
  * A spring k (rest - q) is applied directly: q is that in the middle of the step, which makes it exact
- * to second order. Stiffer ones are implicit; see _joints in flatten.py.
+ * to second order; see _with_implicit_springs in flatten.py for stiffer ones.
  *
  * Bounded rows make a step half as slow again, so they are used only where needed: a step in
  * which an effort leaves its range is repeated with them.

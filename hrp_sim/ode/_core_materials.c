@@ -8,6 +8,7 @@
 #define MIN_BOUNCE_STEPS 2.0
 #define MIN_BOUNCE_SPEED 1e-4 /* [m/s] */
 
+#define MIN_FRICTION_RATIO 1e-5 /* of both directions: solvers have rows for both or none */
 #define MIN_IMPEDANCE 1e-12 /* of the spring and damper of a contact in a step, in [N s/m] */
 #define MIN_ALONG 1e-6 /* sine of the angle to the normal of a direction of friction */
 #define NO_COLLISION (-1.0) /* the friction of two materials that do not collide */
@@ -67,8 +68,8 @@ PyObject *materials_set(World *world, PyObject *args)
                                                       "there must be 1 to 10000 materials, not %zd",
                                                       count);
     for (; held < 3; held++)
-        if (fetch_array(objects[held], NULL, held < 2 ? 'd' : 'i', held < 2 ? count * count : count, 0,
-                        &views[held]))
+        if (fetch_array(objects[held], NULL, held < 2 ? 'd' : 'i',
+                        held < 2 ? count * count : count, 0, &views[held]))
             break;
     if (held == 3 && matrix_check(views[0].buf, count, 1e6, NO_COLLISION, "friction") &&
         matrix_check(views[1].buf, count, 1.0, 0.0, "restitution")) {
@@ -177,9 +178,11 @@ static int direction_set(const Geom *a, const Geom *b, dContact *contact)
     for (int i = 0; i < 3; i++)
         contact->fdir1[i] -= up * normal[i];
     dReal square = dot3(contact->fdir1, contact->fdir1);
+    if (!(square > MIN_ALONG * MIN_ALONG * whole))
+        return 0;
     for (int i = 0; i < 3; i++)
         contact->fdir1[i] /= sqrt(square);
-    return square > MIN_ALONG * MIN_ALONG * whole;
+    return 1;
 }
 
 /* Whether a spring between two shapes is soft enough for a step to resolve it, so that it holds what
@@ -213,8 +216,10 @@ void contact_surface(const World *world, const Geom *a, const Geom *b, dContact 
     surface->mu = both.friction[0];
     if (both.friction[0] != both.friction[1]) {
         if (direction_set(a, b, contact)) {
+            dReal least = MIN_FRICTION_RATIO * max_real(both.friction[0], both.friction[1]);
             surface->mode |= dContactFDir1 | dContactMu2;
-            surface->mu2 = both.friction[1];
+            surface->mu = max_real(both.friction[0], least);
+            surface->mu2 = max_real(both.friction[1], least);
         } else {
             surface->mu = min_real(both.friction[0], both.friction[1]);
         }

@@ -137,6 +137,17 @@ def test_friction_has_a_coefficient_along_its_direction_and_one_across(yaw, engi
         np.testing.assert_allclose(across[:2], [0.0, 2.0], atol=0.02)
 
 
+@pytest.mark.parametrize(("engine", "solver"), ENGINES)
+def test_a_skate_slides_along_and_holds_across(engine, solver):
+    options = {"engine": engine, "solver": solver}
+    for surface in (
+        gazebo(0.0, 0.9, direction=(1.0, 0.0, 0.0)),
+        gazebo(0.9, 0.0, direction=(0.0, 1.0, 0.0)),
+    ):
+        a = slide(surface, gazebo(1.0), pull=8.0 * X + 4.0 * Y, **options)
+        np.testing.assert_allclose(a[:2], [8.0, 0.0], atol=0.02)
+
+
 def test_friction_without_a_direction_along_the_contact_is_the_smaller():
     for direction in (None, (0.0, 0.0, 1.0)):
         surface = gazebo(0.6, 0.2, direction=direction)
