@@ -199,7 +199,7 @@ static int is_soft(dReal h, const PairSurface *both, const Geom *a, const Geom *
         dBodyGetMass(body, &mass);
         mobility += 1.0 / mass.mass;
     }
-    return both->stiffness > 0.0 && h * h * both->stiffness * mobility < 1.0;
+    return h * h * both->stiffness * mobility < 1.0;
 }
 
 /* Set friction, restitution and spring of a contact between two shapes. */
@@ -233,7 +233,7 @@ void contact_surface(const World *world, const Geom *a, const Geom *b, dContact 
         surface->bounce_vel = max_real(max_real(MIN_BOUNCE_STEPS * pull * h, MIN_BOUNCE_SPEED),
                                        both.bounce_speed);
     }
-    if (is_soft(h, &both, a, b)) {
+    if (both.stiffness > 0.0 && is_soft(h, &both, a, b)) {
         surface->mode |= dContactSoftERP | dContactSoftCFM;
         surface->soft_cfm = 1.0 / max_real(h * both.stiffness + both.damping, MIN_IMPEDANCE);
         surface->soft_erp = h * both.stiffness * surface->soft_cfm;
