@@ -221,8 +221,9 @@ class ModelReader:
         lost = self._reading.lost_shapes
         visual = self._shapes.shapes(element, "visual", X_LS)
         collision = self._shapes.shapes(element, "collision", X_LS)
-        self._unused.add_all(element, "kinematic", "velocity_decay", "enable_wind")
-        has_gravity = SdfReader(element, self._diagnostics).choice("gravity")
+        reader = SdfReader(element, self._diagnostics)
+        switched_on = (tag for tag in ("kinematic", "enable_wind") if reader.flag(tag))
+        self._unused.add_all(element, "velocity_decay", *switched_on)
         return Link(
             name=element.attributes.get("name", ""),
             parent=parent,
@@ -233,7 +234,7 @@ class ModelReader:
             inertia=mass.inertia,
             visual=visual,
             collision=collision,
-            weight_share=0.0 if has_gravity is False else 1.0,
+            weight_share=0.0 if reader.choice("gravity") is False else 1.0,
             lacks_shapes=self._reading.lost_shapes > lost,
             at=element.at("name"),
         )
