@@ -108,6 +108,8 @@ class Joint:
         encoder_pulse: Pulses of the encoder per turn of the motor; None if not specified.
         damping: Viscous friction at the joint, in [N m s/rad] or [N s/m].
         friction: Coulomb friction at the joint, in [N m] or [N].
+        stiffness: Of a spring in the joint, in [N m/rad] or [N/m].
+        rest_position: Value of q at which this spring exerts nothing, in [rad] or [m].
         max_acceleration: In [rad/s^2] or [m/s^2], for planners; inf if unlimited.
         max_deceleration: Likewise, of braking.
         max_jerk: In [rad/s^3] or [m/s^3], for planners; inf if unlimited.
@@ -130,6 +132,8 @@ class Joint:
     encoder_pulse: float | None = None
     damping: float = 0.0
     friction: float = 0.0
+    stiffness: float = 0.0
+    rest_position: float = 0.0
     max_acceleration: float = inf
     max_deceleration: float = inf
     max_jerk: float = inf
@@ -206,6 +210,7 @@ class Link:
         collision: Collision shapes, placed in L; the same tuple as ``visual`` when the
             model does not distinguish them.
         contact_material: Name of the surface material for contacts.
+        weight_share: Share of its weight that acts; 0 for a link without gravity.
         info: All other entries of the link in the file.
         at: Where the model file defines it, for messages.
         lacks_shapes: Whether some of its shape files could not be read, so that ``visual`` and
@@ -222,6 +227,7 @@ class Link:
     visual: tuple[Shape, ...] = ()
     collision: tuple[Shape, ...] = ()
     contact_material: str = ""
+    weight_share: float = 1.0
     info: Mapping[str, Any] = field(default_factory=dict)
     at: Span | None = None
     lacks_shapes: bool = False

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
+from math import hypot, inf
 from pathlib import Path
 
 import numpy as np
@@ -206,6 +208,64 @@ class Material:
 GREY = Material(ambient=1.0)
 
 
+MAX_SURFACE_NUMBER = 1e20
+
+
+class SurfaceRule(Enum):
+    """How two declared surfaces combine.
+
+    GAZEBO: the smaller friction and restitution, stiffnesses in series, dampings added. MUJOCO: the
+    larger friction, or that of the higher priority. Of both kinds, the smaller.
+    """
+
+    GAZEBO = "gazebo"
+    MUJOCO = "mujoco"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """Contact properties of a shape in a frame F. None is not declared.
+
+    Attributes:
+        rule: How it combines with another declared surface.
+        friction: Coulomb coefficient along ``direction``.
+        friction_across: Coulomb coefficient across it.
+        direction: In F, need not be of unit length; None if friction has no direction.
+        stiffness: Of a spring between the surfaces, in [N/m].
+        damping: Of this spring, in [N s/m].
+        restitution: Ratio of the speeds after and before an impact, from 0 to 1.
+        bounce_speed: Slower impacts do not bounce, in [m/s].
+        is_frictionless: Whether contacts have no friction, unless a surface with the rule MUJOCO
+            and of this priority adds it.
+        priority: Of two surfaces with the rule MUJOCO, the one of higher priority applies alone.
+
+    Raises:
+        ValueError: A number is negative or not finite, a restitution is above 1, or the direction
+            is not finite or zero.
+    """
+
+    rule: SurfaceRule
+    friction: float | None = None
+    friction_across: float | None = None
+    direction: tuple[float, float, float] | None = None
+    stiffness: float | None = None
+    damping: float = 0.0
+    restitution: float | None = None
+    bounce_speed: float = 0.0
+    is_frictionless: bool = False
+    priority: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("friction", "friction_across", "stiffness", "damping", "bounce_speed"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 <= value <= MAX_SURFACE_NUMBER:
+                raise ValueError(f"{name} must be from 0 to {MAX_SURFACE_NUMBER:g}, not {value:g}")
+        if self.restitution is not None and not 0.0 <= self.restitution <= 1.0:
+            raise ValueError(f"restitution must be from 0 to 1, not {self.restitution:g}")
+        if self.direction is not None and not 0.0 < hypot(*self.direction) < inf:
+            raise ValueError(f"direction must be finite and not zero, not {self.direction}")
+
+
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A geometry placed in a frame F, with its material.
@@ -215,18 +275,23 @@ class Shape:
         T_FG: Affine map from G to F (scale and shear are possible), shape (4, 4).
         material: Appearance of its surface.
         name: As written in the model, may be empty.
+        surface: Contact properties that the model declares, in F.
     """
 
     geometry: Geometry
     T_FG: Array = field(default_factory=lambda: IDENTITY_4)
     material: Material = field(default_factory=Material)
     name: str = ""
+    surface: Surface | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "T_FG", frozen_array(self.T_FG, (4, 4), "T_FG"))
 
     def moved(self, T_EF: Array) -> Shape:
-        """Return the shape placed in an outer frame E, with ``T_EF`` of shape (4, 4)."""
+        """Return the shape placed in an outer frame E, with ``T_EF`` of shape (4, 4).
+
+        Without its surface, which only shapes of links have.
+        """
         if T_EF is IDENTITY_4:
             return self
         return Shape(self.geometry, T_EF @ self.T_FG, self.material, self.name)

@@ -115,8 +115,6 @@ class Simulation:
         self.handling.start()
         self._record_for_holders()
         self.controllers = WorldControllers(self.engine, self.commands, self, self._diagnostics)
-        for name in self.bodies:
-            self.controllers.add_springs(name)
         if run_controllers:
             self.controllers.add_entries(world.controllers)
 
@@ -218,7 +216,6 @@ class Simulation:
         self._add_sensors([simulated.name])
         self.handling.start_devices([simulated.name])
         self._record_for_holders()
-        self.controllers.add_springs(simulated.name)
         for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
             self._diagnostics.add(found)
         return simulated

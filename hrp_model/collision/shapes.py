@@ -141,7 +141,7 @@ class _Simplifier(ABC):
         if made is None:
             return [shape]
         return [
-            Shape(geometry, (origin @ X).matrix(), shape.material, shape.name)
+            Shape(geometry, (origin @ X).matrix(), shape.material, shape.name, shape.surface)
             for geometry, X in made
         ]
 

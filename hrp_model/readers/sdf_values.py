@@ -50,6 +50,10 @@ class SdfReader:
         found = self.inside(*path)
         return found is not None and found._is_true("", found.element.text)
 
+    def choice(self, *path: str) -> bool | None:
+        """Return a boolean, or None if it is not present."""
+        return None if self.inside(*path) is None else self.flag(*path)
+
     def number(self, *path: str, default: float, allow_infinite: bool = False) -> float:
         """Return a number; infinity only with ``allow_infinite``."""
         found = self._written(*path)

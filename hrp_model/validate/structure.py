@@ -81,6 +81,7 @@ def _links_are_finite(body: Body) -> bool:
         arrays += (link.X_PL.R, link.X_PL.p, link.center_of_mass, link.inertia, joint.axis)
         numbers += (link.mass, joint.initial, joint.equivalent_rotor_inertia, joint.rotor_inertia)
         numbers += (joint.gear_ratio, joint.torque_const, joint.damping, joint.friction)
+        numbers += (joint.stiffness, joint.rest_position, link.weight_share)
         numbers.append(joint.encoder_pulse or 0.0)
         for shape in _shapes(link):
             arrays.append(shape.T_FG)
@@ -106,6 +107,8 @@ def _not_finite(link: Link) -> Iterator[str]:
         "the gear ratio": (joint.gear_ratio, joint.torque_const),
         "the number of encoder pulses": (joint.encoder_pulse or 0.0,),
         "the friction": (joint.damping, joint.friction),
+        "the spring of the joint": (joint.stiffness, joint.rest_position),
+        "the share of the weight": (link.weight_share,),
     }
     yield from (name for name, value in finite.items() if not np.isfinite(value).all())
 

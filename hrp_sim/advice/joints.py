@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from hrp_model import Diagnostic, JointType, Link
+from hrp_model import BodyState, Diagnostic, JointType, Link
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
@@ -71,7 +72,7 @@ def drives_hold_the_start(
         loose = any(link.joint.type is JointType.FREE for link in start.body.links[1:])
         if start.is_free or loose or start.body.extra_joints or not start.body.moving_links:
             continue
-        needed = start.state.gravity_torque(-z)
+        needed = _held_efforts(start, -z)
         weak: list[tuple[float, Link, str]] = []
         for i, link in start.joints():
             if not _is_held(start, link):
@@ -90,6 +91,25 @@ def drives_hold_the_start(
                 "unit, or start in a posture that needs less effort"
             )
             yield start.warning("too-weak", message, link)
+
+
+def _held_efforts(start: InitialState, gravity: float) -> Array:
+    """Return the efforts that balance the weights of links and the springs of joints."""
+    shares = [(link.weight_share, link.joint.stiffness) for link in start.body.links]
+    if all(x == (1.0, 0.0) for x in shares):
+        return start.state.gravity_torque(gravity)
+    weighing = replace(
+        start.body,
+        links=tuple(replace(x, mass=x.weight_share * x.mass) for x in start.body.links),
+    )
+    state = BodyState(weighing)
+    state.p[0], state.R[0], state.q = start.state.p[0], start.state.R[0], start.state.q
+    state.calc_forward_kinematics()
+    joints = [link.joint for link in start.body.moving_links]
+    stiffness = np.array([joint.stiffness for joint in joints])
+    rest = np.array([joint.rest_position for joint in joints])
+    efforts: Array = state.gravity_torque(gravity) - stiffness * (rest - state.q)
+    return efforts
 
 
 def chains_are_even_for_quick(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Link
+from hrp_model.geometry import Surface
 from hrp_model.rigid import Array, Pose
 
 from ..physics.engine import PhysicsError, Placement
@@ -80,12 +81,15 @@ class Groups:
     Attributes:
         mass: In [kg], shape (g,).
         inertia: About G's origin, axes of G, in [kg m^2], shape (g, 3, 3).
+        lift: Part of the mass that has no weight, in [kg], and its first moment about G's origin,
+            axes of G, in [kg m], shape (g, 4).
         zero_R, zero_p: Pose X_WG when every joint is at zero.
         R, p, v, w: Initial pose X_WG and velocity of G's origin.
     """
 
     mass: Array
     inertia: Array
+    lift: Array
     zero_R: Array
     zero_p: Array
     R: Array
@@ -109,6 +113,8 @@ class Joints:
         rotor_inertia: Equivalent rotor inertia, in [kg m^2] or [kg].
         damping: Viscous friction, in [N m s/rad] or [N s/m].
         friction: Coulomb friction, in [N m] or [N].
+        stiffness: Of springs, in [N m/rad] or [N/m].
+        rest: Values of q at which they exert nothing.
     """
 
     kind: IntArray
@@ -125,6 +131,8 @@ class Joints:
     rotor_inertia: Array
     damping: Array
     friction: Array
+    stiffness: Array
+    rest: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +168,17 @@ class GeomKind(IntEnum):
 
 
 class Geom(NamedTuple):
-    """One collision shape on a link L; ``X_LE`` is the pose of the engine's shape."""
+    """One collision shape on a link L; ``X_LE`` is the pose of the engine's shape.
+
+    ``surface`` is what the model declares, in L.
+    """
 
     kind: GeomKind
     size: tuple[float, float, float] = (0.0, 0.0, 0.0)
     X_LE: Pose = Pose()
     vertices: Array = _NO_VERTICES
     triangles: IntArray = _NO_TRIANGLES
+    surface: Surface | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +193,7 @@ class Geoms:
         R, p: Pose in the link's group frame G; on a static link in W.
         material: Row of the world's ``MaterialTable.matrices``; NO_CONTACT for shapes that
             only stop rays, shape (k,).
+        surface: What models declare, a ``surface_row`` each, shape (k, SURFACE_NUMBERS).
         first_vertex, first_triangle: First row of each mesh, shape (k + 1,).
         vertices: Of all meshes, in their geoms' frames, in [m], shape (v, 3).
         triangles: Vertex indices within each mesh, shape (t, 3).
@@ -192,6 +205,7 @@ class Geoms:
     R: Array
     p: Array
     material: IntArray
+    surface: Array
     first_vertex: IntArray
     first_triangle: IntArray
     vertices: Array

@@ -13,8 +13,10 @@ from hrp_model.geometry import Box, Capsule, Cylinder, Shape, Sphere
 from hrp_model.rigid import Pose
 
 from ..physics.engine import PhysicsSettings, Placement
+from ..physics.materials import NO_MATERIAL
 from .articulation import NO_CONTACT, STATIC, Geom, GeomKind, Geoms, Links, link_error
 from .collision_meshes import MAX_SIZE, convex_replacements, merge_meshes, triangle_geom
+from .declared_surfaces import SURFACE_NUMBERS, surface_row
 
 _log = logging.getLogger("hrp_sim")
 
@@ -46,6 +48,8 @@ def flatten_shapes(placement: Placement, links: Links, settings: PhysicsSettings
     poses = [Pose(links.R[i], links.p[i]) @ geom.X_LE for i, geom in found]
     geoms = [geom for _, geom in found]
     materials = [_material(placement, link, settings) for link in placement.body.links]
+    names = map(placement.contact_material, placement.body.links)
+    is_declared = [settings.materials.index(name) == NO_MATERIAL for name in names]
     ends_v = np.cumsum([0, *(len(g.vertices) for g in geoms)])
     ends_t = np.cumsum([0, *(len(g.triangles) for g in geoms)])
     return Geoms(
@@ -55,6 +59,9 @@ def flatten_shapes(placement: Placement, links: Links, settings: PhysicsSettings
         R=np.array([X.R for X in poses], dtype=np.float64).reshape(-1, 3, 3),
         p=np.array([X.p for X in poses], dtype=np.float64).reshape(-1, 3),
         material=np.array([materials[i] for i, _ in found], dtype=np.int32),
+        surface=np.array(
+            [surface_row(g.surface if is_declared[i] else None, g.X_LE) for i, g in found]
+        ).reshape(-1, SURFACE_NUMBERS),
         first_vertex=ends_v.astype(np.int32),
         first_triangle=ends_t.astype(np.int32),
         vertices=np.concatenate([np.zeros((0, 3)), *(g.vertices for g in geoms)]),
@@ -115,8 +122,9 @@ def _of_link(
             if primitive is None:
                 meshes.append(triangle_geom(placement, link, shape))
             elif _has_size(placement, link, primitive):
-                yield primitive
-        yield from merge_meshes(meshes)
+                yield primitive._replace(surface=written.surface)
+        for mesh in merge_meshes(meshes):
+            yield mesh._replace(surface=written.surface)
 
 
 def _has_size(placement: Placement, link: Link, primitive: Geom) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -34,7 +35,13 @@ from .collision_shapes import flatten_shapes
 from .extra_joints import flatten_extra_joints
 from .mass_repair import repair_masses
 from .numeric_limits import MAX_SHAPE_PAIRS, check_link_count, check_numeric_limits
-from .rigid_groups import force_sensor_links, group_masses, rigid_groups, zero_state
+from .rigid_groups import (
+    force_sensor_links,
+    group_lifts,
+    group_masses,
+    rigid_groups,
+    zero_state,
+)
 
 _log = logging.getLogger("hrp_sim")
 
@@ -45,6 +52,8 @@ _JOINT_KINDS = {
     JointType.FIXED: JointKind.FIXED,
     JointType.TRACK: JointKind.FIXED,
 }
+# Square of the angle by which an explicit spring oscillates in a step; stable below 4.
+_MAX_SPRING_PHASE = 0.25
 _BASE_JOINT = Joint(type=JointType.FIXED, name="root")  # of a fixed root with a force sensor
 
 
@@ -72,9 +81,11 @@ def flatten(
     masses = group_masses(placement, members, zero)
     for group, repair in repair_masses(placement, group_of, members, masses, settings).items():
         masses[group] = repair.after
-    groups = _groups(masses, members, zero, start)
+    lift = group_lifts(placement.body, members, zero)
+    groups = _groups(masses, lift, members, zero, start)
     links = _links(placement.body, start, zero, group_of, groups, with_sensors)
     joints = _joints(placement, zero, group_of)
+    joints = _with_implicit_springs(joints, groups, settings.time_step)
     loops = flatten_extra_joints(placement, links)
     contacts = _contacts(placement.body, group_of, joints, loops)
     geoms = flatten_shapes(placement, links, settings) if shapes is None else shapes
@@ -112,6 +123,7 @@ def _check_joint(placement: Placement, link: Link) -> None:
         ("equivalent rotor inertia", joint.equivalent_rotor_inertia),
         ("joint damping", joint.damping),
         ("joint friction", joint.friction),
+        ("joint stiffness", joint.stiffness),
     ):
         if not 0.0 <= value < MAX_DRIVE_VALUE:
             problem = f"its {name} must be from 0 to {MAX_DRIVE_VALUE:g}, not {value:g}"
@@ -161,7 +173,11 @@ def start_state(placement: Placement) -> BodyState:
 
 
 def _groups(
-    masses: list[MassProperties], members: list[list[int]], zero: BodyState, start: BodyState
+    masses: list[MassProperties],
+    lift: Array,
+    members: list[list[int]],
+    zero: BodyState,
+    start: BodyState,
 ) -> Groups:
     first = [m[0] for m in members]
     center = np.array([m.center_of_mass for m in masses]).reshape(-1, 3)
@@ -169,6 +185,7 @@ def _groups(
     return Groups(
         mass=np.array([m.mass for m in masses], dtype=np.float64),
         inertia=np.array([m.inertia for m in masses]).reshape(-1, 3, 3),
+        lift=np.hstack([lift[:, :1], lift[:, 1:] - lift[:, :1] * center]),
         zero_R=zero.R[first],
         zero_p=zero.p[first] + np.einsum("gij,gj->gi", zero.R[first], center),
         R=start.R[first],
@@ -221,10 +238,12 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
     q = np.array([x.joint.position_limits for x in links], dtype=np.float64)
     effort = np.array([x.joint.effort_limits for x in links], dtype=np.float64)
     inert = [
-        (x.equivalent_rotor_inertia, x.damping, x.friction) if x.moves else (0.0, 0.0, 0.0)
+        (x.equivalent_rotor_inertia, x.damping, x.friction, x.stiffness, x.rest_position)
+        if x.moves
+        else (0.0,) * 5
         for x in joints
     ]
-    rotor, damping, friction = np.array(inert, dtype=np.float64).reshape(-1, 3).T.copy()
+    rotor, damping, friction, stiffness, rest = np.array(inert).reshape(-1, 5).T.copy()
     return Joints(
         kind=_integers(_JOINT_KINDS[x.type] for x in joints),
         link=_integers(above),
@@ -240,7 +259,28 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
         rotor_inertia=rotor,
         damping=damping,
         friction=friction,
+        stiffness=stiffness,
+        rest=rest,
     )
+
+
+def _with_implicit_springs(joints: Joints, groups: Groups, step: float) -> Joints:
+    """Return joints with the damping of springs that are too stiff to be explicit.
+
+    A spring at the end of a step, instead of in its middle, damps by k h. The mobility along the
+    axis is at most that of the two groups if nothing else held them.
+    """
+    if not joints.stiffness.any():
+        return joints
+    is_hinge = joints.kind == JointKind.HINGE
+    of_hinges, of_sliders = 1.0 / np.linalg.eigvalsh(groups.inertia)[:, 0], 1.0 / groups.mass
+    mobility = np.zeros(len(joints.kind))
+    for ends in (joints.child, joints.parent):
+        free = ends != STATIC
+        mobility[free] += np.where(is_hinge, of_hinges[ends], of_sliders[ends])[free]
+    is_stiff = joints.stiffness * mobility * step**2 > _MAX_SPRING_PHASE
+    damping = np.where(is_stiff, joints.stiffness * step, 0.0)
+    return replace(joints, damping=joints.damping + damping)
 
 
 def _integers(values: Iterable[int]) -> IntArray:

@@ -22,6 +22,7 @@ MAX_SPEED = 1e5  # [m/s] and [rad/s], as in the check of ODE's states
 MAX_MASS = 1e15  # [kg]
 MIN_MASS = 1e-15  # [kg], of a link that has mass at all
 MAX_INERTIA = 1e20  # [kg m^2]
+MAX_WEIGHT_SHARE = 1e3
 MAX_LINKS = 5000  # of one body: the table of contacts has its square
 MAX_SHAPE_PAIRS = 10_000_000  # of one body's shapes, checked in every step
 MAX_ROTOR_INERTIA = 1e12  # [kg m^2] or [kg]
@@ -81,6 +82,10 @@ def _check_link(placement: Placement, link: Link) -> None:
     _bound(placement, link, "its centre of mass", link.center_of_mass, MAX_COORDINATE, "m")
     _bound(placement, link, "its mass", np.array([link.mass]), MAX_MASS, "kg")
     _bound(placement, link, "its inertia", link.inertia, MAX_INERTIA, "kg m^2")
+    share = np.array([link.weight_share])
+    _bound(placement, link, "the share of its weight that acts", share, MAX_WEIGHT_SHARE, "")
+    rest = np.array([link.joint.rest_position])
+    _bound(placement, link, "the rest position of its spring", rest, MAX_COORDINATE, "rad or m")
     rotor = np.array([link.joint.equivalent_rotor_inertia])
     name = "its equivalent rotor inertia"
     _bound(placement, link, name, rotor, MAX_ROTOR_INERTIA, "kg m^2 or kg")

@@ -10,7 +10,7 @@ from hrp_model import Body
 from hrp_model.devices import ForceSensor
 from hrp_model.inertia import MassProperties, merge
 from hrp_model.kinematics import BodyState
-from hrp_model.rigid import Pose
+from hrp_model.rigid import Array, Pose
 
 from ..physics.engine import Placement
 from .articulation import STATIC, IntArray
@@ -59,6 +59,23 @@ def group_masses(
 ) -> list[MassProperties]:
     """Return each group's mass properties from the model, in the frame of its first link."""
     return [_merged(placement, zero, links) for links in members]
+
+
+def group_lifts(body: Body, members: Sequence[Sequence[int]], zero: BodyState) -> Array:
+    """Return each group's mass that has no weight, and its first moment, shape (g, 4).
+
+    The moment is about the origin of the group's first link and in its axes.
+    """
+    lifts = np.zeros((len(members), 4))
+    for lift, links in zip(lifts, members, strict=True):
+        base = Pose(zero.R[links[0]], zero.p[links[0]]).inverse()
+        for i in links:
+            link = body.links[i]
+            mass = (1.0 - link.weight_share) * link.mass
+            if mass:
+                center = base @ Pose(zero.R[i], zero.p[i]) @ Pose(p=link.center_of_mass)
+                lift += mass * np.array([1.0, *center.p])
+    return lifts
 
 
 def _merged(placement: Placement, zero: BodyState, members: Sequence[int]) -> MassProperties:

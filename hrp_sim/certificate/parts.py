@@ -40,9 +40,14 @@ def _part(body: Body, names: set[str]) -> Body:
 
 
 def engine_body(body: Body) -> Body:
-    """Return a body as an engine moves it freely: without contacts, loops and limits."""
+    """Return a body as an engine moves it freely, of what a URDF states.
+
+    Without contacts, loops, limits and springs, and with the whole weight of its links.
+    """
     body = without_shapes(with_still_root(body))
-    links = tuple(replace(link, joint=_free_joint(link.joint)) for link in body.links)
+    links = tuple(
+        replace(link, joint=_free_joint(link.joint), weight_share=1.0) for link in body.links
+    )
     return replace(body, links=links, devices=(), extra_joints=())
 
 
@@ -52,6 +57,7 @@ def _free_joint(joint: Joint) -> Joint:
         position=UNLIMITED,
         velocity=UNLIMITED,
         effort=UNLIMITED,
+        stiffness=0.0,
         mimic=None,
     )
 
@@ -117,6 +123,12 @@ def notes(body: Body) -> Iterator[Row]:
         yield _note("closed loops", "left open, since a URDF cannot represent them")
     if followers := mimic_joints(body):
         yield _note("mimic joints", f"{listed(list(followers))}: move freely, as their leaders")
+    springs = [x.joint.name for x in body.links if x.joint.stiffness]
+    lifted = [x.name for x in body.links if x.weight_share != 1.0]
+    if springs:
+        yield _note("springs of joints", f"{listed(springs)}: left out")
+    if lifted:
+        yield _note("links without gravity", f"{listed(lifted)}: with their whole weight")
     if tracks:
         yield _note("continuous tracks", f"{listed(tracks)}: fixed without contacts")
     if body.root.joint.moves:

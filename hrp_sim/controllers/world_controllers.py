@@ -21,7 +21,6 @@ from .classes import ControllerClassError, load_class
 from .entry import ArgValue, ControllerEntry, rate_problem
 from .force_state import ForceState
 from .io import ControllerIO, DeviceWorld, name_in_world
-from .joint_springs import JointSprings
 from .running_controller import FAILURES, RunningController, described
 
 
@@ -134,12 +133,6 @@ class WorldControllers:
         self._runs.append(run)
         with self._executing():
             run.initialize()
-
-    def add_springs(self, body: str) -> None:
-        """Add the springs in the joints of a body, if its model has any."""
-        springs = JointSprings.of(self._engine.state.bodies[body].body)
-        if springs is not None:
-            self.add(body, springs, None, {})
 
     def remove(self, plugin: Plugin) -> None:
         """Stop and remove a controller.

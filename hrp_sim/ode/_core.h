@@ -44,14 +44,14 @@ enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
 /* Arrays of an Articulation, used only while a body is created. */
 typedef enum {
     LINK_GROUP, LINK_R, LINK_P, LINK_TRACK_AXIS, LINK_WATCHED,
-    GROUP_MASS, GROUP_INERTIA, GROUP_ZERO_R, GROUP_ZERO_P,
+    GROUP_MASS, GROUP_INERTIA, GROUP_LIFT, GROUP_ZERO_R, GROUP_ZERO_P,
     GROUP_R, GROUP_P, GROUP_V, GROUP_W,
     JOINT_KIND, JOINT_LINK, JOINT_COORDINATE, JOINT_CHILD, JOINT_PARENT,
     JOINT_ANCHOR, JOINT_AXIS, JOINT_LOWER, JOINT_UPPER,
     JOINT_EFFORT_LOWER, JOINT_EFFORT_UPPER, JOINT_ROTOR_INERTIA,
-    JOINT_DAMPING, JOINT_FRICTION,
+    JOINT_DAMPING, JOINT_FRICTION, JOINT_STIFFNESS, JOINT_REST,
     LOOP_KIND, LOOP_A, LOOP_B, LOOP_R_A, LOOP_P_A, LOOP_R_B, LOOP_P_B, LOOP_AXIS,
-    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_MATERIAL,
+    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_MATERIAL, GEOM_SURFACE,
     GEOM_FIRST_VERTEX, GEOM_FIRST_TRIANGLE, VERTICES, TRIANGLES,
     CONTACTS, START_Q, START_DQ,
     FLAT_FIELDS
@@ -124,6 +124,7 @@ typedef struct {
     dReal parent_anchor[3];         /* in the parent's frame, or in W */
     dReal lower, upper, effort_lower, effort_upper, rotor_inertia;
     dReal viscous_friction, coulomb_friction;
+    dReal stiffness, rest;          /* of the spring */
     JointState now, saved;
     dReal base, damping;            /* drive at the end of the step: base - damping dq */
     dReal passive;                  /* rotor inertia / step + viscous friction */
@@ -162,8 +163,18 @@ typedef struct {
     dReal box[6];                      /* along the axes of the frame: lower, upper of each */
 } Bound;
 
+/* Contact properties that a model declares, a row of Geoms.surface; negative ones are not declared. */
+enum { RULE_NONE, RULE_SMALLER, RULE_LARGER };
+typedef struct {
+    dReal rule, friction[2], along[3]; /* along: in the frame of the geom, or zero */
+    dReal stiffness, damping, restitution, bounce_speed, is_frictionless, priority;
+} Surface;
+
+#define SURFACE_NUMBERS ((int)(sizeof(Surface) / sizeof(dReal)))
+
 typedef struct {
     dGeomID geom;
+    const Surface *surface; /* or NULL */
     int link, material, index; /* index: row in the Articulation */
     dReal ray_box[6];          /* along the axes of W, when rays are cast */
     Bound local, now;          /* in the frame of its group, and in W */
@@ -218,11 +229,13 @@ typedef struct {
     GroupState *start, *saved, *middle; /* middle: in the middle of the step, before its forces */
     dReal *start_q;
     int *link_group, *contacts;
+    dReal *lift;          /* of each group: mass without weight, its first moment; or NULL */
     dReal *link_R, *link_p, *track_axis;
     dReal *before; /* v and w of each link as last written, 6 values each */
     Joint *joint;
     Loop *loop;
     Mesh *mesh;
+    Surface *surface;     /* of each shape */
     GeomSet moving, fixed;
     LinkPair *pairs;      /* pairs of the body's own links that may collide */
     dReal *limits;        /* of their shapes */
@@ -330,6 +343,9 @@ typedef struct {
     PyThreadState *thread;        /* of the thread that steps, without the GIL */
     int materials;                /* number of rows and of columns of both matrices */
     dReal *friction, *restitution;
+    int *prevails;                /* whether the table states a material's pair with the default one */
+    dReal max_correcting_velocity; /* of contacts */
+    int has_springs;              /* whether a shape declares a stiffness */
     int predict_sticking, sticking_disabled, attempts;
     StickCandidate *candidates;
     ContactMemory *memory, *memory_before; /* before: at the start of the current step */
@@ -430,6 +446,7 @@ void contact_surface(const World *world, const Geom *a, const Geom *b, dContact 
 /* _core_wrench.c */
 int wrenches_check(const Body *body, Fault *fault);
 void wrenches_apply(Body *body);
+void weights_lift(const World *world, Body *body);
 
 /* _core_recall.c */
 int memory_table_reserve(World *world, int capacity);

@@ -20,6 +20,7 @@ static const Field FLAT[FLAT_FIELDS] = {
     [LINK_WATCHED] = {"links", "watched", 'i', 1, PER_LINK},
     [GROUP_MASS] = {"groups", "mass", 'd', 1, PER_GROUP},
     [GROUP_INERTIA] = {"groups", "inertia", 'd', 9, PER_GROUP},
+    [GROUP_LIFT] = {"groups", "lift", 'd', 4, PER_GROUP},
     [GROUP_ZERO_R] = {"groups", "zero_R", 'd', 9, PER_GROUP},
     [GROUP_ZERO_P] = {"groups", "zero_p", 'd', 3, PER_GROUP},
     [GROUP_R] = {"groups", "R", 'd', 9, PER_GROUP},
@@ -40,6 +41,8 @@ static const Field FLAT[FLAT_FIELDS] = {
     [JOINT_ROTOR_INERTIA] = {"joints", "rotor_inertia", 'd', 1, PER_JOINT},
     [JOINT_DAMPING] = {"joints", "damping", 'd', 1, PER_JOINT},
     [JOINT_FRICTION] = {"joints", "friction", 'd', 1, PER_JOINT},
+    [JOINT_STIFFNESS] = {"joints", "stiffness", 'd', 1, PER_JOINT},
+    [JOINT_REST] = {"joints", "rest", 'd', 1, PER_JOINT},
     [LOOP_KIND] = {"loops", "kind", 'i', 1, PER_LOOP},
     [LOOP_A] = {"loops", "a", 'i', 1, PER_LOOP},
     [LOOP_B] = {"loops", "b", 'i', 1, PER_LOOP},
@@ -54,6 +57,7 @@ static const Field FLAT[FLAT_FIELDS] = {
     [GEOM_R] = {"geoms", "R", 'd', 9, PER_GEOM},
     [GEOM_P] = {"geoms", "p", 'd', 3, PER_GEOM},
     [GEOM_MATERIAL] = {"geoms", "material", 'i', 1, PER_GEOM},
+    [GEOM_SURFACE] = {"geoms", "surface", 'd', SURFACE_NUMBERS, PER_GEOM},
     [GEOM_FIRST_VERTEX] = {"geoms", "first_vertex", 'i', 1, PER_GEOM_AND_END},
     [GEOM_FIRST_TRIANGLE] = {"geoms", "first_triangle", 'i', 1, PER_GEOM_AND_END},
     [VERTICES] = {"geoms", "vertices", 'd', 3, PER_VERTEX},
@@ -183,7 +187,7 @@ static int reals_in_range(const Flat *flat, FlatField field)
     Py_ssize_t count = flat->views[field].len / (Py_ssize_t)sizeof(double);
     int is_range = field >= JOINT_LOWER && field <= JOINT_EFFORT_UPPER;
     int is_positive = field == GROUP_MASS;
-    int is_size = field == GEOM_SIZE || field == JOINT_ROTOR_INERTIA;
+    int is_size = field == GEOM_SIZE || field == JOINT_ROTOR_INERTIA || field == JOINT_STIFFNESS;
     for (Py_ssize_t i = 0; i < count; i++) {
         double x = values[i];
         if ((is_range ? isnan(x) : !(fabs(x) < MAX_VALUE)) || (is_positive && x <= 0.0) ||

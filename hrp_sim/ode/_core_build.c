@@ -70,6 +70,9 @@ static int body_allocate(Body *body, const Flat *flat)
     body->spin = copy_array(NULL, groups, sizeof(Spin));
     body->start_q =
         copy_array(flat_reals(flat, START_Q), (size_t)body->coordinates, sizeof(dReal));
+    for (size_t i = 0; i < groups && !body->lift; i++)
+        if (flat_reals(flat, GROUP_LIFT)[4 * i] != 0.0)
+            body->lift = copy_array(flat_reals(flat, GROUP_LIFT), groups * 4, sizeof(dReal));
     body->joint = copy_array(NULL, (size_t)body->joints, sizeof(Joint));
     body->loop = copy_array(NULL, (size_t)body->loops, sizeof(Loop));
     return body->link_group && body->contacts && body->link_R && body->link_p &&
@@ -99,6 +102,17 @@ Body *body_new(const Flat *flat)
     return body;
 }
 
+/* Note whether shapes declare a stiffness: then contacts have their own speeds of separation. */
+static void springs_find(World *world, const Flat *flat)
+{
+    const Surface *surfaces = (const Surface *)flat->views[GEOM_SURFACE].buf;
+    for (Py_ssize_t k = 0; k < flat->count[PER_GEOM] && !world->has_springs; k++)
+        if (surfaces[k].stiffness > 0.0) {
+            world->has_springs = 1;
+            dWorldSetContactMaxCorrectingVel(world->world, dInfinity); /* see depth_adapt */
+        }
+}
+
 /* Create a body in ODE. Returns 0 when memory is short; part of it may exist then. */
 int body_create(World *world, Body *body, const Flat *flat)
 {
@@ -107,6 +121,7 @@ int body_create(World *world, Body *body, const Flat *flat)
     joints_create(world, body, flat);
     groups_start(body, flat);
     loops_create(world, body, flat);
+    springs_find(world, flat);
     if (geoms_create(body, flat) != 0 || !link_pairs_list(world, body))
         return 0;
     bounds_create(body);
@@ -202,7 +217,7 @@ void body_free(Body *body)
     void *owned[] = {body->link_group, body->contacts, body->link_R, body->link_p,
                      body->track_axis, body->before,   body->group,  body->start,
                      body->saved,      body->middle,   body->spin,   body->start_q,
-                     body->joint,      body->loop};
+                     body->joint,      body->loop,     body->lift};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(body);

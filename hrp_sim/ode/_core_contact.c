@@ -88,6 +88,9 @@ static int conveyor_surface(const Pair *pair, int side, dContact *contact)
     for (int i = 0; i < 3; i++)
         along[i] /= speed;
     contact->surface.mode |= dContactFDir1 | dContactMotion1;
+    if (contact->surface.mode & dContactMu2)
+        contact->surface.mu = contact->surface.mu2 =
+            min_real(contact->surface.mu, contact->surface.mu2);
     /* ODE gives the motion to the joint's first body, which is never a static one, relative to the
      * second. The first one lags behind its own surface. */
     int is_first = group >= 0 && (side == 0 || other_group < 0);
@@ -125,6 +128,18 @@ static dReal cap_radius(const PatchPoint *point)
     return 0.0;
 }
 
+/* Adapt the depth of a contact to ODE's solvers, as the exact one has it: springs have neither a
+ * surface layer, which ODE subtracts, nor a maximum speed of separation, which is off in ODE. */
+static void depth_adapt(const World *world, dContact *contact)
+{
+    dReal layer = dWorldGetContactSurfaceLayer(world->world);
+    dReal rate = dWorldGetERP(world->world) / world->step, *depth = &contact->geom.depth;
+    if (contact->surface.mode & dContactSoftERP)
+        *depth += layer;
+    else if (rate > 0.0)
+        *depth = min_real(*depth, layer + world->max_correcting_velocity / rate);
+}
+
 /* Create a contact. */
 static void contact_create(const Pair *pair, const PatchPoint *point)
 {
@@ -139,6 +154,8 @@ static void contact_create(const Pair *pair, const PatchPoint *point)
         (pair->bodies[0]->conveys || pair->bodies[1]->conveys) &&
         !conveyor_surface(pair, 0, &contact))
         conveyor_surface(pair, 1, &contact);
+    if (!world->system && world->has_springs)
+        depth_adapt(world, &contact);
     if (world->system)
         touch_create(world, &contact, a, b, point->cluster, cap_radius(point));
     else

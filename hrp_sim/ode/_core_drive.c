@@ -140,8 +140,11 @@ static void row_set(Joint *joint, int number, dReal target, dReal softness, dRea
 }
 
 /* Apply an effort to the child, and its opposite to the parent at the same point. */
-static void effort_add(const Body *body, const Joint *joint, dReal effort)
+static void effort_apply(const Body *body, Joint *joint, dReal effort)
 {
+    joint->applied = effort;
+    if (effort == 0.0)
+        return;
     dBodyID child = body->group[joint->child];
     dBodyID parent = joint->parent < 0 ? NULL : body->group[joint->parent];
     dReal f[3];
@@ -175,6 +178,9 @@ static void effort_add(const Body *body, const Joint *joint, dReal effort)
  * (D) bounded. The bounds of an ODE row are symmetric, so the middle of the range is applied
  * directly, as is an effort without gains.
  *
+ * A spring k (rest - q) is applied directly: q is that in the middle of the step, which makes it exact
+ * to second order; see _with_implicit_springs in flatten.py for stiffer ones.
+ *
  * Bounded rows make a step half as slow again, so they are used only where needed: a step in
  * which an effort leaves its range is repeated with them.
  */
@@ -184,6 +190,7 @@ static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
     dReal kp = live(body, DRIVE_KP)[i], kd = live(body, DRIVE_KD)[i];
     dReal D = kd + kp * h, rotor = joint->rotor_inertia / h;
     dReal passive = rotor + joint->viscous_friction;
+    dReal spring = joint->stiffness * (joint->rest - joint->now.q);
     dReal base = live(body, DRIVE_EFFORT)[i] + kd * live(body, DRIVE_DQ)[i];
     if (kp > 0.0)
         base += kp * (live(body, DRIVE_Q)[i] - joint->now.q);
@@ -192,17 +199,15 @@ static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
     joint->base = base;
     joint->damping = D;
     joint->passive = passive;
-    joint->applied = 0.0;
     if (is_exact) {
-        joint->applied = D > 0.0 ? 0.0 : clamp(base, lower, upper);
-        if (joint->applied != 0.0)
-            effort_add(body, joint, joint->applied);
+        effort_apply(body, joint, spring + (D > 0.0 ? 0.0 : clamp(base, lower, upper)));
         return;
     }
     if (D > 0.0 && !(bounded && joint->now.active)) {
         dReal K = passive + D;
         row_set(joint, 0, (rotor * joint->now.dq + base) / K, 1.0 / K, dInfinity);
         row_set(joint, 1, 0.0, 0.0, 0.0);
+        effort_apply(body, joint, spring);
         return;
     }
     if (passive > 0.0)
@@ -212,14 +217,13 @@ static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
     if (D > 0.0) {
         lower = isfinite(lower) ? lower : upper - UNBOUNDED;
         upper = isfinite(upper) ? upper : lower + UNBOUNDED;
-        joint->applied = (lower + upper) / 2.0;
-        row_set(joint, 1, (base - joint->applied) / D, 1.0 / D, (upper - lower) / 2.0);
+        dReal middle = (lower + upper) / 2.0;
+        row_set(joint, 1, (base - middle) / D, 1.0 / D, (upper - lower) / 2.0);
+        effort_apply(body, joint, spring + middle);
     } else {
-        joint->applied = clamp(base, lower, upper);
         row_set(joint, 1, 0.0, 0.0, 0.0);
+        effort_apply(body, joint, spring + clamp(base, lower, upper));
     }
-    if (joint->applied != 0.0)
-        effort_add(body, joint, joint->applied);
 }
 
 void drives_apply(World *world, Body *body)

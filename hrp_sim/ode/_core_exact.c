@@ -17,7 +17,7 @@ int system_create(World *world)
     system->is_stale = 1;
     system->cfm = dWorldGetCFM(world->world);
     system->erp = dWorldGetERP(world->world);
-    system->max_correcting_velocity = dWorldGetContactMaxCorrectingVel(world->world);
+    system->max_correcting_velocity = world->max_correcting_velocity;
     system->surface_layer = dWorldGetContactSurfaceLayer(world->world);
     return 1;
 }

@@ -552,7 +552,7 @@ static void hold_set(const System *system, Friction *friction)
 {
     const Touch *touch = first_corner(system, friction);
     const dReal weak = max_real(min_real(friction->along[0], friction->along[1]), MIN_WEAK);
-    const dReal most = friction->corners / (friction->softness * weak * weak);
+    const dReal most = friction->corners / (touch->rigid * weak * weak);
     const dReal least = min_real(1.0 / (MAX_HOLD_YIELDING * touch->mobility), most);
     dReal load = 0.0, held[3] = {0.0}, *before = friction->before;
     for (int c = 0; c < friction->corners; c++, touch++) {
@@ -584,8 +584,8 @@ int frictions_fill(const World *world, System *system)
     system->friction_point_count = 0;
     for (int f = 0; f < system->friction_count; f++) {
         Friction *friction = &system->frictions[f];
-        friction->softness = first_corner(system, friction)->row.softness;
-        if (friction->corners > 1)
+        const Touch *touch = first_corner(system, friction);
+        if (friction->corners > 1 && touch->row.softness == touch->rigid)
             load_share(system, friction, system->erp / world->step);
         if (!(friction->mu > 0.0))
             continue;

@@ -78,7 +78,8 @@ static int geom_add(Body *body, const Flat *flat, int k)
                flat_reals(flat, GEOM_R) + 9 * k);
     set->colliding += material >= 0;
     set->items[set->count++] =
-        (Geom){.geom = geom, .link = link, .material = material, .index = k};
+        (Geom){.geom = geom, .link = link, .material = material, .index = k,
+               .surface = body->surface[k].rule != RULE_NONE ? &body->surface[k] : NULL};
     return 1;
 }
 
@@ -107,8 +108,10 @@ int geoms_create(Body *body, const Flat *flat)
     body->moving.items = calloc(count + 1, sizeof(Geom));
     body->fixed.items = calloc(count + 1, sizeof(Geom));
     body->mesh = calloc(count + 1, sizeof(Mesh));
-    if (!body->moving.items || !body->fixed.items || !body->mesh)
+    body->surface = calloc(count + 1, sizeof(Surface));
+    if (!body->moving.items || !body->fixed.items || !body->mesh || !body->surface)
         return -1;
+    memcpy(body->surface, flat_reals(flat, GEOM_SURFACE), count * sizeof(Surface));
     for (int collides = 1; collides >= 0; collides--)
         for (int k = 0; k < (int)count; k++)
             if ((flat_ints(flat, GEOM_MATERIAL)[k] >= 0) == collides && !geom_add(body, flat, k))
@@ -155,6 +158,7 @@ void geoms_free(Body *body)
     free(body->moving.items);
     free(body->fixed.items);
     free(body->mesh);
+    free(body->surface);
     free(body->moving.links);
     free(body->fixed.links);
     free(body->pairs);

@@ -104,6 +104,8 @@ static void joint_init(Joint *joint, const Flat *flat, int j)
     joint->rotor_inertia = flat_reals(flat, JOINT_ROTOR_INERTIA)[j];
     joint->viscous_friction = flat_reals(flat, JOINT_DAMPING)[j];
     joint->coulomb_friction = flat_reals(flat, JOINT_FRICTION)[j];
+    joint->stiffness = flat_reals(flat, JOINT_STIFFNESS)[j];
+    joint->rest = flat_reals(flat, JOINT_REST)[j];
     joint->watched = flat_ints(flat, LINK_WATCHED)[joint->link];
 }
 

@@ -57,6 +57,7 @@ static void world_create(World *world, void *arguments)
     dWorldSetCFM(world->world, settings->cfm);
     dWorldSetQuickStepNumIterations(world->world, settings->iterations);
     dWorldSetQuickStepW(world->world, settings->over_relaxation);
+    world->max_correcting_velocity = settings->velocity;
     dWorldSetContactMaxCorrectingVel(world->world, settings->velocity);
     dWorldSetContactSurfaceLayer(world->world, settings->layer);
 }
@@ -250,7 +251,9 @@ static int world_set_random(World *world, PyObject *value, void *Py_UNUSED(closu
 
 static PyMethodDef methods[] = {
     {"set_materials", (PyCFunction)materials_set, METH_VARARGS,
-     "set_materials(friction, restitution): set both per pair of materials, before adding bodies."},
+     "set_materials(friction, restitution, prevails): set both per pair of materials, and whether the\n"
+     "pair of each material with the first one prevails over what shapes declare; before bodies are\n"
+     "added."},
     {"add_body", (PyCFunction)world_add_body, METH_VARARGS,
      "add_body(articulation, motion, drive, wrench): add a body; return its id and "
      "overlapping links."},

@@ -450,12 +450,15 @@ static dReal separation(const System *system, const dContact *contact, dReal par
 {
     const dSurfaceParameters *surface = &contact->surface;
     const dReal settled = min_real(SETTLED, system->surface_layer);
+    const int is_spring = surface->mode & dContactSoftERP;
     if (contact->geom.depth < 0.0)
         return contact->geom.depth / h;
-    if (contact->geom.depth < settled)
+    if (contact->geom.depth < settled && !is_spring)
         return SETTLING * (contact->geom.depth - settled);
     dReal depth = max_real(contact->geom.depth - system->surface_layer, 0.0);
-    dReal speed = min_real(system->erp / h * depth, system->max_correcting_velocity);
+    dReal speed = is_spring
+                      ? surface->soft_erp / h * contact->geom.depth
+                      : min_real(system->erp / h * depth, system->max_correcting_velocity);
     if ((surface->mode & dContactBounce) && -parting > surface->bounce_vel)
         speed = max_real(speed, -surface->bounce * parting);
     return speed;
@@ -488,7 +491,10 @@ void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, 
             arms[1][i] = touch->p[i] - system->nodes[touch->second].p[i];
     }
     touch->mobility = mobility_of(system, touch->first, touch->second, 0);
-    dReal softness = max_real(system->cfm / world->step, MIN_SOFTNESS * touch->mobility);
+    touch->rigid = max_real(system->cfm / world->step, MIN_SOFTNESS * touch->mobility);
+    dReal softness = touch->rigid;
+    if (contact->surface.mode & dContactSoftCFM)
+        softness = max_real(contact->surface.soft_cfm / world->step, touch->rigid);
     touch->is_stiff = is_stiff(system, touch->first, arms[0], softness) ||
                       is_stiff(system, touch->second, arms[1], softness);
     point_row(touch->J_first, touch->J_second, touch->normal, arms[0], arms[1]);

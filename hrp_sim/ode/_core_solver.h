@@ -60,6 +60,7 @@ typedef struct {
     int friction;      /* that of its patch */
     dReal at[2];       /* from the middle of the patch, along both tangents, in [m] */
     dReal depth, mobility; /* in [m]; of both nodes, in [1/kg] */
+    dReal rigid;       /* softness of a contact without a spring */
     dReal raised;      /* speed at which it is made as deep as the others of its patch */
     dReal load;        /* impulse along the normal that bounds friction */
     dReal impulse_before, friction_before[3]; /* in the last step */
@@ -105,7 +106,6 @@ typedef struct {
     dReal pressure[2];      /* gradient of the pressure, relative to its mean, in [1/m] */
     dReal centre[2];        /* of the load */
     int is_symmetric, is_even; /* whether hold_slope is exact for any linear pressure, and now */
-    dReal softness;         /* of its contact points, without what they yield */
     dReal stiffness;        /* of all points while they stick */
     dReal load;             /* of its contact points */
     dReal load_change;      /* by which its contact points last differed from it */

@@ -45,6 +45,7 @@ static int attempt(World *world, Fault *fault)
     for (int i = 0; i < world->count; i++) {
         drift_to_middle(world, world->bodies[i]);
         wrenches_apply(world->bodies[i]);
+        weights_lift(world, world->bodies[i]);
         drives_apply(world, world->bodies[i]);
     }
     int solved = solve(world, fault);

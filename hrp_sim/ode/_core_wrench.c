@@ -33,3 +33,21 @@ void wrenches_apply(Body *body)
             dBodyAddTorque(body->group[group], t[0], t[1], t[2]);
     }
 }
+
+/* Lift the masses without weight. */
+void weights_lift(const World *world, Body *body)
+{
+    dVector3 gravity;
+    if (!body->lift)
+        return;
+    dWorldGetGravity(world->world, gravity);
+    for (int g = 0; g < body->groups; g++) {
+        const dReal *lift = body->lift + 4 * g;
+        dReal moment[3], torque[3];
+        rotate4(moment, dBodyGetRotation(body->group[g]), lift + 1);
+        cross3(torque, gravity, moment);
+        dBodyAddForce(body->group[g], -lift[0] * gravity[0], -lift[0] * gravity[1],
+                      -lift[0] * gravity[2]);
+        dBodyAddTorque(body->group[g], torque[0], torque[1], torque[2]);
+    }
+}

@@ -487,5 +487,6 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         predict_sticking=settings.predict_sticking,
         seed=settings.seed,
     )
-    world.set_materials(*settings.materials.matrices(settings.friction))
+    materials = settings.materials
+    world.set_materials(*materials.matrices(settings.friction), materials.prevailing)
     return world

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
@@ -103,6 +104,15 @@ class MaterialTable:
         if not self.only_pairs or NO_MATERIAL in (self.index(a), self.index(b)):
             return True
         return material_pair(a, b) in self.pairs
+
+    @property
+    def prevailing(self) -> NDArray[np.int32]:
+        """1 for each material whose pair with "Default" is specified, else 0, shape (n,).
+
+        Such a pair prevails over the surfaces that models declare.
+        """
+        stated = [material_pair(DEFAULT, name) in self.pairs for name in self.names]
+        return np.array(stated, dtype=np.int32)
 
     def matrices(self, friction: float) -> tuple[Array, Array]:
         """Return friction and restitution of every pair, each symmetric, shape (n, n).

@@ -59,6 +59,7 @@ class ArticulatedBody:
         self.name, self.drive = simulated.name, simulated.drive
         self._motion, self._wrench = simulated.motion, simulated.wrench
         self._links, self._q0, self._step = flat.links, flat.q, settings.time_step
+        self._lift, self._gravity = flat.groups.lift, np.array(settings.gravity)
         self.contacts = flat.contacts.copy()
         self.is_track: NDArray[np.bool_] = (flat.links.track_axis != 0.0).any(axis=1)
         self._moving = np.flatnonzero(flat.links.group != STATIC)
@@ -159,6 +160,10 @@ class ArticulatedBody:
             group = self._groups[links.group[link]]
             group.addForceAtRelPos(force[link].tolist(), links.p[link].tolist())
             group.addTorque(torque[link].tolist())
+        for g in np.flatnonzero(self._lift[:, 0]).tolist():
+            mass, moment = self._lift[g, 0], self._middle.R[g] @ self._lift[g, 1:]
+            self._groups[g].addForce((-mass * self._gravity).tolist())
+            self._groups[g].addTorque(cross(self._gravity, moment).tolist())
         for joint in self.driven:
             joint.drive(self.drive, self._step, is_bounded=joint in bounded)
 

@@ -14,10 +14,10 @@ from ..articulation.articulation import Contact
 from ..ode import guard
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import PhysicsSettings
-from ..physics.materials import NO_COLLISION
 from .body import ArticulatedBody, StepFaultError
 from .contact_patch import reduced
 from .shapes import Owner, collide, near_pairs
+from .surfaces import Surfaces
 
 # Links of one body that overlap deeper than this initially never collide, in [m].
 _NEVER_BEYOND = {Contact.UNLESS_OVERLAPPING: 1e-3, Contact.UNLESS_TOUCHING: -1.0}
@@ -59,7 +59,7 @@ class Contacts:
         self.record_forces = False
         self.connected: set[frozenset[tuple[str, int]]] = set()
         self._world, self._space, self._bodies, self._settings = world, space, bodies, settings
-        self._friction, self._restitution = settings.materials.matrices(settings.friction)
+        self._surfaces = Surfaces(settings)
         self._joints: list[ode.ContactJoint] = []
         self._touching: list[tuple[Owner, Owner, ode.Contact]] = []
         self._forces: list[Array] = []
@@ -144,7 +144,7 @@ class Contacts:
         return frozenset(ends) in self.connected
 
     def _rule(self, a: Owner, b: Owner) -> int:
-        if self._friction[a.material, b.material] == NO_COLLISION:
+        if not self._surfaces.collide(a.material, b.material):
             return Contact.NEVER
         if a.body != b.body:
             return Contact.NEVER if self._connects(a, b) else Contact.ALWAYS
@@ -154,12 +154,13 @@ class Contacts:
 
     def _add(self, a: ode.GeomObject, b: ode.GeomObject, contact: ode.Contact) -> None:
         """Create the joint of a contact whose normal points into the shape a."""
-        self._set_surface(a.owner, b.owner, contact)
+        is_directed = self._set_surface(a, b, contact)
         if not (
             self._set_track(a, b, contact, 1.0)
             or self._set_track(b, a, contact, -1.0)
             or self._set_conveyor(a, b, contact, 1.0)
             or self._set_conveyor(b, a, contact, -1.0)
+            or is_directed
         ):
             self._align_friction(a.getBody(), b.getBody(), contact)
         joint = ode.ContactJoint(self._world, None, contact)
@@ -169,19 +170,24 @@ class Contacts:
             joint.setFeedback(True)
             self._touching.append((a.owner, b.owner, contact))
 
-    def _set_surface(self, a: Owner, b: Owner, contact: ode.Contact) -> None:
-        """Set friction and restitution of a contact from the materials."""
+    def _set_surface(self, a: ode.GeomObject, b: ode.GeomObject, contact: ode.Contact) -> bool:
+        """Set friction and restitution of a contact; return whether friction has a direction."""
         mode = ode.ContactApprox1
-        contact.setMu(float(self._friction[a.material, b.material]))
-        restitution = float(self._restitution[a.material, b.material])
-        if restitution > 0.0:
+        normal = np.array(contact.getContactGeomParams()[1])
+        both = self._surfaces.pair(a, b, normal)
+        contact.setMu(both.friction)
+        if both.direction is not None:
+            mode |= ode.ContactFDir1 | ode.ContactMu2
+            contact.setFDir1(both.direction.tolist())
+            contact.setMu2(both.across)
+        if both.restitution > 0.0:
             mode |= ode.ContactBounce
-            normal = contact.getContactGeomParams()[1]
             pull = abs(float(np.dot(self._settings.gravity, normal)))
             slowest = _MIN_BOUNCE_STEPS * pull * self._settings.time_step
-            contact.setBounce(restitution)
-            contact.setBounceVel(max(slowest, _MIN_BOUNCE_SPEED))
+            contact.setBounce(both.restitution)
+            contact.setBounceVel(max(slowest, _MIN_BOUNCE_SPEED, both.bounce_speed))
         contact.setMode(mode)
+        return both.direction is not None
 
     def _set_track(
         self, track: ode.GeomObject, other: ode.GeomObject, contact: ode.Contact, into: float
@@ -233,6 +239,10 @@ class Contacts:
             return False
         contact.setFDir1((along / speed).tolist())
         contact.setMode(contact.getMode() | ode.ContactFDir1 | ode.ContactMotion1)
+        if contact.getMode() & ode.ContactMu2:
+            mu = min(contact.getMu(), contact.getMu2())
+            contact.setMu(mu)
+            contact.setMu2(mu)
         # ODE applies the motion to the joint's first body, which is never the world; it lags
         # behind its own surface.
         is_first = conveyor.getBody() is not None and (into > 0.0 or other.getBody() is None)

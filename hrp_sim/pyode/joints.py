@@ -96,6 +96,8 @@ class DrivenJoint(Joint, ABC):
         self._effort_upper = float(flat.effort_upper[j])
         self.has_effort_range = isfinite(self._effort_lower) or isfinite(self._effort_upper)
         self._rotor_inertia, self._damping = float(flat.rotor_inertia[j]), float(flat.damping[j])
+        self._stiffness, self._rest = float(flat.stiffness[j]), float(flat.rest[j])
+        self._spring = 0.0
         self._base = self._gain = self._passive = self._momentum = 0.0  # of the next step
         self._motor = self._make_motor(world, axis, rows=2)
         if flat.friction[j] > 0.0:
@@ -172,10 +174,11 @@ class DrivenJoint(Joint, ABC):
         )
         target = (base - self._applied) / (D or 1.0) - self._drift
         _set_row(self._motor, _SECOND_ROW, target, 1.0 / (D or 1.0), bound)
+        self._spring = self._stiffness * (self._rest - self._q_middle)
         is_on = K > 0.0 or bound > 0.0  # else ODE does not update its feedback
         self._transmitting = self._always_transmitting + ([self._motor] if is_on else [])
-        if self._applied != 0.0:
-            self._apply(self._applied)
+        if self._applied + self._spring != 0.0:
+            self._apply(self._applied + self._spring)
 
     def measure(self, after: GroupStates) -> bool:
         """Compute the effort of the drive in the last attempt at a step.
@@ -201,7 +204,7 @@ class DrivenJoint(Joint, ABC):
     def wrench(self, R_WG: Array, p_GL: Array) -> Array:
         """Return the force and torque on the link, including efforts applied directly."""
         total = super().wrench(R_WG, p_GL)
-        total[self._effort_part] += np.multiply(self._axis, self._applied)
+        total[self._effort_part] += np.multiply(self._axis, self._applied + self._spring)
         return total
 
     def _make_motor(self, world: ode.World, axis: list[float], *, rows: int) -> ode.Joint:

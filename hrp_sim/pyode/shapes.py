@@ -38,12 +38,14 @@ class Owner(NamedTuple):
         shape: Its index in this body.
         link: Index of its link.
         material: Row of the world's table of materials.
+        surface: What its model declares, see ``declared_surfaces``.
     """
 
     body: str
     shape: int
     link: int
     material: int
+    surface: Array
 
 
 def make_shapes(
@@ -54,7 +56,7 @@ def make_shapes(
     geoms, group_of = flat.geoms, flat.links.group
     for k, (kind, link) in enumerate(zip(geoms.kind, geoms.link.tolist(), strict=True)):
         shape = SHAPES[kind](space, geoms.size[k].tolist())
-        shape.owner = Owner(name, k, link, int(geoms.material[k]))
+        shape.owner = Owner(name, k, link, int(geoms.material[k]), geoms.surface[k])
         p, R = geoms.p[k].tolist(), geoms.R[k].ravel().tolist()
         if group_of[link] == STATIC:
             shape.setPosition(p)

@@ -73,6 +73,10 @@ CODES = {
         "a model of an SDF or MJCF contains another one",
         "write the links and joints of both into one model",
     ),
+    "surface-out-of-range": (
+        "a friction, restitution, stiffness or damping of a contact is out of range",
+        "write a number in the range that the message states",
+    ),
     "unknown-frame": (
         "a pose or axis names a frame that does not exist",
         "check the spelling of relative_to, attached_to or expressed_in",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import inf, isinf
+from contextlib import suppress
+from math import inf, isfinite, isinf
 from typing import Any
 
 from ...body import UNLIMITED, Joint, JointType, Range
@@ -35,6 +36,7 @@ _ACTUATION = ("actuation_mode", "actuationMode")
 _ANGLE = ("joint_angle", "jointAngle")
 _DISPLACEMENT = ("joint_displacement", "jointDisplacement")
 _VISCOSITY, _FRICTION = "jointViscosity", "jointFriction"
+_STIFFNESS = "jointStiffness"
 _MOTOR = (
     "gear_ratio", "gearRatio", "rotor_inertia", "rotorInertia", "joint_axis_inertia",
     "torque_const", "torqueConst", "encoder_pulse", "encoderPulse",
@@ -66,6 +68,7 @@ def read_joint(mapping: Mapping, scope: Scope, base: Joint, name: str) -> Joint:
         **_motor(mapping, base),
         damping=_resistance(mapping, _VISCOSITY, base.damping),
         friction=_resistance(mapping, _FRICTION, base.friction),
+        stiffness=_stiffness(mapping, base.stiffness),
     )
 
 
@@ -107,6 +110,18 @@ def _resistance(mapping: Mapping, key: str, default: float) -> float:
         message = f"{key} is {value:g}, but it must not be negative; 0 is used"
         mapping.diagnostics.warn("negative-resistance", message, mapping.at(key))
     return max(value, 0.0)
+
+
+def _stiffness(mapping: Mapping, default: float) -> float:
+    """Read the stiffness of a spring, which is 0 unless it is a positive number."""
+    node = mapping.get(_STIFFNESS)
+    if node is None:
+        return default
+    value = node.plain_value()
+    with suppress(OverflowError):
+        if isinstance(value, int | float) and isfinite(value):
+            return max(float(value), 0.0)
+    return 0.0
 
 
 def _id(mapping: Mapping, default: int | None) -> int | None:

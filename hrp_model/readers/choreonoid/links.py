@@ -29,11 +29,11 @@ _READ_KEYS = word_set(
     jointRange max_joint_velocity maxJointVelocity joint_velocity_range jointVelocityRange
     max_joint_effort maxJointEffort rotor_inertia rotorInertia gear_ratio gearRatio
     joint_axis_inertia torque_const torqueConst encoder_pulse encoderPulse jointViscosity
-    jointFriction mass center_of_mass centerOfMass inertia material import elements
+    jointFriction jointStiffness mass center_of_mass centerOfMass inertia material import elements
     """
 )
-# Keys of physics plugins that resemble known keys but are no misspellings.
-_PLUGIN_KEYS = ("jointStaticFriction", "jointStiffness")
+# A key of physics plugins that resembles known keys but is no misspelling.
+_PLUGIN_KEYS = ("jointStaticFriction",)
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,6 +80,8 @@ class JointReader:
             + sum(x.rotor_inertia for x in actuators),
             damping=float(model.dof_damping[dof]) + sum(x.damping for x in actuators),
             friction=float(model.dof_frictionloss[dof]),
+            stiffness=max(0.0, float(model.jnt_stiffness[j])),
+            rest_position=float(model.qpos_spring[model.jnt_qposadr[j]]),
         )
 
     def reference(self, j: int) -> float:
@@ -147,10 +149,14 @@ class JointReader:
         return found
 
     def _warn_of_resistance(self, j: int) -> None:
-        """Warn of a spring, and of damping that is not proportional to velocity."""
+        """Warn of springs and damping that are not linear, and of negative ones."""
         model, at = self._model, self._compiled.at_joint(j)
-        if model.jnt_stiffness[j] or np.any(optional_row(model, "jnt_stiffnesspoly", j)):
-            message = f"the spring of joint '{self.name(j)}' is left out"
+        if model.jnt_stiffness[j] < 0.0:
+            message = f"the stiffness of joint '{self.name(j)}' must not be negative; 0 is used"
+            self._diagnostics.warn("negative-resistance", message, at)
+        if np.any(optional_row(model, "jnt_stiffnesspoly", j)):
+            message = f"the spring of joint '{self.name(j)}' is not linear: only its first number "
+            message += "is used"
             self._diagnostics.warn("no-counterpart", message, at)
         own = optional_row(model, "dof_dampingpoly", int(model.jnt_dofadr[j]))
         if np.any(own) or any(x.is_curved for x in self._actuators.get(j, [])):

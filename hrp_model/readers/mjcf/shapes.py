@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from ...diagnostics import Span
-from ...geometry import Box, Capsule, Cylinder, Geometry, Material, Mesh, Shape, Sphere
+from ...geometry import (
+    Box,
+    Capsule,
+    Cylinder,
+    Geometry,
+    Material,
+    Mesh,
+    Shape,
+    Sphere,
+    Surface,
+    SurfaceRule,
+)
 from ...reading import Reading
 from ...rigid import Array, Pose, quaternion_matrix
 from .compiler import Compiled
@@ -18,6 +31,16 @@ _Z_TO_Y = np.array(
     [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0, 0, 0, 1.0]]
 )
 _KINDS = mujoco.mjtGeom
+_MAX_FRICTION = 1e6
+_SLIDING_DIMENSIONS = 3  # of condim: normal and tangential forces
+_SLIDING = 1.0  # MuJoCo's coefficient of sliding friction where a model states none
+# Properties of contacts without effect: their values where a model states none.
+_UNUSED = {
+    "solref": (0.02, 1.0),
+    "solimp": (0.9, 0.95, 0.001, 0.5, 2.0),
+    "margin": (0.0,),
+    "gap": (0.0,),
+}
 _MAX_VISIBLE_GROUP = 2  # MuJoCo's viewer shows the groups 0 to 2
 
 
@@ -29,6 +52,7 @@ class ShapeReader:
         self._model = compiled.model
         self._reading = reading
         self._meshes: dict[int, Mesh] = {}
+        self._reported: set[str] = set()
         self._in_pairs = {*self._model.pair_geom1.tolist(), *self._model.pair_geom2.tolist()}
 
     def shapes(self, body: int, X_LB: Pose) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
@@ -109,7 +133,47 @@ class ShapeReader:
             message = f"a geom of type {name} is left out: links have finite, rigid shapes"
             self._reading.diagnostics.warn("no-counterpart", message, self._at(g))
             return None
-        return Shape(geometry, T_LG, self._material(g), model.geom(g).name)
+        surface = self._surface(g) if self._collides(g) else None
+        return Shape(geometry, T_LG, self._material(g), model.geom(g).name, surface)
+
+    def _surface(self, g: int) -> Surface:
+        """Return the contact properties of a geom; what is not used is reported once each."""
+        model = self._model
+        sliding, *others = model.geom_friction[g].tolist()
+        dimensions, priority = int(model.geom_condim[g]), int(model.geom_priority[g])
+        for attribute, is_unusual in self._unused.items():
+            if is_unusual[g]:
+                self._report_unused(attribute, "contacts have the settings of the world", g)
+        if dimensions > _SLIDING_DIMENSIONS and any(others):
+            self._report_unused("condim", "contacts have no torsional and rolling friction", g)
+        friction = min(sliding, _MAX_FRICTION) if sliding > 0.0 else 0.0
+        if friction != sliding:
+            bounds = f"from 0 to {_MAX_FRICTION:g}"
+            message = f"friction must be {bounds}, not {sliding:g}; {friction:g} is used"
+            self._reading.diagnostics.warn("surface-out-of-range", message, self._at(g))
+        is_stated = friction != _SLIDING or priority != 0
+        return Surface(
+            rule=SurfaceRule.MUJOCO,
+            friction=friction if is_stated else None,
+            friction_across=friction if is_stated else None,
+            is_frictionless=dimensions == 1,
+            priority=priority,
+        )
+
+    @cached_property
+    def _unused(self) -> dict[str, NDArray[np.bool_]]:
+        """Which geoms state properties that are not used."""
+        found: dict[str, NDArray[np.bool_]] = {}
+        for name, default in _UNUSED.items():
+            values = np.array(getattr(self._model, f"geom_{name}")).reshape(-1, len(default))
+            found[name] = np.any(~np.isclose(values, default, rtol=1e-9), axis=1)
+        return found
+
+    def _report_unused(self, attribute: str, reason: str, g: int) -> None:
+        if attribute not in self._reported:
+            self._reported.add(attribute)
+            message = f"{attribute} of geoms is not used: {reason}"
+            self._reading.diagnostics.note("not-used", message, self._at(g))
 
     def _mesh(self, m: int) -> Mesh:
         if m not in self._meshes:

@@ -184,9 +184,6 @@ class ModelReader:
         mass = about_center.expressed_in(X_LB @ _pose(model.body_ipos[b], model.body_iquat[b]))
         visual, collision = self._shapes.shapes(b, X_LB)
         at = self._compiled.at_body(b)
-        if model.body_gravcomp[b]:
-            message = f"the compensation of gravity of '{self._compiled.body_names[b]}' is left out"
-            self._diagnostics.warn("no-counterpart", message, at)
         return Link(
             name=self._compiled.body_names[b],
             parent=parent,
@@ -197,6 +194,7 @@ class ModelReader:
             inertia=mass.inertia,
             visual=visual,
             collision=collision,
+            weight_share=1.0 - float(model.body_gravcomp[b]),
             info=info or {},
             at=at,
         )

@@ -103,7 +103,7 @@ class JointReader:
         return direction
 
     def _limited(self, joint: Joint, axis: SdfReader, element: Element) -> Joint:
-        """Return a joint with limits, damping and friction."""
+        """Return a joint with limits, damping, friction and spring."""
         position = UNLIMITED
         if element.attributes.get("type") != "continuous":
             lower = axis.number("limit", "lower", default=-inf, allow_infinite=True)
@@ -111,9 +111,6 @@ class JointReader:
             position = Range(
                 lower if lower > -_UNLIMITED else -inf, upper if upper < _UNLIMITED else inf
             )
-        if axis.number("dynamics", "spring_stiffness", default=0.0):
-            message = f"the spring of joint '{element.attributes.get('name')}' is left out"
-            self._diagnostics.warn("no-counterpart", message, axis.element.span)
         return replace(
             joint,
             position=position,
@@ -121,10 +118,12 @@ class JointReader:
             effort=_both_ways(axis, "effort"),
             damping=self._resistance(axis, "damping"),
             friction=self._resistance(axis, "friction"),
+            stiffness=self._resistance(axis, "spring_stiffness"),
+            rest_position=axis.number("dynamics", "spring_reference", default=0.0),
         )
 
     def _resistance(self, axis: SdfReader, name: str) -> float:
-        """Return damping or friction."""
+        """Return damping, friction or stiffness."""
         value = axis.number("dynamics", name, default=0.0)
         if value < 0.0:
             message = f"the {name} is {value:g}, but it must not be negative; 0 is used"

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ...geometry import GREY, Box, Capsule, Cylinder, Geometry, Material, Shape, Sphere
+from ...geometry import (
+    GREY,
+    Box,
+    Capsule,
+    Cylinder,
+    Geometry,
+    Material,
+    Shape,
+    Sphere,
+    Surface,
+)
 from ...reading import Reading
 from ...rigid import Array, Pose
+from ..sdf_surfaces import UnusedElements, read_surface, turned
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import Frames
@@ -23,6 +36,7 @@ class ShapeReader:
         self._frames = frames
         self._reading = reading
         self._diagnostics = reading.diagnostics
+        self._unused = UnusedElements(reading.diagnostics)
 
     def shapes(self, link: Element, tag: str, X_LS: Pose) -> tuple[Shape, ...]:
         """Return the shapes of one kind.
@@ -39,8 +53,18 @@ class ShapeReader:
             pose, frame = reader.framed_pose("pose")
             X_LG = X_LS @ self._frames.in_frame(pose, frame, name, element)
             material = _material(reader) if tag == "visual" else None
-            found += self._shape(element, X_LG, material)
+            shapes = self._shape(element, X_LG, material)
+            if tag == "collision":
+                surface = self._surface(reader, X_LG)
+                shapes = [replace(shape, surface=surface) for shape in shapes]
+            found += shapes
         return tuple(found)
+
+    def _surface(self, collision: SdfReader, X_LG: Pose) -> Surface | None:
+        """Return the contact properties of a collision, in the link."""
+        self._unused.add_all(collision.element, "max_contacts")
+        written = collision.inside("surface")
+        return None if written is None else turned(read_surface(written, self._unused), X_LG.R)
 
     def _shape(self, element: Element, X_LG: Pose, material: Material | None) -> list[Shape]:
         name = element.attributes.get("name", "")

@@ -14,6 +14,7 @@ from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import Pose
 from ..sdf_sensors import read_sensor
+from ..sdf_surfaces import UnusedElements, never_colliding
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
@@ -45,6 +46,7 @@ class ModelReader:
         self._diagnostics = reading.diagnostics
         self._frames = Frames(model, reading.diagnostics)
         self._shapes = ShapeReader(self._frames, reading)
+        self._unused = UnusedElements(reading.diagnostics)
 
     def body(self) -> Body | None:
         """Return the body, or None after reporting errors."""
@@ -71,9 +73,19 @@ class ModelReader:
             devices=tuple(self._devices(links, above)),
             self_collision_disabled=frozenset(
                 link_pair(link.name, link.parent) for link in made if link.parent
-            ),
+            )
+            | self._never_colliding(links),
             path=source.path,
         )
+
+    def _never_colliding(self, links: dict[str, Element]) -> frozenset[frozenset[str]]:
+        """Return the pairs of links that ``self_collide`` excludes."""
+        of_model = SdfReader(self._model, self._diagnostics).choice("self_collide")
+        choices = {
+            name: SdfReader(x, self._diagnostics).choice("self_collide")
+            for name, x in links.items()
+        }
+        return never_colliding(choices, of_model, self._reading, self._model.span)
 
     def _report_parts(self) -> None:
         """Report parts of the model that are not read."""
@@ -209,6 +221,9 @@ class ModelReader:
         lost = self._reading.lost_shapes
         visual = self._shapes.shapes(element, "visual", X_LS)
         collision = self._shapes.shapes(element, "collision", X_LS)
+        reader = SdfReader(element, self._diagnostics)
+        switched_on = (tag for tag in ("kinematic", "enable_wind") if reader.flag(tag))
+        self._unused.add_all(element, "velocity_decay", *switched_on)
         return Link(
             name=element.attributes.get("name", ""),
             parent=parent,
@@ -219,6 +234,7 @@ class ModelReader:
             inertia=mass.inertia,
             visual=visual,
             collision=collision,
+            weight_share=0.0 if reader.choice("gravity") is False else 1.0,
             lacks_shapes=self._reading.lost_shapes > lost,
             at=element.at("name"),
         )

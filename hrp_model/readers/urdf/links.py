@@ -28,6 +28,7 @@ class LinkParts:
         mass: Mass properties in the frame of the link.
         visual: Visual shapes.
         collision: Collision shapes.
+        collision_R: Rotation from the frame of each one's <collision> to that of the link.
         lacks_shapes: Whether some mesh files could not be read.
     """
 
@@ -35,6 +36,7 @@ class LinkParts:
     mass: MassProperties
     visual: tuple[Shape, ...]
     collision: tuple[Shape, ...]
+    collision_R: tuple[Array, ...]
     lacks_shapes: bool
 
     @property
@@ -63,9 +65,19 @@ class LinkReader:
         collisions = zip(element.all("collision"), made.collisions, strict=True)
         lost = self._reading.lost_shapes
         visual = tuple(shape for pair in visuals for shape in self._visual(*pair))
-        collision = tuple(shape for pair in collisions for shape in self._shapes(*pair))
-        lacks_shapes = self._reading.lost_shapes > lost
-        return LinkParts(element, _mass(made.inertial), visual, collision, lacks_shapes)
+        collision = [
+            (shape, pose(part.origin).R)
+            for written, part in collisions
+            for shape in self._shapes(written, part)
+        ]
+        return LinkParts(
+            element=element,
+            mass=_mass(made.inertial),
+            visual=visual,
+            collision=tuple(shape for shape, _ in collision),
+            collision_R=tuple(R for _, R in collision),
+            lacks_shapes=self._reading.lost_shapes > lost,
+        )
 
     def _visual(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
         shapes = self._shapes(element, made)

@@ -14,6 +14,7 @@ from ...rigid import Pose
 from ..xml_tree import Element
 from .conventions import WORLD
 from .gazebo import GazeboReader
+from .gazebo_surfaces import GazeboSurfaces
 from .joints import JointParts, JointReader
 from .links import LinkParts, LinkReader
 from .materials import MaterialReader
@@ -134,18 +135,21 @@ class RobotReader:
         names, root_joint, X_WR = self._root(links, above, names, devices)
         if root_joint.type is JointType.FREE and gazebo.fixes_to_world(names[0]):
             root_joint = replace(root_joint, type=JointType.FIXED)
-        made = [_link(names[0], links[names[0]], None, root_joint, X_WR)]
+        surfaces = GazeboSurfaces(self._robot, self._reading)
+        surfaces.report_unknown(links, joints)
+        made = [_link(names[0], links[names[0]], None, root_joint, X_WR, surfaces)]
         for name in names[1:]:
             parts = above[name]
-            joint = complete.get(parts.joint.name, parts.joint)
-            made.append(_link(name, links[name], parts.parent, joint, parts.X_PL))
+            joint = surfaces.with_spring(complete.get(parts.joint.name, parts.joint))
+            made.append(_link(name, links[name], parts.parent, joint, parts.X_PL, surfaces))
         source = self._robot.source
         stem = source.path.stem if source.path else source.name
         return Body(
             name=self._robot.attributes.get("name", "") or stem,
             links=tuple(made),
             devices=tuple(devices),
-            self_collision_disabled=_adjacent_pairs(made),
+            self_collision_disabled=_adjacent_pairs(made)
+            | surfaces.never_colliding([link.name for link in made]),
             path=source.path,
         )
 
@@ -201,7 +205,14 @@ def _with_motors(
     }
 
 
-def _link(name: str, parts: LinkParts, parent: str | None, joint: Joint, X_PL: Pose) -> Link:
+def _link(
+    name: str,
+    parts: LinkParts,
+    parent: str | None,
+    joint: Joint,
+    X_PL: Pose,
+    surfaces: GazeboSurfaces,
+) -> Link:
     return Link(
         name=name,
         parent=parent,
@@ -211,7 +222,8 @@ def _link(name: str, parts: LinkParts, parent: str | None, joint: Joint, X_PL: P
         center_of_mass=parts.mass.center_of_mass,
         inertia=parts.mass.inertia,
         visual=parts.visual,
-        collision=parts.collision,
+        collision=surfaces.collision(name, parts),
+        weight_share=surfaces.weight_share(name),
         lacks_shapes=parts.lacks_shapes,
         at=parts.element.at("name"),
     )

@@ -1,4 +1,4 @@
-"""The <gazebo> blocks: sensors, and how the robot is fixed to the world in Gazebo (gz-sim)."""
+"""The <gazebo> blocks: sensors, contacts, and how Gazebo (gz-sim) fixes the robot to the world."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...body import Body
 from ...frames import BodyFrames, unique_name
 from ..options import UrdfOptions
 from ..xml import element
-from . import gazebo_sensors
+from . import gazebo_contacts, gazebo_sensors
 from .sensors import Sensors
 
 
@@ -22,10 +22,12 @@ def elements(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Eleme
     if not options.gazebo:
         return []
     sensors = Sensors(body, frames)
+    on_links = (*gazebo_sensors.on_links(sensors), *gazebo_contacts.on_links(body))
+    in_joints = (*gazebo_sensors.in_joints(sensors), *gazebo_contacts.in_joints(body))
     return [
         *_world_joint(body, frames),
-        *_blocks((frames.links[name], child) for name, child in gazebo_sensors.on_links(sensors)),
-        *_blocks((frames.joints[name], child) for name, child in gazebo_sensors.in_joints(sensors)),
+        *_blocks((frames.links[name], child) for name, child in on_links),
+        *_blocks((frames.joints[name], child) for name, child in in_joints),
     ]
 
 

@@ -110,6 +110,14 @@ def test_a_drive_that_gravity_beats_is_told_with_what_it_needs(effort, is_weak):
         assert f"'LEVER' needs {needed:.3g} N m, limit {effort:.3g}" in only(config)[1]
     _, seen = run(config, 0.5, lambda s: s.bodies["lever"].motion.q[0])
     assert (seen[-1] > 0.1) == is_weak
+
+
+def test_a_lifted_link_and_a_spring_spare_the_drive():
+    sprung = lever(axis=Y, effort=Range(-0.1, 0.1), stiffness=10.0, rest_position=-0.0980665)
+    heavy = lever(axis=Y, effort=Range(-0.1, 0.1))
+    lifted = replace(heavy, links=tuple(replace(x, weight_share=0.05) for x in heavy.links))
+    for body, is_weak in ((heavy, True), (sprung, False), (lifted, False)):
+        assert codes(world(entry(body, ControlSettings()))) == ["too-weak"] * is_weak
     assert codes(world(entry(body, LIMP))) == []  # is not meant to be held
 
 

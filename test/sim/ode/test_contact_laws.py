@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from sim.ode.agreement import transfer
 from sim.physics.scenes import G, X, at, box_inertia, floor, lone, moving, placed, world
 
 from hrp_model.geometry import Box, Cylinder, Sphere

@@ -9,32 +9,19 @@ on which other contacts are predicted to stick and which efforts are bounded, so
 contacts slide and others stick, the step is unique without prediction only.
 """
 
-from dataclasses import replace
-from itertools import product
-
 import numpy as np
 import pytest
 from paths import MODELS
 from sim.ode.agreement import (
     assert_agree,
     differences,
-    drive_randomly,
     make_world,
-    push_randomly,
-    random_tree,
-    randomly,
     step_from,
 )
-from sim.ode.menagerie import drive as drive_menagerie
-from sim.ode.menagerie import placements as menagerie
-from sim.ode.test_extra_joints import closing_tangle
 from sim.physics.scenes import (
     REVOLUTE,
-    TRACK,
     G,
     X,
-    Y,
-    Z,
     at,
     box_inertia,
     child,
@@ -47,12 +34,10 @@ from sim.physics.scenes import (
 )
 
 from hrp_model import load_body
-from hrp_model.body import Body, ExtraJointType, Range
-from hrp_model.geometry import Box, Cylinder, Sphere
-from hrp_model.rigid import rpy_matrix
+from hrp_model.body import Body
+from hrp_model.geometry import Box, Sphere
 from hrp_sim import Simulation, load_world
 from hrp_sim.physics.engine import Solver
-from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair
 
 WORLD, DENSE = Solver.WORLD, Solver.__members__.get("DENSE")
 pytestmark = pytest.mark.skipif(DENSE is None, reason="there is no solver 'dense'")

@@ -154,6 +154,7 @@ def test_nothing_lands_on_disabled_links_of_what_stands():
 
 
 GOOD = np.array([[1.0, 0.5], [0.5, 1.0]])
+NONE = np.zeros(2, dtype=np.int32)
 
 
 @pytest.mark.parametrize(
@@ -172,14 +173,14 @@ def test_impossible_tables_are_refused_where_they_enter(bad):
     engine, *_ = world()
     for friction, restitution in ((bad, GOOD), (GOOD, bad)):
         with pytest.raises((ValueError, TypeError)):
-            engine._world.set_materials(friction, restitution)
+            engine._world.set_materials(friction, restitution, NONE)
     assert isinstance(engine._world, _core.World)
 
 
 def test_restitution_beyond_one_and_a_late_table_are_refused():
     engine, _ = world(floor())
     with pytest.raises(RuntimeError, match="before bodies are added"):
-        engine._world.set_materials(GOOD, GOOD)
+        engine._world.set_materials(GOOD, GOOD, NONE)
     engine, *_ = world()
     with pytest.raises(ValueError, match="restitution"):
-        engine._world.set_materials(GOOD, GOOD * 1.5)
+        engine._world.set_materials(GOOD, GOOD * 1.5, NONE)

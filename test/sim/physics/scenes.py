@@ -39,6 +39,7 @@ def root(name="BASE", *, free=False, mass=1.0, **link):
 
 def child(name, parent, kind, axis=Z, *, X_PL=None, mass=1.0, **options):
     known = ("position", "velocity", "effort", "initial", "damping", "friction", "id")
+    known += ("stiffness", "rest_position")
     joint = {k: options.pop(k) for k in known if k in options}
     rotor = options.pop("rotor", 0.0)
     options = {"inertia": np.eye(3) * 0.01} | options

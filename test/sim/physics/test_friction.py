@@ -97,7 +97,7 @@ def test_a_pushed_block_slides_straight_and_stops_after_its_distance(heading, so
 
 @SOLVERS
 def test_a_block_that_spins_is_braked_about_its_axis_alone(solver):
-    """`world` spreads the load over the face, the others have four corners that bear a quarter each."""
+    """With `world` the face bears the load evenly, with the others four corners a quarter each."""
     engine, thing, _ = world(
         moving(block(), at(z=0.0249), w=6.0 * Z), floor(), friction=0.2, solver=solver
     )
