@@ -51,6 +51,7 @@ typedef enum {
     JOINT_EFFORT_LOWER, JOINT_EFFORT_UPPER, JOINT_ROTOR_INERTIA,
     JOINT_DAMPING, JOINT_FRICTION,
     LOOP_KIND, LOOP_A, LOOP_B, LOOP_R_A, LOOP_P_A, LOOP_R_B, LOOP_P_B, LOOP_AXIS,
+    GEAR_FOLLOWER, GEAR_LEADER, GEAR_RATIO, GEAR_OFFSET,
     GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_MATERIAL,
     GEOM_FIRST_VERTEX, GEOM_FIRST_TRIANGLE, VERTICES, TRIANGLES,
     CONTACTS, START_Q, START_DQ,
@@ -58,7 +59,7 @@ typedef enum {
 } FlatField;
 
 typedef enum {
-    PER_LINK, PER_GROUP, PER_JOINT, PER_LOOP, PER_GEOM, PER_COORDINATE,
+    PER_LINK, PER_GROUP, PER_JOINT, PER_LOOP, PER_GEAR, PER_GEOM, PER_COORDINATE,
     PER_VERTEX, PER_TRIANGLE, PER_GEOM_AND_END, PER_PAIR, PER_KINDS
 } Per;
 
@@ -146,6 +147,13 @@ typedef struct {
     dReal axis[3], across[3];       /* orthogonal unit vectors in the frame of a, or in W */
 } Loop;
 
+/* A mimic joint: q of the follower = ratio * q of the leader + offset. The exact solver alone holds
+ * it; with others the follower has a servo. */
+typedef struct {
+    int follower, leader; /* joints */
+    dReal ratio, offset;
+} Gear;
+
 /* A joint between links of two bodies, which may be added and removed between steps. */
 typedef struct {
     long id, body[2];
@@ -212,7 +220,7 @@ typedef struct {
 
 typedef struct {
     long id;
-    int links, groups, joints, loops, meshes, coordinates;
+    int links, groups, joints, loops, gears, meshes, coordinates;
     dBodyID *group;
     Spin *spin;
     GroupState *start, *saved, *middle; /* middle: in the middle of the step, before its forces */
@@ -222,6 +230,7 @@ typedef struct {
     dReal *before; /* v and w of each link as last written, 6 values each */
     Joint *joint;
     Loop *loop;
+    Gear *gear;
     Mesh *mesh;
     GeomSet moving, fixed;
     LinkPair *pairs;      /* pairs of the body's own links that may collide */

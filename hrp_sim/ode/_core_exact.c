@@ -29,7 +29,8 @@ void system_free(World *world)
                      system->column_start,   system->row,         system->island_of,
                      system->touch_order,    system->islands,     system->pivot,
                      system->coupling_order, system->block,       system->x,
-                     system->dv,             system->dv_before,   system->bounded};
+                     system->dv,             system->dv_before,   system->bounded,
+                     system->gears};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(system);
@@ -65,7 +66,7 @@ static void node_accelerate(const Node *node, const dReal *dv)
 }
 
 /* Add the force of a row, of an impulse in a step, to the wrench on the first node. */
-static void force_add(dJointFeedback *feedback, const dReal J[6], dReal force)
+void force_add(dJointFeedback *feedback, const dReal J[6], dReal force)
 {
     for (int i = 0; i < 3; i++) {
         feedback->f1[i] += force * J[i];
@@ -97,6 +98,7 @@ static void joints_read(World *world)
             if (joint->watched)
                 wrench_read(joint, coupling, world->step);
         }
+    gears_read(world->system, world->step);
 }
 
 /* Return the number of the contact that was added last. */

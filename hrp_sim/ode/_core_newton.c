@@ -303,6 +303,10 @@ static void refine(const View *view)
             impulse_add(system, coupling->impulse[r], coupling->first, coupling->second, J_first,
                         J_second);
         }
+        if (coupling->gear) {
+            x[0] -= gear_rate(system, coupling);
+            gear_impulse_add(system, coupling);
+        }
         fixed_impulses_add(system, coupling);
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {

@@ -39,6 +39,16 @@ typedef struct {
     int is_free, at_upper;
 } BoundedRow;
 
+/* A gear as a coupling: its one row acts on both groups of two joints, so on up to four nodes. These
+ * are the nodes besides the first, which is the follower's own. */
+typedef struct {
+    Gear gear;
+    Joint *joints[2];       /* the follower and the leader */
+    int couplings[2];       /* theirs */
+    int count, nodes[3], blocks[3];
+    dReal J[3][36];
+} GearNodes;
+
 /* The rows of a joint between two nodes. The last row of the matrices is that of the free rows
  * along the axis, which act in parallel as one. */
 typedef struct {
@@ -51,6 +61,7 @@ typedef struct {
     dReal axis_first[6], axis_second[6];
     BoundedRow axis[MAX_AXIS_ROWS];
     int block_first, block_second; /* indices of its blocks in the matrix */
+    GearNodes *gear;   /* NULL if it is none */
 } Coupling;
 
 /* A contact: a normal and up to two tangential rows. */
@@ -76,8 +87,9 @@ struct System {
     Node *nodes;
     Coupling *couplings;
     Touch *touches;
-    int node_count, coupling_count, touch_count;
-    int node_capacity, coupling_capacity, touch_capacity;
+    GearNodes *gears; /* of the last couplings */
+    int node_count, coupling_count, touch_count, gear_count;
+    int node_capacity, coupling_capacity, touch_capacity, gear_capacity;
     int crowded;  /* a node of a matrix that would be too large in this step, or -1 */
     int is_short; /* whether memory was short in this step */
     int is_stale; /* whether bodies were added or removed since nodes were listed */
@@ -126,8 +138,17 @@ static inline dReal *dv_of(const System *system, int node)
 int array_reserve(void *array, int *capacity, int count, size_t size);
 int system_list(World *world, System *system);
 void couplings_fill(World *world, System *system);
+dReal velocity_along(const System *system, int node, const dReal J[6]);
+dReal mobility_of(const System *system, int first, int second, int turns);
 Touch *touch_append(System *system);
 void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyID b);
+
+/* _core_gears.c */
+void gears_list(World *world, System *system);
+void gears_fill(System *system, dReal h);
+dReal gear_rate(const System *system, const Coupling *coupling);
+void gear_impulse_add(const System *system, const Coupling *coupling);
+void gears_read(const System *system, dReal h);
 
 /* _core_order.c */
 int structure_update(World *world);
@@ -140,6 +161,9 @@ void matrix_solve(const System *system, const Island *island, dReal *x);
 /* _core_newton.c */
 int row_bits(const BoundedRow *row);
 int island_solve(World *world, const Island *island);
+
+/* _core_exact.c */
+void force_add(dJointFeedback *feedback, const dReal J[6], dReal force);
 
 /* _core_search.c */
 dReal line_search(const View *view);

@@ -162,7 +162,8 @@ class OdeEngine:
         if name in self._entries:
             raise PhysicsError(f"the world has a body '{name}' already")
         articulation = flatten(placement, self._settings)
-        simulated = SimulatedBody.at_rest(name, body)
+        is_geared = self._settings.solver is Solver.WORLD
+        simulated = SimulatedBody.at_rest(name, body, is_geared=is_geared)
         arrays = simulated.motion, simulated.drive, simulated.wrench
         try:
             number, overlapping = self._world.add_body(articulation, *arrays)

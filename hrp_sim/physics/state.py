@@ -147,6 +147,8 @@ class SimulatedBody:
         motion: Live arrays of the engine, overwritten by the next step; see ``copy``.
         drive: Arrays that the engine reads; write into them, do not replace them.
         wrench: Likewise.
+        is_geared: Whether the engine holds mimic joints by forces on both joints; else the follower
+            needs a servo, and exerts nothing on its leader.
     """
 
     name: str
@@ -154,12 +156,18 @@ class SimulatedBody:
     motion: BodyMotion
     drive: JointDrive
     wrench: ExternalWrench
+    is_geared: bool = False
 
     @classmethod
-    def at_rest(cls, name: str, body: Body) -> SimulatedBody:
+    def at_rest(cls, name: str, body: Body, *, is_geared: bool = False) -> SimulatedBody:
         """Return a body with new arrays: zero motion, free joints, zero wrench."""
         return cls(
-            name, body, BodyMotion.zeros(body), JointDrive.zeros(body), ExternalWrench.zeros(body)
+            name,
+            body,
+            BodyMotion.zeros(body),
+            JointDrive.zeros(body),
+            ExternalWrench.zeros(body),
+            is_geared,
         )
 
 
