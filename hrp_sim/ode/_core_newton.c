@@ -499,7 +499,8 @@ int island_solve(World *world, const Island *island)
         if (!minimize(&view) || (friction_begin(&view) && !minimize(&view)))
             return 0;
         rows_remember(&view);
-        if (!sticking_correct(&view, attempt * island->excess >= MAX_ATTEMPTS))
+        if (!sticking_correct(&view, attempt * island->excess >= MAX_ATTEMPTS) &&
+            !overlaps_soften(&view))
             break;
     }
     if (is_stiff(&view))

@@ -493,6 +493,7 @@ void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyI
     } else {
         dPlaneSpace(along[0], along[1], along[2]);
     }
+    touch->examined = UNEXAMINED;
     touch->friction[0] = surface->mu;
     touch->friction[1] = surface->mode & dContactMu2 ? surface->mu2 : surface->mu;
     touch->rows = surface->mu > 0.0 ? 3 : 1;
@@ -506,7 +507,7 @@ void touch_fill(World *world, Touch *touch, dContact *contact, dBodyID a, dBodyI
         dReal speed = velocity_along(system, touch->first, J_first) +
                       velocity_along(system, touch->second, J_second);
         if (r == 0)
-            target[0] = separation(system, contact, speed, world->step);
+            target[0] = touch->correction = separation(system, contact, speed, world->step);
         touch->row[r] = (BoundedRow){.target = target[r] - speed, .softness = softness};
     }
 }

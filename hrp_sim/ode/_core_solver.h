@@ -64,6 +64,9 @@ typedef struct {
     GearNodes *gear;   /* NULL if it is none */
 } Coupling;
 
+/* Whether a contact that presses hard was examined, see _core_overlap.c. */
+enum { UNEXAMINED, PROBED, EXAMINED };
+
 /* A contact: a normal and up to two tangential rows. */
 typedef struct {
     int first, second; /* second may be WORLD_NODE */
@@ -75,6 +78,9 @@ typedef struct {
     dReal friction[2]; /* coefficient along each tangential row */
     BoundedRow row[3];
     int block;         /* index of its block in the matrix, if both are groups */
+    dReal correction;  /* speed at which it is to separate */
+    dReal pressed;     /* its impulse before it was examined: see _core_overlap.c */
+    int examined;
 } Touch;
 
 typedef struct {
@@ -122,6 +128,7 @@ typedef struct {
     const Island *island;
     BoundedRow **rows;
     int row_count;
+    int passes; /* of overlaps_soften */
 } View;
 
 static inline Coupling *coupling_at(const View *view, int i)
@@ -164,6 +171,9 @@ int island_solve(World *world, const Island *island);
 
 /* _core_exact.c */
 void force_add(dJointFeedback *feedback, const dReal J[6], dReal force);
+
+/* _core_overlap.c */
+int overlaps_soften(View *view);
 
 /* _core_search.c */
 dReal line_search(const View *view);

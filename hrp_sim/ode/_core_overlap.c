@@ -1,0 +1,103 @@
+/* Contacts in directions in which nothing lets their groups move.
+ *
+ * A contact asks its groups to separate at up to max_correcting_velocity. If joints do not let them, as
+ * with fingers that overlap across the axis along which they slide, only the softness of the rows limits
+ * the force: a meganewton. The errors of these joints cause thousands of newtons likewise. So pairs of
+ * groups that press harder than the weight of all are examined: the island is solved again with less
+ * speed of separation. If the force changes as if only the rows yielded, the groups do not separate in
+ * this step, and the contact is soft. Else it is right, and remains as it was.
+ */
+#include "_core_solver.h"
+
+#include <math.h>
+
+#define MAX_PASSES 4
+#define MIN_FORCE 100.0       /* [N] */
+#define MAX_ACCELERATION 20.0 /* that the force may cause of a whole island, in [m/s^2] */
+#define LEAST_PROBE 1e-3      /* change of the speed, in [m/s] */
+#define JAMMED 0.05           /* stiffness of a pair, relative to that of a row by itself */
+#define SOFTNESS 1e-2         /* of a soft row, relative to the mobility of its groups */
+
+static Touch *touch_at(const View *view, int i)
+{
+    return &view->system->touches[view->system->touch_order[i]];
+}
+
+/* Return the impulse up to which contacts are not examined. */
+static dReal tolerated_impulse(const View *view)
+{
+    const System *system = view->system;
+    dReal mass = 0.0;
+    for (int at = view->island->first; at < view->island->end; at++)
+        if (system->vertex_at[at] < system->node_count)
+            mass += system->nodes[system->vertex_at[at]].mass;
+    return (MIN_FORCE + MAX_ACCELERATION * mass) * view->world->step;
+}
+
+static dReal probe_of(const Touch *touch)
+{
+    return max_real(touch->correction, LEAST_PROBE);
+}
+
+/* Return the stiffness of a pair that was probed, relative to that of its rows by themselves. */
+static dReal stiffness_of(const View *view, int first, int end)
+{
+    dReal sum = 0.0;
+    for (int i = first; i < end; i++) {
+        const Touch *touch = touch_at(view, i);
+        sum += (touch->pressed - touch->row[0].impulse) * touch->row[0].softness / probe_of(touch);
+    }
+    return sum;
+}
+
+/* Begin or end the examination of two groups. Returns whether that needs another solution. */
+static int pair_examine(const View *view, int first, int end, dReal tolerated)
+{
+    dReal largest = 0.0;
+    int state = touch_at(view, first)->examined;
+    for (int i = first; i < end; i++)
+        largest = max_real(largest, touch_at(view, i)->row[0].impulse);
+    if (state == EXAMINED || (state == UNEXAMINED && largest <= tolerated))
+        return 0;
+    const int is_jammed = state == PROBED && stiffness_of(view, first, end) > JAMMED;
+    for (int i = first; i < end; i++) {
+        Touch *touch = touch_at(view, i);
+        BoundedRow *row = &touch->row[0];
+        if (state == UNEXAMINED) {
+            touch->examined = PROBED;
+            touch->pressed = row->impulse;
+            row->target -= probe_of(touch);
+            continue;
+        }
+        touch->examined = EXAMINED;
+        row->target += probe_of(touch);
+        if (!is_jammed)
+            continue;
+        row->target -= touch->correction;
+        row->softness += SOFTNESS * mobility_of(view->system, touch->first, touch->second, 0);
+    }
+    return 1;
+}
+
+/* Soften contacts that press beyond all weights because nothing lets their groups separate. Returns
+ * whether the island is to be solved again. */
+int overlaps_soften(View *view)
+{
+    const int end = view->island->touches_end;
+    const dReal least = MIN_FORCE * view->world->step;
+    dReal largest = 0.0;
+    int changed = 0;
+    for (int i = view->island->touches; i < end; i++)
+        largest = max_real(largest, touch_at(view, i)->row[0].impulse);
+    if ((view->passes == 0 && largest <= least) || view->passes++ >= MAX_PASSES)
+        return 0;
+    const dReal tolerated = tolerated_impulse(view);
+    for (int first = view->island->touches, i = first; i < end; first = i) {
+        const Touch *touch = touch_at(view, first);
+        while (i < end && touch_at(view, i)->first == touch->first &&
+               touch_at(view, i)->second == touch->second)
+            i++;
+        changed |= pair_examine(view, first, i, tolerated);
+    }
+    return changed;
+}
