@@ -9,7 +9,7 @@
 #define MAX_SPEED 1e5      /* [m/s] */
 #define MAX_TURN_RATE 1e5  /* [rad/s] */
 
-#define CLOSED_GEAR 1e-4 /* up to which error a gear counts as closed, in [rad] or [m] */
+#define CLOSED_GEAR 1e-2 /* up to which error a gear counts as closed, in [rad] or [m] */
 
 /* Save pose and velocity of a group. */
 void group_save(dBodyID group, GroupState *state)
