@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from ...body import UNLIMITED, Joint, JointType, Range
-from ...diagnostics import Diagnostics, Span
+from ...diagnostics import Diagnostics
 from ...rigid import Array, Pose, axis_angle_matrix
 from .compiler import Compiled, optional_row, titled
 from .equalities import Followers, Line

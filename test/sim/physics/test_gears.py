@@ -22,7 +22,7 @@ from sim.physics.scenes import (
     root,
 )
 
-from hrp_model.body import Body, Mimic
+from hrp_model.body import Body, Mimic, Range
 from hrp_model.devices import ForceSensor
 from hrp_sim.physics.engine import PhysicsError, Solver
 
@@ -111,7 +111,7 @@ def test_friction_of_a_follower_holds_its_leader(world):
 
 
 def test_a_limit_of_a_follower_stops_its_leader(world):
-    body = gear(PRISMATIC, 0.1, position=(-0.02, 0.02))
+    body = gear(PRISMATIC, 0.1, position=Range(-0.02, 0.02))
     engine, gears = world(fixed(body), gravity=WEIGHTLESS)
     gears.drive.effort[index(gears)["A"]] = 3.0
     engine.step(1000)
@@ -238,7 +238,7 @@ def test_a_gear_that_starts_open_closes_slowly(world):
 def test_force_sensors_measure_what_gears_transmit(world):
     """A horizontal arm on a follower, whose leader is held."""
     arm = child("ARM", "BASE", REVOLUTE, Y, center_of_mass=0.5 * X)
-    wheel = child("WHEEL", "BASE", REVOLUTE, Y, position=(0.0, 0.0))
+    wheel = child("WHEEL", "BASE", REVOLUTE, Y, position=Range(0.0, 0.0))
     sensors = tuple(ForceSensor(name=name, link=name) for name in ("ARM", "WHEEL"))
     engine, gears = world(fixed(body_of(wheel, geared(arm, "WHEEL", 2.0), devices=sensors)))
     engine.step(100)
