@@ -149,6 +149,7 @@ class SimulatedBody:
         wrench: Likewise.
         is_geared: Whether the engine holds mimic joints by forces on both joints; else the follower
             needs a servo, and exerts nothing on its leader.
+        remarks: Sentences about how the engine simulates it.
     """
 
     name: str
@@ -157,6 +158,7 @@ class SimulatedBody:
     drive: JointDrive
     wrench: ExternalWrench
     is_geared: bool = False
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def at_rest(cls, name: str, body: Body, *, is_geared: bool = False) -> SimulatedBody:

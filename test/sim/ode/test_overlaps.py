@@ -104,7 +104,7 @@ def test_neither_on_an_arm_that_swings_fast():
         child("L2", "L1", REVOLUTE, Z, mass=3.0, X_PL=at(z=0.3), center_of_mass=0.1 * X),
     ]
     body = hand(PRISMATIC, Y, 0.33e-3, *arm, parent="L2")
-    engine, robot = world(fixed(body, dq=np.array([4.0, -6.0, 8.0, 0.0, 0.0])))
+    engine, _ = world(fixed(body, dq=np.array([4.0, -6.0, 8.0, 0.0, 0.0])))
     assert largest_force(engine, 500) < 200.0  # weight: 90 N
 
 
