@@ -22,7 +22,7 @@ from sim.physics.scenes import (
     root,
 )
 
-from hrp_model.body import Body, Mimic, Range
+from hrp_model.body import Body, ExtraJoint, ExtraJointType, Mimic, Range
 from hrp_model.devices import ForceSensor
 from hrp_sim.physics.engine import PhysicsError, Solver
 
@@ -192,6 +192,28 @@ def test_a_free_chain_keeps_its_momentum_and_energy(world):
     np.testing.assert_allclose(momentum(gears)[0], P, atol=1e-12)
     np.testing.assert_allclose(momentum(gears)[1], L, atol=1e-5)
     assert energy(gears, 0.0) == pytest.approx(E, rel=1e-3)
+
+
+def parallelogram(*, geared_cranks):
+    links = [
+        child("A", "BASE", REVOLUTE, Y, X_PL=at(), center_of_mass=0.1 * X),
+        child("B", "BASE", REVOLUTE, Y, X_PL=at(0.3), center_of_mass=0.1 * X),
+        child("C", "A", REVOLUTE, Y, X_PL=at(0.2), center_of_mass=0.15 * X),
+    ]
+    if geared_cranks:
+        links[1:] = geared(links[1], "A", 1.0), geared(links[2], "A", -1.0)
+    tie = ExtraJoint(
+        type=ExtraJointType.HINGE, links=("C", "B"), X_AJ=at(0.3), X_BJ=at(0.2), axis=Y, name="tie"
+    )
+    return body_of(*links, extra_joints=(tie,))
+
+
+def test_gears_that_a_closed_loop_implies_change_nothing(world):
+    _, free = pair = world(fixed(parallelogram(geared_cranks=False)))
+    engine, gears = world(fixed(parallelogram(geared_cranks=True)))
+    engine.step(1000)
+    pair[0].step(1000)
+    np.testing.assert_allclose(gears.motion.q, free.motion.q, atol=1e-9)
 
 
 @pytest.mark.parametrize("cfm", [1e-8, 1e-10])
