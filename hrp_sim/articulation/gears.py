@@ -45,8 +45,7 @@ def flatten_gears(placement: Placement, joints: Joints) -> Gears:
         leaders[link.name] = mimic.link
         _check_numbers(placement, link, mimic.multiplier, mimic.offset)
         found.append((row[link.name], row[mimic.link], mimic.multiplier, mimic.offset))
-    for name in leaders:
-        _check_cycle(placement, name, leaders)
+    _check_cycles(placement, leaders)
     return Gears(
         follower=np.array([x[0] for x in found], dtype=np.int32),
         leader=np.array([x[1] for x in found], dtype=np.int32),
@@ -64,12 +63,16 @@ def _check_numbers(placement: Placement, link: Link, ratio: float, offset: float
         raise link_error(placement, link, problem)
 
 
-def _check_cycle(placement: Placement, name: str, leaders: dict[str, str]) -> None:
-    seen = {name}
-    leader = leaders.get(name)
-    while leader is not None and leader not in seen:
-        seen.add(leader)
-        leader = leaders.get(leader)
-    if leader == name:
-        link = placement.body.link(name)
-        raise link_error(placement, link, f"its joint '{link.joint.name}' follows itself")
+def _check_cycles(placement: Placement, leaders: dict[str, str]) -> None:
+    known: set[str] = set()  # lead to a joint that follows no other
+    for name in leaders:
+        chain: set[str] = set()
+        leader: str | None = name
+        while leader is not None and leader not in known:
+            if leader in chain:
+                link = placement.body.link(leader)
+                problem = f"its joint '{link.joint.name}' follows itself"
+                raise link_error(placement, link, problem)
+            chain.add(leader)
+            leader = leaders.get(leader)
+        known |= chain

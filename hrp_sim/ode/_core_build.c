@@ -138,8 +138,8 @@ int body_matches(const Body *body, const Flat *flat)
 {
     const Py_ssize_t *n = flat->count;
     int good = n[PER_LINK] == body->links && n[PER_GROUP] == body->groups &&
-               n[PER_JOINT] == body->joints && n[PER_LOOP] == body->loops && n[PER_GEAR] == body->gears &&
-               n[PER_COORDINATE] == body->coordinates &&
+               n[PER_JOINT] == body->joints && n[PER_LOOP] == body->loops &&
+               n[PER_GEAR] == body->gears && n[PER_COORDINATE] == body->coordinates &&
                n[PER_GEOM] == body->moving.count + body->fixed.count &&
                !memcmp(body->link_group, flat_ints(flat, LINK_GROUP),
                        sizeof(int) * (size_t)body->links);

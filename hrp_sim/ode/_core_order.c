@@ -5,9 +5,9 @@
  * when at most one joint of its tree is left, the one with the fewest neighbors first, and each
  * joint of a tree right after the first of its groups: trees need no fill-in then, and the rows of
  * a joint always act on a group that others do not constrain yet. Joints that close loops come
- * after both of their groups. A gear comes right after the group that its follower moves: nothing else
- * constrains that one's joint yet. The group that its leader moves waits for those of all followers,
- * so that gears of one leader cause no fill-in with each other.
+ * after both of their groups. A gear comes right after the group that its follower moves: nothing
+ * else constrains that one's joint yet. The group that its leader moves waits for those of all
+ * followers, so that gears of one leader cause no fill-in with each other.
  */
 #include "_core_solver.h"
 
@@ -348,8 +348,9 @@ static int islands_order(World *world, const Lists *edges, int *ints)
         int count = start[i + 1] - first;
         for (int k = 0; k < count; k++)
             number[listed[first + k]] = k;
-        Elimination work = {system, edges, listed + first, count, number, degree, tree_joints, followers,
-                            winner, is_emitted, adjacent, ((size_t)count + WORD - 1) / WORD, 0};
+        Elimination work = {system, edges, listed + first, count, number, degree, tree_joints,
+                            followers, winner, is_emitted, adjacent,
+                            ((size_t)count + WORD - 1) / WORD, 0};
         work.at = i ? system->islands[i - 1].end : 0;
         system->islands[i].first = work.at;
         done = island_order(world, &work);

@@ -1,11 +1,12 @@
 /* Contacts in directions in which nothing lets their groups move.
  *
- * A contact asks its groups to separate at up to max_correcting_velocity. If joints do not let them, as
- * with fingers that overlap across the axis along which they slide, only the softness of the rows limits
- * the force: a meganewton. The errors of these joints cause thousands of newtons likewise. So pairs of
- * groups that press harder than the weight of all are examined: the island is solved again with less
- * speed of separation. If the force changes as if only the rows yielded, the groups do not separate in
- * this step, and the contact is soft. Else it is right, and remains as it was.
+ * A contact asks its groups to separate at up to max_correcting_velocity. If joints do not let
+ * them, as with fingers that overlap across the axis along which they slide, only the softness of
+ * the rows limits the force: a meganewton. The errors of these joints cause thousands of newtons
+ * likewise. So pairs of groups that press harder than the weight of all are examined: the island is
+ * solved again with less speed of separation. If the force changes as if only the rows yielded,
+ * the groups do not separate in this step, and the contact is soft. Else it was right, and is
+ * solved as before.
  */
 #include "_core_solver.h"
 

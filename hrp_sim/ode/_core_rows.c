@@ -76,7 +76,8 @@ int system_list(World *world, System *system)
         gears += world->bodies[i]->gears;
     }
     if (!array_reserve(&system->nodes, &system->node_capacity, nodes, sizeof(Node)) ||
-        !array_reserve(&system->couplings, &system->coupling_capacity, couplings, sizeof(Coupling)) ||
+        !array_reserve(&system->couplings, &system->coupling_capacity, couplings,
+                       sizeof(Coupling)) ||
         !array_reserve(&system->gears, &system->gear_capacity, gears, sizeof(GearNodes)))
         return 0;
     system->node_count = system->coupling_count = 0;

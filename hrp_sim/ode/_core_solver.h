@@ -39,8 +39,8 @@ typedef struct {
     int is_free, at_upper;
 } BoundedRow;
 
-/* A gear as a coupling: its one row acts on both groups of two joints, so on up to four nodes. These
- * are the nodes besides the first, which is the follower's own. */
+/* A gear as a coupling: its one row acts on both groups of two joints, so on up to four nodes.
+ * These are the nodes besides the first, which is the one that the follower moves. */
 typedef struct {
     Gear gear;
     Joint *joints[2];       /* the follower and the leader */
