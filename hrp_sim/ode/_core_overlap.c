@@ -17,6 +17,8 @@
 #define MAX_ACCELERATION 20.0 /* that the force may cause of a whole island, in [m/s^2] */
 #define LEAST_PROBE 1e-3      /* change of the speed, in [m/s] */
 #define JAMMED 0.05           /* stiffness of a pair, relative to that of a row by itself */
+#define MAX_INERTIA 1e5       /* of a pair, relative to that of its groups by themselves */
+#define MAX_SOFTNESS 1e-5     /* of that row: softer ones yield before the force is absurd */
 #define SOFTNESS 1e-2         /* of a soft row, relative to the mobility of its groups */
 
 static Touch *touch_at(const View *view, int i)
@@ -40,15 +42,17 @@ static dReal probe_of(const Touch *touch)
     return max_real(touch->correction, LEAST_PROBE);
 }
 
-/* Return the stiffness of a pair that was probed, relative to that of its rows by themselves. */
-static dReal stiffness_of(const View *view, int first, int end)
+/* Whether a probed pair is as stiff as if only rows yielded, or more inert than any drive. */
+static int is_jammed(const View *view, int first, int end)
 {
-    dReal sum = 0.0;
-    for (int i = first; i < end; i++) {
-        const Touch *touch = touch_at(view, i);
-        sum += (touch->pressed - touch->row[0].impulse) * touch->row[0].softness / probe_of(touch);
-    }
-    return sum;
+    const Touch *touch = touch_at(view, first);
+    const dReal mobility = mobility_of(view->system, touch->first, touch->second, 0);
+    const dReal softness = min_real(touch->row[0].softness, MAX_SOFTNESS);
+    dReal inertia = 0.0; /* change of the impulse per change of the speed */
+    for (int i = first; i < end; i++)
+        inertia += (touch_at(view, i)->pressed - touch_at(view, i)->row[0].impulse) /
+                   probe_of(touch_at(view, i));
+    return inertia * softness > JAMMED || inertia * mobility > MAX_INERTIA;
 }
 
 /* Begin or end the examination of two groups. Returns whether that needs another solution. */
@@ -60,7 +64,7 @@ static int pair_examine(const View *view, int first, int end, dReal tolerated)
         largest = max_real(largest, touch_at(view, i)->row[0].impulse);
     if (state == EXAMINED || (state == UNEXAMINED && largest <= tolerated))
         return 0;
-    const int is_jammed = state == PROBED && stiffness_of(view, first, end) > JAMMED;
+    const int jammed = state == PROBED && is_jammed(view, first, end);
     for (int i = first; i < end; i++) {
         Touch *touch = touch_at(view, i);
         BoundedRow *row = &touch->row[0];
@@ -72,7 +76,7 @@ static int pair_examine(const View *view, int first, int end, dReal tolerated)
         }
         touch->examined = EXAMINED;
         row->target += probe_of(touch);
-        if (!is_jammed)
+        if (!jammed)
             continue;
         row->target -= touch->correction;
         row->softness += SOFTNESS * mobility_of(view->system, touch->first, touch->second, 0);
