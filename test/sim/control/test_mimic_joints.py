@@ -8,7 +8,7 @@ import pytest
 from hrp_model import Diagnostics, load_body_text
 from hrp_sim import Simulation
 from hrp_sim.control import HOLD, LIMP, CommandTimeout, Fallback, JointCommand
-from hrp_sim.physics.engine import Placement
+from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 LINK = """<link name="{}"><inertial><mass value="0.1"/>
@@ -26,10 +26,11 @@ GRIPPER = (
 )
 
 
-def simulation(control):
+def simulation(control, solver=Solver.WORLD):
     body = load_body_text(GRIPPER, Diagnostics(listener=lambda _: None))
     placement = Placement(name="gripper", body=body, fixed=True)
-    return Simulation(WorldConfig(bodies=(BodyEntry(placement=placement, control=control),)))
+    entry = BodyEntry(placement=placement, control=control)
+    return Simulation(WorldConfig(bodies=(entry,), physics=PhysicsSettings(solver=solver)))
 
 
 def run(sim, steps):
@@ -44,8 +45,9 @@ def run(sim, steps):
 @pytest.mark.parametrize(
     ("control", "command"), [(HOLD, {"position": [1.0]}), (LIMP, {"effort": [1e-4]})]
 )
-def test_a_joint_follows_wherever_its_leader_goes(control, command):
-    sim = simulation(control)
+@pytest.mark.parametrize("solver", [Solver.WORLD, Solver.DENSE])
+def test_a_joint_follows_wherever_its_leader_goes(control, command, solver):
+    sim = simulation(control, solver)
     sim.command("gripper", JointCommand(names=("grip",), **command))
     q = run(sim, 1500)
     assert q[-1, 0] > 0.3
