@@ -78,7 +78,7 @@ static int pair_examine(const View *view, int first, int end, dReal tolerated)
         row->target += probe_of(touch);
         if (!jammed)
             continue;
-        row->target -= touch->correction;
+        row->target -= max_real(touch->correction, 0.0);
         row->softness += SOFTNESS * mobility_of(view->system, touch->first, touch->second, 0);
     }
     return 1;
