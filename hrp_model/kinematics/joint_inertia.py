@@ -24,7 +24,7 @@ def apparent_inertias(body: Body, q: Array, *, fixed: bool) -> Array:
     """Return the inertia that each joint accelerates, with its rotor.
 
     That of the links below the joint or, if the root is free and the robot may stand on those
-    links, that of all the others, whichever is larger.
+    links, that of all the others, whichever is larger. Joints that follow it add theirs.
 
     Args:
         body: The model.
@@ -38,15 +38,16 @@ def apparent_inertias(body: Body, q: Array, *, fixed: bool) -> Array:
     state.q[:] = q
     state.calc_forward_kinematics()
     with_rotor = state.calc_joint_inertias()
+    followers = _of_followers(state)
     if fixed:
-        return with_rotor
+        return with_rotor + followers
     rotor = np.array([link.joint.equivalent_rotor_inertia for link in body.moving_links])
     # The whole robot as one rigid body that moves about the joint's axis at unit speed.
     twists = _twists(state)
     whole: Array = np.einsum("ni,ij,nj->n", twists, state.calc_root_inertia(), twists)
     below = with_rotor - rotor
     largest: Array = rotor + np.maximum(below, whole - below)
-    return largest
+    return largest + followers
 
 
 def initial_inertias(body: Body) -> dict[str, float]:
@@ -72,6 +73,24 @@ def critically_damped(inertia: _T, frequency: float) -> tuple[_T, _T]:
     """
     inertia = np.maximum(inertia, _MIN_INERTIA)
     return frequency**2 * inertia, 2.0 * frequency * inertia
+
+
+def _of_followers(state: BodyState) -> Array:
+    """Return what joints that follow each joint add to the inertia about it, shape (joints,)."""
+    links = state.body.moving_links
+    added = np.zeros(len(links))
+    index = {link.name: i for i, link in enumerate(links)}
+    moved = np.eye(len(links))  # motion of all joints with each one
+    for i, link in enumerate(links):
+        mimic = link.joint.mimic
+        if mimic is not None and mimic.link in index:
+            moved[index[mimic.link], i] = mimic.multiplier
+    leaders = np.flatnonzero(np.count_nonzero(moved, axis=1) > 1)
+    if len(leaders):
+        M = state.calc_mass_matrix()[6:, 6:]
+        added[leaders] = np.einsum("li,ij,lj->l", moved[leaders], M, moved[leaders])
+        added[leaders] -= np.diag(M)[leaders]
+    return added
 
 
 def _twists(state: BodyState) -> Array:

@@ -15,6 +15,7 @@ from ..physics.pair_costs import PairCost
 from ..world.config import WorldConfig
 from .body_joints import body_joints_start_closed
 from .contacts import RULES as CONTACT_RULES
+from .gears import RULES as GEAR_RULES
 from .initial_state import InitialState
 from .joints import RULES as JOINT_RULES
 from .loops import RULES as LOOP_RULES
@@ -23,15 +24,16 @@ from .meshes import RULES as MESH_RULES
 from .meshes import slow_meshes
 from .servos import RULES as SERVO_RULES
 from .settings import RULES as SETTING_RULES
-from .spawned import advise_spawned
+from .spawned import advise_spawned, remarks
 
-__all__ = ["advise", "advise_costs", "advise_spawned", "failure_hint"]
+__all__ = ["advise", "advise_costs", "advise_spawned", "failure_hint", "remarks"]
 
 _RULES = (
     *SETTING_RULES,
     *MASS_RULES,
     *JOINT_RULES,
     *LOOP_RULES,
+    *GEAR_RULES,
     *SERVO_RULES,
     *CONTACT_RULES,
     *MESH_RULES,

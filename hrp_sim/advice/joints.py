@@ -72,10 +72,10 @@ def drives_hold_the_start(
         loose = any(link.joint.type is JointType.FREE for link in start.body.links[1:])
         if start.is_free or loose or start.body.extra_joints or not start.body.moving_links:
             continue
-        needed = _held_efforts(start, -z)
+        needed = _with_followers(start, _held_efforts(start, -z))
         weak: list[tuple[float, Link, str]] = []
         for i, link in start.joints():
-            if not _is_held(start, link):
+            if link.joint.mimic is not None or not _is_held(start, link):
                 continue
             lower, upper = link.joint.effort_limits
             limit, need = (upper if needed[i] > 0.0 else -lower), abs(float(needed[i]))
@@ -137,6 +137,17 @@ def chains_are_even_for_quick(
 
 
 RULES = (joints_start_within_their_stops, drives_hold_the_start, chains_are_even_for_quick)
+
+
+def _with_followers(start: InitialState, efforts: Array) -> Array:
+    """Return the efforts that joints need to hold those that follow them, too."""
+    index = {link.name: i for i, link in start.joints()}
+    whole = efforts.copy()
+    for i, link in start.joints():
+        mimic = link.joint.mimic
+        if mimic is not None and mimic.link in index:
+            whole[index[mimic.link]] += mimic.multiplier * efforts[i]
+    return whole
 
 
 def _is_held(start: InitialState, link: Link) -> bool:

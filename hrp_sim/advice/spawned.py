@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hrp_model import Body, Diagnostic, Pose
+from hrp_model import Body, Diagnostic, Pose, Severity
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box
 
@@ -21,13 +21,21 @@ from .shapes import Solids
 _reaches: WeakKeyDictionary[Body, Array] = WeakKeyDictionary()
 
 
+def remarks(bodies: Iterable[SimulatedBody]) -> Iterator[Diagnostic]:
+    """Yield what an engine remarked on bodies when they were added to it, as notes."""
+    for simulated in bodies:
+        for remark in simulated.remarks:
+            message = f"body '{simulated.name}': {remark}"
+            yield Diagnostic(Severity.NOTE, "links-overlap", message)
+
+
 def advise_spawned(
     entry: BodyEntry,
     bodies: Mapping[str, SimulatedBody],
     is_fixed: Callable[[str], bool],
     physics: PhysicsSettings,
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for each body that overlaps a new one deeply.
+    """Yield notes on a new body, and a warning for each body that overlaps it deeply.
 
     Args:
         entry: The entry of the new body.
@@ -35,6 +43,8 @@ def advise_spawned(
         is_fixed: Returns whether the root of a body, given by name, is fixed to the world.
         physics: Settings of the world.
     """
+    if (simulated := bodies.get(entry.placement.name)) is not None:
+        yield from remarks([simulated])
     new = Solids(InitialState(entry, physics))
     if new.box is None:
         return

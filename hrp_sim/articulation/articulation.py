@@ -157,6 +157,22 @@ class Loops:
     axis: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Gears:
+    """Mimic joints: q[follower] = ratio * q[leader] + offset.
+
+    Attributes:
+        follower, leader: Rows of ``Joints``, shape (g,); each joint follows at most one.
+        ratio: In [rad] or [m] of the follower per [rad] or [m] of the leader, shape (g,).
+        offset: In [rad] or [m], shape (g,).
+    """
+
+    follower: IntArray
+    leader: IntArray
+    ratio: Array
+    offset: Array
+
+
 class GeomKind(IntEnum):
     """Types of shapes in an engine; those with an axis are along Z."""
 
@@ -229,6 +245,7 @@ class Articulation:
     groups: Groups
     joints: Joints
     loops: Loops
+    gears: Gears
     contacts: IntArray
     geoms: Geoms
 

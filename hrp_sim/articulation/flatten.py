@@ -33,6 +33,7 @@ from .articulation import (
 )
 from .collision_shapes import flatten_shapes
 from .extra_joints import flatten_extra_joints
+from .gears import flatten_gears
 from .mass_repair import repair_masses
 from .numeric_limits import MAX_SHAPE_PAIRS, check_link_count, check_numeric_limits
 from .rigid_groups import (
@@ -91,7 +92,10 @@ def flatten(
     geoms = flatten_shapes(placement, links, settings) if shapes is None else shapes
     if settings.self_collision:
         _check_pairs(placement, contacts, geoms)
-    return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
+    gears = flatten_gears(placement, joints)
+    return Articulation(
+        placement, start.q, start.dq, links, groups, joints, loops, gears, contacts, geoms
+    )
 
 
 def _log_warning(body: str, diagnostic: Diagnostic) -> None:

@@ -10,7 +10,7 @@ from hrp_model.program.console import print_text
 from hrp_model.program.report import summary
 from hrp_model.program.working import working
 
-from ..advice import advise, advise_costs
+from ..advice import advise, advise_costs, remarks
 from ..engines import ENGINES, make_engine
 from ..physics.engine import Engine, PhysicsError
 from ..physics.pair_costs import PairCost
@@ -49,14 +49,15 @@ def check_world(
         engine = make_engine(ENGINES[0], config.physics)
         with Simulation(
             config, engine=engine, defer_images=True, run_controllers=False, diagnostics=diagnostics
-        ):
+        ) as simulation:
+            notes = list(remarks(simulation.bodies.values()))
             costs = _costs_of_first_step(engine)
     except ModelError:
         return  # all errors are in the diagnostics
     except PhysicsError as error:
         diagnostics.error("unusable-physics", str(error))
         return
-    for advice in (*advise(config), *advise_costs(config, costs)):
+    for advice in (*advise(config), *notes, *advise_costs(config, costs)):
         diagnostics.add(advice)
 
 

@@ -97,12 +97,22 @@ class BodyController:
         self._body = simulated.body
         self._motion = simulated.motion
         self._drive = simulated.drive
-        self._joints = ControlledJoints(simulated.name, simulated.body, settings, q, fixed=fixed)
+        self._joints = ControlledJoints(
+            simulated.name,
+            simulated.body,
+            settings,
+            q,
+            fixed=fixed,
+            is_geared=simulated.is_geared,
+        )
         self._warnings = CommandWarnings(
             simulated.name, CommandCounts() if counts is None else counts
         )
         self._follower = TrajectoryFollower(simulated.body, simulated.motion)
         self._mimics = MimicJoints(simulated.body)
+        self._has_servos = bool(self._mimics.leaders) and not simulated.is_geared  # of followers
+        geared = self._mimics.leaders if simulated.is_geared else {}
+        self._geared = {self._joints.index[name] for name in geared}  # followers without a servo
         self._initial = np.array(q, dtype=np.float64)
         self._targets = SlewedTargets(q, self._joints.speed, settings.rate_limit)
         self._mode = np.zeros(len(self._initial), dtype=np.int64)  # present mode of each joint
@@ -336,7 +346,7 @@ class BodyController:
             self._targets.advance(self._drive.q, step_ns)
         if self._follower.trajectories:
             self._advance_trajectories(time_ns, step_ns)
-        if self._mimics.leaders:
+        if self._has_servos:
             self._mimics.set_targets(self._motion, self._drive)
         if time_ns >= self._deadlines.next_ns and (late := self._deadlines.expired(time_ns)):
             self._fall_back(late)
@@ -353,7 +363,7 @@ class BodyController:
                 self._hold(trajectory.moves.tolist(), self._motion.q)
 
     def _next_update_ns(self) -> int:
-        if self._targets.moving or self._mimics.leaders:
+        if self._targets.moving or self._has_servos:
             return _NOW
         if not self._follower.trajectories:
             return self._deadlines.next_ns
@@ -383,6 +393,8 @@ class BodyController:
     def _set_mode(self, i: int, mode: int) -> None:
         """Set the present mode of a joint, and its gains in the drive."""
         self.mode_changes += 1
+        if i in self._geared:
+            mode = _EFFORT
         self._mode[i] = mode
         self._drive.kp[i] = self._joints.kp[i] if mode == _POSITION else 0.0
         self._drive.kd[i] = 0.0 if mode == _EFFORT else self._joints.kd[i]
@@ -461,7 +473,8 @@ class BodyController:
         for name, position, velocity, effort in values_by_joint(
             command, joints.interface, warnings.refuse
         ):
-            if name in leaders:
+            is_effort = isnan(position) and isnan(velocity) and not isnan(effort)
+            if name in leaders and not (is_effort and joints.index[name] in self._geared):
                 warnings.refuse(
                     f"follower {name}",
                     f"joint '{name}' follows '{leaders[name]}'; the command to it is ignored",

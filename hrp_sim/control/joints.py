@@ -27,6 +27,7 @@ class ControlledJoints:
         settings: Its control settings.
         q: Initial joint positions, in [rad] or [m], shape (joints,).
         fixed: Whether the root is fixed to the world.
+        is_geared: Whether the engine holds mimic joints, which have no servo then.
 
     Attributes:
         index: Element of q of each joint, by name.
@@ -41,11 +42,19 @@ class ControlledJoints:
     """
 
     def __init__(
-        self, name: str, body: Body, settings: ControlSettings, q: Array, *, fixed: bool
+        self,
+        name: str,
+        body: Body,
+        settings: ControlSettings,
+        q: Array,
+        *,
+        fixed: bool,
+        is_geared: bool = False,
     ) -> None:
         self._name = name
         self._body = body
         self._settings = settings
+        self._of_followers = ControlMode.EFFORT if is_geared else ControlMode.POSITION
         self.index = {x.joint.name: i for i, x in enumerate(body.moving_links)}
         self.tracks = {
             x.joint.name: i for i, x in enumerate(body.links) if x.joint.type is JointType.TRACK
@@ -86,7 +95,7 @@ class ControlledJoints:
     def mode(self, i: int) -> ControlMode:
         """Return the initial control mode of a joint."""
         if self._body.moving_links[i].joint.mimic is not None:
-            return ControlMode.POSITION  # independent of the mode of its leader
+            return self._of_followers  # independent of the mode of its leader
         usual = ControlMode.EFFORT if i in self._passive else self._settings.mode
         return self.own_modes.get(i, usual)
 

@@ -1,4 +1,4 @@
-"""Mimic joints, whose servos follow the positions of other joints."""
+"""Servos of mimic joints, for engines that do not hold them by forces on both joints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..physics.state import MAX_DRIVE_VALUE, BodyMotion, JointDrive
 class MimicJoints:
     """Sets the servo targets of mimic joints from the positions of their leaders.
 
-    Followers exert no force on their leaders: they model a gear that is stiff enough.
+    Followers exert no force on their leaders then.
 
     Args:
         body: The model.

@@ -51,6 +51,7 @@ typedef enum {
     JOINT_EFFORT_LOWER, JOINT_EFFORT_UPPER, JOINT_ROTOR_INERTIA,
     JOINT_DAMPING, JOINT_FRICTION, JOINT_STIFFNESS, JOINT_REST,
     LOOP_KIND, LOOP_A, LOOP_B, LOOP_R_A, LOOP_P_A, LOOP_R_B, LOOP_P_B, LOOP_AXIS,
+    GEAR_FOLLOWER, GEAR_LEADER, GEAR_RATIO, GEAR_OFFSET,
     GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_MATERIAL, GEOM_SURFACE,
     GEOM_FIRST_VERTEX, GEOM_FIRST_TRIANGLE, VERTICES, TRIANGLES,
     CONTACTS, START_Q, START_DQ,
@@ -58,7 +59,7 @@ typedef enum {
 } FlatField;
 
 typedef enum {
-    PER_LINK, PER_GROUP, PER_JOINT, PER_LOOP, PER_GEOM, PER_COORDINATE,
+    PER_LINK, PER_GROUP, PER_JOINT, PER_LOOP, PER_GEAR, PER_GEOM, PER_COORDINATE,
     PER_VERTEX, PER_TRIANGLE, PER_GEOM_AND_END, PER_PAIR, PER_KINDS
 } Per;
 
@@ -147,6 +148,13 @@ typedef struct {
     dReal axis[3], across[3];       /* orthogonal unit vectors in the frame of a, or in W */
 } Loop;
 
+/* A mimic joint: q of the follower = ratio * q of the leader + offset. The exact solver alone holds
+ * it; with others the follower has a servo. */
+typedef struct {
+    int follower, leader; /* joints */
+    dReal ratio, offset;
+} Gear;
+
 /* A joint between links of two bodies, which may be added and removed between steps. */
 typedef struct {
     long id, body[2];
@@ -223,7 +231,7 @@ typedef struct {
 
 typedef struct {
     long id;
-    int links, groups, joints, loops, meshes, coordinates;
+    int links, groups, joints, loops, gears, meshes, coordinates;
     dBodyID *group;
     Spin *spin;
     GroupState *start, *saved, *middle; /* middle: in the middle of the step, before its forces */
@@ -234,6 +242,7 @@ typedef struct {
     dReal *before; /* v and w of each link as last written, 6 values each */
     Joint *joint;
     Loop *loop;
+    Gear *gear;
     Mesh *mesh;
     Surface *surface;     /* of each shape */
     GeomSet moving, fixed;
@@ -276,7 +285,7 @@ typedef struct {
 /* What a contact leaves to the next step. The exact solver finds it again by the groups and the
  * point, the others by its number. */
 typedef struct {
-    int wait;      /* steps left in which it is not predicted to stick */
+    int wait;      /* steps left in which it is not predicted to stick, or in which it is jammed */
     int interval;  /* last waiting time, in steps: an exponential back-off */
     int active;    /* bounds of its rows, see rows_remember */
     int groups[2]; /* numbers from 1 on; 0: the world */

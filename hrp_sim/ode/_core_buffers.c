@@ -51,6 +51,10 @@ static const Field FLAT[FLAT_FIELDS] = {
     [LOOP_R_B] = {"loops", "R_b", 'd', 9, PER_LOOP},
     [LOOP_P_B] = {"loops", "p_b", 'd', 3, PER_LOOP},
     [LOOP_AXIS] = {"loops", "axis", 'd', 3, PER_LOOP},
+    [GEAR_FOLLOWER] = {"gears", "follower", 'i', 1, PER_GEAR},
+    [GEAR_LEADER] = {"gears", "leader", 'i', 1, PER_GEAR},
+    [GEAR_RATIO] = {"gears", "ratio", 'd', 1, PER_GEAR},
+    [GEAR_OFFSET] = {"gears", "offset", 'd', 1, PER_GEAR},
     [GEOM_KIND] = {"geoms", "kind", 'i', 1, PER_GEOM},
     [GEOM_LINK] = {"geoms", "link", 'i', 1, PER_GEOM},
     [GEOM_SIZE] = {"geoms", "size", 'd', 3, PER_GEOM},
@@ -70,8 +74,8 @@ static const Field FLAT[FLAT_FIELDS] = {
 /* The field whose length determines each count; the others must agree. */
 static const FlatField FIRST[] = {
     [PER_LINK] = LINK_GROUP, [PER_GROUP] = GROUP_MASS, [PER_JOINT] = JOINT_KIND,
-    [PER_LOOP] = LOOP_KIND,  [PER_GEOM] = GEOM_KIND,   [PER_COORDINATE] = START_Q,
-    [PER_VERTEX] = VERTICES, [PER_TRIANGLE] = TRIANGLES,
+    [PER_LOOP] = LOOP_KIND,  [PER_GEAR] = GEAR_FOLLOWER, [PER_GEOM] = GEOM_KIND,
+    [PER_COORDINATE] = START_Q, [PER_VERTEX] = VERTICES, [PER_TRIANGLE] = TRIANGLES,
 };
 
 static const struct { const char *name; int per_link, width; } LIVE[LIVE_FIELDS] = {
@@ -180,6 +184,20 @@ static int joint_ends_in_range(const Flat *flat)
     return 1;
 }
 
+/* Whether gears connect two moving joints. */
+static int gears_in_range(const Flat *flat)
+{
+    const int *kind = flat_ints(flat, JOINT_KIND);
+    for (Py_ssize_t i = 0; i < flat->count[PER_GEAR]; i++) {
+        int follower = flat_ints(flat, GEAR_FOLLOWER)[i], leader = flat_ints(flat, GEAR_LEADER)[i];
+        if (follower != leader && kind[follower] != JOINT_FIXED && kind[leader] != JOINT_FIXED)
+            continue;
+        PyErr_Format(PyExc_ValueError, "gears[%zd] does not connect two moving joints", i);
+        return 0;
+    }
+    return 1;
+}
+
 /* Whether the values of a field are within MAX_VALUE; only ranges may be infinite. */
 static int reals_in_range(const Flat *flat, FlatField field)
 {
@@ -274,7 +292,9 @@ static int flat_indices_check(const Flat *flat, int materials)
            indices_in_range(flat, GEOM_KIND, GEOM_BOX, GEOM_MESH + 1) &&
            indices_in_range(flat, GEOM_LINK, 0, n[PER_LINK]) &&
            indices_in_range(flat, GEOM_MATERIAL, -1, materials) && meshes_in_range(flat) &&
-           joint_ends_in_range(flat);
+           indices_in_range(flat, GEAR_FOLLOWER, 0, n[PER_JOINT]) &&
+           indices_in_range(flat, GEAR_LEADER, 0, n[PER_JOINT]) && joint_ends_in_range(flat) &&
+           gears_in_range(flat);
 }
 
 /* Hold every array of an Articulation. Returns -1 with an exception set; flat_release is due then,

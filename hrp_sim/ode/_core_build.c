@@ -75,9 +75,10 @@ static int body_allocate(Body *body, const Flat *flat)
             body->lift = copy_array(flat_reals(flat, GROUP_LIFT), groups * 4, sizeof(dReal));
     body->joint = copy_array(NULL, (size_t)body->joints, sizeof(Joint));
     body->loop = copy_array(NULL, (size_t)body->loops, sizeof(Loop));
+    body->gear = copy_array(NULL, (size_t)body->gears, sizeof(Gear));
     return body->link_group && body->contacts && body->link_R && body->link_p &&
            body->track_axis && body->before && body->group && body->start && body->saved &&
-           body->middle && body->spin && body->start_q && body->joint && body->loop;
+           body->middle && body->spin && body->start_q && body->joint && body->loop && body->gear;
 }
 
 /* Allocate a body for checked arrays, without any ODE objects. Returns NULL with an exception
@@ -93,6 +94,7 @@ Body *body_new(const Flat *flat)
     body->groups = (int)flat->count[PER_GROUP];
     body->joints = (int)flat->count[PER_JOINT];
     body->loops = (int)flat->count[PER_LOOP];
+    body->gears = (int)flat->count[PER_GEAR];
     body->coordinates = (int)flat->count[PER_COORDINATE];
     if (!body_allocate(body, flat)) {
         body_free(body);
@@ -122,6 +124,11 @@ int body_create(World *world, Body *body, const Flat *flat)
     groups_start(body, flat);
     loops_create(world, body, flat);
     springs_find(world, flat);
+    for (int i = 0; i < body->gears; i++)
+        body->gear[i] = (Gear){.follower = flat_ints(flat, GEAR_FOLLOWER)[i],
+                               .leader = flat_ints(flat, GEAR_LEADER)[i],
+                               .ratio = flat_reals(flat, GEAR_RATIO)[i],
+                               .offset = flat_reals(flat, GEAR_OFFSET)[i]};
     if (geoms_create(body, flat) != 0 || !link_pairs_list(world, body))
         return 0;
     bounds_create(body);
@@ -147,7 +154,7 @@ int body_matches(const Body *body, const Flat *flat)
     const Py_ssize_t *n = flat->count;
     int good = n[PER_LINK] == body->links && n[PER_GROUP] == body->groups &&
                n[PER_JOINT] == body->joints && n[PER_LOOP] == body->loops &&
-               n[PER_COORDINATE] == body->coordinates &&
+               n[PER_GEAR] == body->gears && n[PER_COORDINATE] == body->coordinates &&
                n[PER_GEOM] == body->moving.count + body->fixed.count &&
                !memcmp(body->link_group, flat_ints(flat, LINK_GROUP),
                        sizeof(int) * (size_t)body->links);
@@ -217,7 +224,7 @@ void body_free(Body *body)
     void *owned[] = {body->link_group, body->contacts, body->link_R, body->link_p,
                      body->track_axis, body->before,   body->group,  body->start,
                      body->saved,      body->middle,   body->spin,   body->start_q,
-                     body->joint,      body->loop,     body->lift};
+                     body->joint,      body->loop,     body->lift,   body->gear};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(body);

@@ -33,7 +33,8 @@ void system_free(World *world)
                      system->touch_order,    system->islands,     system->pivot,
                      system->coupling_order, system->block,       system->x,
                      system->dv,             system->dv_before,   system->bounded,
-                     system->frictions,      system->gripping,    system->friction_points};
+                     system->frictions,      system->gripping,    system->friction_points,
+                     system->gears};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(system);
@@ -86,6 +87,8 @@ void touch_create(World *world, const dContact *contact, dBodyID a, dBodyID b, i
     }
     touch_fill(world, touch, contact, a, b);
     memory_read(world, number, touch);
+    if (number < world->candidate_limit)
+        overlap_recall(world->system, touch, world->memory[number].wait);
     friction_join(world->system, touch, contact, cluster, cap);
 }
 
@@ -99,7 +102,7 @@ static void node_accelerate(const Node *node, const dReal *dv)
 }
 
 /* Add the force of a row, of an impulse in a step, to the wrench on the first node. */
-static void force_add(dJointFeedback *feedback, const dReal J[6], dReal force)
+void force_add(dJointFeedback *feedback, const dReal J[6], dReal force)
 {
     for (int i = 0; i < 3; i++) {
         feedback->f1[i] += force * J[i];
@@ -131,6 +134,7 @@ static void joints_read(World *world)
             if (joint->watched)
                 wrench_read(joint, coupling, world->step);
         }
+    gears_read(world->system, world->step);
 }
 
 /* Return the number of the contact that was added last. */

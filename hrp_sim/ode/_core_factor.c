@@ -123,6 +123,9 @@ static void coupling_assemble(System *system, int c)
     if (coupling->second != WORLD_NODE)
         jacobian_set(system, vertex, coupling->second, coupling->block_second,
                      coupling->J_second);
+    for (int i = 0; coupling->gear && i < coupling->gear->count; i++)
+        jacobian_set(system, vertex, coupling->gear->nodes[i], coupling->gear->blocks[i],
+                     coupling->gear->J[i]);
 }
 
 /* The blocks of the matrix that rows between two groups stiffen. */

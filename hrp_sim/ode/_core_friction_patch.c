@@ -491,6 +491,7 @@ static void load_share(const System *system, const Friction *friction, dReal rat
         touch = corner_from(system, friction, touch);
         const dReal most = max_real(MAX_YIELDING * touch->mobility, touch->row.softness);
         touch->row.softness = clamp(YIELD / impulse, touch->row.softness, most);
+        touch->yields = 1;
         touch->row.target += KEPT * min_real(touch->row.softness * impulse, YIELD) +
                              touch->raised - raised;
     }

@@ -292,6 +292,10 @@ static void refine(const View *view)
             impulse_add(system, coupling->impulse[r], coupling->first, coupling->second, J_first,
                         J_second);
         }
+        if (coupling->gear) {
+            x[0] -= gear_rate(system, coupling);
+            gear_impulse_add(system, coupling);
+        }
         fixed_impulses_add(system, coupling);
     }
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
@@ -487,7 +491,21 @@ static void rows_remember(const View *view)
         memory->active = (touch->row.is_free ? 0 : 1) | sticks << STICKS_BIT;
         memory->impulse = touch->row.impulse;
         memory->load = touch->load;
+        memory->wait = touch->jammed_left;
         friction_part(view->system, touch, memory->friction);
+    }
+}
+
+/* Find the solution whose friction has the bounds that follow from it; iteration is 0 if the rows
+ * are those of a guess, not of a solution. Returns 0 if a number is not finite. */
+static int solve_loads(const View *view, int iteration)
+{
+    for (int load = 1;; load++) {
+        if (!minimize(view, &iteration))
+            return 0;
+        if (!loads_update(view) || load == MAX_LOADS)
+            return 1;
+        rows_linearize(view);
     }
 }
 
@@ -495,15 +513,16 @@ static void rows_remember(const View *view)
 int island_solve(World *world, const Island *island)
 {
     View view = {.world = world, .system = world->system, .island = island};
-    int iteration = 0;
     rows_list(&view);
     rows_begin(&view);
-    for (int load = 1;; load++) {
-        if (!minimize(&view, &iteration))
-            return 0;
-        if (!loads_update(&view) || load == MAX_LOADS)
-            break;
+    if (!solve_loads(&view, 0))
+        return 0;
+    while (overlaps_soften(&view)) {
+        for (int i = 0; i < view.row_count; i++)
+            view.rows[i]->wanted = wanted_impulse(view.rows[i]);
         rows_linearize(&view);
+        if (!solve_loads(&view, 1))
+            return 0;
     }
     rows_remember(&view);
     if (is_stiff(&view))

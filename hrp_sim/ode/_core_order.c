@@ -5,7 +5,9 @@
  * when at most one joint of its tree is left, the one with the fewest neighbors first, and each
  * joint of a tree right after the first of its groups: trees need no fill-in then, and the rows of
  * a joint always act on a group that others do not constrain yet. Joints that close loops come
- * after both of their groups.
+ * after both of their groups. A gear comes right after the group that its follower moves: nothing
+ * else constrains that one's joint yet. The group that its leader moves waits for those of all
+ * followers, so that gears of one leader cause no fill-in with each other.
  */
 #include "_core_solver.h"
 
@@ -52,6 +54,17 @@ static int pairs_update(System *system)
     return changed;
 }
 
+static const Coupling *gear_coupling(const System *system, int gear)
+{
+    return &system->couplings[system->coupling_count - system->gear_count + gear];
+}
+
+/* Return the node that the leader of a gear moves. */
+static int leader_node(const System *system, const Coupling *gear)
+{
+    return system->couplings[gear->gear->couplings[1]].first;
+}
+
 /* Return the representative of a node's island. */
 static int root_of(int *parent, int node)
 {
@@ -76,6 +89,9 @@ static void islands_number(System *system, int *parent)
     for (int c = 0; c < system->coupling_count; c++)
         if (system->couplings[c].second != WORLD_NODE)
             join(parent, system->couplings[c].first, system->couplings[c].second);
+    for (int g = 0; g < system->gear_count; g++)
+        for (int i = 0; i < system->gears[g].count; i++)
+            join(parent, gear_coupling(system, g)->first, system->gears[g].nodes[i]);
     for (int i = 0; i < system->pair_count; i++)
         join(parent, system->pairs[i][0], system->pairs[i][1]);
     system->island_count = 0;
@@ -104,6 +120,8 @@ static void edges_pass(const System *system, Lists *edges, int enters)
         edge_add(edges, system->node_count + c, coupling->first, enters);
         if (coupling->second != WORLD_NODE)
             edge_add(edges, system->node_count + c, coupling->second, enters);
+        for (int i = 0; coupling->gear && i < coupling->gear->count; i++)
+            edge_add(edges, system->node_count + c, coupling->gear->nodes[i], enters);
     }
     for (int i = system->pair_count - 1; i >= 0; i--)
         edge_add(edges, system->pairs[i][0], system->pairs[i][1], enters);
@@ -128,6 +146,7 @@ typedef struct {
     int *number;       /* of a node within the island */
     int *degree;       /* neighbors left; -1 once eliminated */
     int *tree_joints;  /* left */
+    int *followers;    /* left, of gears whose leader moves it */
     int *winner;       /* tournament tree of the lowest rank; its leaves are from count on */
     char *is_emitted;  /* of couplings */
     Word *adjacent;    /* a row of bits for each node */
@@ -151,6 +170,18 @@ static void connect(const Elimination *work, int a, int b)
     bits_of(work, b)[a / WORD] |= (Word)1 << a % WORD;
 }
 
+/* Connect a node with the others of a gear. */
+static void connect_gear(const Elimination *work, int i, const Coupling *gear)
+{
+    const int node = work->nodes[i];
+    if (gear->first != node)
+        connect(work, i, work->number[gear->first]);
+    for (int k = 0; k < gear->gear->count; k++)
+        if (gear->gear->nodes[k] != node)
+            connect(work, i, work->number[gear->gear->nodes[k]]);
+    work->followers[i] += leader_node(work->system, gear) == node && gear->first != node;
+}
+
 static int count_bits(const Elimination *work, int number)
 {
     int count = 0;
@@ -167,11 +198,15 @@ static void elimination_begin(Elimination *work)
     memset(work->adjacent, 0, sizeof(Word) * work->words * (size_t)work->count);
     for (int i = 0; i < work->count; i++) {
         int node = work->nodes[i];
-        work->tree_joints[i] = 0;
+        work->tree_joints[i] = work->followers[i] = 0;
         for (int e = work->edges->start[node]; e < work->edges->start[node + 1]; e++) {
             int vertex = work->edges->items[e];
             if (vertex >= system->node_count) {
                 const Coupling *coupling = &system->couplings[vertex - system->node_count];
+                if (coupling->gear) {
+                    connect_gear(work, i, coupling);
+                    continue;
+                }
                 work->tree_joints[i] += coupling->is_tree;
                 vertex = other_end(coupling, node);
             }
@@ -189,6 +224,19 @@ static void emit(Elimination *work, int vertex)
     work->system->position_of[vertex] = work->at++;
 }
 
+/* Emit a gear after the node that its follower moves. */
+static void emit_gear(Elimination *work, int c, int node)
+{
+    const System *system = work->system;
+    const int leader = leader_node(system, &system->couplings[c]);
+    if (system->couplings[c].first != node)
+        return;
+    work->is_emitted[c] = 1;
+    emit(work, system->node_count + c);
+    if (system->couplings[c].gear->gear.ratio != 0.0)
+        work->followers[work->number[leader]]--;
+}
+
 /* Emit a node, and the couplings that may follow it. */
 static void emit_node(Elimination *work, int number)
 {
@@ -201,6 +249,10 @@ static void emit_node(Elimination *work, int number)
             int c = work->edges->items[e] - system->node_count;
             if (c < 0 || work->is_emitted[c] || system->couplings[c].is_tree != !pass)
                 continue;
+            if (system->couplings[c].gear) {
+                emit_gear(work, c, node);
+                continue;
+            }
             int other = other_end(&system->couplings[c], node);
             if (pass && other != WORLD_NODE && work->degree[work->number[other]] >= 0)
                 continue;
@@ -212,12 +264,13 @@ static void emit_node(Elimination *work, int number)
 }
 
 /* Return the rank of a node; the lowest is eliminated next. A tree always has a node with at most one
- * joint left. */
+ * joint left, so that leaders of gears wait for their followers only if these do not carry them. */
 static int rank_of(const Elimination *work, int number)
 {
     if (work->degree[number] < 0)
         return INT_MAX;
-    return work->degree[number] + (work->tree_joints[number] > 1 ? work->count : 0);
+    return work->degree[number] + (work->tree_joints[number] > 1 ? 2 * work->count : 0) +
+           (work->followers[number] > 0 ? work->count : 0);
 }
 
 /* Compare the winners of both children of a place in the tournament tree. */
@@ -276,8 +329,8 @@ static int islands_order(World *world, const Lists *edges, int *ints)
     System *system = world->system;
     int nodes = system->node_count, largest = 0, first = 0;
     int *listed = ints, *number = ints + nodes, *degree = ints + 2 * nodes,
-        *tree_joints = ints + 3 * nodes, *winner = ints + 4 * nodes,
-        *start = ints + 6 * nodes; /* of islands, and one more */
+        *tree_joints = ints + 3 * nodes, *followers = ints + 4 * nodes, *winner = ints + 5 * nodes,
+        *start = ints + 7 * nodes; /* of islands, and one more */
     memset(start, 0, sizeof(int) * (size_t)(system->island_count + 2));
     for (int n = 0; n < nodes; n++)
         start[system->island_of[n] + 2]++;
@@ -296,7 +349,8 @@ static int islands_order(World *world, const Lists *edges, int *ints)
         for (int k = 0; k < count; k++)
             number[listed[first + k]] = k;
         Elimination work = {system, edges, listed + first, count, number, degree, tree_joints,
-                            winner, is_emitted, adjacent, ((size_t)count + WORD - 1) / WORD, 0};
+                            followers, winner, is_emitted, adjacent,
+                            ((size_t)count + WORD - 1) / WORD, 0};
         work.at = i ? system->islands[i - 1].end : 0;
         system->islands[i].first = work.at;
         done = island_order(world, &work);
@@ -434,6 +488,8 @@ static void couplings_locate(System *system)
             coupling->block_first = block_find(system, vertex, coupling->first);
             if (coupling->second != WORLD_NODE)
                 coupling->block_second = block_find(system, vertex, coupling->second);
+            for (int k = 0; coupling->gear && k < coupling->gear->count; k++)
+                coupling->gear->blocks[k] = block_find(system, vertex, coupling->gear->nodes[k]);
             system->coupling_order[count++] = c;
         }
         island->couplings_end = count;
@@ -446,10 +502,10 @@ static int structure_build(World *world)
 {
     System *system = world->system;
     int vertices = system->node_count + system->coupling_count;
-    int edge_count = 2 * (2 * system->coupling_count + system->pair_count);
+    int edge_count = 2 * (2 * (system->coupling_count + system->gear_count) + system->pair_count);
     if (!structure_reserve(system, vertices))
         return 0;
-    int *ints = malloc(sizeof(int) * (size_t)(8 * vertices + edge_count + 8));
+    int *ints = malloc(sizeof(int) * (size_t)(9 * vertices + edge_count + 8));
     if (!ints)
         return 0;
     Lists edges = {ints, ints + vertices + 1};

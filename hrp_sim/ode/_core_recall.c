@@ -108,6 +108,7 @@ void memory_recall(World *world, int number, const dReal p[3], dBodyID a, dBodyI
         }
     }
     if (nearest) {
+        now->wait = nearest->wait;
         now->active = nearest->active;
         now->impulse = nearest->impulse;
         now->load = nearest->load;

@@ -69,15 +69,18 @@ static void coupling_init(Coupling *coupling, const Attachment *attachment, int 
  */
 int system_list(World *world, System *system)
 {
-    int nodes = 0, couplings = world->body_joint_count;
+    int nodes = 0, couplings = world->body_joint_count, gears = 0;
     if (!system->is_stale)
         return 1;
     for (int i = 0; i < world->count; i++) {
         nodes += world->bodies[i]->groups;
-        couplings += world->bodies[i]->joints + world->bodies[i]->loops;
+        couplings += world->bodies[i]->joints + world->bodies[i]->loops + world->bodies[i]->gears;
+        gears += world->bodies[i]->gears;
     }
     if (!array_reserve(&system->nodes, &system->node_capacity, nodes, sizeof(Node)) ||
-        !array_reserve(&system->couplings, &system->coupling_capacity, couplings, sizeof(Coupling)))
+        !array_reserve(&system->couplings, &system->coupling_capacity, couplings,
+                       sizeof(Coupling)) ||
+        !array_reserve(&system->gears, &system->gear_capacity, gears, sizeof(GearNodes)))
         return 0;
     system->node_count = system->coupling_count = 0;
     for (int i = 0; i < world->count; i++)
@@ -98,6 +101,7 @@ int system_list(World *world, System *system)
     for (int i = 0; i < world->body_joint_count; i++)
         coupling_init(&system->couplings[system->coupling_count++],
                       &world->body_joints[i].loop.attachment, 0);
+    gears_list(world, system);
     system->pair_count = -1;
     system->is_stale = 0;
     return 1;
@@ -345,7 +349,7 @@ static void coupling_fill(const System *system, Coupling *coupling, const Attach
 }
 
 /* Return the mobility of both nodes of a row, as if nothing else held them. */
-static dReal mobility_of(const System *system, int first, int second, int turns)
+dReal mobility_of(const System *system, int first, int second, int turns)
 {
     dReal mobility = 0.0;
     int nodes[2] = {first, second};
@@ -413,7 +417,7 @@ static void axis_rows_fill(World *world, const System *system, const Joint *join
         coupling->axis[i].target -= rate;
 }
 
-/* Set the rows of all joints, drives, stops and extra joints. */
+/* Set the rows of all joints, drives, stops, extra joints and gears. */
 void couplings_fill(World *world, System *system)
 {
     int number = 0;
@@ -433,6 +437,7 @@ void couplings_fill(World *world, System *system)
     for (int i = 0; i < world->body_joint_count; i++)
         coupling_fill(system, &system->couplings[number++],
                       &world->body_joints[i].loop.attachment, world->step);
+    gears_fill(system, world->step);
 }
 
 /* Append an empty contact. Returns NULL when memory is short. */
@@ -501,6 +506,8 @@ void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, 
     dReal speed = velocity_along(system, touch->first, touch->J_first) +
                   velocity_along(system, touch->second, touch->J_second);
     touch->depth = contact->geom.depth;
-    touch->row = (BoundedRow){.target = separation(system, contact, speed, world->step) - speed,
-                              .softness = softness};
+    touch->examined = UNEXAMINED;
+    touch->jammed_left = touch->yields = 0;
+    touch->correction = separation(system, contact, speed, world->step);
+    touch->row = (BoundedRow){.target = touch->correction - speed, .softness = softness};
 }

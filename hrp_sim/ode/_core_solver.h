@@ -39,6 +39,16 @@ typedef struct {
     int is_free, at_upper;
 } BoundedRow;
 
+/* A gear as a coupling: its one row acts on both groups of two joints, so on up to four nodes.
+ * These are the nodes besides the first, which is the one that the follower moves. */
+typedef struct {
+    Gear gear;
+    Joint *joints[2];       /* the follower and the leader */
+    int couplings[2];       /* theirs */
+    int count, nodes[3], blocks[3];
+    dReal J[3][36];
+} GearNodes;
+
 /* The rows of a joint between two nodes. The last row of the matrices is that of the free rows
  * along the axis, which act in parallel as one. */
 typedef struct {
@@ -51,7 +61,11 @@ typedef struct {
     dReal axis_first[6], axis_second[6];
     BoundedRow axis[MAX_AXIS_ROWS];
     int block_first, block_second; /* indices of its blocks in the matrix */
+    GearNodes *gear;   /* NULL if it is none */
 } Coupling;
+
+/* Whether a contact that presses hard was examined, see _core_overlap.c. */
+enum { UNEXAMINED, SUSPECT, PROBED, EXAMINED };
 
 /* A contact point: a row along its normal, which only pushes. */
 typedef struct {
@@ -61,6 +75,7 @@ typedef struct {
     dReal at[2];       /* from the middle of the patch, along both tangents, in [m] */
     dReal depth, mobility; /* in [m]; of both nodes, in [1/kg] */
     dReal rigid;       /* softness of a contact without a spring */
+    int yields;        /* whether its softness is that of load_share */
     dReal raised;      /* speed at which it is made as deep as the others of its patch */
     dReal load;        /* impulse along the normal that bounds friction */
     dReal impulse_before, friction_before[3]; /* in the last step */
@@ -69,6 +84,9 @@ typedef struct {
     dReal J_first[6], J_second[6];
     BoundedRow row;
     int block; /* index of its block in the matrix, if both are groups */
+    dReal correction; /* speed at which it is to separate */
+    dReal pressed;    /* its impulse before it was examined: see _core_overlap.c */
+    int examined, jammed_left; /* in how many steps it is soft, see overlap_recall */
 } Touch;
 
 /* A point of a patch: friction there is bounded by the point's share of the load. */
@@ -131,6 +149,8 @@ struct System {
     Touch *touches;
     Friction *frictions;
     FrictionPoint *friction_points;
+    GearNodes *gears; /* of the last couplings */
+    int gear_count, gear_capacity;
     int node_count, coupling_count, touch_count, friction_count, friction_point_count;
     int node_capacity, coupling_capacity, touch_capacity, friction_capacity;
     int friction_point_capacity;
@@ -170,6 +190,7 @@ typedef struct {
     int row_count;
     Friction **frictions;
     int friction_count;
+    int passes; /* of overlaps_soften */
 } View;
 
 static inline Coupling *coupling_at(const View *view, int i)
@@ -190,6 +211,7 @@ void point_row(dReal *J_first, dReal *J_second, const dReal along[3], const dRea
                const dReal arm_second[3]);
 void turn_row(dReal *J_first, dReal *J_second, const dReal about[3]);
 dReal velocity_along(const System *system, int node, const dReal J[6]);
+dReal mobility_of(const System *system, int first, int second, int turns);
 Touch *touch_append(System *system);
 void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, dBodyID b);
 
@@ -207,6 +229,13 @@ void friction_search(System *system, Friction *friction, dReal x, dReal *derivat
 dReal friction_least_slip(const Friction *friction);
 void friction_part(const System *system, const Touch *touch, dReal impulse[3]);
 
+/* _core_gears.c */
+void gears_list(World *world, System *system);
+void gears_fill(System *system, dReal h);
+dReal gear_rate(const System *system, const Coupling *coupling);
+void gear_impulse_add(const System *system, const Coupling *coupling);
+void gears_read(const System *system, dReal h);
+
 /* _core_order.c */
 int structure_update(World *world);
 
@@ -221,6 +250,13 @@ int island_solve(World *world, const Island *island);
 
 /* _core_search.c */
 dReal line_search(const View *view);
+
+/* _core_exact.c */
+void force_add(dJointFeedback *feedback, const dReal J[6], dReal force);
+
+/* _core_overlap.c */
+int overlaps_soften(View *view);
+void overlap_recall(const System *system, Touch *touch, int left);
 
 static inline dReal dot6(const dReal a[6], const dReal b[6])
 {

@@ -9,6 +9,8 @@
 #define MAX_SPEED 1e5      /* [m/s] */
 #define MAX_TURN_RATE 1e5  /* [rad/s] */
 
+#define CLOSED_GEAR 1e-2 /* up to which error a gear counts as closed, in [rad] or [m] */
+
 /* Save pose and velocity of a group. */
 void group_save(dBodyID group, GroupState *state)
 {
@@ -230,6 +232,23 @@ static void joint_write(const Body *body, const Joint *joint)
         wrench_write(body, joint);
 }
 
+/* Report mimic joints where their leaders are. The gears hold them in the middles of steps; at their
+ * ends they differ by the curvature of the motion, which grows with its speed. */
+static void gears_write(const Body *body)
+{
+    double *q = live(body, MOTION_Q), *dq = live(body, MOTION_DQ);
+    for (int i = 0; i < body->gears; i++) {
+        const Gear *gear = &body->gear[i];
+        const int follower = body->joint[gear->follower].coordinate;
+        const int leader = body->joint[gear->leader].coordinate;
+        const double wanted = gear->ratio * q[leader] + gear->offset;
+        if (fabs(wanted - q[follower]) > CLOSED_GEAR)
+            continue;
+        q[follower] = wanted;
+        dq[follower] = gear->ratio * dq[leader];
+    }
+}
+
 /* Write the motion of a body after a step. */
 void motion_write(const Body *body, dReal step)
 {
@@ -237,6 +256,7 @@ void motion_write(const Body *body, dReal step)
         link_write(body, link, step);
     for (int j = 0; j < body->joints; j++)
         joint_write(body, &body->joint[j]);
+    gears_write(body);
 }
 
 /* Write the motion of a body in a state that no step led to: accelerations and forces are zero. */
@@ -257,4 +277,5 @@ void motion_write_at_rest(const Body *body)
             live(body, MOTION_DQ)[joint->coordinate] = joint->now.dq;
         }
     }
+    gears_write(body);
 }

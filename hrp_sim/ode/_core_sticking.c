@@ -297,7 +297,7 @@ int sticking_check_forces(World *world)
     return fails;
 }
 
-/* Update the back-offs after a successful step. */
+/* Update the back-offs after a successful step; the exact solver has set all that it remembers. */
 void sticking_end(World *world)
 {
     int end = world->system ? tracked_candidates(world) : world->candidate_limit;
@@ -305,6 +305,8 @@ void sticking_end(World *world)
         ContactMemory *memory = &world->memory[i];
         if (i >= world->candidate_count)
             *memory = (ContactMemory){0};
+        else if (world->system)
+            continue;
         else if (memory->wait > 0)
             memory->wait--;
         else if (memory->interval > 0)

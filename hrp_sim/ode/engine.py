@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,6 +15,7 @@ from hrp_model.rigid import Array
 from ..articulation.articulation import STATIC
 from ..articulation.extra_joints import LOOP_KINDS
 from ..articulation.flatten import flatten
+from ..articulation.overlaps import overlap_remarks
 from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
 from ..physics.body_joints import BodyJoint
 from ..physics.by_name import ByName
@@ -35,8 +36,6 @@ from ..physics.state import SimulatedBody, WorldState
 from . import _core
 from .saved_state import EngineBody, body_arrays
 from .step_errors import MANY_MESSAGES, body_error, solver_error, warn_of_messages
-
-_log = logging.getLogger("hrp_sim")
 
 _MAX_RAY_LENGTH = 1e6  # [m]
 _NO_BODY = _ALL_LINKS = -1
@@ -162,7 +161,8 @@ class OdeEngine:
         if name in self._entries:
             raise PhysicsError(f"the world has a body '{name}' already")
         articulation = flatten(placement, self._settings)
-        simulated = SimulatedBody.at_rest(name, body)
+        is_geared = self._settings.solver is Solver.WORLD
+        simulated = SimulatedBody.at_rest(name, body, is_geared=is_geared)
         arrays = simulated.motion, simulated.drive, simulated.wrench
         try:
             number, overlapping = self._world.add_body(articulation, *arrays)
@@ -170,12 +170,10 @@ class OdeEngine:
             raise
         except (ValueError, RuntimeError) as error:  # not detected by flatten
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
+        simulated = replace(simulated, remarks=overlap_remarks(articulation, overlapping))
         self._entries[name] = EngineBody(number, articulation, simulated)
         known = {**self._simulated, name: simulated}
         self._simulated = MappingProxyType(ByName("body", known))
-        if overlapping:
-            pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
-            _log.info("body '%s': overlapping links do not collide: %s", name, pairs)
         return simulated
 
     def remove_body(self, name: str) -> None:

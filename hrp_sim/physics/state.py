@@ -147,6 +147,9 @@ class SimulatedBody:
         motion: Live arrays of the engine, overwritten by the next step; see ``copy``.
         drive: Arrays that the engine reads; write into them, do not replace them.
         wrench: Likewise.
+        is_geared: Whether the engine holds mimic joints by forces on both joints; else the follower
+            needs a servo, and exerts nothing on its leader.
+        remarks: Sentences about how the engine simulates it.
     """
 
     name: str
@@ -154,12 +157,19 @@ class SimulatedBody:
     motion: BodyMotion
     drive: JointDrive
     wrench: ExternalWrench
+    is_geared: bool = False
+    remarks: tuple[str, ...] = ()
 
     @classmethod
-    def at_rest(cls, name: str, body: Body) -> SimulatedBody:
+    def at_rest(cls, name: str, body: Body, *, is_geared: bool = False) -> SimulatedBody:
         """Return a body with new arrays: zero motion, free joints, zero wrench."""
         return cls(
-            name, body, BodyMotion.zeros(body), JointDrive.zeros(body), ExternalWrench.zeros(body)
+            name,
+            body,
+            BodyMotion.zeros(body),
+            JointDrive.zeros(body),
+            ExternalWrench.zeros(body),
+            is_geared,
         )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,6 +15,7 @@ from hrp_model.rigid import Array
 from ..articulation.articulation import STATIC, Articulation
 from ..articulation.extra_joints import LOOP_KINDS
 from ..articulation.flatten import flatten
+from ..articulation.overlaps import overlap_remarks
 from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
 from ..ode import guard
 from ..ode.saved_state import EngineBody, body_arrays
@@ -44,8 +45,6 @@ from .unsupported import (
     check_supported_joint,
     check_supported_settings,
 )
-
-_log = logging.getLogger("hrp_sim")
 
 _MAX_RAY_LENGTH, _MAX_RAY_ORIGIN = 1e6, 1e9  # [m]
 _NUMBER = 0  # of an EngineBody; unused, since this engine identifies bodies by name
@@ -147,12 +146,10 @@ class PyOdeEngine:
                 del self._entries[name]
                 self._bodies.pop(name).remove()
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
+        entry.simulated = replace(entry.simulated, remarks=overlap_remarks(flat, overlapping))
         self._simulated = MappingProxyType(
             ByName("body", {**self._simulated, name: entry.simulated})
         )
-        if overlapping:
-            pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
-            _log.info("body '%s': overlapping links do not collide: %s", name, pairs)
         return entry.simulated
 
     def remove_body(self, name: str) -> None:

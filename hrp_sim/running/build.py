@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hrp_model import Diagnostics
 
-from ..advice import advise, failure_hint
+from ..advice import advise, failure_hint, remarks
 from ..engines import make_engine
 from ..simulation import Simulation
 from ..world.config import WorldConfig
@@ -28,7 +28,7 @@ def build_simulation(
     """
     physics = make_engine(engine, config.physics)
     simulation = Simulation(config, engine=physics, defer_images=True, diagnostics=diagnostics)
-    found = advise(config)
+    found = [*advise(config), *remarks(simulation.bodies.values())]
     for advice in found:
         diagnostics.add(advice)
     return simulation, failure_hint(found)

@@ -280,13 +280,21 @@ _ADVICE = {
         "a movable link, or one on a force sensor, has no mass; a small mass is simulated",
         "add its mass and inertia, or attach it to another link by a fixed joint",
     ),
+    "links-overlap": (
+        "links of a body never collide, because they overlap or touch at the start",
+        "if they should, let them start apart; self_collision and excluded pairs do the same",
+    ),
     "nothing-below": (
         "a free body has nothing below it to land on",
         "give it collision shapes, and a floor such as package://hrp_ros/models/floor.body",
     ),
     "open-at-start": (
-        "closed loops or joints between bodies are open in the initial posture",
+        "closed loops, joints between bodies or mimic joints are open in the initial posture",
         "start with the positions in the message, or correct the joints",
+    ),
+    "one-way-gears": (
+        "mimic joints exert nothing on their leaders with this solver",
+        "write solver: world",
     ),
     "slowed-by-step": (
         "a servo is faster than the time step can resolve",

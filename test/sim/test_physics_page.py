@@ -75,5 +75,6 @@ def test_every_advice_is_explained_on_the_page():
         path.read_text(encoding="utf-8") for path in (ROOT / "hrp_sim" / "advice").glob("*.py")
     )
     given = set(re.findall(r'(?:warning|note)\(\s*"([a-z-]+)"', source))
-    given |= set(re.findall(rf'Severity\.{Severity.WARNING.name}, "([a-z-]+)"', source))
+    names = f"{Severity.WARNING.name}|{Severity.NOTE.name}"
+    given |= set(re.findall(rf'Severity\.(?:{names}), "([a-z-]+)"', source))
     assert given == {code for code in mentioned if code in CODES}

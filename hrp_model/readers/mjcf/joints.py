@@ -11,9 +11,10 @@ import mujoco
 import numpy as np
 
 from ...body import UNLIMITED, Joint, JointType, Range
-from ...diagnostics import Diagnostics, Span
+from ...diagnostics import Diagnostics
 from ...rigid import Array, Pose, axis_angle_matrix
 from .compiler import Compiled, optional_row, titled
+from .equalities import Followers, Line
 
 # As integers: numpy's do not equal those of the enumerations.
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
@@ -113,40 +114,38 @@ class JointReader:
         return {"actuators": [actuator.info for actuator in found]} if found else {}
 
     @cached_property
-    def mimics(self) -> dict[int, tuple[int, float, float]]:
-        """Leader, multiplier and offset of each joint that follows another."""
-        model, found = self._model, dict[int, tuple[int, float, float]]()
-        places: dict[int, Span] = {}
+    def mimics(self) -> dict[int, Line]:
+        """How each joint that follows another does."""
+        model = self._model
+        moving = [j for j in range(model.njnt) if model.jnt_type[j] in (_HINGE, _SLIDE)]
+        followers = Followers(moving)
         for i in range(model.neq):
             if model.eq_type[i] != mujoco.mjtEq.mjEQ_JOINT or not model.eq_active0[i]:
                 continue
             follower, leader = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
-            a = model.eq_data[i, :5]
+            a = model.eq_data[i, :5].tolist()
             name = self.name(follower)
-            kinds = {int(model.jnt_type[j]) for j in (follower, leader) if j >= 0}
-            reason = ""
+            code, reason = "no-counterpart", ""
             if leader < 0:
                 reason = f"it holds joint '{name}' at a position"
-            elif a[2:].any():
+            elif any(a[2:]):
                 reason = f"joint '{name}' does not follow linearly"
-            elif not kinds <= {_HINGE, _SLIDE} or follower in found or leader in found:
-                reason = f"joint '{name}' follows in more than one way"
+            elif not {follower, leader} <= set(moving):
+                reason = f"joint '{name}' or the other one is neither a hinge nor a slide"
+            elif (
+                model.body_rootid[model.jnt_bodyid[follower]]
+                != (model.body_rootid[model.jnt_bodyid[leader]])
+            ):
+                reason = f"joint '{name}' follows a joint of another robot, '{self.name(leader)}'"
+            else:
+                offset = self.reference(follower) + a[0] - a[1] * self.reference(leader)
+                if not followers.add(follower, leader, a[1], offset):
+                    code = "mimic-cycle"
+                    reason = f"with the others, it leaves joint '{name}' no motion"
             if reason:
                 message = f"an equality is left out: {reason}"
-                self._diagnostics.warn(
-                    "no-counterpart", message, self._compiled.at("equalities", i)
-                )
-                continue
-            offset = self.reference(follower) + float(a[0]) - float(a[1]) * self.reference(leader)
-            found[follower] = leader, float(a[1]), offset
-            places[follower] = self._compiled.at("equalities", i)
-        for follower, (leader, _, _) in list(found.items()):
-            if leader in found:
-                reason = f"joint '{self.name(follower)}' follows a joint that follows another"
-                message = f"an equality is left out: {reason}"
-                self._diagnostics.warn("no-counterpart", message, places[follower])
-                del found[follower]
-        return found
+                self._diagnostics.warn(code, message, self._compiled.at("equalities", i))
+        return followers.result(leads=self.has_motor)
 
     def _warn_of_resistance(self, j: int) -> None:
         """Warn of springs and damping that are not linear, and of negative ones."""

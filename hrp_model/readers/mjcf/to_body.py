@@ -202,8 +202,10 @@ class ModelReader:
     def _mimics(self) -> dict[str, tuple[str, float, float]]:
         """Return leaders, multipliers and offsets by name of the joint."""
         name = self._joints.name
-        mimics = self._joints.mimics
-        return {name(j): (name(leader), a, b) for j, (leader, a, b) in mimics.items()}
+        return {
+            name(j): (name(line.leader), line.slope, line.offset)
+            for j, line in self._joints.mimics.items()
+        }
 
     def _extra_joints(self) -> Iterator[ExtraJoint]:
         """Yield the constraints that connect two bodies at a point."""

@@ -1,5 +1,6 @@
 """Gains derived from a model, against closed forms for an arm of two links."""
 
+from dataclasses import replace
 from math import pi
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hrp_model import Body, Joint, JointType, Link, Pose
+from hrp_model.body import Mimic
 from hrp_model.kinematics.joint_inertia import NATURAL_FREQUENCY, apparent_inertias
 from hrp_sim.control.gains import servo_gains
 
@@ -115,3 +117,13 @@ def test_the_gains_are_those_of_a_critically_damped_oscillator():
 def test_a_body_without_joints_needs_no_gains():
     body = Body(name="box", links=(arm().root,))
     assert [gains.shape for gains in servo_gains(body, np.zeros(0), fixed=True)] == [(0,), (0,)]
+
+
+def test_the_inertia_of_a_leader_includes_that_of_its_followers():
+    """The forearm turns three times as fast as the upper arm, both about z."""
+    base, upper, lower = arm().links
+    elbow = replace(lower.joint, axis=np.array([0, 0, 1]), mimic=Mimic("UPPER", 2.0))
+    body = Body(name="arm", links=(base, upper, replace(lower, joint=elbow)))
+    tip = LENGTH + 3.0 * LOWER["center"]
+    expected = upper_about_shoulder() + ROTOR + 9.0 * LOWER["inertia"][2] + LOWER["mass"] * tip**2
+    assert apparent_inertias(body, np.zeros(2), fixed=True)[0] == pytest.approx(expected)

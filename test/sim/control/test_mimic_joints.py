@@ -7,8 +7,8 @@ import pytest
 
 from hrp_model import Diagnostics, load_body_text
 from hrp_sim import Simulation
-from hrp_sim.control import HOLD, LIMP, JointCommand
-from hrp_sim.physics.engine import Placement
+from hrp_sim.control import HOLD, LIMP, CommandTimeout, Fallback, JointCommand
+from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 LINK = """<link name="{}"><inertial><mass value="0.1"/>
@@ -26,10 +26,11 @@ GRIPPER = (
 )
 
 
-def simulation(control):
+def simulation(control, solver=Solver.WORLD):
     body = load_body_text(GRIPPER, Diagnostics(listener=lambda _: None))
     placement = Placement(name="gripper", body=body, fixed=True)
-    return Simulation(WorldConfig(bodies=(BodyEntry(placement=placement, control=control),)))
+    entry = BodyEntry(placement=placement, control=control)
+    return Simulation(WorldConfig(bodies=(entry,), physics=PhysicsSettings(solver=solver)))
 
 
 def run(sim, steps):
@@ -44,8 +45,9 @@ def run(sim, steps):
 @pytest.mark.parametrize(
     ("control", "command"), [(HOLD, {"position": [1.0]}), (LIMP, {"effort": [1e-4]})]
 )
-def test_a_joint_follows_wherever_its_leader_goes(control, command):
-    sim = simulation(control)
+@pytest.mark.parametrize("solver", [Solver.WORLD, Solver.DENSE])
+def test_a_joint_follows_wherever_its_leader_goes(control, command, solver):
+    sim = simulation(control, solver)
     sim.command("gripper", JointCommand(names=("grip",), **command))
     q = run(sim, 1500)
     assert q[-1, 0] > 0.3
@@ -60,3 +62,31 @@ def test_who_follows_takes_no_command(caplog):
         q = run(sim, 300)
     assert "'slave' follows 'grip'" in caplog.text
     np.testing.assert_allclose(q, np.tile([0.0, 0.25], (300, 1)), atol=1e-3)
+
+
+def test_an_effort_on_who_follows_reaches_the_leader():
+    """Both links turn as one: with I = 1e-4 kg m^2 each, 1e-4 N m on the follower."""
+    sim = simulation(LIMP)
+    sim.command("gripper", JointCommand(names=("slave",), effort=[1e-4]))
+    q = run(sim, 300)
+    inertia = 1e-4 + 0.5**2 * 1e-4
+    assert q[-1, 0] == pytest.approx(-0.5 * 1e-4 / inertia * 0.3**2 / 2.0, rel=0.01)
+    np.testing.assert_allclose(q[:, 1], -0.5 * q[:, 0] + 0.25, rtol=0.0, atol=1e-9)
+
+
+def test_a_leader_in_position_mode_holds_what_hangs_on_its_follower():
+    """The default gains are those of the inertia of both: critically damped."""
+    sim = simulation(HOLD)
+    sim.command("gripper", JointCommand(names=("grip",), position=[0.2]))
+    q = run(sim, 400)
+    assert q[:, 0].max() < 0.2 + 1e-3
+    assert q[-1, 0] == pytest.approx(0.2, abs=1e-4)
+
+
+def test_a_time_out_leaves_followers_without_a_servo():
+    sim = simulation(HOLD)
+    sim.controller("gripper").timeout = CommandTimeout(after_s=0.05, fallback=Fallback.HOLD)
+    sim.command("gripper", JointCommand(names=("slave",), effort=[1e-3]))
+    run(sim, 200)
+    drive = sim.bodies["gripper"].drive
+    assert drive.kp[1] == drive.kd[1] == drive.effort[1] == 0.0

@@ -23,6 +23,7 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
+from hrp_sim.articulation.articulation import Gears
 from hrp_sim.articulation.flatten import flatten
 from hrp_sim.ode import _core
 from hrp_sim.physics.engine import PhysicsSettings
@@ -66,6 +67,31 @@ def test_extra_joints_between_a_group_and_itself(group):
     same = np.full_like(articulation.loops.a, group)
     with pytest.raises(ValueError, match="connects a group to itself"):
         add(engine, replace(articulation, loops=replace(articulation.loops, a=same, b=same)))
+    engine.step()
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"leader": 2}, "out of range"),
+        ({"follower": -1}, "out of range"),
+        ({"leader": 1}, "does not connect two moving joints"),
+        ({"ratio": np.nan}, "not finite"),
+    ],
+)
+def test_gears_that_make_no_sense(changes, problem):
+    engine, *_ = world(floor())
+    links = (root(), child("A", "BASE", REVOLUTE), child("B", "BASE", REVOLUTE))
+    articulation = flatten(fixed(Body(name="pair", links=links)), PhysicsSettings())
+    rows = {"follower": 1, "leader": 0, "ratio": 2.0, "offset": 0.0} | changes
+    gears = Gears(
+        **{
+            k: np.full(1, x, np.float64 if k in ("ratio", "offset") else np.int32)
+            for k, x in rows.items()
+        }
+    )
+    with pytest.raises(ValueError, match=problem):
+        add(engine, replace(articulation, gears=gears))
     engine.step()
 
 

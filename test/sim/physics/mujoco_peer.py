@@ -6,6 +6,7 @@ fourth order: at a tenth of a millisecond its error is some 1e-10 rad after a se
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from hrp_model.body import JointType
 
@@ -37,6 +38,51 @@ def free_motion(body, seconds, *, q, dq=None, root=None, gravity=(0.0, 0.0, -9.8
     mujoco.mj_forward(model, data)
     places = [model.joint(link.name).qposadr[0] for link in body.moving_links]
     return data.qpos[places].copy(), data.body(body.root.name).xpos.copy()
+
+
+def geared_motion(body, seconds, *, gravity=(0.0, 0.0, -9.80665)):
+    """Return joint positions after motion from rest, of a fixed body whose mimic joints hold.
+
+    MuJoCo computes inertias and forces of the free body, which are projected on the independent
+    joints and integrated by SciPy.
+
+    Args:
+        body: The model, without contacts, limits and friction.
+        seconds: How long.
+        gravity: In [m/s^2].
+    """
+    model = mujoco.MjModel.from_xml_string(_mjcf(body, gravity, is_free=False))
+    data = mujoco.MjData(model)
+    links = body.moving_links
+    places = [int(model.joint(link.name).qposadr[0]) for link in links]
+    index = {link.name: i for i, link in enumerate(links)}
+    free = [i for i, link in enumerate(links) if link.joint.mimic is None]
+    G, c, d = np.zeros((len(links), len(free))), np.zeros(len(links)), np.zeros(len(links))
+    for i, link in enumerate(links):
+        mimic = link.joint.mimic
+        leader = i if mimic is None else index[mimic.link]
+        G[i, free.index(leader)] = 1.0 if mimic is None else mimic.multiplier
+        c[i], d[i] = 0.0 if mimic is None else mimic.offset, link.joint.damping
+
+    def rate(_, state):
+        q, dq = state[: len(free)], state[len(free) :]
+        data.qpos[places], data.qvel[places] = G @ q + c, G @ dq
+        mujoco.mj_forward(model, data)
+        M = np.column_stack([_momenta(model, data, e) for e in np.eye(model.nv)])
+        M = M[np.ix_(places, places)]
+        force = -data.qfrc_bias[places] - d * data.qvel[places]
+        return np.concatenate([dq, np.linalg.solve(G.T @ M @ G, G.T @ force)])
+
+    state = np.zeros(2 * len(free))
+    found = solve_ivp(rate, (0.0, seconds), state, rtol=1e-9, atol=1e-11)
+    return G @ found.y[: len(free), -1] + c
+
+
+def _momenta(model, data, dq):
+    """Return M dq."""
+    product = np.zeros(model.nv)
+    mujoco.mj_mulM(model, data, product, dq)
+    return product
 
 
 def _numbers(values):

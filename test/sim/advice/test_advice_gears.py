@@ -1,0 +1,46 @@
+"""Advice on mimic joints."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sim.physics.scenes import REVOLUTE, child, fixed, root
+
+from hrp_model import Severity
+from hrp_model.body import Body, Mimic
+from hrp_sim.advice import advise
+from hrp_sim.control import ControlSettings
+from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.world.config import BodyEntry, WorldConfig
+
+
+def found(q, solver=Solver.WORLD):
+    follower = child("B", "BASE", REVOLUTE)
+    follower = replace(follower, joint=replace(follower.joint, mimic=Mimic("A", 2.0, 0.1)))
+    body = Body(name="gears", links=(root(), child("A", "BASE", REVOLUTE), follower))
+    placement = fixed(body, q=np.array(q))
+    physics = PhysicsSettings(solver=solver)
+    entry = BodyEntry(placement=placement, control=ControlSettings())
+    return [
+        (d.code, d.message)
+        for d in advise(WorldConfig(bodies=(entry,), physics=physics))
+        if d.severity is Severity.WARNING
+    ]
+
+
+def test_gears_that_start_closed_are_fine():
+    assert found([0.2, 0.5]) == []
+
+
+def test_gears_that_start_open_are_reported_with_where_they_close():
+    [(code, message)] = found([0.2, 0.3])
+    assert code == "open-at-start"
+    assert "0.2 rad" in message
+    assert "{B: 0.5}" in message
+
+
+@pytest.mark.parametrize("solver", [Solver.DENSE, Solver.QUICK])
+def test_solvers_without_gears_are_reported(solver):
+    [(code, message)] = found([0.2, 0.5], solver)
+    assert code == "one-way-gears"
+    assert solver.value in message

@@ -1,0 +1,18 @@
+"""The table of grippers in docs/physics.md is what its script measures, near the closed forms."""
+
+import pytest
+from page_tools import page_rows, same
+from page_tools import script as loaded
+
+pytest.importorskip("mujoco", reason="mujoco, which grippers are compared with, is missing")
+
+
+def test_grippers_are_as_the_page_says():
+    script = loaded("gripper_table")
+    written = [row for row in page_rows(script) if row[1] != "---"][1:]
+    found = list(script.rows())
+    assert len(found) == len(written)
+    for row, on_page in zip(found, written, strict=True):
+        assert all(map(same, row, on_page)), (row, on_page)
+        exact, here = float(row[1]), float(row[2])
+        assert here == pytest.approx(exact, rel=6e-3, abs=0.01)  # surface_layer: 0.1 mm in 20 mm
