@@ -5,7 +5,8 @@ No display is needed. This package depends on models and poses, not on sensors o
 
 from .context import RendererUnavailable
 from .lights import Switches
-from .renderer import Renderer
+from .renderer import Lens, Renderer
+from .resampled import BrownLens, DualFisheyeLens, FisheyeLens
 from .studio import Studio
 from .view import (
     ALL_PARTS,
@@ -26,7 +27,11 @@ __all__ = [
     "DAYLIGHT",
     "NO_PARTS",
     "BodyPoses",
+    "BrownLens",
     "Depths",
+    "DualFisheyeLens",
+    "FisheyeLens",
+    "Lens",
     "LinkPoses",
     "Parts",
     "Picture",

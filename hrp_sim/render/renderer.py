@@ -10,6 +10,7 @@ from hrp_model import Body, Diagnostics, Pose
 
 from .context import thread_context
 from .lights import NOTHING_SWITCHED, Switches
+from .resampled import ResampledLens
 from .scene import Scene, build_scene
 from .studio import Studio
 from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Pixels, Surroundings
@@ -17,6 +18,8 @@ from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Pixel
 if TYPE_CHECKING:
     from .gpu import GpuScene
     from .gpu_studio import GpuStudio
+
+Lens = Pinhole | ResampledLens
 
 
 class Renderer:
@@ -71,7 +74,7 @@ class Renderer:
 
     def render(
         self,
-        lens: Pinhole,
+        lens: Lens,
         X_WC: Pose,
         poses: BodyPoses,
         *,
@@ -93,7 +96,16 @@ class Renderer:
             RendererUnavailable: This machine cannot render.
             RuntimeError: OpenGL failed, for lack of memory or because of too many links.
         """
-        return self._uploaded().draw(lens, X_WC, poses, parts, surroundings, switches)
+        gpu = self._uploaded()
+        if isinstance(lens, Pinhole):
+            return gpu.draw(lens, X_WC, poses, parts, surroundings, switches)
+        pictures = []
+        for view in lens.views:
+            X_CV = view.X_CV
+            axis = X_CV.R[2].tolist()  # of the camera, in the view
+            seen = gpu.draw(view.lens, X_WC @ X_CV, poses, parts, surroundings, switches, axis)
+            pictures.append(seen)
+        return lens.assembled(pictures)
 
     def render_studio(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, studio: Studio) -> Pixels:
         """Return a picture for people: with shadows, a ground, and smooth edges.

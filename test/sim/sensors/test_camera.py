@@ -45,7 +45,7 @@ def as_camera_info_says(lens):
     messages = pytest.importorskip(
         "hrp_msgs.convert.image", reason="ROS messages are not installed"
     )
-    info = messages.camera_info("", lens.width, lens.height, lens.focal_length)
+    info = messages.camera_info("", lens)
     return np.array(info.k).reshape(3, 3)
 
 

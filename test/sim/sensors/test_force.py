@@ -8,11 +8,13 @@ import pytest
 from sim.sensors.handmade import ARM, GRAVITY, TIME_NS, arm_world, random_pose, random_rotation
 
 from hrp_model import Pose
+from hrp_model.devices import AxisNoise
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import ForceSensor
 from hrp_sim.sensors.base import Observer, StatefulSensor
 from hrp_sim.sensors.noise import Noise
+from hrp_sim.sensors.vector_noise import VectorErrors
 
 UNLIMITED = np.full(3, np.inf)
 MS = 1_000_000
@@ -41,8 +43,9 @@ def pulled(time_ns, x=0.0, y=0.0):
     return WorldState(time_ns, pulling(x, y))
 
 
-def noisy(seed=3, **options):
-    return force_sensor(noise=Noise(seed, "r1", "wrist"), **options)
+def noisy(seed=3, *, force_stdev=0.0, torque_stdev=0.0, **options):
+    axes = (*(AxisNoise(stdev=force_stdev),) * 3, *(AxisNoise(stdev=torque_stdev),) * 3)
+    return force_sensor(noise=VectorErrors(axes, Noise(seed, "r1", "wrist")), **options)
 
 
 def holding(mass, p_Lcm_W):
