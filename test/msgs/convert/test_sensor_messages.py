@@ -303,7 +303,7 @@ def test_many_readings_have_the_messages_of_each():
             orientation=None if number < 3 else tuple(rng.normal(size=4).tolist()),
             angular_velocity=rng.normal(size=3),
             linear_acceleration=rng.normal(size=(3, 2))[:, 0],  # not in one piece
-            **dict.fromkeys(STDEVS, 0.5 if number < 6 else 0.0),
+            **dict.fromkeys(STDEVS, (0.5 if number < 6 else 0.0,) * 3),
         )
         for number in range(9)
     ]
