@@ -23,7 +23,7 @@ _CAMERA_NAMES = ("optical_frame_id", "camera_info_topic")
 
 _BIAS = ("mean", "stddev", "bias_mean", "bias_stddev")
 _DRIFT = ("dynamic_bias_stddev", "dynamic_bias_correlation_time")
-_NOISE = {"noise": _tags("type", "precision", *_BIAS, *_DRIFT)}
+_NOISE: dict[str, _Contents] = {"noise": _tags("type", "precision", *_BIAS, *_DRIFT)}
 _VECTOR = dict.fromkeys(("x", "y", "z"), _NOISE)
 _RAYS = _tags("samples", "resolution", "min_angle", "max_angle")
 _LIDAR = {
@@ -62,7 +62,8 @@ _SENSOR: _Contents = {
     "imu": _IMU,
     "force_torque": _WRENCH,
     "camera": _CAMERA,
-    **dict.fromkeys(("lidar", "ray"), _LIDAR),
+    "lidar": _LIDAR,
+    "ray": _LIDAR,
 }
 
 

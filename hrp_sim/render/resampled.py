@@ -338,18 +338,24 @@ class FisheyeLens(ResampledLens):
     @property
     def density(self) -> float:
         """The largest number of pixels per radian."""
-        angles = np.linspace(0.0, self._last_angle, 257)
-        steps = np.diff(self.function.radius(angles)) / np.diff(angles)
-        return super().density * float(np.nanmax(steps))
+        angles, radii = self._samples()
+        steps = np.diff(radii) / np.diff(angles)
+        return super().density * float(np.max(steps, initial=1.0))
 
     @cached_property
     def distortion(self) -> Sequence[float]:
         """k1 to k4 of r = f (a + k1 a^3 + k2 a^5 + k3 a^7 + k4 a^9), fitted to the function."""
-        angles = np.linspace(0.0, self._last_angle, 257)[1:]
-        radius = self.function.radius(angles)
+        angles, radii = self._samples()
         powers = angles[:, np.newaxis] ** np.array([3, 5, 7, 9])
-        solution = np.linalg.lstsq(powers, radius - angles, rcond=None)[0]
+        solution = np.linalg.lstsq(powers, radii - angles, rcond=None)[0]
         return tuple(float(k) if abs(k) > 1e-15 else 0.0 for k in solution)
+
+    def _samples(self) -> tuple[Array, Array]:
+        """Return angles that appear in the image, and their distances from the centre."""
+        angles = np.linspace(0.0, self._last_angle, 257)
+        radii = self.function.radius(angles)
+        seen = np.isfinite(radii)
+        return angles[seen], radii[seen]
 
     @property
     def _last_angle(self) -> float:
@@ -363,8 +369,8 @@ class FisheyeLens(ResampledLens):
     def rays(self) -> Array:
         """Return the directions of pixels."""
         fx, fy, cx, cy = self.intrinsics
-        x = (np.arange(self.width) - cx) / fx
-        y = ((np.arange(self.height) - cy) / fy)[:, np.newaxis]
+        x = np.asarray((np.arange(self.width) - cx) / fx, float)
+        y = np.asarray((np.arange(self.height) - cy) / fy, float)[:, np.newaxis]
         return _turned(x, y, self.function, self.cut_off_angle)
 
 
@@ -400,7 +406,7 @@ class DualFisheyeLens(ResampledLens):
         x, y = np.broadcast_arrays(x, y)
         is_left = np.broadcast_to(column < half, x.shape)
         # A turn to the left shows the right at the top.
-        right: Array = np.where(is_left, -y, y)
-        down: Array = np.where(is_left, x, -x)
+        right = np.asarray(np.where(is_left, -y, y), float)
+        down = np.asarray(np.where(is_left, x, -x), float)
         rays = _turned(right, down, LensFunction(), pi / 2.0)
         return np.where(is_left[..., np.newaxis], rays, rays * (-1.0, 1.0, -1.0))

@@ -146,3 +146,14 @@ def test_noise_of_colours_does_not_leave_their_range():
     noisy = ColorNoise(0.0, 0.5, Noise(1, "r1", "eye")).applied(0, image)
     assert (noisy.min(), noisy.max()) == (0, 255)
     assert LENS.pixel_count == 64 * 48
+
+
+def test_a_rate_of_a_model_above_that_of_the_physics_is_a_warning(diagnostics):
+    for rate in (1000.0, 1001.0):
+        device = devices.Imu(name="imu", link="ARM", sample_rate=rate)
+        assert devices_only(sensors_of(diagnostics, device))
+    assert "1001 Hz" in diagnostics.take("too-fast").message
+    assert not devices_only(
+        sensors_of(diagnostics, devices.ForceSensor(name="ft", link="ARM", sample_rate=-5.0))
+    )
+    assert "-5" in diagnostics.take("unusable-device").message
