@@ -26,7 +26,7 @@ _DRIFT = ("dynamic_bias_stddev", "dynamic_bias_correlation_time")
 _NOISE: dict[str, _Contents] = {"noise": _tags("type", "precision", *_BIAS, *_DRIFT)}
 _VECTOR = dict.fromkeys(("x", "y", "z"), _NOISE)
 _RAYS = _tags("samples", "resolution", "min_angle", "max_angle")
-_LIDAR = {
+_LIDAR: _Contents = {
     "scan": {"horizontal": _RAYS, "vertical": _RAYS},
     # Gazebo does not round distances to this resolution either.
     "range": _tags("min", "max", "resolution"),

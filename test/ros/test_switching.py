@@ -170,8 +170,8 @@ def test_a_parameter_says_what_it_means_and_stays(peer):
         "White noise of the force, per axis [N]; negative = as in the model."
     )
     assert stdev.read_only
-    assert stdev.floating_point_range[0].from_value == 0.0
-    assert wrench_on.additional_constraints == "'model' or 'link' or 'parent'"
+    assert stdev.floating_point_range[0].from_value == -1.0
+    assert wrench_on.additional_constraints == "'model', 'link' or 'parent'"
     change = Parameter("force_stdev", value=1.0).to_parameter_msg()
     [result] = peer.call("sim_node/set_parameters", SetParameters, parameters=[change]).results
     assert not result.successful
