@@ -232,16 +232,17 @@ class LensFunction(NamedTuple):
 
     def radius(self, angle: Array | float) -> Array:
         """Return r for a focal length of 1; NaN or infinite where the lens cannot see."""
-        turn = np.asarray(angle) / self.c2 + self.c3
         folds = self.fun != "id"  # beyond a quarter turn the image would fold back
-        seen = np.where(folds & (np.abs(turn) > pi / 2.0 + 1e-9), np.nan, turn)
         forward, _ = _LENS_FUNCTIONS[self.fun]
-        return np.asarray(self.c1 * forward(seen))
+        with np.errstate(all="ignore"):
+            turn = np.asarray(angle) / self.c2 + self.c3
+            seen = np.where(folds & (np.abs(turn) > pi / 2.0 + 1e-9), np.nan, turn)
+            return np.asarray(self.c1 * forward(seen))
 
     def angle(self, radius: Array | float) -> Array:
         """Return the angle from the axis, in [rad], for r at a focal length of 1; NaN if none."""
         _, inverse = _LENS_FUNCTIONS[self.fun]
-        with np.errstate(invalid="ignore"):
+        with np.errstate(all="ignore"):
             return np.asarray(self.c2 * (inverse(np.asarray(radius) / self.c1) - self.c3))
 
 

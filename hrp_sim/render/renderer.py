@@ -10,7 +10,7 @@ from hrp_model import Body, Diagnostics, Pose
 
 from .context import thread_context
 from .lights import NOTHING_SWITCHED, Switches
-from .resampled import ResampledLens
+from .resampled import ResampledLens, View
 from .scene import Scene, build_scene
 from .studio import Studio
 from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Pixels, Surroundings
@@ -99,13 +99,13 @@ class Renderer:
         gpu = self._uploaded()
         if isinstance(lens, Pinhole):
             return gpu.draw(lens, X_WC, poses, parts, surroundings, switches)
-        pictures = []
-        for view in lens.views:
+
+        def draw(view: View) -> Picture:
             X_CV = view.X_CV
             axis = X_CV.R[2].tolist()  # of the camera, in the view
-            seen = gpu.draw(view.lens, X_WC @ X_CV, poses, parts, surroundings, switches, axis)
-            pictures.append(seen)
-        return lens.assembled(pictures)
+            return gpu.draw(view.lens, X_WC @ X_CV, poses, parts, surroundings, switches, axis)
+
+        return lens.assembled(parts, draw)
 
     def render_studio(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, studio: Studio) -> Pixels:
         """Return a picture for people: with shadows, a ground, and smooth edges.

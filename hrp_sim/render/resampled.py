@@ -7,7 +7,7 @@ one or the faces of a cube, are rendered and looked up between their pixels.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import atan, ceil, inf, pi
@@ -19,10 +19,21 @@ from numpy.typing import NDArray
 from hrp_model.devices import Distortion, Intrinsics, LensFunction
 from hrp_model.rigid import Array, Pose
 
-from .view import Depths, Picture, Pinhole, Pixels, Rectification, check_image, check_intrinsics
+from .view import (
+    Depths,
+    Parts,
+    Picture,
+    Pinhole,
+    Pixels,
+    Rectification,
+    check_image,
+    check_intrinsics,
+)
 
 MAX_PIXELS = 8_000_000  # of one image: each takes some 100 bytes
-_MAX_FACE = 4096  # pixels along a side of a perspective image
+# Pixels along a side of a perspective image: of a single one, and of a face of a cube.
+_MAX_SIDE, _MAX_FACE = 4096, 2048
+_MIN_FOCAL, _MAX_FOCAL = 8.0, 1e6  # of perspective images, in pixels
 _COST = 8  # of a pixel, in those of a perspective image
 _MAX_SLOPE = 2.5  # of a single perspective image; wider lenses need the faces of a cube
 _MARGIN = 2  # pixels around a perspective image, between which the outermost rays are looked up
@@ -31,7 +42,7 @@ _SAME_SURFACE = 0.05
 _OPTICAL = np.diag([1.0, -1.0, -1.0])  # R_CO: x right, y down, z forward in the camera frame C
 
 
-class _View(NamedTuple):
+class View(NamedTuple):
     """A perspective image V of a part of what a lens sees.
 
     Attributes:
@@ -136,7 +147,7 @@ class ResampledLens(ABC):
         return np.asarray(self._rays[..., 2])
 
     @cached_property
-    def views(self) -> tuple[_View, ...]:
+    def views(self) -> tuple[View, ...]:
         """The perspective images that show what the lens sees."""
         rays = self._rays.reshape(-1, 3)
         seen = np.flatnonzero(np.isfinite(rays[:, 2]))
@@ -145,18 +156,21 @@ class ResampledLens(ABC):
         slopes = np.abs(rays[seen, :2]) / np.maximum(rays[seen, 2:], 1e-6)
         right, down = slopes.max(axis=0).tolist()
         if max(right, down) <= _MAX_SLOPE:
-            return (_view(np.eye(3), seen, rays, (right, down), self),)
+            return (_view(np.eye(3), seen, rays, (right, down), self, _MAX_SIDE),)
         return tuple(self._faces(rays, seen))
 
-    def assembled(self, pictures: Sequence[Picture]) -> Picture:
-        """Return the image of the lens, given those of its views; black where it sees nothing."""
-        color: Pixels | None = None
-        depth: Depths | None = None
-        if not pictures or pictures[0].color is not None:
-            color = np.zeros((self.height, self.width, 3), np.uint8)
-        if not pictures or pictures[0].depth is not None:
-            depth = np.full((self.height, self.width), np.nan, np.float32)
-        for view, picture in zip(self.views, pictures, strict=True):
+    def assembled(self, parts: Parts, draw: Callable[[View], Picture]) -> Picture:
+        """Return the image of the lens from those of its views; black where it sees nothing.
+
+        Args:
+            parts: Requested parts.
+            draw: Returns the image of a view.
+        """
+        size = self.height, self.width
+        color: Pixels | None = np.zeros((*size, 3), np.uint8) if parts.color else None
+        depth: Depths | None = np.full(size, np.nan, np.float32) if parts.depth else None
+        for view in self.views:
+            picture = draw(view)
             if color is not None and picture.color is not None:
                 color.reshape(-1, 3)[view.pixels] = _mixed(view, picture.color)
             if depth is not None and picture.depth is not None:
@@ -167,7 +181,7 @@ class ResampledLens(ABC):
     def _rays(self) -> NDArray[np.float32]:
         return self.rays().astype(np.float32)
 
-    def _faces(self, rays: NDArray[np.float32], seen: NDArray[np.intp]) -> Iterator[_View]:
+    def _faces(self, rays: NDArray[np.float32], seen: NDArray[np.intp]) -> Iterator[View]:
         """Yield the faces of a cube that are seen."""
         axis = np.abs(rays[seen]).argmax(axis=1)
         sign = np.take_along_axis(rays[seen], axis[:, np.newaxis], axis=1)[:, 0] > 0.0
@@ -175,7 +189,7 @@ class ResampledLens(ABC):
             for positive in (True, False):
                 mine = seen[(axis == i) & (sign == positive)]
                 if mine.size:
-                    yield _view(_face(i, positive), mine, rays, (1.0, 1.0), self)
+                    yield _view(_face(i, positive), mine, rays, (1.0, 1.0), self, _MAX_FACE)
 
 
 def _face(axis: int, positive: bool) -> Array:
@@ -192,7 +206,8 @@ def _view(
     rays: NDArray[np.float32],
     extent: tuple[float, float],
     lens: ResampledLens,
-) -> _View:
+    most: int,
+) -> View:
     """Return a view that shows some pixels of a lens.
 
     Args:
@@ -201,8 +216,10 @@ def _view(
         rays: Directions of all pixels of the lens, shape (n, 3).
         extent: Largest slopes to the right and down.
         lens: The lens.
+        most: Pixels along a side of the view.
     """
-    focal = min(lens.density, (_MAX_FACE / 2.0 - _MARGIN) / max(*extent, 1e-3))
+    sharpest = (most / 2.0 - _MARGIN - 1) / max(*extent, 1e-3)
+    focal = min(max(lens.density, _MIN_FOCAL), _MAX_FOCAL, sharpest)
     width, height = (2 * (ceil(slope * focal) + _MARGIN) for slope in extent)
     angle = 2.0 * atan(min(width, height) / 2.0 / focal)
     pinhole = Pinhole(width, height, angle, lens.near, lens.far)
@@ -214,10 +231,10 @@ def _view(
     shares = np.stack([(1 - s) * (1 - t), s * (1 - t), (1 - s) * t, s * t]).astype(np.float32)
     first = top.astype(np.intp) * width + left.astype(np.intp)
     depths = (rays[pixels, 2] / rays_V[:, 2]).astype(np.float32)
-    return _View(pinhole, R_OV, pixels, first, shares, depths)
+    return View(pinhole, R_OV, pixels, first, shares, depths)
 
 
-def _mixed(view: _View, color: Pixels) -> Pixels:
+def _mixed(view: View, color: Pixels) -> Pixels:
     """Return the colours of the pixels of a view, between its own."""
     flat, mixed = color.reshape(-1, 3), np.full((len(view.pixels), 3), 0.5, np.float32)
     for corner, share in zip(view.corners(), view.shares, strict=True):
@@ -225,7 +242,7 @@ def _mixed(view: _View, color: Pixels) -> Pixels:
     return mixed.astype(np.uint8)
 
 
-def _depths(view: _View, depth: Depths) -> Depths:
+def _depths(view: View, depth: Depths) -> Depths:
     """Return the depths of the pixels of a view along the optical axis of the lens.
 
     1 / depth is linear in a perspective image of a plane, so planes are exact. At the edges of
@@ -335,6 +352,14 @@ class FisheyeLens(ResampledLens):
 
     distortion_model = "equidistant"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _, c1, c2, c3 = self.function
+        if not (all(1e-3 <= c <= 1e3 for c in (c1, c2)) and abs(c3) <= 10.0):
+            raise ValueError("c1 and c2 of its lens must be from 0.001 to 1000, c3 within 10")
+        if not self.cut_off_angle >= 0.0:
+            raise ValueError(f"its cut-off angle must be from 0, not {self.cut_off_angle} rad")
+
     @property
     def density(self) -> float:
         """The largest number of pixels per radian."""
@@ -364,7 +389,7 @@ class FisheyeLens(ResampledLens):
         x, y = max(cx, self.width - 1 - cx) / fx, max(cy, self.height - 1 - cy) / fy
         angle = float(self.function.angle(np.hypot(x, y)))
         limit = min(self.cut_off_angle, pi)
-        return min(angle, limit) if angle > 0.0 else limit
+        return max(min(angle, limit) if angle > 0.0 else limit, 1e-3)
 
     def rays(self) -> Array:
         """Return the directions of pixels."""
@@ -378,7 +403,7 @@ def _turned(x: Array, y: Array, function: LensFunction, limit: float) -> Array:
     """Return directions at the angles that belong to distances from the principal point."""
     radius = np.hypot(x, y)
     angle = function.angle(radius)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         across = np.where(radius > 0.0, np.sin(angle) / radius, 1.0)
         rays = np.stack([x * across, y * across, np.cos(angle)], axis=-1)
         rays[~((angle >= 0.0) & (angle <= min(limit, pi)))] = np.nan

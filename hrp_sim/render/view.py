@@ -23,7 +23,7 @@ MAX_SIDE = 8192
 # Minimum values, so that the float32 of OpenGL does not overflow; in [rad] and [m].
 _MIN_FIELD_OF_VIEW = 1e-6
 _MIN_NEAR = 1.0 / MAX_RANGE
-_MAX_FOCAL, _MAX_CENTER = 1e11, 1e6  # in pixels
+_MIN_FOCAL, _MAX_FOCAL, _MAX_CENTER = 1e-7, 1e11, 1e6  # in pixels
 
 # fx, fy, cx, cy, Tx, Ty, in pixels.
 Rectification = tuple[float, float, float, float, float, float]
@@ -109,8 +109,9 @@ def check_intrinsics(intrinsics: Intrinsics) -> None:
         ValueError: One is out of range.
     """
     fx, fy, cx, cy = intrinsics
-    if not all(0.0 < f <= _MAX_FOCAL for f in (fx, fy)):
-        raise ValueError(f"its focal lengths must be from 0 to {_MAX_FOCAL:g} pixels")
+    if not all(_MIN_FOCAL <= f <= _MAX_FOCAL for f in (fx, fy)):
+        limits = f"from {_MIN_FOCAL:g} to {_MAX_FOCAL:g} pixels"
+        raise ValueError(f"its focal lengths must be {limits}, not {fx:g} and {fy:g}")
     if not all(abs(c) <= _MAX_CENTER for c in (cx, cy)):
         raise ValueError(f"its principal point must be within {_MAX_CENTER:g} pixels")
 

@@ -253,7 +253,8 @@ def make_lens(device: devices.Camera) -> Lens:
     view = pi if is_dual else device.field_of_view  # as in Choreonoid
     if not 0.0 < view <= 2.0 * pi + _ROUNDING:
         raise ValueError(f"its field of view must be between 0 and 2 pi rad, not {view} rad")
-    focal = circle / 2.0 / float(device.lens_function.radius(view / 2.0))
+    edge = float(device.lens_function.radius(view / 2.0))  # for a focal length of 1
+    focal = circle / 2.0 / edge if edge > 0.0 else 0.0
     side = device.width / 2.0 if is_dual else device.width
     middle = Intrinsics(focal, focal, (side - 1.0) / 2.0, (device.height - 1) / 2.0)
     if is_dual:

@@ -76,6 +76,7 @@ class VectorErrors:
             raise ValueError("the correlation time of its noise must be above 0 s")
         self._source = source
         self._has_walk = bool(self._walk.any())
+        self._has_offset, self._is_rounded = self._mean_stdev.any(), self._precision.any()
         self._bias = np.zeros(len(axes))
         self._bias_time_ns = np.array([_NEVER_NS], dtype=np.int64)
 
@@ -108,12 +109,12 @@ class VectorErrors:
         """Return a sample of the true components, shape (n,)."""
         count = len(true)
         sample = true + self._mean + self._stdev * self._source.normals(time_ns, count, _WHITE)
-        if self._mean_stdev.any():
+        if self._has_offset:
             sample += self._mean_stdev * self._source.normals(0, count, _OFFSET)
         if self._has_walk:
             self._advance(time_ns)
             sample += self._bias
-        if self._precision.any():
+        if self._is_rounded:
             step = self._precision
             with np.errstate(divide="ignore", invalid="ignore"):
                 sample = np.where(step > 0.0, np.round(sample / step) * step, sample)

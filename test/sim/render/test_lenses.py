@@ -17,9 +17,19 @@ from sim.render.scenes import (
 from sim.sensors.cameras import camera
 
 from hrp_model import Pose
-from hrp_model.devices import EQUIDISTANT, Distortion, ImageType, Intrinsics, LensFunction
+from hrp_model.devices import (
+    EQUIDISTANT,
+    LENS_FUNCTIONS,
+    Camera,
+    Distortion,
+    ImageType,
+    Intrinsics,
+    LensFunction,
+    LensType,
+)
 from hrp_model.geometry import Material, Shape, Sphere
 from hrp_sim.render import BrownLens, DualFisheyeLens, FisheyeLens, Pinhole, Renderer
+from hrp_sim.sensors.camera import make_lens
 
 SIZE = 320, 240
 OFF_CENTRE = Intrinsics(260.0, 240.0, 140.5, 131.0)
@@ -190,3 +200,46 @@ def test_pixels_that_a_distortion_does_not_reach_see_nothing():
     slope = np.hypot(*np.moveaxis(rays[seen][:, :2] / rays[seen][:, 2:], 1, 0))
     assert slope.max() <= np.sqrt(2.0 / 3.0)
     assert 0.5 < seen.mean() < 0.9
+
+
+def any_camera(rng):
+    """A camera with a lens of any numbers, and an image of a few pixels."""
+
+    def number():
+        extremes = (0.0, 1e-300, 1e-9, 0.5, 6.2, 1e6, 1e300, np.inf, np.nan)
+        is_extreme = rng.random() < 0.4
+        return float(
+            rng.choice(extremes) if is_extreme else rng.normal() * 10 ** rng.uniform(-3, 3)
+        )
+
+    return Camera(
+        name="c",
+        link="l",
+        width=int(rng.integers(1, 30)),
+        height=int(rng.integers(1, 30)),
+        field_of_view=float(rng.uniform(0.0, 6.5)),
+        lens_type=rng.choice(list(LensType)),
+        intrinsics=Intrinsics(*(number() for _ in range(4))) if rng.random() < 0.5 else None,
+        distortion=Distortion(*(number() for _ in range(5))),
+        lens_function=LensFunction(str(rng.choice(LENS_FUNCTIONS)), number(), number(), number()),
+        cut_off_angle=number() if rng.random() < 0.5 else None,
+    )
+
+
+def test_a_lens_of_any_numbers_is_refused_or_can_be_drawn():
+    rng, drawable = np.random.default_rng(3), 0
+    for _ in range(400):
+        try:
+            lens = make_lens(any_camera(rng))
+        except ValueError:
+            continue
+        drawable += 1
+        assert np.isfinite(lens.distortion).all()
+        assert lens.cosines.shape == (lens.height, lens.width)
+        for view in getattr(lens, "views", ()):
+            width, height = view.lens.width, view.lens.height
+            assert max(width, height) <= 4096
+            for corner in view.corners():
+                assert 0 <= corner.min() <= corner.max() < width * height
+            np.testing.assert_allclose(view.shares.sum(axis=0), 1.0, rtol=1e-5)
+    assert drawable > 20
