@@ -4,39 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf, nan, pi
+from math import inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from hrp_model import Pose, devices
-from hrp_model.devices import ImageType, Intrinsics, LensType
+from hrp_model.devices import ImageType
 
 from ..articulation.numeric_limits import MAX_RANGE
 from ..physics.state import WorldState
 from ..render import (
     ALL_PARTS,
     DAYLIGHT,
-    BrownLens,
     Depths,
-    DualFisheyeLens,
-    FisheyeLens,
     Lens,
     LinkPoses,
     Parts,
-    Pinhole,
     Pixels,
     Renderer,
     Surroundings,
     Switches,
+    make_lens,
 )
 from .base import check_mounting
 from .color_noise import ColorNoise
 from .context import SensorContext
 from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
-
-_ROUNDING = 1e-3  # of angles in models
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,42 +223,3 @@ def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor 
     )
     context.pixels.take(lens.pixel_count)
     return sensor
-
-
-def make_lens(device: devices.Camera) -> Lens:
-    """Return the projection of a camera.
-
-    Raises:
-        ValueError: Its properties are invalid.
-    """
-    size, clip = (device.width, device.height), (device.near_clip, device.far_clip)
-    rectified = None
-    if device.rectified is not None:
-        intrinsics, *translation = device.rectified
-        rectified = (*intrinsics, translation[0], translation[1])
-    if device.lens_type is LensType.NORMAL:
-        pinhole = Pinhole(*size, device.field_of_view, *clip, device.intrinsics, rectified)
-        if not any(device.distortion):
-            return pinhole
-        return BrownLens(
-            *size, pinhole.intrinsics, *clip, rectified, coefficients=device.distortion
-        )
-    is_dual = device.lens_type is LensType.DUAL_FISHEYE
-    circle = min(device.width / 2.0 if is_dual else device.width, device.height)
-    view = pi if is_dual else device.field_of_view  # as in Choreonoid
-    if not 0.0 < view <= 2.0 * pi + _ROUNDING:
-        raise ValueError(f"its field of view must be between 0 and 2 pi rad, not {view} rad")
-    edge = float(device.lens_function.radius(view / 2.0))  # for a focal length of 1
-    focal = circle / 2.0 / edge if edge > 0.0 else 0.0
-    side = device.width / 2.0 if is_dual else device.width
-    middle = Intrinsics(focal, focal, (side - 1.0) / 2.0, (device.height - 1) / 2.0)
-    if is_dual:
-        return DualFisheyeLens(*size, middle, *clip)
-    cut_off = device.cut_off_angle
-    return FisheyeLens(
-        *size,
-        device.intrinsics or middle,
-        *clip,
-        function=device.lens_function,
-        cut_off_angle=view / 2.0 if cut_off is None else cut_off,
-    )

@@ -28,8 +28,7 @@ from hrp_model.devices import (
     LensType,
 )
 from hrp_model.geometry import Material, Shape, Sphere
-from hrp_sim.render import BrownLens, DualFisheyeLens, FisheyeLens, Pinhole, Renderer
-from hrp_sim.sensors.camera import make_lens
+from hrp_sim.render import BrownLens, DualFisheyeLens, FisheyeLens, Pinhole, Renderer, make_lens
 
 SIZE = 320, 240
 OFF_CENTRE = Intrinsics(260.0, 240.0, 140.5, 131.0)
@@ -243,3 +242,15 @@ def test_a_lens_of_any_numbers_is_refused_or_can_be_drawn():
                 assert 0 <= corner.min() <= corner.max() < width * height
             np.testing.assert_allclose(view.shares.sum(axis=0), 1.0, rtol=1e-5)
     assert drawable > 20
+
+
+@pytest.mark.parametrize("kind", [LensType.NORMAL, LensType.FISHEYE])
+def test_a_lens_for_images_of_another_size_sees_the_same_across_their_shorter_side(kind):
+    device = Camera(
+        name="c", link="l", width=300, height=200, lens_type=kind,
+        intrinsics=Intrinsics(200.0, 220.0, 170.5, 90.5),
+    )  # fmt: skip
+    lens = make_lens(device, (800, 400))
+    # Twice as large, about the middles (149.5, 99.5) and (399.5, 199.5).
+    assert lens.intrinsics == (400.0, 440.0, 399.5 + 42.0, 199.5 - 18.0)
+    assert make_lens(device).intrinsics == device.intrinsics
