@@ -15,6 +15,7 @@ from ...devices import (
     Camera,
     Device,
     ForceSensor,
+    ImageType,
     Imu,
     Intrinsics,
     RangeSensor,
@@ -28,6 +29,7 @@ _KINDS = mujoco.mjtSensor
 _GYRO, _ACCELEROMETER = int(_KINDS.mjSENS_GYRO), int(_KINDS.mjSENS_ACCELEROMETER)
 _FORCE, _TORQUE = int(_KINDS.mjSENS_FORCE), int(_KINDS.mjSENS_TORQUE)
 _RANGEFINDER = int(_KINDS.mjSENS_RANGEFINDER)
+_RGB, _DEPTH = 1, 2  # mjtCamOutBit
 _SITE = mujoco.mjtObj.mjOBJ_SITE
 # A rangefinder measures along +Z of its site, a range sensor along -Z.
 _ALONG_Z = Pose(rpy_matrix(pi, 0.0, 0.0))
@@ -177,8 +179,20 @@ class DeviceReader:
                 height=height,
                 field_of_view=angle,
                 intrinsics=intrinsics,
+                image_type=self._image_type(i),
                 at=at,
             )
+
+    def _image_type(self, camera: int) -> ImageType:
+        """Return the outputs of a camera; colours in older versions of MuJoCo."""
+        bits = int(optional_row(self._model, "cam_output", camera).sum()) or _RGB
+        if bits & ~(_RGB | _DEPTH):
+            name = titled("camera", self._model.camera(camera).name)
+            message = f"{name} has outputs that are left out: only rgb and depth are simulated"
+            self._diagnostics.warn("no-counterpart", message, self._compiled.at("cameras", camera))
+        if bits & _DEPTH:
+            return ImageType.COLOR_DEPTH if bits & _RGB else ImageType.DEPTH
+        return ImageType.COLOR
 
     def _intrinsics(self, camera: int, width: int, height: int) -> Intrinsics | None:
         """Return the intrinsics of a camera; None if it only has a field of view.

@@ -9,6 +9,7 @@ from hrp_model.devices import (
     AccelerationSensor,
     AxisNoise,
     ForceSensor,
+    ImageType,
     Imu,
     RangeSensor,
     RateGyroSensor,
@@ -101,3 +102,14 @@ def test_a_sensor_alone_has_its_own_settings():
     assert accelerometer.acceleration_noise == NO_NOISE
     assert accelerometer.sample_rate == pytest.approx(100.0)
     assert accelerometer.max_acceleration.tolist() == [50.0] * 3
+
+
+@pytest.mark.skipif(not hasattr(mujoco.MjModel, "cam_output"), reason="an older MuJoCo")
+def test_the_outputs_of_a_camera_are_its_images():
+    found, _ = devices('<camera name="one" output="rgb depth"/><camera name="two" output="depth"/>')
+    assert [x.image_type for x in found] == [ImageType.COLOR_DEPTH, ImageType.DEPTH]
+    diagnostics = Diagnostics(listener=lambda _: None)
+    text = BODY.format(inside='<camera name="c" output="rgb normal"/>', sensors="")
+    [camera] = load_body_text(text, diagnostics).devices
+    assert camera.image_type is ImageType.COLOR
+    assert [x.code for x in diagnostics.found] == ["no-counterpart"]
