@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.devices import Distortion, Intrinsics, LensFunction
+from hrp_model.devices import NO_DISTORTION, Distortion, Intrinsics, LensFunction
 from hrp_model.rigid import Array, Pose
 
 from .view import (
@@ -338,6 +338,9 @@ def _fold(distortion: Distortion) -> float:
     return float(np.sqrt(real.min())) if real.size else inf
 
 
+_PERSPECTIVE = LensFunction("tan")
+
+
 @dataclass(frozen=True)
 class FisheyeLens(ResampledLens):
     """A fisheye lens.
@@ -349,8 +352,6 @@ class FisheyeLens(ResampledLens):
 
     function: LensFunction = LensFunction()  # noqa: RUF009 - immutable
     cut_off_angle: float = pi
-
-    distortion_model = "equidistant"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -370,10 +371,17 @@ class FisheyeLens(ResampledLens):
     @cached_property
     def distortion(self) -> Sequence[float]:
         """k1 to k4 of r = f (a + k1 a^3 + k2 a^5 + k3 a^7 + k4 a^9), fitted to the function."""
+        if self.function == _PERSPECTIVE:
+            return NO_DISTORTION
         angles, radii = self._samples()
         powers = angles[:, np.newaxis] ** np.array([3, 5, 7, 9])
         solution = np.linalg.lstsq(powers, radii - angles, rcond=None)[0]
         return tuple(float(k) if abs(k) > 1e-15 else 0.0 for k in solution)
+
+    @property
+    def distortion_model(self) -> str:
+        """ROS's name of the polynomial of Kannala and Brandt; of a perspective lens another."""
+        return "plumb_bob" if self.function == _PERSPECTIVE else "equidistant"
 
     def _samples(self) -> tuple[Array, Array]:
         """Return angles that appear in the image, and their distances from the centre."""

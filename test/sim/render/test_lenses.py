@@ -188,6 +188,14 @@ def test_camera_info_describes_a_fisheye_lens_by_its_polynomial(name, angle):
     assert lens.distortion_model == "equidistant"
 
 
+def test_a_gnomonical_lens_is_one_without_distortion():
+    middle = Intrinsics(100.0, 100.0, 49.5, 49.5)
+    lens = FisheyeLens(100, 100, middle, 0.1, 10.0, function=LensFunction("tan"))
+    assert (lens.distortion_model, lens.distortion) == ("plumb_bob", Distortion())
+    expected = Pinhole(100, 100, 1.0, 0.1, 10.0, middle)
+    np.testing.assert_allclose(lens.cosines, expected.cosines, rtol=1e-5)
+
+
 def test_pixels_that_a_distortion_does_not_reach_see_nothing():
     # r (1 - 0.5 r^2) is at most 0.544, at r = 0.816; the corners of the image are at 0.9.
     lens = BrownLens(
