@@ -1,10 +1,12 @@
 """Each setting of a sensor of SDF is in its device, or a diagnostic names it; see the SDF spec."""
 
+import re
 from dataclasses import fields
 from math import inf, pi, tan
 
 import numpy as np
 import pytest
+from paths import ROOT
 from urdf_reader_tools import arm, read
 
 from hrp_model.devices import (
@@ -258,3 +260,13 @@ def test_a_scanner_has_the_mean_and_the_bias_of_its_noise():
     numbers = device.error_mean, device.error_deviation, device.error_mean_deviation
     assert numbers == pytest.approx((0.3, 0.01, 0.3))
     assert device.max_distance == inf
+
+
+def test_the_page_of_formats_names_each_element():
+    page = (ROOT / "docs" / "formats" / "urdf.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", page))
+    paths = CAMERA | WIDE | LIDAR | IMU | WRENCH | SENSOR
+    tags = {part for path in paths for part in path.split("/")}
+    # Warnings, and values that are not elements of their own.
+    others = {"unheard_of", "trigger_topic", "segmentation_type", "box_type", "image"}
+    assert tags - named - others == set()
