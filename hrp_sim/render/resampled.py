@@ -16,7 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.devices import NO_DISTORTION, Distortion, Intrinsics, LensFunction
+from hrp_model.devices import (
+    EQUIDISTANT,
+    NO_DISTORTION,
+    Distortion,
+    Intrinsics,
+    LensFunction,
+)
 from hrp_model.rigid import Array, Pose
 
 from .view import (
@@ -39,6 +45,7 @@ _MAX_SLOPE = 2.5  # of a single perspective image; wider lenses need the faces o
 _MARGIN = 2  # pixels around a perspective image, between which the outermost rays are looked up
 # Neighbouring depths that differ by more are of different surfaces, relative to the nearest.
 _SAME_SURFACE = 0.05
+_ITERATIONS, _EXACT = 20, 1e-3  # of Newton's method; in pixels
 _OPTICAL = np.diag([1.0, -1.0, -1.0])  # R_CO: x right, y down, z forward in the camera frame C
 
 
@@ -267,7 +274,7 @@ class BrownLens(ResampledLens):
         coefficients: Of the distortion.
     """
 
-    coefficients: Distortion = Distortion()  # noqa: RUF009 - immutable
+    coefficients: Distortion = NO_DISTORTION
 
     distortion_model = "plumb_bob"
 
@@ -302,13 +309,10 @@ class BrownLens(ResampledLens):
                     break
                 found = found - np.stack([d * e - b * f, a * f - c * e]) / (a * d - b * c)
             is_unfolded = np.hypot(*found) < limit
-        rays = np.stack([*found, np.ones_like(x)], axis=-1)
-        rays /= np.linalg.norm(rays, axis=-1, keepdims=True)
+            rays = np.stack([*found, np.ones_like(x)], axis=-1)
+            rays /= np.linalg.norm(rays, axis=-1, keepdims=True)
         rays[~(is_exact & is_unfolded)] = np.nan
         return rays
-
-
-_ITERATIONS, _EXACT = 20, 1e-3  # of Newton's method; in pixels
 
 
 def _distorted(p: Array, distortion: Distortion) -> tuple[Array, tuple[tuple[Array, ...], ...]]:
@@ -350,7 +354,7 @@ class FisheyeLens(ResampledLens):
         cut_off_angle: Beyond which it sees nothing, in [rad].
     """
 
-    function: LensFunction = LensFunction()  # noqa: RUF009 - immutable
+    function: LensFunction = EQUIDISTANT
     cut_off_angle: float = pi
 
     def __post_init__(self) -> None:
@@ -441,5 +445,5 @@ class DualFisheyeLens(ResampledLens):
         # A turn to the left shows the right at the top.
         right = np.asarray(np.where(is_left, -y, y), float)
         down = np.asarray(np.where(is_left, x, -x), float)
-        rays = _turned(right, down, LensFunction(), pi / 2.0)
+        rays = _turned(right, down, EQUIDISTANT, pi / 2.0)
         return np.where(is_left[..., np.newaxis], rays, rays * (-1.0, 1.0, -1.0))
