@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import floor, inf, pi
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,33 @@ _AXIS_X = np.array([1.0, 0.0, 0.0])
 _AXIS_X.setflags(write=False)
 MAX_RAYS = 1_000_000  # along one axis of a scan
 _STEP_TOLERANCE = 1e-7  # of a step, by which rounding may shorten a range
+
+
+@dataclass(frozen=True)
+class AxisNoise:
+    """Errors that a model states for one axis of a sensor, in the unit of the axis.
+
+    A sample is wrong by ``offset + walk + white``, rounded to multiples of ``precision``.
+
+    Attributes:
+        mean: Of the offset, which is constant during a run.
+        mean_stdev: Standard deviation of the offset from run to run.
+        stdev: Standard deviation of the white noise, per sample.
+        walk: Density of the random walk, per sqrt(s).
+        correlation_time: With which the walk returns to zero, in [s]; inf = never.
+        precision: Step of the output; 0 = none.
+    """
+
+    mean: float = 0.0
+    mean_stdev: float = 0.0
+    stdev: float = 0.0
+    walk: float = 0.0
+    correlation_time: float = inf
+    precision: float = 0.0
+
+
+VectorNoise = tuple[AxisNoise, AxisNoise, AxisNoise]
+NO_NOISE: VectorNoise = (AxisNoise(), AxisNoise(), AxisNoise())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,9 +75,17 @@ class Device:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AccelerationSensor(Device):
-    """An accelerometer; ``max_acceleration`` per axis in [m/s^2], inf = unlimited, shape (3,)."""
+    """An accelerometer.
+
+    Attributes:
+        max_acceleration: Per axis in [m/s^2], inf = unlimited, shape (3,).
+        acceleration_noise: Per axis, in [m/s^2].
+        sample_rate: In [Hz]; 0 = not stated.
+    """
 
     max_acceleration: Array = field(default_factory=lambda: _UNLIMITED)
+    acceleration_noise: VectorNoise = NO_NOISE
+    sample_rate: float = 0.0
 
     def __post_init__(self) -> None:
         _freeze(self, "max_acceleration")
@@ -58,9 +93,17 @@ class AccelerationSensor(Device):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RateGyroSensor(Device):
-    """A rate gyro; ``max_angular_velocity`` per axis in [rad/s], inf = unlimited, shape (3,)."""
+    """A rate gyro.
+
+    Attributes:
+        max_angular_velocity: Per axis in [rad/s], inf = unlimited, shape (3,).
+        angular_velocity_noise: Per axis, in [rad/s].
+        sample_rate: In [Hz]; 0 = not stated.
+    """
 
     max_angular_velocity: Array = field(default_factory=lambda: _UNLIMITED)
+    angular_velocity_noise: VectorNoise = NO_NOISE
+    sample_rate: float = 0.0
 
     def __post_init__(self) -> None:
         _freeze(self, "max_angular_velocity")
@@ -68,13 +111,28 @@ class RateGyroSensor(Device):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Imu(Device):
-    """An accelerometer and a rate gyro in one device, with the limits of both."""
+    """An accelerometer and a rate gyro in one device, with the limits and the noise of both."""
 
     max_acceleration: Array = field(default_factory=lambda: _UNLIMITED)
     max_angular_velocity: Array = field(default_factory=lambda: _UNLIMITED)
+    acceleration_noise: VectorNoise = NO_NOISE
+    angular_velocity_noise: VectorNoise = NO_NOISE
+    sample_rate: float = 0.0
 
     def __post_init__(self) -> None:
         _freeze(self, "max_acceleration", "max_angular_velocity")
+
+
+class WrenchFrame(Enum):
+    """Frame in which a wrench is expressed, and about whose origin its torque is.
+
+    SENSOR: the device's S. CHILD: that of its link. PARENT: the axes of the parent link, at the
+    origin of the joint.
+    """
+
+    SENSOR = "sensor"
+    CHILD = "child"
+    PARENT = "parent"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,10 +142,19 @@ class ForceSensor(Device):
     Attributes:
         max_force: Per axis in [N], inf = unlimited, shape (3,).
         max_torque: Per axis in [N m], inf = unlimited, shape (3,).
+        frame: Of the wrench.
+        on_link: Whether it measures the wrench of the parent on its link, not the opposite one.
+        force_noise, torque_noise: Per axis of the frame, in [N] and [N m].
+        sample_rate: In [Hz]; 0 = not stated.
     """
 
     max_force: Array = field(default_factory=lambda: _UNLIMITED)
     max_torque: Array = field(default_factory=lambda: _UNLIMITED)
+    frame: WrenchFrame = WrenchFrame.SENSOR
+    on_link: bool = False
+    force_noise: VectorNoise = NO_NOISE
+    torque_noise: VectorNoise = NO_NOISE
+    sample_rate: float = 0.0
 
     def __post_init__(self) -> None:
         _freeze(self, "max_force", "max_torque")
@@ -129,6 +196,65 @@ class LensType(Enum):
     DUAL_FISHEYE = "dual_fisheye"
 
 
+class Intrinsics(NamedTuple):
+    """Focal lengths and principal point, in pixels; the centre of the first pixel is (0, 0)."""
+
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+
+
+class Distortion(NamedTuple):
+    """Brown's distortion as in OpenCV and ROS's ``plumb_bob``, in the order of CameraInfo."""
+
+    k1: float = 0.0
+    k2: float = 0.0
+    p1: float = 0.0
+    p2: float = 0.0
+    k3: float = 0.0
+
+
+NO_DISTORTION = Distortion()
+
+
+class LensFunction(NamedTuple):
+    """Distance from the centre of a fisheye image: r = focal length * c1 * fun(angle / c2 + c3).
+
+    ``angle`` is from the optical axis; ``fun`` is one of ``LENS_FUNCTIONS``: a tangent, a sine, or
+    the identity.
+    """
+
+    fun: str = "id"
+    c1: float = 1.0
+    c2: float = 1.0
+    c3: float = 0.0
+
+    def radius(self, angle: Array | float) -> Array:
+        """Return r for a focal length of 1; NaN or infinite where the lens cannot see."""
+        folds = self.fun != "id"  # beyond a quarter turn the image would fold back
+        forward, _ = _LENS_FUNCTIONS[self.fun]
+        with np.errstate(all="ignore"):
+            turn = np.asarray(angle) / self.c2 + self.c3
+            seen = np.where(folds & (np.abs(turn) > pi / 2.0 + 1e-9), np.nan, turn)
+            return np.asarray(self.c1 * forward(seen))
+
+    def angle(self, radius: Array | float) -> Array:
+        """Return the angle from the axis, in [rad], for r at a focal length of 1; NaN if none."""
+        _, inverse = _LENS_FUNCTIONS[self.fun]
+        with np.errstate(all="ignore"):
+            return np.asarray(self.c2 * (inverse(np.asarray(radius) / self.c1) - self.c3))
+
+
+EQUIDISTANT = LensFunction()
+_LENS_FUNCTIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
+    "tan": (np.tan, np.arctan),
+    "sin": (np.sin, np.arcsin),
+    "id": (np.positive, np.positive),
+}
+LENS_FUNCTIONS = tuple(_LENS_FUNCTIONS)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Camera(Device):
     """A camera. Its frame S looks along -Z with +Y up and +X to the right of the image.
@@ -138,11 +264,22 @@ class Camera(Device):
         lens_type: Projection.
         width, height: In pixels.
         field_of_view: Full angle across the shorter image side, in [rad].
+        intrinsics: None for square pixels, the optical axis in the middle of the image, and the
+            field of view.
+        rectified: The intrinsics and the translation Tx, Ty of the matrix P in CameraInfo, in
+            pixels; None for those of the camera.
+        distortion: Of a normal lens.
+        lens_function: Of a fisheye lens.
+        cut_off_angle: From the optical axis, beyond which a fisheye lens sees nothing, in [rad];
+            None for half the field of view.
+        color_mean, color_stdev: Mean and standard deviation of the noise of colours, which are
+            from 0 to 1.
         near_clip, far_clip: Clipping distances along the optical axis, in [m].
         frame_rate: In [Hz].
         min_distance, max_distance: Range of measurable depths, in [m].
         detection_rate: Share of the pixels whose depth is measured, 0..1.
         error_deviation: Standard deviation of distances along the rays, in [m].
+        error_mean: Their mean error, in [m].
     """
 
     image_type: ImageType = ImageType.COLOR
@@ -150,6 +287,13 @@ class Camera(Device):
     width: int = 640
     height: int = 480
     field_of_view: float = 0.785398
+    intrinsics: Intrinsics | None = None
+    rectified: tuple[Intrinsics, float, float] | None = None
+    distortion: Distortion = NO_DISTORTION
+    lens_function: LensFunction = EQUIDISTANT
+    cut_off_angle: float | None = None
+    color_mean: float = 0.0
+    color_stdev: float = 0.0
     near_clip: float = 0.04
     far_clip: float = 200.0
     frame_rate: float = 30.0
@@ -157,6 +301,7 @@ class Camera(Device):
     max_distance: float = inf
     detection_rate: float = 1.0
     error_deviation: float = 0.0
+    error_mean: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -173,7 +318,8 @@ class RangeSensor(Device):
         scan_rate: Scans per second.
         detection_rate: Share of rays that return a distance, 0..1.
         error_deviation: Standard deviation of the distance, in [m].
-
+        error_mean: Mean error of distances, in [m].
+        error_mean_deviation: Its standard deviation from run to run, in [m].
     """
 
     yaw_range: float = 2.0 * pi / 3.0
@@ -185,6 +331,8 @@ class RangeSensor(Device):
     scan_rate: float = 10.0
     detection_rate: float = 1.0
     error_deviation: float = 0.0
+    error_mean: float = 0.0
+    error_mean_deviation: float = 0.0
 
     @property
     def is_planar(self) -> bool:

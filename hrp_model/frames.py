@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from .body import Body, JointType, Link
-from .devices import Camera, Device, RangeSensor
+from .devices import Camera, Device, ForceSensor, RangeSensor, WrenchFrame
 from .diagnostics import Diagnostics, Span
 from .inertial_units import have_same_pose
 from .rigid import Pose, axis_angle_matrix, matrix_rpy
@@ -100,7 +100,8 @@ class BodyFrames:
             the world, which is not part of a URDF.
         devices: Frame S of each device, in the order of ``Body.devices``.
         data: Frame in which a device's data is expressed, in the same order: the optical
-            frame of a camera, the scan frame of a range sensor, else S.
+            frame of a camera, the scan frame of a range sensor, the frame that a force sensor
+            states, else S.
         fixed: The frames of devices, each after its parent.
         base: The children of the base links above the model's root, top first: the last is
             the root's frame.
@@ -154,6 +155,27 @@ def optical_frame(camera: str) -> str:
 def scan_frame(sensor: str) -> str:
     """Return the name of a range sensor's scan frame."""
     return f"{sensor}_frame"
+
+
+def parent_frame(sensor: str) -> str:
+    """Return the name of the frame of a force sensor that measures in that of the parent link."""
+    return f"{sensor}_parent_frame"
+
+
+def wrench_pose(device: ForceSensor, link: Link) -> tuple[str, Pose]:
+    """Return the frame of a force sensor's wrench: the name of its link, and its pose in it.
+
+    A root has no parent, in whose frame the wrench could be: then it is in S.
+
+    Args:
+        device: The force sensor.
+        link: Its link.
+    """
+    if device.frame is WrenchFrame.CHILD:
+        return link.name, Pose()
+    if device.frame is WrenchFrame.PARENT and link.parent is not None:
+        return link.parent, Pose(p=link.X_PL.p)
+    return link.name, device.X_LS
 
 
 def legal_name(name: str, default: str = "unnamed") -> str:
@@ -313,6 +335,12 @@ def _device_frames(
         devices.append(frames.take(device.name, at))
         fixed.append(Frame(devices[-1], links[device.link], device.X_LS))
         child = _data_frame(device, devices[-1])
+        if isinstance(device, ForceSensor) and device.frame is not WrenchFrame.SENSOR:
+            carrier, pose = wrench_pose(device, body.link(device.link))
+            if device.frame is WrenchFrame.CHILD:
+                data.append(links[carrier])
+                continue
+            child = Frame(parent_frame(devices[-1]), links[carrier], pose)
         if child is not None:
             child = Frame(frames.take_derived(child.name, at), child.parent, child.pose)
             fixed.append(child)

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from .body import Body
-from .devices import AccelerationSensor, Device, Imu, RateGyroSensor
+from .devices import (
+    NO_NOISE,
+    AccelerationSensor,
+    Device,
+    Imu,
+    RateGyroSensor,
+    VectorNoise,
+)
 from .diagnostics import Span
 from .rigid import Array
 
@@ -24,12 +31,18 @@ class InertialUnit:
         max_angular_velocity: Per axis in [rad/s], shape (3,); None without a gyro.
         max_acceleration: Per axis in [m/s^2], shape (3,); None without an accelerometer.
         partner: The accelerometer of a pair, else None.
+        angular_velocity_noise: Of the gyro, per axis, in [rad/s].
+        acceleration_noise: Of the accelerometer, per axis, in [m/s^2].
+        sample_rate: In [Hz]; 0 = not stated.
     """
 
     device: Device
     max_angular_velocity: Array | None
     max_acceleration: Array | None
     partner: Device | None = None
+    angular_velocity_noise: VectorNoise = NO_NOISE
+    acceleration_noise: VectorNoise = NO_NOISE
+    sample_rate: float = 0.0
 
     @property
     def name(self) -> str:
@@ -54,7 +67,14 @@ def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
     them is switched on at the start: an IMU can only be switched as a whole.
     """
     units = [
-        InertialUnit(imu, imu.max_angular_velocity, imu.max_acceleration)
+        InertialUnit(
+            imu,
+            imu.max_angular_velocity,
+            imu.max_acceleration,
+            angular_velocity_noise=imu.angular_velocity_noise,
+            acceleration_noise=imu.acceleration_noise,
+            sample_rate=imu.sample_rate,
+        )
         for imu in body.devices
         if isinstance(imu, Imu)
     ]
@@ -66,10 +86,30 @@ def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
             )
             if partner is not None:
                 accelerometers.remove(partner)
-            limit = None if partner is None else partner.max_acceleration
-            units.append(InertialUnit(gyro, gyro.max_angular_velocity, limit, partner))
-    units += [InertialUnit(lone, None, lone.max_acceleration) for lone in accelerometers]
+            units.append(_of_gyro(gyro, partner))
+    units += [
+        InertialUnit(
+            lone,
+            None,
+            lone.max_acceleration,
+            acceleration_noise=lone.acceleration_noise,
+            sample_rate=lone.sample_rate,
+        )
+        for lone in accelerometers
+    ]
     return tuple(units)
+
+
+def _of_gyro(gyro: RateGyroSensor, partner: AccelerationSensor | None) -> InertialUnit:
+    return InertialUnit(
+        gyro,
+        gyro.max_angular_velocity,
+        None if partner is None else partner.max_acceleration,
+        partner,
+        angular_velocity_noise=gyro.angular_velocity_noise,
+        acceleration_noise=NO_NOISE if partner is None else partner.acceleration_noise,
+        sample_rate=max(gyro.sample_rate, 0.0 if partner is None else partner.sample_rate),
+    )
 
 
 def have_same_pose(a: Device, b: Device) -> bool:

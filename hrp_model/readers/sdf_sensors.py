@@ -9,12 +9,17 @@ Gazebo's cameras and scanners look along +X of the sensor, with +Z up; those of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import atan, inf, isclose, pi, tan
+from math import inf, isclose, pi
 from typing import Any
 
-from ..devices import Camera, Device, ForceSensor, GenericDevice, ImageType, Imu, RangeSensor
+import numpy as np
+
+from ..devices import Device, ForceSensor, GenericDevice, Imu, RangeSensor, WrenchFrame
 from ..frames import X_S_SCAN
 from ..rigid import Pose, axis_angle_matrix
+from .sdf_cameras import WIDE_ANGLE, read_camera
+from .sdf_contents import report_unused
+from .sdf_noise import same_noise, steady_noise, vector_noise
 from .sdf_values import SdfReader
 from .xml_tree import Element
 
@@ -36,62 +41,63 @@ def read_sensor(sensor: SdfReader, name: str, link: str, X_LS: Pose) -> Device:
     reader = _READERS.get(kind)
     if reader is None:
         return GenericDevice(type_name=kind, **common)
+    report_unused(sensor)
     return reader(sensor, kind, common)
 
 
 def _imu(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
-    del sensor, kind
-    return Imu(**common)
-
-
-def _force(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
-    """Return a force sensor, which measures the wrench of its link on the parent, in S."""
     del kind
-    direction = sensor.inside("force_torque", "measure_direction")
-    if direction is not None and direction.element.text != "child_to_parent":
-        message = "measure_direction is ignored: forces are those of the child on its parent"
-        direction.warn("not-used", message)
-    frame = sensor.inside("force_torque", "frame")
-    if frame is not None and frame.element.text == "parent":
-        message = "frame is ignored: forces are expressed in the sensor frame"
-        frame.warn("not-used", message)
-    return ForceSensor(**common)
-
-
-def _camera(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
-    lens = sensor.inside("camera") or sensor
-    width = lens.positive_integer("image", "width", default=320)
-    height = lens.positive_integer("image", "height", default=240)
-    near = lens.number("clip", "near", default=0.1)
-    far = lens.number("clip", "far", default=100.0)
-    # Without narrower limits, depths have the clip distances of the image.
-    nearest = lens.number("depth_camera", "clip", "near", default=near)
-    farthest = lens.number("depth_camera", "clip", "far", default=far)
-    across = lens.number("horizontal_fov", default=1.047)
-    angle = across  # validation reports an impossible angle
-    if 0.0 < across < pi:
-        angle = 2.0 * atan(min(width, height) / width * tan(across / 2.0))
-    return Camera(
-        **{**common, "X_LS": _device_pose(common["X_LS"])},
-        image_type=_image_type(kind, lens.text("image", "format")),
-        width=width,
-        height=height,
-        field_of_view=angle,
-        near_clip=near,
-        far_clip=far,
-        frame_rate=sensor.number("update_rate", default=30.0) or 30.0,
-        min_distance=nearest if nearest > near else 0.0,
-        max_distance=farthest if farthest < far else inf,
+    imu = sensor.inside("imu") or sensor
+    gyro = vector_noise(imu.inside("angular_velocity"))
+    acceleration = vector_noise(imu.inside("linear_acceleration"))
+    older = imu.inside("noise")
+    if older is not None:
+        gyro, acceleration = same_noise(older, "rate"), same_noise(older, "accel")
+    axes = imu.inside("orientation_reference_frame", "localization")
+    if axes is not None and axes.element.text not in ("ENU", "CUSTOM", ""):
+        message = f"orientations are those in the world (ENU), not {axes.element.text}"
+        axes.warn("not-used", message)
+    return Imu(
+        **common,
+        angular_velocity_noise=gyro,
+        acceleration_noise=acceleration,
+        sample_rate=sensor.number("update_rate", default=0.0),
     )
 
 
-def _image_type(kind: str, pixels: str) -> ImageType:
-    if kind in ("depth", "depth_camera"):
-        return ImageType.DEPTH
-    is_grey = pixels.startswith(("L8", "L16", "L_"))
-    if kind in ("rgbd", "rgbd_camera"):
-        return ImageType.MONO_DEPTH if is_grey else ImageType.COLOR_DEPTH
-    return ImageType.MONO if is_grey else ImageType.COLOR
+def _force(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
+    """Return a force sensor: as in Gazebo its torque is about the origin of the joint."""
+    del kind
+    wrench = sensor.inside("force_torque") or sensor
+    direction = _choice(wrench, "measure_direction", ("child_to_parent", "parent_to_child"))
+    frame = WrenchFrame(_choice(wrench, "frame", ("child", "parent", "sensor")))
+    X_LS: Pose = common["X_LS"]
+    if frame is WrenchFrame.CHILD and np.array_equal(X_LS.matrix(), np.eye(4)):
+        frame = WrenchFrame.SENSOR  # the same, and the device has a frame of its own
+    if frame is WrenchFrame.SENSOR:
+        X_LS = Pose(X_LS.R)
+    return ForceSensor(
+        **{**common, "X_LS": X_LS},
+        frame=frame,
+        on_link=direction == "parent_to_child",
+        force_noise=vector_noise(wrench.inside("force")),
+        torque_noise=vector_noise(wrench.inside("torque")),
+        sample_rate=sensor.number("update_rate", default=0.0),
+    )
+
+
+def _choice(reader: SdfReader, tag: str, choices: tuple[str, ...]) -> str:
+    """Return one of several words; the first is the default."""
+    found = reader.inside(tag)
+    if found is None or found.element.text in choices:
+        return choices[0] if found is None else found.element.text
+    listed = " or ".join(choices)
+    found.warn("not-used", f"<{tag}> must be {listed}; it is taken as {choices[0]}")
+    return choices[0]
+
+
+def _camera(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
+    return read_camera(sensor, kind, {**common, "X_LS": _device_pose(common["X_LS"])})
 
 
 def _scanner(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
@@ -100,6 +106,7 @@ def _scanner(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
     yaw_range, yaw_step, middle = _yaws(rays)
     pitch_range, pitch_step = _pitches(rays)
     X_LS = _device_pose(common["X_LS"])
+    noise = steady_noise(rays.inside("noise"))
     if middle:
         X_LS = X_LS @ Pose(axis_angle_matrix(_AXIS_Y, middle))
     return RangeSensor(
@@ -111,7 +118,9 @@ def _scanner(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
         min_distance=rays.number("range", "min", default=0.0),
         max_distance=rays.number("range", "max", default=inf, allow_infinite=True),
         scan_rate=sensor.number("update_rate", default=10.0) or 10.0,
-        error_deviation=rays.number("noise", "stddev", default=0.0),
+        error_deviation=noise.stdev,
+        error_mean=noise.mean,
+        error_mean_deviation=noise.mean_stdev,
     )
 
 
@@ -183,4 +192,5 @@ _READERS: dict[str, Callable[[SdfReader, str, dict[str, Any]], Device]] = {
     "force_torque": _force,
     **dict.fromkeys(("lidar", "gpu_lidar", "ray", "gpu_ray"), _scanner),
     **dict.fromkeys(("camera", "depth", "depth_camera", "rgbd", "rgbd_camera"), _camera),
+    **dict.fromkeys(WIDE_ANGLE, _camera),
 }

@@ -40,6 +40,10 @@ class SdfReader:
             return None
         return SdfReader(element, self._diagnostics, lenient=self._lenient)
 
+    def of(self, element: Element) -> SdfReader:
+        """Return a reader of another element of the same file."""
+        return SdfReader(element, self._diagnostics, lenient=self._lenient)
+
     def text(self, *path: str) -> str:
         """Return the text at a path, or ""."""
         found = self.inside(*path)
@@ -65,15 +69,22 @@ class SdfReader:
         found._refuse("a number")
         return default
 
+    def non_negative(self, *path: str, default: float = 0.0) -> float:
+        """Return a number that is not below 0."""
+        value = self.number(*path, default=default)
+        return value if value >= 0.0 else self._refused(path, "a number from 0", default)
+
+    def positive(self, *path: str, default: float) -> float:
+        """Return a number above 0."""
+        value = self.number(*path, default=default)
+        return value if value > 0.0 else self._refused(path, "a number above 0", default)
+
     def positive_integer(self, *path: str, default: int) -> int:
         """Return a positive whole number."""
         value = self.number(*path, default=float(default))
         if 1.0 <= value < 2.0**31:
             return int(value)
-        found = self.inside(*path)
-        assert found is not None
-        found._refuse("a positive whole number")
-        return default
+        return int(self._refused(path, "a positive whole number", default))
 
     def pose(self, *path: str, link: str) -> Pose:
         """Return a pose in a link; the identity if there is none."""
@@ -127,6 +138,10 @@ class SdfReader:
         """Warn about this element."""
         self._diagnostics.warn(code, message, self.element.span)
 
+    def note(self, code: str, message: str) -> None:
+        """Report a note about this element."""
+        self._diagnostics.note(code, message, self.element.span)
+
     def _written(self, *path: str) -> SdfReader | None:
         """Return a reader of the element at a path; None if its value is the default."""
         found = self.inside(*path)
@@ -146,6 +161,13 @@ class SdfReader:
             name = attribute or f"<{self.element.tag}>"
             self._report(f"{name} must be true or false, not '{text}'")
         return text.lower() in _TRUE
+
+    def _refused(self, path: tuple[str, ...], needed: str, default: float) -> float:
+        """Refuse the value at a path, and return the default."""
+        found = self.inside(*path)
+        if found is not None:
+            found._refuse(needed)
+        return default
 
     def _refuse(self, needed: str) -> None:
         self._report(f"<{self.element.tag}> must be {needed}, not '{self.element.text}'")

@@ -31,6 +31,8 @@ _MAX_IMAGE_SIDE = 32_768  # in pixels
 # Tolerance of angles that people round: 3.1416 for pi.
 _ROUNDING = 1e-3
 
+_SAMPLED = AccelerationSensor | RateGyroSensor | Imu | ForceSensor
+
 # Code and message of a problem.
 Problem = tuple[str, str]
 
@@ -83,6 +85,8 @@ def _problems(device: Device) -> Iterator[Problem]:
         yield from _range_sensor(device)
     elif isinstance(device, Light):
         yield from _light(device)
+    elif isinstance(device, _SAMPLED) and device.sample_rate != 0.0:
+        yield from _rate("sample rate", device.sample_rate)
     for name, unit in _LIMITS.get(type(device), {}).items():
         if np.any(getattr(device, name) <= 0.0):
             values, quantity = _listed(getattr(device, name)), name.replace("_", " ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ _ENCODINGS = {
 
 
 class Lens(Protocol):
-    """A lens without distortion."""
+    """The lens of a camera."""
 
     @property
     def width(self) -> int:
@@ -35,8 +36,20 @@ class Lens(Protocol):
         """Of the image, in pixels."""
 
     @property
-    def focal_length(self) -> float:
-        """In pixels, the same along both sides."""
+    def intrinsics(self) -> tuple[float, float, float, float]:
+        """fx, fy, cx, cy, in pixels; the centre of the first pixel is (0, 0)."""
+
+    @property
+    def rectified(self) -> tuple[float, float, float, float, float, float]:
+        """fx, fy, cx, cy of the rectified image, and Tx, Ty, in pixels."""
+
+    @property
+    def distortion_model(self) -> str:
+        """Name of the model; empty for a lens that none describes."""
+
+    @property
+    def distortion(self) -> Sequence[float]:
+        """The coefficients of the model."""
 
 
 class ImageReading(Reading, Protocol):
@@ -101,27 +114,24 @@ class ImageBuffer:
         self._pixels = self._template.view("data").view(like.dtype).reshape(like.shape)
 
 
-def camera_info(frame_id: str, width: int, height: int, focal_length: float) -> CameraInfo:
-    """Return the CameraInfo of a lens without distortion, without a stamp.
+def camera_info(frame_id: str, lens: Lens) -> CameraInfo:
+    """Return the CameraInfo of a lens, without a stamp.
+
+    Its matrices are zero if no model describes the lens.
 
     Args:
         frame_id: Name of the optical frame: x right, y down, z forward.
-        width: Of the image, in pixels.
-        height: Of the image, in pixels.
-        focal_length: In pixels, the same along both sides.
+        lens: The lens.
     """
-    # The centre of pixel (0, 0) is at (0, 0).
-    f, cx, cy = focal_length, (width - 1) / 2.0, (height - 1) / 2.0
-    return CameraInfo(
-        header=Header(frame_id=frame_id),
-        height=height,
-        width=width,
-        distortion_model="plumb_bob",
-        d=[0.0] * 5,
-        k=[f, 0.0, cx, 0.0, f, cy, 0.0, 0.0, 1.0],
-        r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
-        p=[f, 0.0, cx, 0.0, 0.0, f, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
-    )
+    info = CameraInfo(header=Header(frame_id=frame_id), height=lens.height, width=lens.width)
+    if lens.distortion_model:
+        fx, fy, cx, cy = lens.intrinsics
+        info.distortion_model, info.d = lens.distortion_model, list(lens.distortion)
+        info.k = [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0]
+        info.r = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+        fx, fy, cx, cy, x, y = lens.rectified
+        info.p = [fx, 0.0, cx, x, 0.0, fy, cy, y, 0.0, 0.0, 1.0, 0.0]
+    return info
 
 
 class ImageConverter:
@@ -165,6 +175,5 @@ class CameraInfoConverter:
         """Return the CameraInfo of an image."""
         if reading.lens is not self._lens:
             self._lens = lens = reading.lens
-            message = camera_info(self._frame, lens.width, lens.height, lens.focal_length)
-            self._template = Template(message)
+            self._template = Template(camera_info(self._frame, lens))
         return self._template.data(reading.time_ns)

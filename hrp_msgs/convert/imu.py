@@ -12,7 +12,7 @@ from .converter import Frames, Reading
 from .fields import FieldConverter
 
 _QUANTITIES = "orientation", "angular_velocity", "linear_acceleration"
-_NOT_MEASURED = -1.0
+_NOT_MEASURED = (-1.0, 0.0, 0.0)
 
 
 class ImuReading(Reading, Protocol):
@@ -31,15 +31,15 @@ class ImuReading(Reading, Protocol):
         """Of S in W, unit quaternion (x, y, z, w); None if not measured."""
 
     @property
-    def angular_velocity_stdev(self) -> float:
-        """Standard deviation on each axis, in [rad/s]; 0 if unknown, as the following."""
+    def angular_velocity_stdev(self) -> Sequence[float]:
+        """Standard deviations on x, y and z, in [rad/s]; 0 if unknown, as the following."""
 
     @property
-    def linear_acceleration_stdev(self) -> float:
+    def linear_acceleration_stdev(self) -> Sequence[float]:
         """Likewise, in [m/s^2]."""
 
     @property
-    def orientation_stdev(self) -> float:
+    def orientation_stdev(self) -> Sequence[float]:
         """Likewise, about each axis, in [rad]."""
 
 
@@ -58,19 +58,21 @@ class ImuConverter(FieldConverter[ImuReading]):
     def _layout(self, reading: ImuReading) -> tuple[Template, Mapping[str, str]]:
         template = Template(Imu(header=self._header))
         measured = {}
-        for quantity, variance in zip(_QUANTITIES, _variances(reading), strict=True):
-            covariance = template.view(f"{quantity}_covariance")
+        for quantity, variances in zip(_QUANTITIES, _variances(reading), strict=True):
             # The diagonal of a (3, 3) matrix, whose other elements are zero.
-            covariance[::4] = max(variance, 0.0)
-            covariance[0] = variance
-            if variance != _NOT_MEASURED:
+            template.view(f"{quantity}_covariance")[::4] = variances
+            if variances != _NOT_MEASURED:
                 measured[quantity] = quantity
         return template, measured
 
 
-def _variances(r: ImuReading) -> tuple[float, float, float]:
+def _variances(r: ImuReading) -> tuple[tuple[float, ...], ...]:
     return (
-        _NOT_MEASURED if r.orientation is None else r.orientation_stdev**2,
-        _NOT_MEASURED if r.angular_velocity is None else r.angular_velocity_stdev**2,
-        _NOT_MEASURED if r.linear_acceleration is None else r.linear_acceleration_stdev**2,
+        _NOT_MEASURED if r.orientation is None else _squares(r.orientation_stdev),
+        _NOT_MEASURED if r.angular_velocity is None else _squares(r.angular_velocity_stdev),
+        _NOT_MEASURED if r.linear_acceleration is None else _squares(r.linear_acceleration_stdev),
     )
+
+
+def _squares(deviations: Sequence[float]) -> tuple[float, ...]:
+    return tuple(x * x for x in deviations)

@@ -4,8 +4,10 @@ No display is needed. This package depends on models and poses, not on sensors o
 """
 
 from .context import RendererUnavailable
+from .lenses import Lens, make_lens
 from .lights import Switches
 from .renderer import Renderer
+from .resampled import BrownLens, DualFisheyeLens, FisheyeLens
 from .studio import Studio
 from .view import (
     ALL_PARTS,
@@ -26,7 +28,11 @@ __all__ = [
     "DAYLIGHT",
     "NO_PARTS",
     "BodyPoses",
+    "BrownLens",
     "Depths",
+    "DualFisheyeLens",
+    "FisheyeLens",
+    "Lens",
     "LinkPoses",
     "Parts",
     "Picture",
@@ -37,4 +43,5 @@ __all__ = [
     "Studio",
     "Surroundings",
     "Switches",
+    "make_lens",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,6 +25,8 @@ from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
 
 # Formats of the fields of VERTEX for moderngl.
 _FORMAT = "3f4 3f4 3f4 2f4 3u4"
+
+BACKWARD = 0.0, 0.0, 1.0  # the direction from which a headlight on the optical axis shines
 
 # Of all shaders: uniform blocks by binding, and samplers by texture unit.
 BLOCKS = "View", "Studio"
@@ -102,8 +104,11 @@ class GpuScene:
         parts: Parts,
         surroundings: Surroundings,
         switches: Switches,
+        axis: Sequence[float] = BACKWARD,
     ) -> Picture:
         """Return an image; depths are those of the first surface that is opaque enough.
+
+        The headlight shines from ``axis``, a unit vector in the camera frame.
 
         Raises:
             RuntimeError: OpenGL failed, for lack of memory or because of too many links.
@@ -111,7 +116,8 @@ class GpuScene:
         target = self._target(lens)
         self.place(X_WC, poses)
         lights, spots = lights_on(self.scene.lights, switches, self._poses_C)
-        self.set_up(lens.projection(), surroundings.headlight, lights)
+        headlight = (*axis, float(surroundings.headlight))
+        self.set_up(lens.projection(), headlight, lights)
         target.clear(surroundings.background, parts)
 
         def variant(drawable: Drawable, *, measured: bool = False) -> Variant:
@@ -150,9 +156,15 @@ class GpuScene:
         self._poses.write(self._poses_C)
 
     def set_up(
-        self, projection: Array, headlight: bool = False, lights: NDArray[np.void] | None = None
+        self,
+        projection: Array,
+        headlight: Sequence[float] = (*BACKWARD, 0.0),
+        lights: NDArray[np.void] | None = None,
     ) -> None:
-        """Upload the data shared by all shaders, after ``place``."""
+        """Upload the data shared by all shaders, after ``place``.
+
+        The headlight is a unit vector towards it and its strength.
+        """
         context = self._context
         context.enable_only(moderngl.DEPTH_TEST)
         # The projection flips the image, and with it the orientation of the triangles.

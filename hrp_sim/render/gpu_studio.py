@@ -49,7 +49,7 @@ class GpuStudio:
         Raises:
             RuntimeError: OpenGL failed, for lack of memory or because of too many links.
         """
-        slopes = lens.width / 2.0 / lens.focal_length, lens.height / 2.0 / lens.focal_length
+        slopes = lens.width / 2.0 / lens.intrinsics.fx, lens.height / 2.0 / lens.intrinsics.fy
         self._block.write(studio.block(X_WC, slopes))
         self._draw_shadows(poses, studio)
         target = self._target(lens)

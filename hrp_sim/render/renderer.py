@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from hrp_model import Body, Diagnostics, Pose
 
 from .context import thread_context
+from .lenses import Lens
 from .lights import NOTHING_SWITCHED, Switches
+from .resampled import View
 from .scene import Scene, build_scene
 from .studio import Studio
 from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Pixels, Surroundings
@@ -71,7 +73,7 @@ class Renderer:
 
     def render(
         self,
-        lens: Pinhole,
+        lens: Lens,
         X_WC: Pose,
         poses: BodyPoses,
         *,
@@ -93,9 +95,18 @@ class Renderer:
             RendererUnavailable: This machine cannot render.
             RuntimeError: OpenGL failed, for lack of memory or because of too many links.
         """
-        return self._uploaded().draw(lens, X_WC, poses, parts, surroundings, switches)
+        gpu = self._uploaded()
+        if isinstance(lens, Pinhole):
+            return gpu.draw(lens, X_WC, poses, parts, surroundings, switches)
 
-    def render_studio(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, studio: Studio) -> Pixels:
+        def draw(view: View) -> Picture:
+            X_CV = view.X_CV
+            axis = X_CV.R[2].tolist()  # of the camera, in the view
+            return gpu.draw(view.lens, X_WC @ X_CV, poses, parts, surroundings, switches, axis)
+
+        return lens.assembled(parts, draw)
+
+    def render_studio(self, lens: Lens, X_WC: Pose, poses: BodyPoses, studio: Studio) -> Pixels:
         """Return a picture for people: with shadows, a ground, and smooth edges.
 
         The lights of the models are not used.
@@ -119,7 +130,15 @@ class Renderer:
             from .gpu_studio import GpuStudio
 
             stage = self._local.studio = GpuStudio(thread_context(), gpu)
-        return stage.draw(lens, X_WC, poses, studio)
+        if isinstance(lens, Pinhole):
+            return stage.draw(lens, X_WC, poses, studio)
+
+        def draw(view: View) -> Picture:
+            return Picture(stage.draw(view.lens, X_WC @ view.X_CV, poses, studio), None)
+
+        color = lens.assembled(Parts(color=True, depth=False), draw).color
+        assert color is not None
+        return color
 
     def _uploaded(self) -> GpuScene:
         """Return this thread's copy of the current scene."""

@@ -94,7 +94,7 @@ struct Light {{
 }};
 layout(std140) uniform View {{
     mat4 projection;
-    float headlight;
+    vec4 headlight;  // xyz: unit vector towards it; w: its strength
     Light lights[{MAX_LIGHTS}];
 }};
 #define SCATTERED {SCATTERED_LIGHT}
@@ -202,8 +202,8 @@ void main() {
     n = normalize(n_C);
     if (!gl_FrontFacing) n = -n;
     to_eye = normalize(-p_C);
-    vec3 scattered = SCATTERED * base * (1.0 - max(n.z, 0.0));
-    vec3 c = emissive.rgb + headlight * (lit(vec3(0.0, 0.0, 1.0)) + scattered);
+    vec3 scattered = SCATTERED * base * (1.0 - max(dot(n, headlight.xyz), 0.0));
+    vec3 c = emissive.rgb + headlight.w * (lit(headlight.xyz) + scattered);
 #if LIGHTS
     // Loops to constants are unrolled; llvmpipe takes three times as long for others.
     for (int i = 0; i < LIGHTS - SPOTS; ++i) c += shine(lights[i], 1.0);

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi, tan
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hrp_model.devices import NO_DISTORTION, Intrinsics
 from hrp_model.rigid import Array, Pose
 
 from ..articulation.numeric_limits import MAX_RANGE
@@ -22,6 +23,10 @@ MAX_SIDE = 8192
 # Minimum values, so that the float32 of OpenGL does not overflow; in [rad] and [m].
 _MIN_FIELD_OF_VIEW = 1e-6
 _MIN_NEAR = 1.0 / MAX_RANGE
+_MIN_FOCAL, _MAX_FOCAL, _MAX_CENTER = 1e-7, 1e11, 1e6  # in pixels
+
+# fx, fy, cx, cy, Tx, Ty, in pixels.
+Rectification = tuple[float, float, float, float, float, float]
 
 
 class LinkPoses(NamedTuple):
@@ -81,6 +86,36 @@ class Picture(NamedTuple):
     depth: Depths | None
 
 
+def check_image(width: int, height: int, near: float, far: float) -> None:
+    """Check the size of an image, in pixels, and its clipping distances, in [m].
+
+    Raises:
+        ValueError: One is out of range.
+    """
+    if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
+        raise ValueError(
+            f"its image size must be from 1 to {MAX_SIDE} pixels, not {width} x {height}"
+        )
+    if not _MIN_NEAR <= near < far <= MAX_RANGE:
+        raise ValueError(
+            f"its clipping distances must satisfy 0 < near < far, not {near} m and {far} m"
+        )
+
+
+def check_intrinsics(intrinsics: Intrinsics) -> None:
+    """Check focal lengths and principal point.
+
+    Raises:
+        ValueError: One is out of range.
+    """
+    fx, fy, cx, cy = intrinsics
+    if not all(_MIN_FOCAL <= f <= _MAX_FOCAL for f in (fx, fy)):
+        limits = f"from {_MIN_FOCAL:g} to {_MAX_FOCAL:g} pixels"
+        raise ValueError(f"its focal lengths must be {limits}, not {fx:g} and {fy:g}")
+    if not all(abs(c) <= _MAX_CENTER for c in (cx, cy)):
+        raise ValueError(f"its principal point must be within {_MAX_CENTER:g} pixels")
+
+
 @dataclass(frozen=True)
 class Pinhole:
     """A projection without distortion, looking along -Z with +Y up and +X to the right.
@@ -89,6 +124,12 @@ class Pinhole:
         width, height: Of the image, in pixels.
         field_of_view: Full angle across the shorter side, in [rad].
         near, far: Clipping distances along the optical axis, in [m].
+        stated: Its intrinsics; None for square pixels, with the optical axis in the middle.
+        rectification: The matrix P of CameraInfo: fx, fy, cx, cy, Tx, Ty, in pixels; None for
+            that of an image without distortion.
+
+    Raises:
+        ValueError: An attribute is out of range.
     """
 
     width: int
@@ -96,57 +137,72 @@ class Pinhole:
     field_of_view: float
     near: float
     far: float
+    stated: Intrinsics | None = None
+    rectification: Rectification | None = None
+
+    distortion_model: ClassVar[str] = "plumb_bob"
+    distortion: ClassVar[tuple[float, ...]] = NO_DISTORTION
 
     def __post_init__(self) -> None:
-        if not (0 < self.width <= MAX_SIDE and 0 < self.height <= MAX_SIDE):
-            raise ValueError(
-                f"its image size must be from 1 to {MAX_SIDE} pixels, "
-                f"not {self.width} x {self.height}"
-            )
+        check_image(self.width, self.height, self.near, self.far)
         if not _MIN_FIELD_OF_VIEW <= self.field_of_view <= pi - _MIN_FIELD_OF_VIEW:
             raise ValueError(
                 f"its field of view must be between 0 and pi rad, not {self.field_of_view} rad"
             )
-        if not _MIN_NEAR <= self.near < self.far <= MAX_RANGE:
-            raise ValueError(
-                f"its clipping distances must satisfy 0 < near < far, not {self.near} m and "
-                f"{self.far} m"
-            )
+        check_intrinsics(self.intrinsics)
 
     @property
     def focal_length(self) -> float:
-        """Focal length in pixels; the same along both axes."""
+        """Focal length in pixels of square pixels, by the field of view."""
         return min(self.width, self.height) / 2.0 / tan(self.field_of_view / 2.0)
 
     @cached_property
+    def intrinsics(self) -> Intrinsics:
+        """Focal lengths and principal point, in pixels; the centre of the first pixel is (0, 0)."""
+        if self.stated is not None:
+            return self.stated
+        focal = self.focal_length
+        return Intrinsics(focal, focal, (self.width - 1) / 2.0, (self.height - 1) / 2.0)
+
+    @property
+    def rectified(self) -> Rectification:
+        """The matrix P of CameraInfo: fx, fy, cx, cy, Tx, Ty, in pixels."""
+        return self.rectification or (*self.intrinsics, 0.0, 0.0)
+
+    @property
+    def pixel_count(self) -> int:
+        """Number of pixels that are rendered for an image."""
+        return self.width * self.height
+
+    @cached_property
     def slopes(self) -> tuple[Depths, Depths]:
-        """x/z of each column and y/z of each row, shapes (width,) and (height,).
+        """x/z of each column and y/z of each row, shapes (1, width) and (height, 1).
 
         In the optical frame: x right, y down, z forward.
         """
-        columns, rows = (
-            ((np.arange(n) - (n - 1) / 2.0) / self.focal_length).astype(np.float32)
-            for n in (self.width, self.height)
-        )
-        return columns, rows
+        fx, fy, cx, cy = self.intrinsics
+        columns = ((np.arange(self.width) - cx) / fx).astype(np.float32)
+        rows = ((np.arange(self.height) - cy) / fy).astype(np.float32)
+        return columns[np.newaxis], rows[:, np.newaxis]
 
     @cached_property
     def cosines(self) -> Depths:
         """Depth per distance along the line of sight of each pixel, shape (height, width)."""
         per_column, per_row = self.slopes
-        squares = 1.0 + per_column**2 + per_row[:, np.newaxis] ** 2
-        return np.asarray(1.0 / np.sqrt(squares), np.float32)
+        return np.asarray(1.0 / np.sqrt(1.0 + per_column**2 + per_row**2), np.float32)
 
     def projection(self) -> Array:
         """Return OpenGL's projection matrix, shape (4, 4), with image row 0 at y = -1.
 
         OpenGL's rows start at the bottom; flipping the image here costs nothing.
         """
-        n, f, focal = self.near, self.far, self.focal_length
+        n, f = self.near, self.far
+        fx, fy, cx, cy = self.intrinsics
+        right, down = (2.0 * cx + 1.0) / self.width - 1.0, (2.0 * cy + 1.0) / self.height - 1.0
         return np.array(
             [
-                [2.0 * focal / self.width, 0.0, 0.0, 0.0],
-                [0.0, -2.0 * focal / self.height, 0.0, 0.0],
+                [2.0 * fx / self.width, 0.0, -right, 0.0],
+                [0.0, -2.0 * fy / self.height, -down, 0.0],
                 [0.0, 0.0, (f + n) / (n - f), 2.0 * f * n / (n - f)],
                 [0.0, 0.0, -1.0, 0.0],
             ]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hrp_model import Pose, devices
-from hrp_model.devices import ImageType, LensType
+from hrp_model.devices import ImageType
 
 from ..articulation.numeric_limits import MAX_RANGE
 from ..physics.state import WorldState
@@ -19,15 +19,17 @@ from ..render import (
     ALL_PARTS,
     DAYLIGHT,
     Depths,
+    Lens,
     LinkPoses,
     Parts,
-    Pinhole,
     Pixels,
     Renderer,
     Surroundings,
     Switches,
+    make_lens,
 )
 from .base import check_mounting
+from .color_noise import ColorNoise
 from .context import SensorContext
 from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 
@@ -63,12 +65,12 @@ class ImageReading:
         mono: Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, shape (height, width).
         depth: Along z, in [m], shape (height, width), as in REP 117 and 118: -inf below the
             minimum distance, inf beyond the maximum distance or where nothing is, NaN for a pixel
-            whose measurement failed.
+            whose measurement failed, or that a lens sees beyond a right angle or not at all.
     """
 
     time_ns: int
     body: str
-    lens: Pinhole
+    lens: Lens
     color: Pixels | None = None
     mono: NDArray[np.uint8] | None = None
     depth: Depths | None = None
@@ -84,7 +86,7 @@ class ImageReading:
         z = np.where(np.isfinite(self.depth), self.depth, np.float32(nan))
         points = np.empty((*z.shape, 3), np.float32)
         np.multiply(z, per_column, out=points[..., 0])
-        np.multiply(z, per_row[:, np.newaxis], out=points[..., 1])
+        np.multiply(z, per_row, out=points[..., 1])
         points[..., 2] = z
         return points
 
@@ -108,6 +110,7 @@ class CameraSensor:
         image_type: Parts that it provides; for point clouds the depth.
         min_distance, max_distance: Range of measurable depths, in [m].
         distance_noise: Errors of distances along the lines of sight, and missed pixels.
+        color_noise: Errors of colours.
 
     Raises:
         ValueError: An attribute is out of range.
@@ -118,13 +121,14 @@ class CameraSensor:
     rate_hz: float
     link: int
     X_LS: Pose
-    lens: Pinhole
+    lens: Lens
     renderer: Renderer
     surroundings: Surroundings = DAYLIGHT
     image_type: ImageType = ImageType.COLOR
     min_distance: float = 0.0
     max_distance: float = inf
     distance_noise: DistanceNoise = NO_DISTANCE_NOISE
+    color_noise: ColorNoise | None = None
 
     def __post_init__(self) -> None:
         farthest = self.max_distance
@@ -160,6 +164,8 @@ class CameraSensor:
             surroundings=self.surroundings,
             switches=request.switches,
         )
+        if color is not None and self.color_noise is not None:
+            color = self.color_noise.applied(request.time_ns, color)
         return ImageReading(
             request.time_ns,
             self.body,
@@ -189,7 +195,7 @@ def _luma(color: Pixels) -> NDArray[np.uint8]:
 
 
 def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor | None:
-    """Return the sensor of a camera, rendered without distortion; None if it has no image.
+    """Return the sensor of a camera; None if it has no image.
 
     Raises:
         ValueError: Its properties are invalid, or all cameras have too many pixels.
@@ -198,24 +204,22 @@ def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor 
         context.note("no-image", device, "provides no image, according to its model")
         return None
     settings = context.settings(device.name)
-    size = device.width, device.height
-    is_normal = device.lens_type is LensType.NORMAL
-    lens = f"its {device.lens_type.value} lens"
-    try:
-        sensor = CameraSensor(
-            **context.mounted(device, device.frame_rate),
-            lens=Pinhole(*size, device.field_of_view, device.near_clip, device.far_clip),
-            renderer=context.renderer,
-            surroundings=Surroundings(settings.headlight, settings.background_color),
-            image_type=device.image_type,
-            min_distance=device.min_distance,
-            max_distance=device.max_distance,
-            distance_noise=context.distance_noise(device),
-        )
-    except ValueError as error:
-        reason = "" if is_normal else f", since {lens} is rendered without distortion"
-        raise ValueError(f"{error}{reason}") from None
-    context.pixels.take(sensor.lens.width * sensor.lens.height)
-    if not is_normal:
-        context.warn("no-fisheye", device, f"is rendered without the distortion of {lens}")
+    lens = make_lens(device)
+    color_mean, color_stdev = device.color_mean, device.color_stdev
+    if settings.color_stdev >= 0.0:
+        color_mean, color_stdev = 0.0, settings.color_stdev
+    has_noise = color_mean != 0.0 or color_stdev != 0.0
+    source = context.noise(device.name)
+    sensor = CameraSensor(
+        **context.mounted(device, device.frame_rate),
+        lens=lens,
+        renderer=context.renderer,
+        surroundings=Surroundings(settings.headlight, settings.background_color),
+        image_type=device.image_type,
+        min_distance=device.min_distance,
+        max_distance=device.max_distance,
+        distance_noise=context.distance_noise(device),
+        color_noise=ColorNoise(color_mean, color_stdev, source) if has_noise else None,
+    )
+    context.pixels.take(lens.pixel_count)
     return sensor

@@ -151,10 +151,19 @@ class SensorContext:
         settings = self.settings(device.name)
         rate, deviation = settings.detection_rate, settings.error_deviation
         rate = device.detection_rate if rate < 0.0 else rate
-        deviation = device.error_deviation if deviation < 0.0 else deviation
-        is_ideal = rate == 1.0 and deviation == 0.0
-        noise = None if is_ideal else self.noise(device.name)
-        return DistanceNoise(detection_rate=rate, error_deviation=deviation, noise=noise)
+        mean = spread = 0.0
+        if deviation < 0.0:  # the option replaces all errors of the model
+            deviation, mean = device.error_deviation, device.error_mean
+            if isinstance(device, devices.RangeSensor):
+                spread = device.error_mean_deviation
+        is_ideal = rate == 1.0 and deviation == 0.0 and spread == 0.0
+        return DistanceNoise(
+            detection_rate=rate,
+            error_deviation=deviation,
+            error_mean=mean,
+            error_mean_deviation=spread,
+            noise=None if is_ideal else self.noise(device.name),
+        )
 
     def warn(self, code: str, source: Source, text: str) -> None:
         """Report a warning about a sensor; ``text`` follows its name and that of its body."""

@@ -12,7 +12,8 @@ from hrp_model.rigid import Array
 from ..articulation.numeric_limits import MAX_COORDINATE
 from .noise import Noise
 
-_ERRORS, _DETECTIONS = 0, 1  # streams
+_DEVIATIONS = 6.0
+_ERRORS, _DETECTIONS, _MEANS = 0, 1, 2  # streams
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -22,6 +23,8 @@ class DistanceNoise:
     Attributes:
         detection_rate: Share of the distances that are detected, 0..1.
         error_deviation: Standard deviation of distances, in [m].
+        error_mean: Mean error of distances, in [m].
+        error_mean_deviation: Its standard deviation from run to run, in [m].
         noise: Random number source of both; required unless both are ideal.
 
     Raises:
@@ -30,6 +33,8 @@ class DistanceNoise:
 
     detection_rate: float = 1.0
     error_deviation: float = 0.0
+    error_mean: float = 0.0
+    error_mean_deviation: float = 0.0
     noise: Noise | None = None
 
     def __post_init__(self) -> None:
@@ -40,15 +45,29 @@ class DistanceNoise:
             raise ValueError(
                 f"its standard deviation must be from 0 to {MAX_COORDINATE:g} m, not {deviation} m"
             )
-        if self.noise is None and (rate < 1.0 or deviation > 0.0):
+        spread = self.error_mean_deviation
+        if not (abs(self.error_mean) <= MAX_COORDINATE and 0.0 <= spread <= MAX_COORDINATE):
+            raise ValueError(f"its mean error must be within {MAX_COORDINATE:g} m")
+        if self.noise is None and (rate < 1.0 or deviation > 0.0 or spread > 0.0):
             raise ValueError("distances that are not ideal need a source of noise")
+
+    @property
+    def reach(self) -> float:
+        """Amount in [m] by which hardly a measured distance is too short."""
+        return abs(self.error_mean) + _DEVIATIONS * (
+            self.error_deviation + self.error_mean_deviation
+        )
 
     def errors(self, time_ns: int, shape: tuple[int, ...]) -> Array | None:
         """Return the errors of distances at a time, in [m]; None means no errors."""
+        mean = self.error_mean
+        if self.noise is not None and self.error_mean_deviation > 0.0:
+            mean += self.error_mean_deviation * float(self.noise.normals(0, 1, _MEANS)[0])
         if self.noise is None or self.error_deviation == 0.0:
-            return None
+            return np.full(shape, mean) if mean else None
         count = int(np.prod(shape))
-        return self.error_deviation * self.noise.normals(time_ns, count, _ERRORS).reshape(shape)
+        white = self.noise.normals(time_ns, count, _ERRORS).reshape(shape)
+        return mean + self.error_deviation * white
 
     def missed(self, time_ns: int, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
         """Return which distances are not detected at a time; None means all are."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from hrp_model import Diagnostics, devices
 from hrp_model.devices import MAX_RAYS
+from hrp_model.inertial_units import inertial_units
 from hrp_model.rigid import Array, frozen_array
 
 from ..physics.schedule import NS_PER_S
@@ -119,8 +120,12 @@ def _make(kind: AnyKind, source: Source, context: SensorContext) -> Sensor | Non
 
 def _warn_of_high_rates(context: SensorContext, sensors: Iterable[str]) -> None:
     steps = NS_PER_S / context.step_ns
+    stated = {unit.name: unit.sample_rate for unit in inertial_units(context.body)}
+    for device in context.body.devices:
+        if isinstance(device, devices.ForceSensor):
+            stated[device.name] = device.sample_rate
     for name in sensors:
-        if (rate := context.settings(name).rate) > steps:
+        if (rate := context.settings(name).rate or stated.get(name, 0.0)) > steps:
             message = (
                 f"'{name}' of body '{context.simulated.name}' cannot sample at {rate:g} Hz: it "
                 f"samples at every step, {steps:g} Hz"

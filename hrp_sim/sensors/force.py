@@ -9,13 +9,14 @@ from math import expm1, pi
 import numpy as np
 
 from hrp_model import JointType, Pose, devices
+from hrp_model.frames import wrench_pose
 from hrp_model.rigid import Array
 
-from ..physics.state import WorldState
+from ..physics.state import BodyMotion, WorldState
 from ._probe import WRENCH_ON_LINK, WRENCH_ON_PARENT, Probe
 from .base import AnyArray, check_limits, check_mounting, make_probe, measure_one, saturate
 from .context import SensorContext
-from .noise import Noise
+from .vector_noise import VectorErrors, with_options
 
 RATE = 500.0  # [Hz], the default
 _NEVER = -1
@@ -43,7 +44,7 @@ class WrenchReading:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ForceSensor:
-    """A force/torque sensor whose frame S is fixed to a link L.
+    """A force/torque sensor in the joint above a link L, with a frame S fixed to L or its parent.
 
     It measures the wrench transmitted by the joint between L and its parent: constraint, drive,
     friction and stops; for a fixed root, the wrench of the world. Wrenches that act on L
@@ -58,15 +59,14 @@ class ForceSensor:
         name: Name in the model.
         body: Name of the body that carries it.
         rate_hz: Samples per second.
-        link: Index of L in the body's links.
-        X_LS: Pose of S in L.
+        link: Index of the link that carries S in the body's links.
+        X_LS: Pose of S in that link.
+        below: Index of L, if another link carries S, else None.
         max_force: Saturation limit per axis, in [N], shape (3,).
         max_torque: Saturation limit per axis, in [N m], shape (3,).
         on_link: Whether readings are the wrench on L instead of that of L on its parent.
         cutoff_hz: Cut-off frequency (-3 dB) of the first-order low-pass, in [Hz]; 0 = none.
-        force_stdev: Standard deviation of white noise per axis, in [N].
-        torque_stdev: Standard deviation of white noise per axis, in [N m].
-        noise: Random number source; None for no noise.
+        noise: Errors of the components of force and torque; None for no noise.
 
     Raises:
         ValueError: The pose is not a rigid transform, or a limit is negative or NaN.
@@ -81,9 +81,8 @@ class ForceSensor:
     max_torque: Array
     on_link: bool = False
     cutoff_hz: float = 0.0
-    force_stdev: float = 0.0
-    torque_stdev: float = 0.0
-    noise: Noise | None = None
+    below: int | None = None
+    noise: VectorErrors | None = None
     probe: Probe = field(init=False, repr=False)
     _filtered: Array = field(init=False, repr=False)
     _filtered_ns: AnyArray = field(init=False, repr=False)
@@ -92,9 +91,9 @@ class ForceSensor:
         check_mounting(self.X_LS)
         check_limits(self.max_force, self.max_torque)
         kind = WRENCH_ON_LINK if self.on_link else WRENCH_ON_PARENT
-        is_plain = self.noise is None and not self.observes  # else clipped when the rest is done
-        limits = (self.max_force, self.max_torque) if is_plain else (None, None)
-        object.__setattr__(self, "probe", make_probe(kind, self.link, self.X_LS, limits))
+        limits = (self.max_force, self.max_torque) if self._is_plain else (None, None)
+        link, X_LS = (self.link, self.X_LS) if self.below is None else (self.below, Pose())
+        object.__setattr__(self, "probe", make_probe(kind, link, X_LS, limits))
         object.__setattr__(self, "_filtered", np.zeros((2, 3)))
         object.__setattr__(self, "_filtered_ns", np.array([_NEVER], dtype=np.int64))
 
@@ -105,14 +104,17 @@ class ForceSensor:
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """The last output of the filter and its time."""
+        """The last output of the filter and its time, and what the noise remembers."""
+        noise = {} if self.noise is None else self.noise.memory
         if not self.observes:
-            return {}
-        return {"filtered": self._filtered, "filtered_ns": self._filtered_ns}
+            return noise
+        return {"filtered": self._filtered, "filtered_ns": self._filtered_ns, **noise}
 
     def reset(self) -> None:
-        """Initialize the filter with the next wrench."""
+        """Initialize the filter with the next wrench, and the noise."""
         self._filtered_ns[0] = _NEVER
+        if self.noise is not None:
+            self.noise.reset()
 
     def observe(self, world: WorldState) -> None:
         """Filter the wrench of the last step; repeated calls at one time have no effect.
@@ -141,31 +143,59 @@ class ForceSensor:
         if self.observes:
             self.observe(world)
             force, torque = self._filtered.copy()
+        if self.below is not None:
+            force, torque = self._in_frame(world.bodies[self.body].motion, force, torque)
         if self.noise is not None:
-            n = self.noise.normals(world.time_ns, 6)
-            force = force + self.force_stdev * n[:3]
-            torque = torque + self.torque_stdev * n[3:]
-        if self.observes or self.noise is not None:
+            true = np.concatenate([force, torque])
+            force, torque = self.noise.applied(world.time_ns, true).reshape(2, 3)
+        if not self._is_plain:
             force, torque = saturate(force, self.max_force), saturate(torque, self.max_torque)
         return WrenchReading(world.time_ns, self.body, force, torque)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether readings are what the probe measures and clips."""
+        return self.noise is None and not self.observes and self.below is None
+
+    def _in_frame(self, motion: BodyMotion, force: Array, torque: Array) -> tuple[Array, Array]:
+        """Return a wrench of L, in its axes and about its origin, in S and about its origin."""
+        X_WL = Pose(motion.R[self.below], motion.p[self.below])
+        X_WS = Pose(motion.R[self.link], motion.p[self.link]) @ self.X_LS
+        force_W = X_WL.R @ force
+        torque_W = X_WL.R @ torque + np.cross(X_WL.p - X_WS.p, force_W)
+        return X_WS.R.T @ force_W, X_WS.R.T @ torque_W
 
 
 def make_force_sensor(device: devices.ForceSensor, context: SensorContext) -> ForceSensor:
     """Return the sensor of a force/torque sensor; warn if its link has no joint to a parent."""
     settings = context.settings(device.name)
-    is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
+    noise = VectorErrors(
+        (
+            *with_options(device.force_noise, settings.force_stdev),
+            *with_options(device.torque_noise, settings.torque_stdev),
+        ),
+        context.noise(device.name),
+    )
+    mounted = context.mounted(device, device.sample_rate or RATE)
+    measured = context.body.links[mounted["link"]]
+    below = None
+    carrier, X_CS = wrench_pose(device, measured)
+    if carrier != measured.name:
+        below, mounted["link"] = mounted["link"], context.body.link_index(carrier)
+    mounted["X_LS"] = X_CS
+    on_link = device.on_link if settings.wrench_on == "model" else settings.wrench_on == "link"
     sensor = ForceSensor(
-        **context.mounted(device, RATE),
+        **mounted,
         max_force=device.max_force,
         max_torque=device.max_torque,
-        on_link=settings.wrench_on == "link",
+        on_link=on_link,
         cutoff_hz=settings.wrench_cutoff,
-        force_stdev=settings.force_stdev,
-        torque_stdev=settings.torque_stdev,
-        noise=context.noise(device.name) if is_noisy else None,
+        below=below,
+        noise=None if noise.is_ideal else noise,
     )
-    is_free = context.body.links[sensor.link].joint.type is JointType.FREE
-    if not context.is_fixed if sensor.link == 0 else is_free:
+    is_root = measured is context.body.root
+    is_free = measured.joint.type is JointType.FREE
+    if not context.is_fixed if is_root else is_free:
         message = "always reads 0: its link has no joint to a parent"
         context.warn("idle-force-sensor", device, message)
     return sensor

@@ -14,10 +14,11 @@ from ..physics.state import WorldState
 from ._probe import INERTIAL, Probe
 from .base import AnyArray, check_limits, check_mounting, make_probe, measure_one, saturate
 from .context import SensorContext
-from .imu_noise import ImuNoise
+from .imu_noise import ImuNoise, Stdevs
 
 RATE = 500.0  # [Hz], the default
-_NO_STDEVS = 0.0, 0.0, 0.0
+_NO_STDEV: Stdevs = (0.0, 0.0, 0.0)
+_NO_STDEVS = _NO_STDEV, _NO_STDEV, _NO_STDEV
 Quaternion = tuple[float, float, float, float]
 
 
@@ -32,7 +33,7 @@ class ImuReading:
         linear_acceleration: a_WSo_S - g_S, the specific force, in [m/s^2], shape (3,);
             None without an accelerometer. At rest it points up, with magnitude 9.81.
         orientation: Of S in W, unit quaternion (x, y, z, w), w >= 0; None if not measured.
-        angular_velocity_stdev: Standard deviation of the white noise on each axis, in
+        angular_velocity_stdev: Standard deviation of the white noise on the axes x, y and z, in
             [rad/s]; like the following, 0 if unknown.
         linear_acceleration_stdev: Likewise, in [m/s^2].
         orientation_stdev: Likewise, about each axis, in [rad].
@@ -43,9 +44,9 @@ class ImuReading:
     angular_velocity: Array | None
     linear_acceleration: Array | None
     orientation: Quaternion | None = None
-    angular_velocity_stdev: float = 0.0
-    linear_acceleration_stdev: float = 0.0
-    orientation_stdev: float = 0.0
+    angular_velocity_stdev: Stdevs = _NO_STDEV
+    linear_acceleration_stdev: Stdevs = _NO_STDEV
+    orientation_stdev: Stdevs = _NO_STDEV
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -110,10 +111,12 @@ class ImuSensor:
         acceleration = None if self.max_acceleration is None else vectors[first + 1]
         orientation, turn, stdevs = None, None, _NO_STDEVS
         if self.noise is not None:
-            errors, stdevs = self.noise.at(world.time_ns), self.noise.stdevs
-            gyro = _noisy(gyro, errors[0], self.max_angular_velocity)
-            acceleration = _noisy(acceleration, errors[1], self.max_acceleration)
-            turn = errors[2]
+            noisy_gyro, noisy_acceleration, turn = self.noise.applied(
+                world.time_ns, gyro, acceleration
+            )
+            gyro = _saturated(gyro, noisy_gyro, self.max_angular_velocity)
+            acceleration = _saturated(acceleration, noisy_acceleration, self.max_acceleration)
+            stdevs = self.noise.stdevs
         if self.measures_orientation:
             R_WL = world.bodies[self.body].motion.R[self.link]
             orientation = _orientation(R_WL @ self.X_LS.R, turn)
@@ -123,19 +126,20 @@ class ImuSensor:
 def make_imu(unit: InertialUnit, context: SensorContext) -> ImuSensor:
     """Return the sensor of a gyro, an accelerometer, or both."""
     settings = context.settings(unit.name)
-    is_noisy = ImuNoise.is_enabled(settings)
+    source = context.noise(unit.name)
+    noise = ImuNoise(settings, source, unit.angular_velocity_noise, unit.acceleration_noise)
     return ImuSensor(
-        **context.mounted(unit.device, RATE),
+        **context.mounted(unit.device, unit.sample_rate or RATE),
         g_W=context.g_W,
         max_angular_velocity=unit.max_angular_velocity,
         max_acceleration=unit.max_acceleration,
         measures_orientation=settings.orientation,
-        noise=ImuNoise(settings, context.noise(unit.name)) if is_noisy else None,
+        noise=None if noise.is_ideal else noise,
     )
 
 
-def _noisy(vector: Array | None, error: Array, limit: Array | None) -> Array | None:
-    return None if vector is None or limit is None else saturate(vector + error, limit)
+def _saturated(true: Array | None, noisy: Array, limit: Array | None) -> Array | None:
+    return None if true is None or limit is None else saturate(noisy, limit)
 
 
 def _orientation(R_WS: Array, error: Array | None) -> Quaternion:

@@ -19,8 +19,6 @@ from .base import AnyArray, check_mounting
 from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 from .sweep import Sweep
 
-# Rays are longer than the range of the sensor by this many standard deviations of its error.
-_EXTRA_DEVIATIONS = 6.0
 # Minimum rate, in [Hz], so that the period fits well into the float32 of messages.
 _MIN_RATE = 1e-30
 
@@ -179,7 +177,7 @@ class Scanner:
         directions = directions_L.reshape(-1, 3) @ motion.R[i].T
         origin = motion.p[i] + motion.R[i] @ self.X_LS.p
         origins = np.repeat(origin[np.newaxis], len(directions), axis=0)
-        reach = self.max_distance + _EXTRA_DEVIATIONS * self.distance_noise.error_deviation
+        reach = self.max_distance + self.distance_noise.reach
         distances = self.cast_rays(origins, directions, reach, *self._ignored)
         return np.array(distances).reshape(directions_L.shape[:2])
 

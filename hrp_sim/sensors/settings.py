@@ -35,17 +35,18 @@ class SensorSettings:
         maximum=1e6,
     )
     angular_velocity_stdev: float = _option(
-        0.0,
-        "White noise of the gyro, per axis and sample [rad/s].",
+        -1.0,
+        "White noise of the gyro, per axis and sample [rad/s]; negative = as in the model.",
         "imu",
-        minimum=0.0,
+        minimum=-1.0,
         maximum=1e6,
     )
     linear_acceleration_stdev: float = _option(
-        0.0,
-        "White noise of the accelerometer, per axis and sample [m/s^2].",
+        -1.0,
+        "White noise of the accelerometer, per axis and sample [m/s^2]; negative = as in the "
+        "model.",
         "imu",
-        minimum=0.0,
+        minimum=-1.0,
         maximum=1e6,
     )
     orientation_stdev: float = _option(
@@ -56,30 +57,42 @@ class SensorSettings:
         maximum=pi,
     )
     angular_velocity_random_walk: float = _option(
-        0.0, "Random walk of the gyro's bias [rad/s/sqrt(s)].", "imu", minimum=0.0, maximum=1e6
+        -1.0,
+        "Random walk of the gyro's bias [rad/s/sqrt(s)]; negative = as in the model.",
+        "imu",
+        minimum=-1.0,
+        maximum=1e6,
     )
     linear_acceleration_random_walk: float = _option(
-        0.0,
-        "Random walk of the accelerometer's bias [m/s^2/sqrt(s)].",
+        -1.0,
+        "Random walk of the accelerometer's bias [m/s^2/sqrt(s)]; negative = as in the model.",
         "imu",
-        minimum=0.0,
+        minimum=-1.0,
         maximum=1e6,
     )
     orientation: bool = _option(
         False, "Whether IMUs measure their orientation in the world frame.", "imu"
     )
     force_stdev: float = _option(
-        0.0, "White noise of the force, per axis [N].", "force", minimum=0.0, maximum=1e12
+        -1.0,
+        "White noise of the force, per axis [N]; negative = as in the model.",
+        "force",
+        minimum=-1.0,
+        maximum=1e12,
     )
     torque_stdev: float = _option(
-        0.0, "White noise of the torque, per axis [N m].", "force", minimum=0.0, maximum=1e12
+        -1.0,
+        "White noise of the torque, per axis [N m]; negative = as in the model.",
+        "force",
+        minimum=-1.0,
+        maximum=1e12,
     )
     wrench_on: str = _option(
-        "parent",
+        "model",
         "Which side the measured wrench acts on: the parent, by the link and all it carries, or "
-        "the link, by the parent.",
+        "the link, by the parent; by default as in the model, else the parent.",
         "force",
-        choices=("parent", "link"),
+        choices=("model", "link", "parent"),
     )
     wrench_cutoff: float = _option(
         0.0,
@@ -124,6 +137,14 @@ class SensorSettings:
     )
     spread_scan: bool = _option(
         False, "Whether a scan is spread over its period, one column of rays at a time.", "range"
+    )
+    color_stdev: float = _option(
+        -1.0,
+        "White noise of colours and grey values, per pixel, from 0 to 1; negative = as in the "
+        "model.",
+        "camera",
+        minimum=-1.0,
+        maximum=1.0,
     )
     headlight: bool = _option(True, "Whether cameras have a headlight.", "camera")
     background: str = _option(

@@ -14,7 +14,7 @@ from hrp_model.devices import Camera
 from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array
 
-from ..render import BodyPoses, Pinhole
+from ..render import BodyPoses, Lens, Pinhole, make_lens
 from .extents import Extents
 
 FIELD_OF_VIEW = 0.6  # [rad], across the shorter side
@@ -55,7 +55,7 @@ class Viewpoint:
 class View(Protocol):
     """A camera of a film."""
 
-    def look(self, poses: BodyPoses) -> tuple[Pinhole, Pose]:
+    def look(self, poses: BodyPoses) -> tuple[Lens, Pose]:
         """Return the projection and the pose of the camera at the time of these poses."""
 
 
@@ -95,7 +95,7 @@ class FollowingView:
         self._body, self._link = body, link
         self._R_WC, self._offset = X_WC.R, X_WC.p - poses[body].p[link]
 
-    def look(self, poses: BodyPoses) -> tuple[Pinhole, Pose]:
+    def look(self, poses: BodyPoses) -> tuple[Lens, Pose]:
         """Return the camera with its offset to the link."""
         return self._lens, Pose(self._R_WC, poses[self._body].p[self._link] + self._offset)
 
@@ -103,7 +103,7 @@ class FollowingView:
 class SensorView:
     """What a camera of a model sees.
 
-    Its field of view is that of the sensor across the shorter side.
+    Its lens is that of the sensor, whose images span the shorter side.
 
     Args:
         size: Width and height of the picture, in pixels.
@@ -117,9 +117,9 @@ class SensorView:
 
     def __init__(self, size: tuple[int, int], body: str, link: int, device: Camera) -> None:
         self._body, self._link, self._X_LS = body, link, device.X_LS
-        self._lens = Pinhole(*size, device.field_of_view, device.near_clip, device.far_clip)
+        self._lens = make_lens(device, size)
 
-    def look(self, poses: BodyPoses) -> tuple[Pinhole, Pose]:
+    def look(self, poses: BodyPoses) -> tuple[Lens, Pose]:
         """Return the projection and the pose of the sensor."""
         own = poses[self._body]
         return self._lens, Pose(own.R[self._link], own.p[self._link]) @ self._X_LS

@@ -292,7 +292,7 @@ class SensorDisplays:
 
     def _of_camera(self, name: str, path: str, sensor: CameraSensor) -> _Display:
         kind, lens = sensor.image_type, sensor.lens
-        angle = 2.0 * np.arctan(lens.height / 2.0 / lens.focal_length)
+        angle = 2.0 * np.arctan(lens.height / 2.0 / lens.intrinsics.fy)
         shown = Lens(min(float(angle), 0.9 * pi), lens.width / lens.height, FRUSTUM_LENGTH)
         has_color = kind.has_color or kind.has_mono
         views: list[Shown] = []

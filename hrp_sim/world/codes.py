@@ -202,10 +202,6 @@ _SENSORS = {
         "the model does not specify the encoders of its joints",
         "add 'encoderPulse' to its joints, the pulses per turn of the motor",
     ),
-    "no-fisheye": (
-        "a fisheye camera is rendered with a normal lens",
-        "set the lens type to NORMAL",
-    ),
     "no-image": (
         "a camera has no image type and publishes no image",
         "set an image type to publish images",

@@ -125,15 +125,18 @@ from hrp_msgs.messages.definitions import type_name
 from hrp_msgs.serialization import serialize
 
 assert not HAS_ROS
+ones4 = (1.0,) * 4
 ones, image = np.ones(3), np.full((2, 3), 1.0, np.float32)
-camera = dict(lens=Reading(width=3, height=2, focal_length=5.0), mono=None, depth=image)
+camera = dict(lens=Reading(width=3, height=2, intrinsics=ones4, rectified=(*ones4, 0.0, 0.0),
+    distortion_model="plumb_bob", distortion=(0.0,) * 5), mono=None, depth=image)
 camera |= dict(color=np.ones((2, 3, 3), np.uint8), points=lambda: np.ones((2, 3, 3), np.float32))
 scan = dict(ranges=ones, angle_min=0.0, angle_increment=1.0, time_increment=0.0, scan_time=0.1)
 readings = {
     "joint_state:JointState": dict(names=["a", "b", "c"], position=ones, velocity=ones,
         effort=ones),
     "imu:Imu": dict(angular_velocity=ones, linear_acceleration=ones, orientation=None,
-        angular_velocity_stdev=1.0, linear_acceleration_stdev=1.0, orientation_stdev=1.0),
+        angular_velocity_stdev=(1.0,) * 3, linear_acceleration_stdev=(1.0,) * 3,
+        orientation_stdev=(1.0,) * 3),
     "wrench:Wrench": dict(force=ones, torque=ones),
     "laser_scan:LaserScan": dict(**scan, range_min=0.1, range_max=9.0),
     "odometry:Odometry": (motion := dict(position=ones, orientation=[0.0, 0.0, 0.0, 1.0],

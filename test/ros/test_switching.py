@@ -147,7 +147,7 @@ def values(peer, *names):
 
 def test_parameters_tell_the_options_that_count(peer):
     names = ("force_stdev", "torque_stdev", "wrist.rate", "gyro.rate", "wrench_on", "orientation")
-    assert values(peer, *names) == [0.5, 0.25, 100.0, 250.0, "parent", False]
+    assert values(peer, *names) == [0.5, 0.25, 100.0, 250.0, "model", False]
 
 
 def test_parameters_give_an_imu_an_orientation_and_the_variance_of_its_noise(peer):
@@ -166,10 +166,12 @@ def test_a_parameter_says_what_it_means_and_stays(peer):
     names = ["force_stdev", "wrench_on"]
     answer = peer.call("sim_node/describe_parameters", DescribeParameters, names=names)
     stdev, wrench_on = answer.descriptors
-    assert stdev.description == "White noise of the force, per axis [N]."
+    assert stdev.description == (
+        "White noise of the force, per axis [N]; negative = as in the model."
+    )
     assert stdev.read_only
-    assert stdev.floating_point_range[0].from_value == 0.0
-    assert wrench_on.additional_constraints == "'parent' or 'link'"
+    assert stdev.floating_point_range[0].from_value == -1.0
+    assert wrench_on.additional_constraints == "'model', 'link' or 'parent'"
     change = Parameter("force_stdev", value=1.0).to_parameter_msg()
     [result] = peer.call("sim_node/set_parameters", SetParameters, parameters=[change]).results
     assert not result.successful

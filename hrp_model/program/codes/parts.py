@@ -101,6 +101,10 @@ CODES = {
         "an EXTERNPROTO is not loaded",
         "copy the PROTO into the file if its nodes matter",
     ),
+    "gazebo-name": (
+        "a sensor has names of topics or frames for Gazebo",
+        "no action needed; rename the sensor to choose its topics and frames here",
+    ),
     "ignored-field": ("a field has no effect", "remove it, and express it in another way"),
     "imported": ("keys were imported from another node", "no action is needed"),
     "inline-list": ("an Inline lists several files that exist", "write one Inline for each file"),

@@ -205,7 +205,7 @@ def _range_sensor(mapping: Mapping, scope: Scope, common: _Common) -> Device:
     )
 
 
-def _measurement_errors(mapping: Mapping) -> dict[str, float]:
+def _measurement_errors(mapping: Mapping) -> dict[str, Any]:
     """Return the error parameters of a device that measures distances, as arguments."""
     return {
         "detection_rate": mapping.number("detection_rate", "detectionRate", default=1.0),

@@ -11,10 +11,13 @@ import numpy as np
 
 from ...devices import (
     AccelerationSensor,
+    AxisNoise,
     Camera,
     Device,
     ForceSensor,
+    ImageType,
     Imu,
+    Intrinsics,
     RangeSensor,
     RateGyroSensor,
 )
@@ -23,6 +26,10 @@ from ...rigid import Pose, quaternion_matrix, rpy_matrix
 from .compiler import Compiled, optional_row, titled
 
 _KINDS = mujoco.mjtSensor
+_GYRO, _ACCELEROMETER = int(_KINDS.mjSENS_GYRO), int(_KINDS.mjSENS_ACCELEROMETER)
+_FORCE, _TORQUE = int(_KINDS.mjSENS_FORCE), int(_KINDS.mjSENS_TORQUE)
+_RANGEFINDER = int(_KINDS.mjSENS_RANGEFINDER)
+_RGB, _DEPTH = 1, 2  # mjtCamOutBit
 _SITE = mujoco.mjtObj.mjOBJ_SITE
 # A rangefinder measures along +Z of its site, a range sensor along -Z.
 _ALONG_Z = Pose(rpy_matrix(pi, 0.0, 0.0))
@@ -37,10 +44,8 @@ _OF_STATE = tuple(
         *("SUBTREEANGMOM", "CLOCK", "VELOCIMETER"),
     )
 )
-_USED = tuple(
-    getattr(_KINDS, f"mjSENS_{name}")
-    for name in ("GYRO", "ACCELEROMETER", "FORCE", "TORQUE", "RANGEFINDER")
-)
+_USED = _GYRO, _ACCELEROMETER, _FORCE, _TORQUE, _RANGEFINDER
+_SCAN_RATE = RangeSensor.scan_rate
 
 
 class DeviceReader:
@@ -89,28 +94,57 @@ class DeviceReader:
         name = model.site(site).name
         at = self._compiled.at("sites", site)
         common: dict[str, Any] = {"link": self._compiled.body_names[body], "X_LS": X_LS, "at": at}
-        gyro, accelerometer = _KINDS.mjSENS_GYRO, _KINDS.mjSENS_ACCELEROMETER
-        force, torque = _KINDS.mjSENS_FORCE, _KINDS.mjSENS_TORQUE
-        if gyro in found and accelerometer in found:
-            yield Imu(name=name or model.sensor(found[gyro]).name, **common)
-        elif gyro in found:
-            yield RateGyroSensor(name=model.sensor(found[gyro]).name or name, **common)
-        elif accelerometer in found:
-            sensor = found[accelerometer]
-            yield AccelerationSensor(name=model.sensor(sensor).name or name, **common)
-        if force in found or torque in found:
-            sensor = found.get(int(force), found.get(int(torque), 0))
-            yield ForceSensor(name=model.sensor(sensor).name or name, **common)
-        if _KINDS.mjSENS_RANGEFINDER in found:
-            sensor = found[_KINDS.mjSENS_RANGEFINDER]
-            cutoff = float(model.sensor_cutoff[sensor])
-            yield RangeSensor(
-                name=model.sensor(sensor).name or name,
-                **{**common, "X_LS": X_LS @ _ALONG_Z},
-                yaw_range=0.0,
-                min_distance=0.0,
-                max_distance=cutoff if cutoff > 0.0 else inf,
+        gyro, accelerometer = found.get(_GYRO), found.get(_ACCELEROMETER)
+        turns = self._measured(gyro, "max_angular_velocity", "angular_velocity_noise")
+        pushes = self._measured(accelerometer, "max_acceleration", "acceleration_noise")
+        if gyro is not None and accelerometer is not None:
+            own, common["sample_rate"] = model.sensor(gyro).name, self._rate(gyro, accelerometer)
+            yield Imu(name=name or own, **common, **turns, **pushes)
+        elif gyro is not None:
+            own, common["sample_rate"] = model.sensor(gyro).name, self._rate(gyro)
+            yield RateGyroSensor(name=own or name, **common, **turns)
+        elif accelerometer is not None:
+            own, common["sample_rate"] = model.sensor(accelerometer).name, self._rate(accelerometer)
+            yield AccelerationSensor(name=own or name, **common, **pushes)
+        common.pop("sample_rate", None)
+        force, torque = found.get(_FORCE), found.get(_TORQUE)
+        if force is not None or torque is not None:
+            sensors = [sensor for sensor in (force, torque) if sensor is not None]
+            yield ForceSensor(
+                name=model.sensor(sensors[0]).name or name,
+                **common,
+                **self._measured(force, "max_force", "force_noise"),
+                **self._measured(torque, "max_torque", "torque_noise"),
+                sample_rate=self._rate(*sensors),
             )
+        if _RANGEFINDER in found:
+            yield self._rangefinder(found[_RANGEFINDER], name, common)
+
+    def _measured(self, sensor: int | None, limit: str, noise: str) -> dict[str, Any]:
+        """Return the cutoff and the noise of a sensor, as arguments of these names."""
+        if sensor is None:
+            return {}
+        cutoff = float(self._model.sensor_cutoff[sensor])
+        axis = AxisNoise(stdev=float(self._model.sensor_noise[sensor]))
+        limits = {limit: np.full(3, cutoff)} if cutoff > 0.0 else {}
+        return {noise: (axis, axis, axis), **limits}
+
+    def _rate(self, *sensors: int) -> float:
+        """Return the rate of sensors in [Hz], the highest of them; 0 if it is not stated."""
+        periods = [optional_row(self._model, "sensor_interval", sensor) for sensor in sensors]
+        return max((1.0 / float(x[0]) if x.any() and x[0] > 0.0 else 0.0) for x in periods)
+
+    def _rangefinder(self, sensor: int, site: str, common: Mapping[str, Any]) -> RangeSensor:
+        cutoff = float(self._model.sensor_cutoff[sensor])
+        return RangeSensor(
+            name=self._model.sensor(sensor).name or site,
+            **{**common, "X_LS": common["X_LS"] @ _ALONG_Z},
+            yaw_range=0.0,
+            min_distance=0.0,
+            max_distance=cutoff if cutoff > 0.0 else inf,
+            scan_rate=self._rate(sensor) or _SCAN_RATE,
+            error_deviation=float(self._model.sensor_noise[sensor]),
+        )
 
     def _cameras(self) -> Iterator[Device]:
         model = self._model
@@ -131,9 +165,12 @@ class DeviceReader:
             width, height = model.cam_resolution[i].tolist()
             if width <= 1 or height <= 1:  # not stated
                 width, height = 640, 480
+            intrinsics = self._intrinsics(i, width, height)
             angle = radians(float(model.cam_fovy[i]))
             if width < height:
                 angle = 2.0 * atan(tan(angle / 2.0) * width / height)
+            if width < height and intrinsics is not None:
+                angle = 2.0 * atan(width / 2.0 / intrinsics.fx)
             yield Camera(
                 name=name or f"{self._compiled.body_names[body]}_camera{i}",
                 link=self._compiled.body_names[body],
@@ -141,8 +178,34 @@ class DeviceReader:
                 width=width,
                 height=height,
                 field_of_view=angle,
+                intrinsics=intrinsics,
+                image_type=self._image_type(i),
                 at=at,
             )
+
+    def _image_type(self, camera: int) -> ImageType:
+        """Return the outputs of a camera; colours in older versions of MuJoCo."""
+        bits = int(optional_row(self._model, "cam_output", camera).sum()) or _RGB
+        if bits & ~(_RGB | _DEPTH):
+            name = titled("camera", self._model.camera(camera).name)
+            message = f"{name} has outputs that are left out: only rgb and depth are simulated"
+            self._diagnostics.warn("no-counterpart", message, self._compiled.at("cameras", camera))
+        if bits & _DEPTH:
+            return ImageType.COLOR_DEPTH if bits & _RGB else ImageType.DEPTH
+        return ImageType.COLOR
+
+    def _intrinsics(self, camera: int, width: int, height: int) -> Intrinsics | None:
+        """Return the intrinsics of a camera; None if it only has a field of view.
+
+        MuJoCo's principal point is that of the middle of the image, relative to the optical axis.
+        """
+        across, along = self._model.cam_sensorsize[camera].tolist()
+        if not (across > 0.0 and along > 0.0):
+            return None
+        fx, fy, x, y = self._model.cam_intrinsic[camera].tolist()
+        per_x, per_y = width / across, height / along  # pixels per length
+        middle = (width - 1) / 2.0, (height - 1) / 2.0
+        return Intrinsics(fx * per_x, fy * per_y, middle[0] - x * per_x, middle[1] - y * per_y)
 
 
 def _pose(position: Any, wxyz: Any) -> Pose:

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...devices import Camera, Device, RangeSensor
+from ...devices import Camera, Device, ForceSensor, RangeSensor, WrenchFrame
 from ...diagnostics import Diagnostics, did_you_mean
-from ...frames import X_S_OPTICAL, X_S_SCAN
+from ...frames import X_S_OPTICAL, X_S_SCAN, parent_frame
 from ...rigid import Pose
+from ..sdf_contents import FRAME_IDS
 from ..sdf_sensors import read_sensor
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
@@ -19,7 +20,6 @@ from .conventions import WORLD
 from .joints import JointParts
 from .links import LinkParts
 
-_FRAMES = ("gz_frame_id", "ignition_frame_id", "frame_id", "frameName")
 _SAME_PLACE = 1e-9
 
 
@@ -65,7 +65,7 @@ class GazeboReader:
         sensors = list(self._sensors())
         carriers = {link for _, link in sensors}
         made = [self._device(sensor, link) for sensor, link in sensors]
-        framed = [self._with_frame(x, s) for x, (s, _) in zip(made, sensors, strict=True)]
+        framed = [self._with_frames(x, s) for x, (s, _) in zip(made, sensors, strict=True)]
         users: dict[str, set[str]] = {}
         for device, (_, own) in zip(made, framed, strict=True):
             for frame in own:
@@ -105,12 +105,23 @@ class GazeboReader:
                     message = f"'{on}' is neither a link nor a joint.{hint}"
                     self._diagnostics.warn("unknown-link", message, block.at("reference"))
 
+    def _with_frames(self, device: Device, sensor: SdfReader) -> tuple[Device, set[str]]:
+        """Do as ``_with_frame``, and add the frame on the parent link in which a wrench is."""
+        renamed, frames = self._with_frame(device, sensor)
+        joint = self._above.get(device.link)
+        if isinstance(device, ForceSensor) and joint is not None:
+            outer, pose = parent_frame(renamed.name), Pose(p=joint.X_PL.p)
+            is_parents = device.frame is WrenchFrame.PARENT
+            if is_parents and self._is_frame(outer, joint.parent, pose, children=0):
+                return renamed, {*frames, outer}
+        return renamed, frames
+
     def _with_frame(self, device: Device, sensor: SdfReader) -> tuple[Device, set[str]]:
         """Return a device named after the empty links that are its frames, and those links.
 
         Such links are removed, since the frames of a body's devices would have the same names.
         """
-        frame_id = next((text for tag in _FRAMES if (text := sensor.text(tag))), "")
+        frame_id = next((text for tag in FRAME_IDS if (text := sensor.text(tag))), "")
         X_SD = _data_pose(device)
         for name in (frame_id, device.name):
             if X_SD is None:

@@ -14,11 +14,22 @@ import numpy as np
 
 from hrp_msgs import names
 
-from ...devices import Camera, Device, ForceSensor, ImageType, RangeSensor, pitch_angles, yaw_angles
+from ...devices import (
+    AxisNoise,
+    Camera,
+    Device,
+    ForceSensor,
+    ImageType,
+    RangeSensor,
+    WrenchFrame,
+    pitch_angles,
+    yaw_angles,
+)
 from ...frames import X_S_SCAN
 from ...inertial_units import InertialUnit
 from ...rigid import Array, Pose
 from ..xml import element, pose_text
+from .gazebo_lenses import noise, optics, vector_noise
 from .sensors import Sensors
 
 # Rate of sensors without one in the model, in [Hz]: as in this project's simulation.
@@ -60,36 +71,46 @@ def imu(unit: InertialUnit, sensors: Sensors) -> Element:
     """Return an IMU. Its orientation is relative to the world (REP 145), not to the start."""
     frame = element("orientation_reference_frame", element("localization", text="ENU"))
     topic = names.imu_topic(sensors.name(unit.device), only_one=len(sensors.imus) == 1)
-    sensor = _sensor("imu", unit.device, sensors, topic, DEFAULT_RATE, unit.device.X_LS)
-    sensor.append(element("imu", frame))
+    rate = unit.sample_rate or DEFAULT_RATE
+    sensor = _sensor("imu", unit.device, sensors, topic, rate, unit.device.X_LS)
+    inside = element("imu", frame)
+    inside.extend(vector_noise("angular_velocity", unit.angular_velocity_noise))
+    inside.extend(vector_noise("linear_acceleration", unit.acceleration_noise))
+    sensor.append(inside)
     return sensor
 
 
 def force_torque(device: ForceSensor, sensors: Sensors) -> Element:
     """Return a force sensor in the joint above its link.
 
-    It measures the wrench that the link exerts on its parent. Gazebo measures the torque about
-    the origin of the joint only; ``wrench_frame`` is the frame of that wrench.
+    Gazebo measures the torque about the origin of the joint only; ``wrench_frame`` is the frame of
+    that wrench.
     """
     topic = names.wrench_topic(sensors.name(device))
-    sensor = _sensor("force_torque", device, sensors, topic, DEFAULT_RATE, device.X_LS)
-    frame = "sensor" if _is_at_joint(device) else "child"
-    sensor.append(
-        element(
-            "force_torque",
-            element("frame", text=frame),
-            element("measure_direction", text="child_to_parent"),
-        )
+    rate = device.sample_rate or DEFAULT_RATE
+    sensor = _sensor("force_torque", device, sensors, topic, rate, device.X_LS)
+    frame = device.frame
+    if frame is WrenchFrame.SENSOR and not _is_at_joint(device):
+        frame = WrenchFrame.CHILD
+    direction = "parent_to_child" if device.on_link else "child_to_parent"
+    inside = element(
+        "force_torque",
+        element("frame", text=frame.value),
+        element("measure_direction", text=direction),
     )
+    inside.extend(vector_noise("force", device.force_noise))
+    inside.extend(vector_noise("torque", device.torque_noise))
+    sensor.append(inside)
     return sensor
 
 
 def wrench_frame(device: ForceSensor, sensors: Sensors) -> str:
     """Return the frame in which Gazebo reports the wrench of a force sensor.
 
-    That of the sensor if its origin is the joint's, else that of its link.
+    The one that the sensor states; of its own only if its origin is the joint's, else that of its
+    link.
     """
-    if _is_at_joint(device):
+    if device.frame is not WrenchFrame.SENSOR or _is_at_joint(device):
         return sensors.data_frame(device)
     return sensors.frames.links[device.link]
 
@@ -118,9 +139,8 @@ def gpu_lidar(device: RangeSensor, sensors: Sensors) -> Element | None:
         scan,
         element("range", element("min", text=nearest), element("max", text=farthest)),
     )
-    if device.error_deviation > 0.0:
-        deviation = element("stddev", text=device.error_deviation)
-        lidar.append(element("noise", element("type", text="gaussian"), deviation))
+    errors = AxisNoise(device.error_mean, device.error_mean_deviation, device.error_deviation)
+    lidar.extend(noise(errors))
     sensor.append(lidar)
     return sensor
 
@@ -145,6 +165,11 @@ def camera(device: Camera, sensors: Sensors) -> Element | None:
         image,
         _clip(device.near_clip, device.far_clip),
     )
+    lens.extend(optics(device))
+    is_depth = device.image_type in _DEPTH_ONLY
+    mean = device.error_mean if is_depth else device.color_mean
+    stdev = device.error_deviation if is_depth else device.color_stdev
+    lens.extend(noise(AxisNoise(mean, stdev=stdev)))
     if kind != "camera":
         nearest = max(device.near_clip, device.min_distance)
         farthest = min(device.far_clip, device.max_distance)

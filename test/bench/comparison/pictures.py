@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Diagnostics, Pose
 from hrp_sim.render.context import cores
 from hrp_sim.render.scene import build_scene
-from hrp_sim.render.view import Picture
+from hrp_sim.render.view import Picture, Pinhole
 from hrp_sim.running.render_thread import RenderThread
 from hrp_sim.sensors import CameraSensor, ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
@@ -88,9 +88,10 @@ class PlainModernGLRun:
         X_WC = Pose(own.R[camera.link], own.p[camera.link]) @ camera.X_LS
         poses_C = [request.poses[name].relative_to(X_WC) for name in drawn.first_links]
         filmed.simulation.close()
-        background = camera.surroundings.background
+        background, lens = camera.surroundings.background, camera.lens
+        assert isinstance(lens, Pinhole)
         self.picture = PlainModernGL(
-            drawn, np.concatenate(poses_C).astype(np.float32), camera.lens, background
+            drawn, np.concatenate(poses_C).astype(np.float32), lens, background
         )
 
     def advance(self, steps: int) -> float:

@@ -70,6 +70,11 @@ SENSELESS = [
     ("sensor-rate", replace(CAMERA, frame_rate=-30.0), "-30 Hz"),
     ("sensor-rate", replace(CAMERA, frame_rate=30_000.0), "30000 Hz"),
     ("sensor-rate", replace(SCANNER, scan_rate=0.0), "scan rate of 0 Hz"),
+    (
+        "sensor-rate",
+        Imu(name="imu", link="LINK", at=EYE_AT, sample_rate=-1.0),
+        "sample rate of -1 Hz",
+    ),
     ("field-of-view", replace(CAMERA, field_of_view=0.0), "0 rad"),
     ("field-of-view", replace(CAMERA, field_of_view=-1.0), "-1 rad (-57.3 degrees)"),
     ("field-of-view", replace(CAMERA, field_of_view=3.1416), "3.142 rad (180 degrees)"),

@@ -18,7 +18,10 @@ from hrp_sim.render import Parts, Renderer
 from hrp_sim.sensors.registry import kind_of
 
 TIME_NS = 12_000_000_345
-LENS = SimpleNamespace(width=3, height=2, focal_length=2.5)
+LENS = SimpleNamespace(
+    width=3, height=2, intrinsics=(2.5, 2.5, 1.0, 0.5), rectified=(2.5, 2.5, 1.0, 0.5, 0.0, 0.0),
+    distortion_model="plumb_bob", distortion=(0.0,) * 5,
+)  # fmt: skip
 IMAGES = ("eye/image_raw", "eye/camera_info")
 DEPTHS = ("eye/depth/image_rect_raw", "eye/depth/camera_info", "eye/depth/points")
 COLOR = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)

@@ -87,20 +87,33 @@ def test_buffers_are_apart():
     assert again.data.tobytes() == bytes(range(30))
 
 
-@pytest.mark.parametrize(("width", "height"), [(640, 480), (480, 640)])
-def test_camera_info_is_that_of_a_pinhole_over_the_middle_of_the_image(width, height):
-    lens = SimpleNamespace(width=width, height=height, focal_length=240.25)
+def info_of(**lens):
+    """Return the CameraInfo of a lens."""
     converter = CameraInfoConverter(Frames("eye_optical_frame"))
-    msg = converted(converter, SimpleNamespace(time_ns=TIME_NS, lens=lens))
+    return converted(converter, SimpleNamespace(time_ns=TIME_NS, lens=SimpleNamespace(**lens)))
+
+
+def test_camera_info_has_the_intrinsics_the_distortion_and_the_projection_of_the_lens():
+    msg = info_of(
+        width=640, height=480, intrinsics=(500.0, 510.0, 300.5, 250.5),
+        rectified=(400.0, 410.0, 310.5, 230.5, -40.0, 2.0),
+        distortion_model="plumb_bob", distortion=(0.1, 0.2, 0.3, 0.4, 0.5),
+    )  # fmt: skip
     assert (msg.header.stamp.sec, msg.header.stamp.nanosec) == (12, 345)
     assert msg.header.frame_id == "eye_optical_frame"
-    assert (msg.width, msg.height) == (width, height)
-    focal, cx, cy = 240.25, (width - 1) / 2, (height - 1) / 2
-    assert msg.k.tolist() == [focal, 0, cx, 0, focal, cy, 0, 0, 1]
-    assert msg.p.tolist() == [focal, 0, cx, 0, 0, focal, cy, 0, 0, 0, 1, 0]
+    assert (msg.width, msg.height) == (640, 480)
+    assert msg.k.tolist() == [500, 0, 300.5, 0, 510, 250.5, 0, 0, 1]
+    assert msg.p.tolist() == [400, 0, 310.5, -40, 0, 410, 230.5, 2, 0, 0, 1, 0]
     assert msg.r.tolist() == [1, 0, 0, 0, 1, 0, 0, 0, 1]
     assert msg.distortion_model == "plumb_bob"
-    assert list(msg.d) == [0.0] * 5
+    assert list(msg.d) == [0.1, 0.2, 0.3, 0.4, 0.5]
     assert (msg.binning_x, msg.binning_y) == (0, 0)
     assert (msg.roi.x_offset, msg.roi.y_offset, msg.roi.width, msg.roi.height) == (0, 0, 0, 0)
     assert msg.roi.do_rectify is False
+
+
+def test_a_lens_that_no_model_describes_has_the_camera_info_of_an_uncalibrated_camera():
+    msg = info_of(width=6, height=3, distortion_model="", distortion=())
+    assert (msg.width, msg.height, msg.distortion_model, list(msg.d)) == (6, 3, "", [])
+    assert not msg.k.any()
+    assert not msg.p.any()

@@ -43,7 +43,7 @@ def imu(time_ns, frame, angular_velocity, acceleration, orientation=None, conver
         angular_velocity=angular_velocity,
         linear_acceleration=acceleration,
         orientation=orientation,
-        **{**dict.fromkeys(STDEVS, 0.0), **stdevs},
+        **{**dict.fromkeys(STDEVS, (0.0, 0.0, 0.0)), **stdevs},
     )
     return converted(converter or ImuConverter(Frames(frame)), reading)
 
@@ -140,15 +140,15 @@ def test_an_orientation_that_is_measured_arrives_in_its_order():
 
 
 STDEVS = {
-    "angular_velocity_stdev": 0.5,
-    "linear_acceleration_stdev": 2.0,
-    "orientation_stdev": 0.25,
+    "angular_velocity_stdev": (0.5, 0.0, 1.0),
+    "linear_acceleration_stdev": (2.0, 2.0, 2.0),
+    "orientation_stdev": (0.25, 0.25, 0.25),
 }
 
 
 def test_deviations_become_variances_of_independent_axes():
     msg = imu(TIME_NS, "imu", *np.ones((2, 3)), (0.0, 0.0, 0.0, 1.0), **STDEVS)
-    assert msg.angular_velocity_covariance.tolist() == (0.25 * np.eye(3)).ravel().tolist()
+    assert msg.angular_velocity_covariance.tolist() == np.diag([0.25, 0.0, 1.0]).ravel().tolist()
     assert msg.linear_acceleration_covariance.tolist() == (4.0 * np.eye(3)).ravel().tolist()
     assert msg.orientation_covariance.tolist() == (0.0625 * np.eye(3)).ravel().tolist()
 
@@ -303,7 +303,7 @@ def test_many_readings_have_the_messages_of_each():
             orientation=None if number < 3 else tuple(rng.normal(size=4).tolist()),
             angular_velocity=rng.normal(size=3),
             linear_acceleration=rng.normal(size=(3, 2))[:, 0],  # not in one piece
-            **dict.fromkeys(STDEVS, 0.5 if number < 6 else 0.0),
+            **dict.fromkeys(STDEVS, (0.5 if number < 6 else 0.0,) * 3),
         )
         for number in range(9)
     ]

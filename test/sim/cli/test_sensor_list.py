@@ -61,8 +61,10 @@ def test_sensors_are_listed_with_rates_topics_and_options(capsys, world):
         ["foot", "force", "200", "Hz", "foot/wrench", "rate=200"],
         ["lamp", "light", "devices/lamp/set_enabled"],
     ]
-    assert "force_stdev=0.5  (force)\n    White noise of the force, per axis [N].\n" in out
-    assert "One of parent, link." in out.replace("\n    ", " ")
+    assert (
+        "force_stdev=0.5  (force)\n    White noise of the force, per axis [N]; negative = " in out
+    )
+    assert "One of model, link, parent." in out.replace("\n    ", " ")
     assert "headlight" not in out  # there is no camera
 
 

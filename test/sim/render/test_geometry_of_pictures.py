@@ -70,7 +70,7 @@ def test_every_pixel_is_where_camera_info_and_the_optical_frame_say(width, heigh
     lens = Pinhole(width, height, 1.2, 0.01, 50.0)
     reading = camera(bodies, lens, link=1, X_LS=X_LS).read(camera_world(bodies, poses))
 
-    info = image_messages.camera_info("", width, height, reading.lens.focal_length)
+    info = image_messages.camera_info("", reading.lens)
     K = np.array(info.k).reshape(3, 3)
 
     def draw(offset):

@@ -16,8 +16,9 @@ from sim.render.scenes import (
 )
 
 from hrp_model import Pose
-from hrp_model.geometry import Material
-from hrp_sim.render import Pinhole, Renderer, Studio
+from hrp_model.devices import Intrinsics
+from hrp_model.geometry import Material, Shape, Sphere
+from hrp_sim.render import FisheyeLens, Pinhole, Renderer, Studio
 
 pytestmark = needs_opengl
 GREY = Material(diffuse=(0.6, 0.6, 0.6))
@@ -148,3 +149,15 @@ def test_pictures_of_sensors_do_not_depend_on_studio_pictures():
     studio_after = renderer.render_studio(LENS, LOOKING_ALONG_X, poses, studio())
     np.testing.assert_array_equal(studio_after, studio_before)
     assert (before.color != studio_before).any()
+
+
+def test_a_fisheye_lens_has_studio_pictures_too():
+    focal = 60.0 / (np.pi / 2)
+    lens = FisheyeLens(120, 120, Intrinsics(focal, focal, 59.5, 59.5), 0.1, 50.0)
+    for angle, radius in ((np.pi / 4, 0.3), (np.radians(75.0), 0.9)):
+        T = np.eye(4)
+        T[0, 3] = 4.0 * np.tan(angle)
+        image = picture(Shape(Sphere(radius), T, glowing((255, 0, 0))), lens=lens, ground=-50.0)
+        rows, columns = np.nonzero((image[..., 0] > 200) & (image[..., 1] < 60))
+        assert rows.mean() == pytest.approx(59.5, abs=0.5)
+        assert columns.mean() == pytest.approx(59.5 + focal * angle, abs=0.5)

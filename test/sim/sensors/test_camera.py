@@ -45,7 +45,7 @@ def as_camera_info_says(lens):
     messages = pytest.importorskip(
         "hrp_msgs.convert.image", reason="ROS messages are not installed"
     )
-    info = messages.camera_info("", lens.width, lens.height, lens.focal_length)
+    info = messages.camera_info("", lens)
     return np.array(info.k).reshape(3, 3)
 
 
@@ -300,3 +300,37 @@ def test_a_spinning_cameras_images_come_in_order_and_show_their_moment():
         i = image.time_ns // period % count
         assert (name, tuple(image.color[12, 16])) == ("eye", (10 * i, 255 - 10 * i, 77))
         assert image.depth[12, 16] == pytest.approx(2.95, rel=1e-3)
+
+
+CALIBRATED = """
+<robot name="r"><link name="base"><inertial><mass value="1"/>
+ <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+ <joint name="j" type="fixed"><parent link="base"/><child link="ball"/>
+  <origin xyz="2 0.3 -0.2"/></joint>
+ <link name="ball"><visual><geometry><sphere radius="0.03"/></geometry>
+  <material name="red"><color rgba="1 0 0 1"/></material></visual></link>
+ <gazebo><static>true</static></gazebo>
+ <gazebo reference="base"><sensor name="eye" type="camera"><update_rate>100</update_rate><camera>
+  <image><width>320</width><height>240</height></image><distortion><k1>-0.2</k1></distortion>
+  <lens><intrinsics><fx>300</fx><fy>280</fy><cx>150</cx><cy>130</cy></intrinsics></lens>
+ </camera></sensor></gazebo></robot>
+"""
+
+
+@needs_opengl
+def test_the_lens_that_a_urdf_states_is_that_of_its_images_and_of_camera_info(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text(CALIBRATED, encoding="utf-8")
+    with Simulation(path) as simulation:
+        reading = simulation.run(0.02)["eye"]
+    image = reading.color.astype(int)
+    rows, columns = np.nonzero((image[..., 0] > 60) & (image[..., 1:].max(axis=2) < 40))
+    # Ahead is +X: to the right -0.3 / 2, down 0.2 / 2; drawn inward by the distortion.
+    x, y = -0.15, 0.1
+    radial = 1.0 - 0.2 * (x**2 + y**2)
+    expected = 300.0 * x * radial + 150.0, 280.0 * y * radial + 130.0
+    np.testing.assert_allclose((columns.mean(), rows.mean()), expected, atol=0.5)
+    np.testing.assert_array_equal(
+        as_camera_info_says(reading.lens), [[300, 0, 150], [0, 280, 130], [0, 0, 1]]
+    )
+    assert tuple(reading.lens.distortion) == (-0.2, 0.0, 0.0, 0.0, 0.0)

@@ -196,8 +196,7 @@ def test_a_force_sensor_has_the_options_it_is_given(diagnostics):
         )
     )
     assert (other.on_link, other.cutoff_hz, other.rate_hz) == (True, 30.0, 100.0)
-    assert (other.force_stdev, other.torque_stdev) == (0.2, 0.01)
-    assert other.noise is not None
+    assert other.noise.stdevs == (0.2, 0.2, 0.2, 0.01, 0.01, 0.01)
     assert (ideal.on_link, ideal.cutoff_hz, ideal.noise) == (False, 0.0, None)
     for sensor in (ideal, other):
         np.testing.assert_array_equal(sensor.max_force, [1.0, 2.0, 3.0])

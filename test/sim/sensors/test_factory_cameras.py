@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sim.sensors.factory_tools import DarkRenderer, camera, devices_only, gyro, sensors_of
 
-from hrp_model.devices import ImageType, LensType
+from hrp_model.devices import Distortion, ImageType, Intrinsics, LensType
 from hrp_sim.render import Renderer, RendererUnavailable
 
 
@@ -39,7 +39,6 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
     ("fields", "code", "kept"),
     [
         ({"image_type": ImageType.NONE}, "no-image", False),
-        ({"lens_type": LensType.FISHEYE}, "no-fisheye", True),
         ({"width": 0}, "unusable-device", False),
         ({"field_of_view": 3.2}, "unusable-device", False),
         ({"near_clip": 0.0}, "unusable-device", False),
@@ -56,13 +55,23 @@ def test_what_a_camera_cannot_deliver_is_said(diagnostics, fields, code, kept):
     assert len(found) == kept
 
 
-def test_a_fisheye_lens_too_wide_to_be_drawn_without_distortion_is_one_warning(diagnostics):
-    too_wide = camera(lens_type=LensType.DUAL_FISHEYE, field_of_view=np.pi)
-    assert not devices_only(sensors_of(diagnostics, too_wide))
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"lens_type": LensType.FISHEYE, "field_of_view": 7.0},
+        {"lens_type": LensType.FISHEYE, "intrinsics": Intrinsics(0.0, 1.0, 0.0, 0.0)},
+        {"lens_type": LensType.FISHEYE, "width": 8000, "height": 8000},
+        {"intrinsics": Intrinsics(300.0, np.nan, 0.0, 0.0)},
+        {"intrinsics": Intrinsics(300.0, 300.0, 1e30, 0.0)},
+        {"distortion": Distortion(k1=np.inf)},
+        {"color_stdev": -0.1},
+    ],
+    ids=str,
+)
+def test_a_lens_that_cannot_be_drawn_is_one_warning(diagnostics, fields):
+    assert not devices_only(sensors_of(diagnostics, camera(**fields)))
     [found] = diagnostics.found
-    assert found.code == "unusable-device"
-    assert "since its dual_fisheye lens is rendered without distortion" in found.message
-    diagnostics.take("unusable-device")
+    assert found is diagnostics.take("unusable-device")
 
 
 @pytest.mark.parametrize("image_type", [ImageType.COLOR, ImageType.MONO])

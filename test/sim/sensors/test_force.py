@@ -5,14 +5,27 @@ from math import exp, pi, sqrt
 
 import numpy as np
 import pytest
-from sim.sensors.handmade import ARM, GRAVITY, TIME_NS, arm_world, random_pose, random_rotation
+from sim.sensors.factory_tools import devices_only, sensors_of
+from sim.sensors.handmade import (
+    ARM,
+    GRAVITY,
+    TIME_NS,
+    arm_body,
+    arm_world,
+    random_pose,
+    random_rotation,
+    simulated,
+)
 
-from hrp_model import Pose
+from hrp_model import Pose, devices
+from hrp_model.devices import AxisNoise, WrenchFrame
+from hrp_model.frames import body_frames
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import ForceSensor
 from hrp_sim.sensors.base import Observer, StatefulSensor
 from hrp_sim.sensors.noise import Noise
+from hrp_sim.sensors.vector_noise import VectorErrors
 
 UNLIMITED = np.full(3, np.inf)
 MS = 1_000_000
@@ -41,8 +54,9 @@ def pulled(time_ns, x=0.0, y=0.0):
     return WorldState(time_ns, pulling(x, y))
 
 
-def noisy(seed=3, **options):
-    return force_sensor(noise=Noise(seed, "r1", "wrist"), **options)
+def noisy(seed=3, *, force_stdev=0.0, torque_stdev=0.0, **options):
+    axes = (*(AxisNoise(stdev=force_stdev),) * 3, *(AxisNoise(stdev=torque_stdev),) * 3)
+    return force_sensor(noise=VectorErrors(axes, Noise(seed, "r1", "wrist")), **options)
 
 
 def holding(mass, p_Lcm_W):
@@ -204,3 +218,34 @@ def test_nothing_leaves_a_sensor_beyond_what_it_measures():
     assert np.abs(forces).max() == 2.0
     assert np.any(np.abs(forces) < 2.0)
     assert sensor.read(pulled(0, y=1.0)).torque[1] == 0.1
+
+
+@pytest.mark.parametrize("frame", list(WrenchFrame))
+@pytest.mark.parametrize("on_link", [False, True])
+def test_a_wrench_is_in_the_frame_and_of_the_side_that_the_device_states(
+    diagnostics, frame, on_link
+):
+    rng = np.random.default_rng(8)
+    X_LS, X_WP, X_WL = (random_pose(rng) for _ in range(3))
+    f_W, t_W = rng.normal(size=(2, 3))  # of the parent on the link, about the origin of the link
+    device = devices.ForceSensor(name="ft", link="ARM", X_LS=X_LS, frame=frame, on_link=on_link)
+    [sensor] = devices_only(sensors_of(diagnostics, device))
+    robot = simulated(arm_body(device))
+    motion = robot.motion
+    motion.R[0], motion.p[0], motion.R[ARM], motion.p[ARM] = X_WP.R, X_WP.p, X_WL.R, X_WL.p
+    motion.force[ARM], motion.torque[ARM] = f_W, t_W
+    reading = sensor.read(WorldState(TIME_NS, {"r1": robot}))
+    joint = robot.body.links[ARM].X_PL.p
+    X_WF = {
+        WrenchFrame.SENSOR: X_WL @ X_LS,
+        WrenchFrame.CHILD: X_WL,
+        WrenchFrame.PARENT: X_WP @ Pose(p=joint),
+    }[frame]
+    sign = 1.0 if on_link else -1.0
+    torque_W = t_W + np.cross(X_WL.p - X_WF.p, f_W)
+    np.testing.assert_allclose(reading.force, sign * X_WF.R.T @ f_W, atol=1e-12)
+    np.testing.assert_allclose(reading.torque, sign * X_WF.R.T @ torque_W, atol=1e-11)
+    # It is the frame that the header of its message names.
+    frames = body_frames(robot.body, diagnostics)
+    name = {"child": "ARM", "sensor": "ft", "parent": "ft_parent_frame"}[frame.value]
+    assert frames.data == (name,)

@@ -37,7 +37,7 @@ def imu(name="imu", *, seed=1, X_LS=None, limit=np.inf, orientation=True, **opti
         max_angular_velocity=np.full(3, limit),
         max_acceleration=np.full(3, limit),
         measures_orientation=orientation,
-        noise=ImuNoise(settings, source) if ImuNoise.is_enabled(settings) else None,
+        noise=None if (noise := ImuNoise(settings, source)).is_ideal else noise,
     )
 
 
@@ -116,14 +116,15 @@ def test_the_errors_of_different_axes_and_sensors_are_independent(errors):
 def test_the_reading_says_the_deviations_of_its_noise(readings):
     r = readings[0]
     stdevs = r.angular_velocity_stdev, r.linear_acceleration_stdev, r.orientation_stdev
-    assert stdevs == tuple(WHITE.values())
+    assert stdevs == tuple((stdev,) * 3 for stdev in WHITE.values())
 
 
 def test_an_ideal_sensor_says_no_deviation_and_remembers_nothing():
     sensor = imu(orientation=False)
     r = sensor.read(STILL.at(0))
     assert r.orientation is None
-    assert r.angular_velocity_stdev == r.linear_acceleration_stdev == r.orientation_stdev == 0.0
+    stdevs = r.angular_velocity_stdev, r.linear_acceleration_stdev, r.orientation_stdev
+    assert stdevs == ((0.0,) * 3,) * 3
     assert sensor.memory == {}
     sensor.reset()
     np.testing.assert_array_equal(numbers(r), 0.0)

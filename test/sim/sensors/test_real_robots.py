@@ -21,6 +21,7 @@ from hrp_model.inertial_units import inertial_units
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.control import ControlSettings
+from hrp_sim.render import Pinhole
 from hrp_sim.sensors import (
     CameraSensor,
     ForceSensor,
@@ -170,7 +171,8 @@ def test_scans_tell_the_distances_to_the_walls(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_cameras_see_the_walls_behind_the_robot_itself(name):
     """Where it is not in its own way: each pixel has its wall's depth, and that wall's colour."""
-    shares = [share_of_walls(*each) for each in readings(name, CameraSensor)]
+    cameras = readings(name, CameraSensor)
+    shares = [share_of_walls(*each) for each in cameras if isinstance(each[0].lens, Pinhole)]
     assert max(shares, default=1.0) > 0.3  # a camera in a hand may see nothing but the hand
 
 

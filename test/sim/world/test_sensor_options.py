@@ -89,12 +89,12 @@ def test_a_world_that_says_nothing_has_ideal_sensors(read):
             "rate: 5",
             "1:12: unknown-option: 'rate' can be set for single sensors only, not for all at once",
         ),
-        ("force_stdev: -1", "1:25: out-of-range: force_stdev must be a number from 0 to 1e+12"),
+        ("force_stdev: -2", "1:25: out-of-range: force_stdev must be a number from -1 to 1e+12"),
         ("force_stdev: much", "1:25: wrong-type: expected a number, found 'much'"),
         ("encoders: 5", "1:22: wrong-type: expected true or false, found '5'"),
         (
             "wrench_on: floor",
-            "1:23: out-of-range: wrench_on must be 'parent' or 'link', not 'floor'",
+            "1:23: out-of-range: wrench_on must be 'model' or 'link' or 'parent', not 'floor'",
         ),
         ("background: red", "1:24: out-of-range: background must be a colour '#rrggbb', not 'red'"),
         ("background: [1]", "1:24: wrong-type: expected text, found a list"),
@@ -192,8 +192,8 @@ def test_a_key_that_nobody_knows_is_told(diagnostics):
 
 def test_a_value_that_makes_no_sense_is_refused_for_one_as_for_all(diagnostics):
     for key in ("force_stdev", "wrist.force_stdev"):
-        with pytest.raises(ValueError, match=r"from 0 to 1e\+12, not -1"):
-            find_target(worlds(), key, diagnostics).with_value(worlds(), -1.0)
+        with pytest.raises(ValueError, match=r"from -1 to 1e\+12, not -2"):
+            find_target(worlds(), key, diagnostics).with_value(worlds(), -2.0)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_an_option_is_read_from_text(text, read):
         ("wrist.rate=fast", "rate must be a number from 0 to 1e.06, not 'fast'"),
         ("wrist.rate=nan", "rate must be a number"),
         ("encoders=1", "encoders must be true or false, not '1'"),
-        ("wrench_on=me", "'parent' or 'link'"),
+        ("wrench_on=me", "'link' or 'parent'"),
     ],
 )
 def test_text_that_is_no_option_is_refused(text, words):

@@ -251,7 +251,7 @@ def test_a_link_that_marks_several_sensors_stays_a_link():
         body, found = read(arm().replace("</robot>", mark + block.format(inside, beside)))
         assert [link.name for link in body.links] == ["base", "arm", "spot"]
         assert [device.name for device in body.devices] == ["one", "two"]
-        assert set(codes(found)) == {"massless-link"}
+        assert set(codes(found)) == {"massless-link", "gazebo-name"}
 
 
 def test_a_force_sensor_on_what_is_a_link_and_a_joint_sits_in_the_joint():

@@ -1,6 +1,7 @@
 """What is written as URDF and read again is the same robot."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from math import tan
 
 import numpy as np
 import pytest
@@ -12,11 +13,15 @@ from verify_samples import crane, main_models, silent
 from hrp_model import BodyState, JointType, load_body, load_body_text
 from hrp_model.devices import (
     AccelerationSensor,
+    AxisNoise,
     Camera,
+    Distortion,
     ForceSensor,
     Imu,
+    Intrinsics,
     RangeSensor,
     RateGyroSensor,
+    WrenchFrame,
     pitch_angles,
     yaw_angles,
 )
@@ -146,10 +151,29 @@ def tilted(x=0.0):
     return replace(random_body(0).links[1].X_PL, R=R, p=np.array([0.1 + x, -0.2, 0.3]))
 
 
+QUIET = AxisNoise()
+LOUD = AxisNoise(
+    mean=0.5, mean_stdev=0.25, stdev=0.125, walk=2.0, correlation_time=30.0, precision=0.01
+)
 DEVICES = [
     Imu(name="IMU 1", link="LINK1", X_LS=tilted()),
+    Imu(
+        name="NOISY", link="LINK1", sample_rate=120.0, angular_velocity_noise=(LOUD, QUIET, LOUD),
+        acceleration_noise=(QUIET, AxisNoise(stdev=0.5), QUIET),
+    ),
+    ForceSensor(
+        name="WRIST", link="LINK2", X_LS=tilted(), frame=WrenchFrame.CHILD, on_link=True,
+        sample_rate=75.0, force_noise=(QUIET, LOUD, QUIET), torque_noise=(LOUD, LOUD, LOUD),
+    ),
+    Camera(
+        name="CALIBRATED", link="LINK3", X_LS=tilted(), width=320, height=200, field_of_view=1.0,
+        intrinsics=Intrinsics(100.0 / tan(0.5) * 1.1, 100.0 / tan(0.5), 150.5, 90.25),
+        distortion=Distortion(0.1, 0.2, 0.3, 0.4, 0.5), color_mean=0.25, color_stdev=0.125,
+        rectified=(Intrinsics(90.0, 91.0, 92.0, 93.0), -9.0, 1.0),
+    ),
     ForceSensor(name="FT", link="LINK2", X_LS=tilted()),
     ForceSensor(name="FT0", link="LINK2"),
+    ForceSensor(name="BELOW", link="LINK2", X_LS=tilted(), frame=WrenchFrame.PARENT),
     Camera(name="EYE", link="LINK3", X_LS=tilted(), width=320, height=200, field_of_view=1.1),
     Camera(name="TALL", link="LINK3", X_LS=tilted(), width=200, height=320, field_of_view=1.1),
     RangeSensor(name="SCAN", link="LINK1", X_LS=tilted(), yaw_range=4.0, yaw_step=0.1),
@@ -177,8 +201,15 @@ def test_a_device_comes_back(device):
     assert type(other) is type(device)
     assert (other.name, other.link) == (device.name, device.link)
     np.testing.assert_allclose(other.X_LS.matrix(), device.X_LS.matrix(), **TURN)
+    if isinstance(device, Imu | ForceSensor):
+        noise = [field.name for field in fields(device) if field.name.endswith("_noise")]
+        assert [getattr(other, x) for x in noise] == [getattr(device, x) for x in noise]
+        assert other.sample_rate == (device.sample_rate or 500.0)
+    if isinstance(device, ForceSensor):
+        assert other.on_link == device.on_link
     if isinstance(device, Camera):
         same = ("image_type", "width", "height", "near_clip", "far_clip", "frame_rate")
+        same += ("intrinsics", "distortion", "rectified", "color_mean", "color_stdev")
         assert [getattr(other, x) for x in same] == [getattr(device, x) for x in same]
         assert other.field_of_view == pytest.approx(device.field_of_view, rel=1e-14)
     if isinstance(device, RangeSensor):
