@@ -90,9 +90,9 @@ SIM_NODE = (
     Param(
         "base",
         _DEFAULTS.base,
-        "Massless link above the root of each body: base_link; 'auto' is base_link if the root has "
-        "a mass, which KDL does not support.",
-        choices=("auto", "none", "base_link"),
+        "Massless links above the root of each body: base_link, or also base_footprint on the "
+        "floor; 'auto' is base_link if the root has a mass, which KDL does not support.",
+        choices=("auto", "none", "base_link", "base_footprint"),
     ),
     Param(
         "naming",
