@@ -213,8 +213,8 @@ def car(wheelbase, track, radius):
 def test_a_car_drives_along_the_circle_of_its_command(tmp_path):
     (tmp_path / "car.urdf").write_text(car(0.5, 0.4, 0.1), encoding="utf-8")
     world = tmp_path / "world.yaml"
-    models = f"{MODELS / 'floor.body'}", "car.urdf"
-    world.write_text("bodies: [{model: '%s'}, {model: %s}]" % models, encoding="utf-8")
+    floor = MODELS / "floor.body"
+    world.write_text(f"bodies: [{{model: '{floor}'}}, {{model: car.urdf}}]", encoding="utf-8")
     simulation = Simulation(load_world(world))
     body, v, w = simulation.bodies["car"], 0.8, 0.6
     simulation.command("car", vehicle_command(body.body, v, w), "cmd_vel")
