@@ -124,6 +124,11 @@ def camera_info(frame_id: str, width: int, height: int, focal_length: float) -> 
     )
 
 
+def color_or_mono(reading: ImageReading) -> NDArray[np.uint8] | None:
+    """Return the colour image, or else the grey image."""
+    return reading.mono if reading.color is None else reading.color
+
+
 class ImageConverter:
     """Converts the colour image, or else the grey image, of one camera."""
 
@@ -134,7 +139,7 @@ class ImageConverter:
 
     def convert(self, reading: ImageReading) -> bytes | None:
         """Return the message of an image, or None without colours."""
-        pixels = reading.mono if reading.color is None else reading.color
+        pixels = color_or_mono(reading)
         return None if pixels is None else self._buffer.image(reading.time_ns, pixels)
 
 

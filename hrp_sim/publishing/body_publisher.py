@@ -110,7 +110,11 @@ class BodyPublisher:
     @property
     def topics(self) -> list[Topic]:
         """The topics of its sensors."""
-        return [x.topic for found in self.outputs.values() for x in found.topics.values()]
+        return [
+            output.topic
+            for found in self.outputs.values()
+            for output in (*found.topics.values(), *found.compressed.values())
+        ]
 
     @property
     def devices(self) -> Collection[str]:

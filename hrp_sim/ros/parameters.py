@@ -83,7 +83,8 @@ SIM_NODE = (
     Param(
         "record",
         "",
-        "MCAP file that records all published topics; it must not exist; empty = none.",
+        "MCAP file that records all published topics but compressed images; it must not exist; "
+        "empty = none.",
     ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
     Param("frame_prefix", _DEFAULTS.frame_prefix, "Prefix of all TF frame names."),
