@@ -11,8 +11,11 @@ from ..body import Body, Link
 from ..rigid import Pose
 from .wheels import PARALLEL, TOLERANCE, Wheel, find_wheels, lowest, root_poses, swivels
 
-# Largest trail of a steered wheel, relative to its radius; casters have more.
-_MAX_TRAIL = 0.25
+# Largest trail of a steered wheel, relative to its radius, if its joint has limits, and if not;
+# casters have more.
+_MAX_TRAIL, _MAX_TRAIL_WITHOUT_LIMITS = 0.5, 0.25
+# Largest distance of a wheel from the mirror image of its counterpart, relative to its radius.
+_MAX_ASYMMETRY = 0.25
 # Largest height of a wheel above the lowest point of a body, relative to its radius.
 _CLEARANCE = 0.1
 _TINY = 1e-9  # of angles, in [rad]
@@ -58,6 +61,7 @@ class SteeredDriveWheel:
         link: The link that is the wheel.
         x, y: Its centre in the root frame, in [m]; of a steered wheel when it is straight.
         radius: In [m].
+        direction: 1 if its axis points to the left, -1 if it points to the right.
         heading: Where it rolls, to the left of the root's x axis, in [rad]; 0 if it is steered.
         steering: The joint that steers it; None for a wheel that stays parallel.
     """
@@ -66,8 +70,19 @@ class SteeredDriveWheel:
     x: float
     y: float
     radius: float
+    direction: float
     heading: float
     steering: Steering | None
+
+    @property
+    def pivot(self) -> tuple[float, float]:
+        """Position of its steering axis, or of its centre, in the root frame, in [m]."""
+        return (self.x, self.y) if self.steering is None else (self.steering.x, self.steering.y)
+
+    def is_opposite(self, other: SteeredDriveWheel) -> bool:
+        """Return whether another wheel is its mirror image; in the middle it is its own one."""
+        (x, y), (other_x, other_y) = self.pivot, other.pivot
+        return hypot(x - other_x, y + other_y) <= _MAX_ASYMMETRY * self.radius
 
     def turned(self, curvature: float, axle_x: float) -> tuple[float, float]:
         """Return the angle of the wheel and its speed in a turn without slip.
@@ -139,11 +154,11 @@ class SteeredDrive:
             if wheel.steering is not None:
                 positions[wheel.steering.link] = wheel.steering.position(angle)
             if wheel.link.name in self.driven:
-                speeds[wheel.link] = linear_x * speed / wheel.radius
+                speeds[wheel.link] = wheel.direction * linear_x * speed / wheel.radius
         return _of_leaders(positions, offset=True), _of_leaders(speeds, offset=False)
 
     def _curvatures(self) -> tuple[float, float]:
-        widest = max(abs(w.y if w.steering is None else w.steering.y) for w in self.wheels)
+        widest = max(abs(wheel.pivot[1]) for wheel in self.wheels)
         tightest = 1.0 / widest if widest > 0.0 else inf
         lower, upper = -tightest, tightest
         for wheel in self.wheels:
@@ -195,7 +210,9 @@ def find_steered_drive(body: Body) -> SteeredDrive | str | None:
         return None
     for wheel in wheels:
         if abs(wheel.heading) > PARALLEL:
-            return f"the axis of wheel '{wheel.link.name}' is not the root's y axis, to the left"
+            return f"the axis of wheel '{wheel.link.name}' is not the root's y axis"
+        if not any(wheel.is_opposite(other) for other in wheels):
+            return f"wheel '{wheel.link.name}' has no counterpart on the other side"
     straight = [wheel.x for wheel in wheels if wheel.steering is None]
     axle_x = fmean(straight) if straight else 0.5 * (min(steered) + max(steered))
     if max(abs(x - axle_x) for x in steered) <= TOLERANCE * max(w.radius for w in wheels):
@@ -208,8 +225,8 @@ def _wheel(wheel: Wheel, swivel: Link | None, poses: Mapping[str, Pose]) -> Stee
     """Return a wheel of a body, as it is straight ahead if a swivel can turn it so."""
     axle, center = wheel.axle.tolist(), wheel.center.tolist()
     heading, (x, y, _) = atan2(-axle[0], axle[1]), center
-    if swivel is None or abs(heading) > pi / 2.0:
-        return SteeredDriveWheel(wheel.link, x, y, wheel.radius, heading, None)
+    if swivel is None:
+        return SteeredDriveWheel(wheel.link, x, y, wheel.radius, wheel.direction, heading, None)
     pose = poses[swivel.name]
     sign = copysign(1.0, float(pose.R[2] @ swivel.joint.axis))
     c, s = cos(heading), sin(heading)
@@ -218,18 +235,22 @@ def _wheel(wheel: Wheel, swivel: Link | None, poses: Mapping[str, Pose]) -> Stee
     x, y = x - dx, y - dy
     straight = swivel.joint.initial - sign * heading
     steering = Steering(swivel, x, y, sign, straight, trail, offset)
-    return SteeredDriveWheel(wheel.link, x + trail, y + offset, wheel.radius, 0.0, steering)
+    return SteeredDriveWheel(
+        wheel.link, x + trail, y + offset, wheel.radius, wheel.direction, 0.0, steering
+    )
 
 
 def _is_caster(wheel: SteeredDriveWheel, wheels: Iterable[SteeredDriveWheel]) -> bool:
     """Return whether a wheel follows the motion: it has a trail, or neither limits nor a twin."""
     if (s := wheel.steering) is None:
         return False
-    tolerance = _MAX_TRAIL * wheel.radius
-    if abs(s.trail) > tolerance:
-        return True
-    others = [x.steering for x in wheels if x.steering is not None and x.steering is not s]
-    return s.link.joint.is_continuous and not any(
-        abs(s.x - o.x) <= tolerance and abs(s.y + o.y) <= tolerance and o.link is not s.link
-        for o in others
-    )
+    if not s.link.joint.is_continuous:
+        return abs(s.trail) > _MAX_TRAIL * wheel.radius
+    twins = [
+        other
+        for other in wheels
+        if other.steering is not None
+        and other.steering.link is not s.link
+        and wheel.is_opposite(other)
+    ]
+    return abs(s.trail) > _MAX_TRAIL_WITHOUT_LIMITS * wheel.radius or not twins

@@ -34,12 +34,15 @@ class DifferentialDrive:
         left, right: The links that are wheels, front to back.
         wheel_radius: In [m].
         wheel_separation: Distance between the wheels' centres along y, in [m].
+        backward: Names of the wheels whose axes point to the right: they turn backward to drive
+            ahead.
     """
 
     left: tuple[Link, ...]
     right: tuple[Link, ...]
     wheel_radius: float
     wheel_separation: float
+    backward: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +85,11 @@ def vehicle_drive(body: Body) -> Drive | str:
 
     * Tracks on both sides, whose axes are the root's +y axis. Tracks of flippers count as well.
     * Wheels of which some are steered: see ``SteeredDrive``.
-    * The same number of equal wheels on either side, whose axles are the root's +y axis, and which
+    * The same number of equal wheels on either side, whose axles are the root's y axis, and which
       move relative to the root by suspensions only, with nothing below them.
 
     The rules are strict so that legs, arms and casters are never taken for wheels; a vehicle
-    with wheels that are not round, or with one that turns about -y, is not recognised either.
+    with wheels that are not round is not recognised either.
     """
     if body not in _DRIVES:
         _DRIVES[body] = _vehicle_drive(body)
@@ -94,9 +97,12 @@ def vehicle_drive(body: Body) -> Drive | str:
 
 
 def differential_drive(body: Body) -> DifferentialDrive | None:
-    """Return the drive of a body if its wheels on both sides stay parallel; see the rules above."""
+    """Return the drive of a body if its wheels on both sides are those of a diff_drive_controller.
+
+    That is, they stay parallel, and all turn about the root's +y axis.
+    """
     drive = vehicle_drive(body)
-    return drive if isinstance(drive, DifferentialDrive) else None
+    return drive if isinstance(drive, DifferentialDrive) and not drive.backward else None
 
 
 def track_drive(body: Body) -> TrackDrive | None:
@@ -148,8 +154,10 @@ def _lateral_center(link: Link, pose: Pose) -> float:
 
 
 def _rolling_wheels(body: Body) -> frozenset[str]:
-    drive = differential_drive(body)
-    names = {link.name for link in (*drive.left, *drive.right)} if drive is not None else set()
+    drive = vehicle_drive(body)
+    names = set[str]()
+    if isinstance(drive, DifferentialDrive):
+        names = {link.name for link in (*drive.left, *drive.right)}
     poses = root_poses(body)
     wheels = find_wheels(body, poses)
     if wheels:
@@ -171,9 +179,6 @@ def _differential_drive(body: Body) -> DifferentialDrive | str:
     wheels = [x for x in found if abs(x.axle[0]) <= PARALLEL and swivels(x.link, body, poses) == []]
     if not wheels:
         return "it has no round links that turn without limits about the root's y axis"
-    for wheel in wheels:
-        if not _is_lateral(wheel.axle):
-            return f"wheel '{wheel.link.name}' turns about -y: its axis must be the root's y axis"
     left = _front_to_back(wheel for wheel in wheels if wheel.center[1] > 0.0)
     right = _front_to_back(wheel for wheel in wheels if wheel.center[1] < 0.0)
     names = ", ".join(f"'{wheel.link.name}'" for wheel in wheels[:_MAX_LISTED])
@@ -190,6 +195,7 @@ def _differential_drive(body: Body) -> DifferentialDrive | str:
         tuple(wheel.link for wheel in right),
         radius,
         2.0 * half,
+        frozenset(wheel.link.name for wheel in wheels if wheel.direction < 0.0),
     )
 
 

@@ -31,13 +31,15 @@ class Wheel:
         link: The link.
         center: Its centre in the root frame, in [m], shape (3,).
         radius: In [m].
-        axle: Axis of rotation in the root frame, shape (3,).
+        axle: Axis of rotation in the root frame, to the left, shape (3,).
+        direction: 1 if the joint turns about the axle, -1 if it turns the other way.
     """
 
     link: Link
     center: Array
     radius: float
     axle: Array
+    direction: float
 
     @property
     def bottom(self) -> float:
@@ -124,7 +126,8 @@ def _wheel(link: Link, pose: Pose) -> Wheel | None:
     if radius <= 0.0 or reach.min() < (1.0 - _ROUNDNESS) * radius:
         return None
     center = 0.5 * float(along.min() + along.max()) * joint.axis
-    return Wheel(link, pose.p + pose.R @ center, radius, axle)
+    direction = -1.0 if axle[1] < 0.0 else 1.0
+    return Wheel(link, pose.p + pose.R @ center, radius, direction * axle, direction)
 
 
 def _vertices(shape: Shape) -> Array:

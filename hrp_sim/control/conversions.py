@@ -7,7 +7,7 @@ from math import nan
 
 from hrp_model import Body, Joint
 from hrp_model.kinematics.steered_drive import SteeredDrive
-from hrp_model.kinematics.vehicle import TrackDrive, vehicle_drive
+from hrp_model.kinematics.vehicle import DifferentialDrive, TrackDrive, vehicle_drive
 
 from .commands import JointCommand
 from .settings import ControlMode
@@ -68,9 +68,13 @@ def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointComma
         half, radius = 0.5 * drive.track_separation, 1.0
     else:
         half, radius = 0.5 * drive.wheel_separation, drive.wheel_radius
+    backward = drive.backward if isinstance(drive, DifferentialDrive) else frozenset()
     sides = ((drive.left, linear_x - half * angular_z), (drive.right, linear_x + half * angular_z))
-    names = [link.joint.name for links, _ in sides for link in links]
-    return JointCommand(names, velocity=[v / radius for links, v in sides for _ in links])
+    speeds = [(link, v / radius) for links, v in sides for link in links]
+    return JointCommand(
+        [link.joint.name for link, _ in speeds],
+        velocity=[-speed if link.name in backward else speed for link, speed in speeds],
+    )
 
 
 def _steered_command(

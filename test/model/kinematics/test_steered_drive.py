@@ -42,11 +42,17 @@ WAGON = (
     wheel("FL", [0, 0.2, 0], parent="POLE"),
     wheel("FR", [0, -0.2, 0], parent="POLE"),
 )
+MIRRORED = Pose(axis_angle_matrix([1, 0, 0], pi))
 ASKEW = Pose(axis_angle_matrix([0, 0, 1], 0.2))
 STRUT = wheel("STRUT", [0, 0, 0], type=JointType.PRISMATIC, axis=[0, 0, 1], shape=TINY)
 CARS = {
     "car": vehicle(*REAR, *front()),
     "limits of none": vehicle(*REAR, *front(position=Range(-inf, inf))),
+    "mirrored wheels": vehicle(
+        REAR[0],
+        wheel("RR", [0, -0.2, 0], axis=[0, -1, 0]),
+        *(replace(x, X_PL=x.X_PL @ MIRRORED) if x.name == "FL" else x for x in front()),
+    ),
     "axes down": vehicle(*REAR, *front(axis=[0, 0, -1])),
     "wheels beside their axes": vehicle(*REAR, *front(left=(0, 0.06, 0), right=(0, -0.06, 0))),
     "trail": vehicle(*REAR, *front(left=(-0.02, 0.03, 0), right=(-0.02, -0.03, 0))),
@@ -152,7 +158,7 @@ def test_wheels_without_motors_roll_along():
 
 CASTERS = {
     "one without limits": steered("F", [0.5, 0, 0], position=Range(-inf, inf)),
-    "two behind their axes": front(left=(-0.05, 0, 0), right=(-0.05, 0, 0)),
+    "two behind their axes": front(left=(-0.06, 0, 0), right=(-0.06, 0, 0)),
 }
 
 
@@ -163,7 +169,8 @@ def test_casters_are_not_steered(casters):
 
 
 REFUSED = {
-    "RR": vehicle(REAR[0], wheel("RR", [0, -0.2, 0], axis=[0, -1, 0]), *front()),
+    "counterpart": vehicle(REAR[0], *front()),
+    "axis": vehicle(*(replace(x, X_PL=x.X_PL @ ASKEW) for x in REAR), *front()),
     "axle": vehicle(*front()),
     "world": vehicle(*REAR, *front(), root=JointType.FIXED),
 }

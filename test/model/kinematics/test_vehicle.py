@@ -108,8 +108,6 @@ def test_the_radius_of_a_ball_is_its_own():
         vehicle(LEFT, wheel("R", [0.05, -0.2, 0])),
         vehicle(LEFT, wheel("R", [0, -0.3, 0])),
         vehicle(LEFT, wheel("R", [0, -0.2, 0.05])),
-        vehicle(LEFT, wheel("R", [0, -0.2, 0], axis=[0, -1, 0])),
-        vehicle(LEFT, RIGHT, *(wheel(f"{y}", [-0.4, y, 0], axis=[0, -1, 0]) for y in (0.2, -0.2))),
         vehicle(LEFT, wheel("R", [0, -0.2, 0], axis=[0, 0.8, 0.6])),
         vehicle(LEFT, wheel("R", [0, -0.2, 0], position=Range(-3.0, inf))),
         vehicle(LEFT, wheel("R", [0, -0.2, 0], type=JointType.PRISMATIC)),
@@ -127,13 +125,28 @@ def test_the_radius_of_a_ball_is_its_own():
     ],
     ids=[
         "fixed", "one", "both left", "unequal", "not opposite", "not as far out", "not as high",
-        "backward", "both ways", "oblique", "limited", "sliding", "square", "three", "carrying",
+        "oblique", "limited", "sliding", "square", "three", "carrying",
         "carrying on a hub", "lifted", "bare",
     ],
 )  # fmt: skip
 def test_what_is_in_doubt_is_no_vehicle(body):
     assert differential_drive(body) is None
     assert isinstance(vehicle_drive(body), str)  # the reason
+
+
+@pytest.mark.parametrize("names", [["L"], ["R"], ["L", "R"]])
+def test_wheels_that_turn_backward_drive_but_not_by_a_diff_drive_controller(names):
+    """As those on the left of many a vehicle, which are the mirror images of the right ones."""
+    turn = Pose(axis_angle_matrix([1, 0, 0], pi))
+    body = vehicle(
+        *(replace(x, X_PL=x.X_PL @ turn) if x.name in names else x for x in (LEFT, RIGHT))
+    )
+    drive = vehicle_drive(body)
+    assert ([x.name for x in drive.left], [x.name for x in drive.right]) == (["L"], ["R"])
+    assert drive.backward == set(names)
+    assert drive.wheel_separation == pytest.approx(0.4)
+    assert rolling_wheels(body) == {"L", "R"}
+    assert differential_drive(body) is None
 
 
 def test_a_wheel_below_a_swivel_is_a_caster():

@@ -125,6 +125,14 @@ def test_wheels_take_their_speeds_as_turns():
     )
 
 
+def test_wheels_with_the_opposite_axis_turn_the_opposite_way():
+    body = vehicle(wheel("L", [0, 0.2, 0], axis=[0, -1, 0]), wheel("R", [0, -0.2, 0]))
+    command = vehicle_command(body, 0.5, 1.5)
+    assert dict(zip(command.names, command.velocity, strict=True)) == pytest.approx(
+        {"L": -(0.5 - 0.2 * 1.5) / 0.1, "R": (0.5 + 0.2 * 1.5) / 0.1}
+    )
+
+
 def driven(simulation, body, linear, angular, seconds):
     """Return how far a vehicle got along its first x axis, in [m], and turned, in [rad]."""
     simulated = simulation.bodies[body]
