@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -36,6 +36,7 @@ class DifferentialDrive:
         wheel_separation: Distance between the wheels' centres along y, in [m].
         backward: Names of the wheels whose axes point to the right: they turn backward to drive
             ahead.
+        casters: The links that are casters: swivels and their wheels, which must turn freely.
     """
 
     left: tuple[Link, ...]
@@ -43,6 +44,7 @@ class DifferentialDrive:
     wheel_radius: float
     wheel_separation: float
     backward: frozenset[str]
+    casters: tuple[Link, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +198,16 @@ def _differential_drive(body: Body) -> DifferentialDrive | str:
         radius,
         2.0 * half,
         frozenset(wheel.link.name for wheel in wheels if wheel.direction < 0.0),
+        tuple(_casters(found, body, poses)),
     )
+
+
+def _casters(wheels: Iterable[Wheel], body: Body, poses: Mapping[str, Pose]) -> Iterator[Link]:
+    """Yield the links of wheels below a swivel without limits, and the swivels."""
+    for wheel in wheels:
+        chain = swivels(wheel.link, body, poses)
+        if chain and all(link.joint.is_continuous for link in chain):
+            yield from (*chain, wheel.link)
 
 
 def _front_to_back(wheels: Iterable[Wheel]) -> list[Wheel]:

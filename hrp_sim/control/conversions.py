@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import nan
 
-from hrp_model import Body, Joint
+from hrp_model import Body, Joint, Link
 from hrp_model.kinematics.steered_drive import SteeredDrive
 from hrp_model.kinematics.vehicle import DifferentialDrive, TrackDrive, vehicle_drive
 
@@ -68,12 +68,22 @@ def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointComma
         half, radius = 0.5 * drive.track_separation, 1.0
     else:
         half, radius = 0.5 * drive.wheel_separation, drive.wheel_radius
-    backward = drive.backward if isinstance(drive, DifferentialDrive) else frozenset()
     sides = ((drive.left, linear_x - half * angular_z), (drive.right, linear_x + half * angular_z))
-    speeds = [(link, v / radius) for links, v in sides for link in links]
+    speeds = {link: v / radius for links, v in sides for link in links}
+    if isinstance(drive, DifferentialDrive):
+        return _wheels_command(drive, speeds)
+    return JointCommand([link.joint.name for link in speeds], velocity=[*speeds.values()])
+
+
+def _wheels_command(drive: DifferentialDrive, speeds: Mapping[Link, float]) -> JointCommand:
+    """Return the command of forward speeds of wheels, in [rad/s], that lets casters turn freely."""
+    casters = [link.joint.name for link in drive.casters]
+    velocity = [-v if link.name in drive.backward else v for link, v in speeds.items()]
+    effort = [nan] * len(speeds) + [0.0] * len(casters) if casters else []
     return JointCommand(
-        [link.joint.name for link, _ in speeds],
-        velocity=[-speed if link.name in backward else speed for link, speed in speeds],
+        [*(link.joint.name for link in speeds), *casters],
+        velocity=[*velocity, *(nan for _ in casters)],
+        effort=effort,
     )
 
 

@@ -154,6 +154,7 @@ def test_a_wheel_below_a_swivel_is_a_caster():
     caster = wheel("CASTER", [0, 0, -0.05], radius=0.05, parent="SWIVEL")
     drive = differential_drive(vehicle(LEFT, RIGHT, swivel, caster))
     assert [link.name for link in (*drive.left, *drive.right)] == ["L", "R"]
+    assert [link.name for link in drive.casters] == ["SWIVEL", "CASTER"]
 
 
 def test_a_car_rolls_on_wheels_that_are_steered():

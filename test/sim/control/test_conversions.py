@@ -133,6 +133,20 @@ def test_wheels_with_the_opposite_axis_turn_the_opposite_way():
     )
 
 
+def test_casters_turn_freely_while_a_vehicle_drives():
+    tiny = Shape(Box([0.02] * 3))
+    body = vehicle(
+        wheel("L", [0, 0.2, 0]),
+        wheel("R", [0, -0.2, 0]),
+        wheel("SWIVEL", [0.3, 0, 0], axis=[0, 0, 1], shape=tiny),
+        wheel("CASTER", [-0.05, 0, -0.05], radius=0.05, parent="SWIVEL"),
+    )
+    command = vehicle_command(body, 0.5, 0.0)
+    assert list(command.names) == ["L", "R", "SWIVEL", "CASTER"]
+    assert_allclose(command.velocity, [5.0, 5.0, np.nan, np.nan])
+    assert_allclose(command.effort, [np.nan, np.nan, 0.0, 0.0])
+
+
 def driven(simulation, body, linear, angular, seconds):
     """Return how far a vehicle got along its first x axis, in [m], and turned, in [rad]."""
     simulated = simulation.bodies[body]
