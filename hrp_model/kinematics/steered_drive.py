@@ -117,7 +117,8 @@ class SteeredDrive:
         axle_x: Coordinate of the axle that is not steered along the root's x axis, in [m]; the mean
             of several; the middle of the vehicle if all wheels are steered.
         curvatures: Smallest and largest curvature of a path, in [1/m], from the limits of the
-            steering joints; the centre of a turn is never between the wheels.
+            steering joints; the centre of a turn is never between the wheels, nor nearer than the
+            radius of a wheel.
     """
 
     wheels: tuple[SteeredDriveWheel, ...]
@@ -158,8 +159,7 @@ class SteeredDrive:
         return _of_leaders(positions, offset=True), _of_leaders(speeds, offset=False)
 
     def _curvatures(self) -> tuple[float, float]:
-        widest = max(abs(wheel.pivot[1]) for wheel in self.wheels)
-        tightest = 1.0 / widest if widest > 0.0 else inf
+        tightest = 1.0 / max(max(abs(wheel.pivot[1]), wheel.radius) for wheel in self.wheels)
         lower, upper = -tightest, tightest
         for wheel in self.wheels:
             if (s := wheel.steering) is not None:
@@ -197,13 +197,17 @@ def _of_leaders(values: Mapping[Link, float], *, offset: bool) -> dict[str, floa
 def find_steered_drive(body: Body) -> SteeredDrive | str | None:
     """Return the steered drive of a body, why it has none, or None if no wheel is steered."""
     poses = root_poses(body)
+    chains = [(wheel, swivels(wheel.link, body, poses)) for wheel in find_wheels(body, poses)]
+    if not any(chain for _, chain in chains):
+        return None
     floor = lowest(body.links, poses)
-    wheels: list[SteeredDriveWheel] = []
-    for found in find_wheels(body, poses):
-        if found.bottom <= floor + _CLEARANCE * found.radius:
-            chain = swivels(found.link, body, poses)
-            if chain is not None and len(chain) <= 1:
-                wheels.append(_wheel(found, chain[0] if chain else None, poses))
+    wheels = [
+        _wheel(wheel, chain[0] if chain else None, poses)
+        for wheel, chain in chains
+        if chain is not None
+        and len(chain) <= 1
+        and wheel.bottom <= floor + _CLEARANCE * wheel.radius
+    ]
     wheels = [wheel for wheel in wheels if not _is_caster(wheel, wheels)]
     steered = [wheel.steering.x for wheel in wheels if wheel.steering is not None]
     if not steered:

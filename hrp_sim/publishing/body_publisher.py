@@ -97,6 +97,7 @@ class BodyPublisher:
         self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # the first of equal names
+        # A footprint is elsewhere than the root.
         self.links = {self._frame_name(f): k for k, f in frames.links.items()} | {
             self._frame_name(x.parent): body.root.name for x in frames.base[self._is_footprint :]
         }
