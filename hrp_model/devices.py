@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from math import floor, inf, pi
+from math import floor, inf, isfinite, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -312,8 +312,10 @@ class RangeSensor(Device):
         yaw_range: Total angle, from -yaw_range/2 to +yaw_range/2 about +Y, in [rad]; 0 means
             one ray in each layer.
         yaw_step: Angle between neighbouring rays, in [rad].
-        pitch_range, pitch_step: The same about +X, applied before the yaw; a range of 0 means a
-            planar scan.
+        yaw_min: Angle of the first ray, instead of -yaw_range/2, in [rad]; None also means that a
+            ray points ahead, see ``yaw_angles``.
+        pitch_range, pitch_step, pitch_min: The same about +X, applied before the yaw; a range of 0
+            without another minimum means a planar scan.
         min_distance, max_distance: In [m].
         scan_rate: Scans per second.
         detection_rate: Share of rays that return a distance, 0..1.
@@ -324,8 +326,10 @@ class RangeSensor(Device):
 
     yaw_range: float = 2.0 * pi / 3.0
     yaw_step: float = pi / 180.0
+    yaw_min: float | None = None
     pitch_range: float = 0.0
     pitch_step: float = pi / 180.0
+    pitch_min: float | None = None
     min_distance: float = 0.1
     max_distance: float = 10.0
     scan_rate: float = 10.0
@@ -335,9 +339,19 @@ class RangeSensor(Device):
     error_mean_deviation: float = 0.0
 
     @property
+    def yaw_limits(self) -> tuple[float, float]:
+        """First and last yaw, in [rad]."""
+        return _limits(self.yaw_range, self.yaw_min)
+
+    @property
+    def pitch_limits(self) -> tuple[float, float]:
+        """Lowest and highest pitch, in [rad]."""
+        return _limits(self.pitch_range, self.pitch_min)
+
+    @property
     def is_planar(self) -> bool:
         """Whether it scans in a single plane, the XZ plane of S."""
-        return self.pitch_range == 0.0
+        return self.pitch_range == 0.0 and not self.pitch_min
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -489,21 +503,22 @@ class GenericDevice(Device):
     type_name: str
 
 
-def yaw_angles(yaw_range: float, yaw_step: float) -> Array:
+def yaw_angles(yaw_range: float, yaw_step: float, yaw_min: float | None = None) -> Array:
     """Return the yaw angles of the rays of a scan, in [rad], shape (n,).
 
-    They are the multiples of the step within +-range/2, counter-clockwise. A full circle has no
-    direction twice: -pi is included, +pi is not. A range of 0 has one ray.
+    Without a minimum they are the multiples of the step within +-range/2, counter-clockwise, and a
+    full circle has no direction twice: -pi is included, +pi is not. A range of 0 has one ray.
 
     Args:
         yaw_range: Total angle, in [rad].
         yaw_step: Angle between neighbouring rays, in [rad].
+        yaw_min: Angle of the first ray, in [rad].
 
     Raises:
         ValueError: Range or step is invalid, or there are more than ``MAX_RAYS`` rays.
     """
-    if yaw_range == 0.0:
-        return np.zeros(1)
+    if yaw_range == 0.0 or yaw_min is not None:
+        return _angles(yaw_range, yaw_step, yaw_min)
     _check_scan(yaw_range, yaw_step)
     half = floor(min(yaw_range / 2.0 / yaw_step + _STEP_TOLERANCE, pi / yaw_step + 1e-3))
     around = max(1, round(2.0 * pi / yaw_step))
@@ -518,7 +533,7 @@ def yaw_increment(yaw_step: float) -> float:
     return yaw_step if 0.0 < yaw_step < inf else pi / 180.0
 
 
-def pitch_angles(pitch_range: float, pitch_step: float) -> Array:
+def pitch_angles(pitch_range: float, pitch_step: float, pitch_min: float | None = None) -> Array:
     """Return the pitch angles of the layers of a scan, the lowest first, in [rad], shape (n,).
 
     They begin at -range/2, as in Choreonoid, so that an even number of layers is possible. A
@@ -527,15 +542,29 @@ def pitch_angles(pitch_range: float, pitch_step: float) -> Array:
     Args:
         pitch_range: Total angle, in [rad].
         pitch_step: Angle between neighbouring layers, in [rad].
+        pitch_min: Angle of the lowest layer, instead of -range/2, in [rad].
 
     Raises:
         ValueError: Range or step is invalid, or there are more than ``MAX_RAYS`` layers.
     """
-    if pitch_range == 0.0:
-        return np.zeros(1)
-    _check_scan(pitch_range, pitch_step)
-    count = floor(pitch_range / pitch_step + _STEP_TOLERANCE) + 1
-    return pitch_step * np.arange(count, dtype=np.float64) - pitch_range / 2.0
+    return _angles(pitch_range, pitch_step, pitch_min)
+
+
+def _limits(total: float, first: float | None) -> tuple[float, float]:
+    """Return the first angle, by default -total/2, and the last one, in [rad]."""
+    first = 0.0 - total / 2.0 if first is None else first
+    return first, first + total
+
+
+def _angles(total: float, step: float, first: float | None) -> Array:
+    """Return the angles from the first one on, by default -total/2, in [rad], shape (n,)."""
+    first, _ = _limits(total, first)
+    if not isfinite(first):
+        raise ValueError(f"a scan that begins at {first} rad is impossible")
+    if total == 0.0:
+        return np.full(1, first)
+    _check_scan(total, step)
+    return first + step * np.arange(floor(total / step + _STEP_TOLERANCE) + 1, dtype=np.float64)
 
 
 def _check_scan(total: float, step: float) -> None:

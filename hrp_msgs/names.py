@@ -47,6 +47,8 @@ POINTS = "{}/points"
 IMAGE, CAMERA_INFO = "{}/image_raw", "{}/camera_info"
 DEPTH_IMAGE, DEPTH_INFO = "{}/depth/image_rect_raw", "{}/depth/camera_info"
 DEPTH_POINTS = "{}/depth/points"
+# Of the same images, below their topics, as image_transport names them.
+COMPRESSED, COMPRESSED_DEPTH = "compressed", "compressedDepth"
 
 STANDARD, CHOREONOID, HRPSYS = "standard", "choreonoid", "hrpsys"
 # Topic names of other simulators and bridges; units, frames and quality of service are not

@@ -111,12 +111,13 @@ def _(device: Camera) -> tuple[str, Json]:
 
 @_class_and_params.register
 def _(device: RangeSensor) -> tuple[str, Json]:
+    (min_yaw, max_yaw), (min_pitch, max_pitch) = device.yaw_limits, device.pitch_limits
     return "RangeSensor", {
-        "min_yaw": -device.yaw_range / 2.0,
-        "max_yaw": device.yaw_range / 2.0,
+        "min_yaw": min_yaw,
+        "max_yaw": max_yaw,
         "yaw_step": device.yaw_step,
-        "min_pitch": -device.pitch_range / 2.0,
-        "max_pitch": device.pitch_range / 2.0,
+        "min_pitch": min_pitch,
+        "max_pitch": max_pitch,
         "pitch_step": device.pitch_step,
         "min_distance": device.min_distance,
         "max_distance": limit(device.max_distance),

@@ -16,16 +16,15 @@ import numpy as np
 
 from ..devices import Device, ForceSensor, GenericDevice, Imu, RangeSensor, WrenchFrame
 from ..frames import X_S_SCAN
-from ..rigid import Pose, axis_angle_matrix
+from ..rigid import Pose
 from .sdf_cameras import WIDE_ANGLE, read_camera
 from .sdf_contents import report_unused
 from .sdf_noise import same_noise, steady_noise, vector_noise
 from .sdf_values import SdfReader
 from .xml_tree import Element
 
-_TOLERANCE = 1e-9  # of angles, relative to an angle or to a step
+_TOLERANCE = 1e-9  # of angles
 _ONE_DEGREE = pi / 180.0  # the step of a scan with a single ray
-_AXIS_Y = (0.0, 1.0, 0.0)
 
 
 def read_sensor(sensor: SdfReader, name: str, link: str, X_LS: Pose) -> Device:
@@ -103,18 +102,17 @@ def _camera(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
 def _scanner(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
     del kind
     rays = sensor.inside("lidar") or sensor.inside("ray") or sensor
-    yaw_range, yaw_step, middle = _yaws(rays)
-    pitch_range, pitch_step = _pitches(rays)
-    X_LS = _device_pose(common["X_LS"])
+    yaw_min, yaw_range, yaw_step = _yaws(rays)
+    pitch_min, pitch_range, pitch_step = _angles(rays, "vertical")
     noise = steady_noise(rays.inside("noise"))
-    if middle:
-        X_LS = X_LS @ Pose(axis_angle_matrix(_AXIS_Y, middle))
     return RangeSensor(
-        **{**common, "X_LS": X_LS},
+        **{**common, "X_LS": _device_pose(common["X_LS"])},
         yaw_range=yaw_range,
         yaw_step=yaw_step,
+        yaw_min=yaw_min,
         pitch_range=pitch_range,
         pitch_step=pitch_step,
+        pitch_min=pitch_min,
         min_distance=rays.number("range", "min", default=0.0),
         max_distance=rays.number("range", "max", default=inf, allow_infinite=True),
         scan_rate=sensor.number("update_rate", default=10.0) or 10.0,
@@ -124,55 +122,38 @@ def _scanner(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
     )
 
 
-def _yaws(rays: SdfReader) -> tuple[float, float, float]:
-    """Return the range, the step and the middle of a scan, in [rad].
+def _yaws(rays: SdfReader) -> tuple[float | None, float, float]:
+    """Return the first yaw of a scan, their range and the step between them, in [rad].
 
-    The rays of a RangeSensor are multiples of the step from its middle. With an even number of
-    rays none is in the middle: for a full circle the middle is shifted to a ray, otherwise one
-    ray is lost.
+    A circle from -pi that does not close is that of a RangeSensor without a first yaw.
     """
-    count, low, high = _angles(rays, "horizontal")
-    if count == 1:
-        return 0.0, _ONE_DEGREE, low
-    step = (high - low) / (count - 1)
-    if count % 2 == 0 and isclose(count * step, 2.0 * pi, rel_tol=_TOLERANCE):
-        return 2.0 * pi, step, _rounded(low + count // 2 * step, step)
-    return high - low, step, _rounded((low + high) / 2.0, step)
+    low, extent, step = _angles(rays, "horizontal")
+    if isclose(low, -pi, rel_tol=_TOLERANCE) and isclose(
+        extent + step, 2.0 * pi, rel_tol=_TOLERANCE
+    ):
+        return None, 2.0 * pi, step
+    return low, extent, step
 
 
-def _pitches(rays: SdfReader) -> tuple[float, float]:
-    """Return the range and the step between the layers of a scan, in [rad]."""
-    vertical = rays.inside("scan", "vertical")
-    if vertical is None:
-        return 0.0, _ONE_DEGREE
-    count, low, high = _angles(rays, "vertical")
-    step = (high - low) / (count - 1) if count > 1 else _ONE_DEGREE
-    extent = high - low
-    if abs(low + high) > _TOLERANCE * step:
-        message = "the vertical angles of a scan must be symmetric; the range is extended"
-        vertical.warn("lopsided-scan", message)
-        extent = 2.0 * max(abs(low), abs(high))
-    return (extent if count > 1 else 0.0), step
+def _angles(rays: SdfReader, which: str) -> tuple[float, float, float]:
+    """Return the first angle of a scan, their range and the step between them, in [rad].
 
-
-def _angles(rays: SdfReader, which: str) -> tuple[int, float, float]:
-    """Return the number of angles, the minimum and the maximum."""
+    As in Gazebo both limits are angles, also those of a full circle.
+    """
     scan = rays.inside("scan", which)
     if scan is None:
-        return 1, 0.0, 0.0
+        return 0.0, 0.0, _ONE_DEGREE
     count = scan.positive_integer("samples", default=640 if which == "horizontal" else 1)
     resolution = scan.number("resolution", default=1.0)
-    count = max(1, round(count * resolution)) if 0.0 < resolution < 1e6 else count
+    count = max(1, int(count * resolution)) if 0.0 < resolution < 1e6 else count
     low = scan.number("min_angle", default=0.0)
     high = scan.number("max_angle", default=0.0)
     if low > high:
         message = f"min_angle {low:g} is greater than max_angle {high:g}; only the former is used"
         scan.warn("not-used", message)
-    return (count, low, high) if low < high else (1, low, low)
-
-
-def _rounded(middle: float, step: float) -> float:
-    return middle if abs(middle) > _TOLERANCE * step else 0.0
+    if count == 1 or low >= high:
+        return low, 0.0, _ONE_DEGREE
+    return low, high - low, (high - low) / (count - 1)
 
 
 def _device_pose(X_LG: Pose) -> Pose:

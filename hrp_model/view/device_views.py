@@ -103,6 +103,12 @@ def vertical_field_of_view(camera: Camera) -> tuple[float, float]:
     return 2.0 * atan(half), aspect
 
 
+def _sector(first: float, last: float) -> tuple[float, float]:
+    """Return the ends of a sector that is neither too narrow to be seen nor beyond a circle."""
+    middle, half = 0.5 * (first + last), min(max(last - first, 0.02), 2.0 * pi) / 2.0
+    return middle - half, middle + half
+
+
 def fan(sensor: RangeSensor, length: float) -> tuple[Array, IntArray]:
     """Return the sector that a range sensor scans as a mesh in its frame S.
 
@@ -117,11 +123,8 @@ def fan(sensor: RangeSensor, length: float) -> tuple[Array, IntArray]:
     """
     near = min(max(sensor.min_distance, 0.0), length)
     far = max(near, min(sensor.max_distance, length))
-    half_yaw, half_pitch = (
-        min(max(x, 0.02), 2.0 * pi) / 2.0 for x in (sensor.yaw_range, sensor.pitch_range)
-    )
-    yaw = np.linspace(-half_yaw, half_yaw, _FAN_RAYS)
-    pitches = (0.0,) if sensor.is_planar else (-half_pitch, half_pitch)
+    yaw = np.linspace(*_sector(*sensor.yaw_limits), _FAN_RAYS)
+    pitches = (0.0,) if sensor.is_planar else _sector(*sensor.pitch_limits)
     parts = []
     for pitch in pitches:
         # -Z turned about +X by the pitch, then about +Y by the yaw.

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import NamedTuple, Protocol, TypeVar
 
+from .basic import Array
+
 
 class Message(Protocol):
     """A ROS message, of a class that rosidl has generated."""
@@ -29,12 +31,15 @@ class Frames(NamedTuple):
     Attributes:
         data: Frame in which the data are expressed.
         world: World frame W.
-        root: Root frame of the body.
+        root: Topmost frame of the body.
+        root_pose: Its position in the root link, in [m], shape (3,), and its rotation, shape
+            (3, 3); None if both coincide.
     """
 
     data: str
     world: str = ""
     root: str = ""
+    root_pose: tuple[Array, Array] | None = None
 
 
 R_contra = TypeVar("R_contra", bound=Reading, contravariant=True)

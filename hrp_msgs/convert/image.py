@@ -134,6 +134,11 @@ def camera_info(frame_id: str, lens: Lens) -> CameraInfo:
     return info
 
 
+def color_or_mono(reading: ImageReading) -> NDArray[np.uint8] | None:
+    """Return the colour image, or else the grey image."""
+    return reading.mono if reading.color is None else reading.color
+
+
 class ImageConverter:
     """Converts the colour image, or else the grey image, of one camera."""
 
@@ -144,7 +149,7 @@ class ImageConverter:
 
     def convert(self, reading: ImageReading) -> bytes | None:
         """Return the message of an image, or None without colours."""
-        pixels = reading.mono if reading.color is None else reading.color
+        pixels = color_or_mono(reading)
         return None if pixels is None else self._buffer.image(reading.time_ns, pixels)
 
 

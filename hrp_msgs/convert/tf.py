@@ -9,9 +9,7 @@ import numpy as np
 from ..messages import TFMessage, TransformStamped
 from .basic import Array, header, set_quaternion, set_xyz
 from .cdr import Columns, Rows, Template, Times
-from .converter import Frames
-from .fields import FieldConverter
-from .odometry import OdometryReading
+from .odometry import OdometryReading, RootConverter
 
 # Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
 FramePose = tuple[str, str, Sequence[float] | Array, Sequence[float]]
@@ -85,14 +83,10 @@ class MovingFrames:
         return template.rows(times_ns, [(x, poses.reshape(len(poses), -1)) for x in columns])
 
 
-class RootTransformConverter(FieldConverter[OdometryReading]):
+class RootTransformConverter(RootConverter):
     """Converts the motion of one root to its transform in the world."""
 
     message_type = TFMessage
-
-    def __init__(self, frames: Frames) -> None:
-        super().__init__()
-        self._frames = frames
 
     def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
         at_origin = transform(0, self._frames.world, self._frames.root, _ORIGIN, _IDENTITY)

@@ -27,7 +27,7 @@ CLASSES = {
     "ros_gz_interfaces": ("Contact", "Contacts", "Entity", "JointWrench"),
     "rosgraph_msgs": ("Clock",),
     "sensor_msgs": (
-        *("CameraInfo", "Image", "Imu", "JointState", "LaserScan"),
+        *("CameraInfo", "CompressedImage", "Image", "Imu", "JointState", "LaserScan"),
         *("PointCloud2", "PointField", "Range"),
     ),
     "std_msgs": ("ColorRGBA", "Float64MultiArray", "Header", "String", "UInt32"),

@@ -8,7 +8,9 @@ from contextlib import suppress
 from geometry_msgs.msg import Twist, TwistStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
 from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 
 from ..convert.basic import time_ns
 from ..node.start import creating
@@ -99,3 +101,36 @@ class VelocityTopic:
         # ``qos_overrides`` sets was checked before.
         with creating(f"topic '{self._topic}'"), suppress(RCLError):
             self._subscribe(wanted)
+
+
+class UnusedVelocities:
+    """Warns once if a node publishes velocities to a body that cannot drive, and no node uses them.
+
+    Args:
+        node: Its logger reports them.
+        topic: Name of the topic.
+        reason: Why they are not used.
+
+    Raises:
+        WrongUseError: The name is invalid.
+    """
+
+    def __init__(self, node: Node, topic: str, reason: str) -> None:
+        self._node = node
+        self._reason = reason
+        with creating(f"topic '{topic}'"):
+            self._name = str(node.resolve_topic_name(topic))
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer: Timer | None = node.create_timer(_CHECK_PERIOD, self._check, clock=steady)
+
+    def close(self) -> None:
+        """End the checks."""
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
+
+    def _check(self) -> None:
+        node, name = self._node, self._name
+        if node.count_publishers(name) and not node.count_subscribers(name):
+            node.get_logger().warning(f"velocities on {name} are not used: {self._reason}")
+            self.close()

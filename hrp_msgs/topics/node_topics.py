@@ -117,3 +117,8 @@ class NodeTopics:
             WrongUseError: Its name or its quality of service is invalid.
         """
         return NodeTopic(self._node, message_type, name, qos, self._recording)
+
+    @property
+    def unrecorded(self) -> NodeTopics:
+        """Creates topics of the same node that are not recorded."""
+        return NodeTopics(self._node)

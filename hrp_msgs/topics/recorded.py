@@ -142,3 +142,8 @@ class RecordedTopics:
         """Create a topic; see ``TopicMaker``."""
         full_name = name if name.startswith("/") else f"{self._namespace}/{name}"
         return RecordedTopic(self._recording, message_type, full_name, qos)
+
+    @property
+    def unrecorded(self) -> None:
+        """Always None."""
+        return

@@ -52,6 +52,10 @@ class TopicMaker(Protocol):
             ValueError: The name or the quality of service is invalid.
         """
 
+    @property
+    def unrecorded(self) -> TopicMaker | None:
+        """Creates topics that are not recorded; None without ROS."""
+
 
 def type_name(message_type: type[Message]) -> str:
     """Return the name of a message type, such as "sensor_msgs/Imu"."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import nan
 
-from hrp_model import Body, Joint
-from hrp_model.kinematics.vehicle import differential_drive, track_drive
+from hrp_model import Body, Joint, Link
+from hrp_model.kinematics.steered_drive import SteeredDrive
+from hrp_model.kinematics.vehicle import DifferentialDrive, TrackDrive, vehicle_drive
 
 from .commands import JointCommand
 from .settings import ControlMode
@@ -42,10 +44,10 @@ def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> Joi
 
 
 def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointCommand:
-    """Return the command that drives a vehicle on two tracks, or on wheels on both sides.
+    """Return the command that drives a vehicle on two tracks, or on wheels.
 
-    The speeds of the sides assume that wheels and tracks do not slip. Unless there is one wheel on
-    each side they do slip in a turn, and the vehicle turns more slowly.
+    The speeds assume that wheels and tracks do not slip. Unless there is one wheel on each side
+    or some are steered they do slip in a turn, and the vehicle turns more slowly.
 
     Args:
         body: The vehicle.
@@ -55,14 +57,42 @@ def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointComma
     Raises:
         ValueError: It has neither two tracks nor wheels that can drive it.
     """
-    if (tracks := track_drive(body)) is not None:
-        half, radius = 0.5 * tracks.track_separation, 1.0
-        left, right = tracks.left, tracks.right
-    elif (wheels := differential_drive(body)) is not None:
-        half, radius = 0.5 * wheels.wheel_separation, wheels.wheel_radius
-        left, right = wheels.left, wheels.right
+    drive = vehicle_drive(body)
+    if isinstance(drive, str):
+        raise ValueError(
+            f"'{body.name}' has no tracks or wheels on both sides to drive with: {drive}"
+        )
+    if isinstance(drive, SteeredDrive):
+        return _steered_command(body, *drive.motion(linear_x, angular_z))
+    if isinstance(drive, TrackDrive):
+        half, radius = 0.5 * drive.track_separation, 1.0
     else:
-        raise ValueError(f"'{body.name}' has no tracks or wheels on both sides to drive with")
-    sides = ((left, linear_x - half * angular_z), (right, linear_x + half * angular_z))
-    names = [link.joint.name for links, _ in sides for link in links]
-    return JointCommand(names, velocity=[v / radius for links, v in sides for _ in links])
+        half, radius = 0.5 * drive.wheel_separation, drive.wheel_radius
+    sides = ((drive.left, linear_x - half * angular_z), (drive.right, linear_x + half * angular_z))
+    speeds = {link: v / radius for links, v in sides for link in links}
+    if isinstance(drive, DifferentialDrive):
+        return _wheels_command(drive, speeds)
+    return JointCommand([link.joint.name for link in speeds], velocity=[*speeds.values()])
+
+
+def _wheels_command(drive: DifferentialDrive, speeds: Mapping[Link, float]) -> JointCommand:
+    """Return the command of forward speeds of wheels, in [rad/s], that lets casters turn freely."""
+    casters = [link.joint.name for link in drive.casters]
+    velocity = [-v if link.name in drive.backward else v for link, v in speeds.items()]
+    effort = [nan] * len(speeds) + [0.0] * len(casters) if casters else []
+    return JointCommand(
+        [*(link.joint.name for link in speeds), *casters],
+        velocity=[*velocity, *(nan for _ in casters)],
+        effort=effort,
+    )
+
+
+def _steered_command(
+    body: Body, positions: Mapping[str, float], speeds: Mapping[str, float]
+) -> JointCommand:
+    """Return the command of positions and speeds, by the names of links."""
+    return JointCommand(
+        [body.link(name).joint.name for name in (*positions, *speeds)],
+        position=[*positions.values(), *(nan for _ in speeds)],
+        velocity=[*(nan for _ in positions), *speeds.values()],
+    )

@@ -77,7 +77,7 @@ def channels(sensor: Sensor) -> list[Channel]:
             name = "force" if sensor.slides else "torque"
             return [_vector(name, np.full(3, inf))]
         case RangeSensor3D():
-            rows = len(pitch_angles(sensor.pitch_range, sensor.pitch_step))
+            rows = len(pitch_angles(sensor.pitch_range, sensor.pitch_step, sensor.pitch_min))
             return [_ranges(sensor, (rows, sensor.ray_count // rows))]
         case RangeSensor():
             return [_ranges(sensor, (sensor.ray_count,))]

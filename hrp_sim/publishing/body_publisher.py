@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import reduce
+from operator import matmul
 
 import numpy as np
 
-from hrp_model import Diagnostics
+from hrp_model import Diagnostics, Pose
 from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names
@@ -41,6 +43,7 @@ class BodyPublisher:
 
     Attributes:
         simulated: The body.
+        base: Massless links above the root, for its description; not AUTO.
         naming: As given.
         outputs: Outputs of each sensor, by its name in the simulation.
         links: Names of its links by the names of their frames.
@@ -79,18 +82,24 @@ class BodyPublisher:
         frames = self._frames(Base.NONE)
         # A root with the name of the world frame has no transform to it.
         self._is_world = self._frame_name(frames.root) == self._world
-        if not self._is_world:
-            frames = self._frames(Base(options.base))
+        self.base = Base.NONE if self._is_world else Base(options.base)
+        if self.base is not Base.NONE:
+            frames = self._frames(self.base)
+        if self.base is Base.AUTO:
+            self.base = Base.LINK if frames.base else Base.NONE
         self._base = frames.base
         self._root = self._frame_name(frames.root)
+        self._X_LB = reduce(matmul, (x.pose for x in frames.base), Pose()).inverse()
+        self._is_footprint = bool(self._X_LB.p.any() or (np.eye(3) != self._X_LB.R).any())
         self._is_fixed = simulation.is_fixed(name)
         self._has_moving_root = not (self._is_fixed or self._is_world)
         sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
         self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # the first of equal names
+        # A footprint is elsewhere than the root.
         self.links = {self._frame_name(f): k for k, f in frames.links.items()} | {
-            self._root: body.root.name
+            self._frame_name(x.parent): body.root.name for x in frames.base[self._is_footprint :]
         }
         try:
             for key, sensor in sensors.items():
@@ -102,7 +111,11 @@ class BodyPublisher:
     @property
     def topics(self) -> list[Topic]:
         """The topics of its sensors."""
-        return [x.topic for found in self.outputs.values() for x in found.topics.values()]
+        return [
+            output.topic
+            for found in self.outputs.values()
+            for output in (*found.topics.values(), *found.compressed.values())
+        ]
 
     @property
     def devices(self) -> Collection[str]:
@@ -130,11 +143,6 @@ class BodyPublisher:
             f"{cause}: its transform cannot be published; set world_frame or frame_prefix, so that "
             "the names differ"
         )
-
-    @property
-    def base(self) -> Base:
-        """Massless link above the root, for its description."""
-        return Base.LINK if self._base else Base.NONE
 
     def static_frames(self) -> list[FramePose]:
         """Return the static frames, except those of the description."""
@@ -193,9 +201,10 @@ class BodyPublisher:
         return names.frame(name, self.naming.frame_prefix)
 
     def _root_pose(self) -> FramePose:
-        """Return the pose of the topmost frame; a base link coincides with the root."""
+        """Return the pose of the topmost frame."""
         motion = self.simulated.motion
-        return self._world, self._root, motion.p[0].tolist(), matrix_quaternion(motion.R[0])
+        pose = Pose(motion.R[0], motion.p[0]) @ self._X_LB
+        return self._world, self._root, pose.p.tolist(), matrix_quaternion(pose.R)
 
     def _moving_root(self) -> Sequence[FramePose]:
         """Return the pose of the topmost frame, if it moves."""
@@ -213,7 +222,8 @@ class BodyPublisher:
 
     def _add_sensor(self, key: str, sensor: Sensor, frame: str) -> None:
         """Create the outputs of a sensor with this data frame."""
-        kind, frames = kind_of(sensor), Frames(frame, self._world, self._root)
+        root_pose = (self._X_LB.p, self._X_LB.R) if self._is_footprint else None
+        kind, frames = kind_of(sensor), Frames(frame, self._world, self._root, root_pose)
         filters = isinstance(sensor, StatefulSensor) and bool(sensor.memory)
         found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
         self.outputs[key] = found  # early, so that ``close`` finds them if one fails

@@ -15,7 +15,7 @@ class PublishingOptions:
 
     Attributes:
         frame_prefix: Prefix of all TF frame names.
-        base: Massless link above the root of each body, a value of ``Base``.
+        base: Massless links above the root of each body, a value of ``Base``.
         naming: Naming of the topics, a key of ``hrp_msgs.names.NAMINGS``.
         world_frame: Name of the world frame.
         clock_rate: Maximum rate of /clock in simulation time, in [Hz].

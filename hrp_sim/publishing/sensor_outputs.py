@@ -24,12 +24,14 @@ class SensorOutputs:
         is_always_read: Whether it is read without subscribers, too, as sensors with filters, whose
             readings must not depend on subscribers.
         topics: Its own topics, by their rows in the registry.
+        compressed: Those of the same images compressed, likewise.
         outputs: All outputs of its readings: its topics, and publishers of TF.
     """
 
     sensor: Sensor
     is_always_read: bool
     topics: dict[AnyTopic, TopicOutput] = field(default_factory=dict)
+    compressed: dict[AnyTopic, TopicOutput] = field(default_factory=dict)
     outputs: list[Output] = field(default_factory=list)
 
     def open(self, maker: TopicMaker, topics: Mapping[AnyTopic, str], frames: Frames) -> None:
@@ -49,7 +51,12 @@ class SensorOutputs:
             quality = qos.IMAGE if size is None else qos.sensor(self.sensor.rate_hz, size)
             topic = maker.create(converter.message_type, name, quality)
             self.topics[spec] = TopicOutput(topic, converter)
-        self.outputs.extend(self.topics.values())
+            if spec.compressed is not None and maker.unrecorded is not None:
+                level, converter_name = spec.compressed
+                converter = make_converter(converter_name, frames)
+                topic = maker.unrecorded.create(converter.message_type, f"{name}/{level}", quality)
+                self.compressed[spec] = TopicOutput(topic, converter)
+        self.outputs.extend((*self.topics.values(), *self.compressed.values()))
 
     def is_wanted(self) -> bool:
         """Return whether the sensor should be read."""
@@ -62,5 +69,6 @@ class SensorOutputs:
 
     def wanted_parts(self) -> Parts:
         """Return the parts of an image that have subscribers."""
-        wanted = [spec.parts for spec, output in self.topics.items() if output.has_subscribers()]
+        topics = (*self.topics.items(), *self.compressed.items())
+        wanted = [spec.parts for spec, output in topics if output.has_subscribers()]
         return Parts(any(x.color for x in wanted), any(x.depth for x in wanted))

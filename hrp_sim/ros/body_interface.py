@@ -86,6 +86,7 @@ class BodyInterface:
         overrides = [
             Parameter("frame_prefix", value=publisher.naming.frame_prefix),
             Parameter("base", value=publisher.base.value),
+            Parameter("world_frame", value=""),  # the simulation publishes the pose of the root
             Parameter("use_sim_time", value=True),
         ]
         if self._command_interfaces.hardware and publisher.simulated.body.moving_links:

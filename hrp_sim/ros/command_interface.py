@@ -15,6 +15,7 @@ from hrp_msgs.node import qos
 from hrp_msgs.node.command_executor import CommandExecutor
 from hrp_msgs.node.parameters import Value
 from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.topics.cmd_vel import UnusedVelocities
 from hrp_msgs.topics.commands import KINDS, CommandTopics
 from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
 
@@ -116,6 +117,19 @@ class CommandInterfaces:
             kinds.remove(names.FOLLOW_JOINT_TRAJECTORY)
         return [kind for kind in kinds if kind in self._chosen]
 
+    def unused_velocities(
+        self, topic: str, commands: BodyCommands, joints: int
+    ) -> UnusedVelocities | None:
+        """Return what warns of velocities to a body that cannot drive; None if it is a vehicle.
+
+        Raises:
+            WrongUseError: The name of the topic is invalid.
+        """
+        reason = commands.objection_to_drive
+        if not reason or not joints or self.hardware or names.CMD_VEL not in self._chosen:
+            return None
+        return UnusedVelocities(self.node, topic, reason)
+
     def topics(
         self, topic: Callable[[str], str], commands: BodyCommands, kinds: Iterable[str]
     ) -> CommandTopics:
@@ -198,6 +212,9 @@ class BodyCommandInterface:
             raise
         kinds = interfaces.kinds(self.commands, len(model.jointed_links))
         self._topics = interfaces.topics(naming.topic, self.commands, kinds)
+        self._unused = interfaces.unused_velocities(
+            naming.topic(names.CMD_VEL), self.commands, len(model.jointed_links)
+        )
         self._action: TrajectoryAction[TrajectoryRun] | None = None
         if names.FOLLOW_JOINT_TRAJECTORY in kinds and model.moving_links:
             action = naming.topic(names.FOLLOW_JOINT_TRAJECTORY)
@@ -234,6 +251,8 @@ class BodyCommandInterface:
         """End subscriptions and action, and undeclare the parameters."""
         self._interfaces.remove(self)
         self._topics.close()
+        if self._unused is not None:
+            self._unused.close()
         if self._action is not None:
             self._action.close()
         self._undeclare_joints()

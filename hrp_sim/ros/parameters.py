@@ -83,16 +83,17 @@ SIM_NODE = (
     Param(
         "record",
         "",
-        "MCAP file that records all published topics; it must not exist; empty = none.",
+        "MCAP file that records all published topics but compressed images; it must not exist; "
+        "empty = none.",
     ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
     Param("frame_prefix", _DEFAULTS.frame_prefix, "Prefix of all TF frame names."),
     Param(
         "base",
         _DEFAULTS.base,
-        "Massless link above the root of each body: base_link; 'auto' is base_link if the root has "
-        "a mass, which KDL does not support.",
-        choices=("auto", "none", "base_link"),
+        "Massless links above the root of each body: base_link, or also base_footprint on the "
+        "floor; 'auto' is base_link if the root has a mass, which KDL does not support.",
+        choices=("auto", "none", "base_link", "base_footprint"),
     ),
     Param(
         "naming",

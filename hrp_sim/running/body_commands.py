@@ -131,11 +131,16 @@ class BodyCommands:
     @property
     def is_vehicle(self) -> bool:
         """Whether it has tracks or wheels to drive on."""
+        return not self.objection_to_drive
+
+    @property
+    def objection_to_drive(self) -> str:
+        """Why it has no tracks or wheels to drive on, or ""."""
         try:
             vehicle_command(self._body, 0.0, 0.0)
-        except ValueError:
-            return False
-        return True
+        except ValueError as error:
+            return shortened(str(error))
+        return ""
 
     def joints(
         self,

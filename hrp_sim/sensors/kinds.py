@@ -35,6 +35,8 @@ class TopicSpec(Generic[S, R]):
         offered: Returns whether a sensor of the kind has this topic.
         size: Returns the approximate size of a message in [byte]; None for images and clouds.
         parts: Parts of an image that must be rendered for this topic.
+        compressed: Of images: last level of the topic below with the same images compressed, and
+            their converter. They are published, but not recorded.
     """
 
     name: str
@@ -45,6 +47,7 @@ class TopicSpec(Generic[S, R]):
     offered: Callable[[S], bool] = lambda _: True
     size: Callable[[S], int] | None = lambda _: FIXED_SIZE
     parts: Parts = _NO_PARTS
+    compressed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from hrp_model import Pose
-from hrp_model.rigid import Array, matrix_quaternion
+from hrp_model.rigid import Array, matrix_quaternion, quaternion_matrix
 
 from ..physics.state import WorldState
 from ._probe import ROOT, Probe
@@ -35,6 +37,18 @@ class OdometryReading:
     orientation: tuple[float, float, float, float]
     linear_velocity: Array
     angular_velocity: Array
+
+    def at(self, p: Array, R: Array) -> OdometryReading:
+        """Return the motion of a frame B that is fixed to L, given p_LB and R_LB."""
+        R_WL = quaternion_matrix(self.orientation)
+        return OdometryReading(
+            self.time_ns,
+            self.body,
+            self.position + R_WL @ p,
+            matrix_quaternion(R_WL @ R),
+            (self.linear_velocity + np.cross(self.angular_velocity, p)) @ R,
+            self.angular_velocity @ R,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ class RangeImageReading:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RangeSensor(Scanner):
-    """A planar laser scanner with rays at multiples of ``yaw_step``; there may be only one."""
+    """A planar laser scanner; there may be only one ray."""
 
     def read(self, world: WorldState) -> ScanReading | None:
         """Cast all rays from S at once, or finish a spread scan and start the next.
@@ -117,10 +117,12 @@ class RangeSensor3D(Scanner):
     Attributes:
         pitch_range: Total vertical angle of the layers, in [rad].
         pitch_step: Between neighbouring layers, in [rad].
+        pitch_min: Of the lowest layer, in [rad]; None means half the range below the middle.
     """
 
     pitch_range: float
     pitch_step: float
+    pitch_min: float | None = None
 
     def read(self, world: WorldState) -> RangeImageReading | None:
         """Cast all rays from S at once, or finish a spread scan and start the next.
@@ -144,7 +146,7 @@ class RangeSensor3D(Scanner):
         )
 
     def _pitch(self) -> Array:
-        return pitch_angles(self.pitch_range, self.pitch_step)
+        return pitch_angles(self.pitch_range, self.pitch_step, self.pitch_min)
 
 
 def make_range_sensor(
@@ -158,12 +160,17 @@ def make_range_sensor(
     settings = context.settings(device.name)
     make: Callable[..., RangeSensor | RangeSensor3D] = RangeSensor
     if not device.is_planar:
-        pitch_range, pitch_step = device.pitch_range, device.pitch_step
-        make = partial(RangeSensor3D, pitch_range=pitch_range, pitch_step=pitch_step)
+        make = partial(
+            RangeSensor3D,
+            pitch_range=device.pitch_range,
+            pitch_step=device.pitch_step,
+            pitch_min=device.pitch_min,
+        )
     sensor = make(
         **context.mounted(device, device.scan_rate),
         yaw_range=device.yaw_range,
         yaw_step=device.yaw_step,
+        yaw_min=device.yaw_min,
         min_distance=device.min_distance,
         max_distance=device.max_distance,
         cast_rays=context.cast_rays,

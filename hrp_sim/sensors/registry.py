@@ -187,6 +187,10 @@ _CAMERA = SensorKind(
             offered=_has_colors,
             size=None,
             parts=_COLOR,
+            compressed=(
+                names.COMPRESSED,
+                "hrp_msgs.convert.compressed_image:CompressedImageConverter",
+            ),
         ),
         # With the same queue size as the images: one without the other is of no use.
         TopicSpec(
@@ -205,6 +209,10 @@ _CAMERA = SensorKind(
             offered=_has_depths,
             size=None,
             parts=_DEPTH,
+            compressed=(
+                names.COMPRESSED_DEPTH,
+                "hrp_msgs.convert.compressed_image:CompressedDepthConverter",
+            ),
         ),
         TopicSpec(
             names.DEPTH_INFO,

@@ -54,6 +54,7 @@ class Scanner:
         X_LS: Pose of S in L.
         yaw_range: Total angle of the scan, in [rad].
         yaw_step: Between neighbouring rays, in [rad]; not used if the range is 0.
+        yaw_min: Of the first ray, in [rad]; None means that a ray points ahead.
         min_distance, max_distance: Range of measurable distances, in [m].
         cast_rays: Of the engine.
         sees_own_body: Whether links of ``body`` other than L stop rays.
@@ -77,6 +78,7 @@ class Scanner:
     min_distance: float
     max_distance: float
     cast_rays: CastRays
+    yaw_min: float | None = None
     sees_own_body: bool = False
     no_return: float = inf
     distance_noise: DistanceNoise = NO_DISTANCE_NOISE
@@ -96,7 +98,7 @@ class Scanner:
         if not self.rate_hz >= _MIN_RATE:
             raise ValueError(f"its rate must be at least {_MIN_RATE:g} Hz, not {self.rate_hz} Hz")
         check_mounting(self.X_LS)
-        yaw = yaw_angles(self.yaw_range, self.yaw_step)
+        yaw = yaw_angles(self.yaw_range, self.yaw_step, self.yaw_min)
         directions_C = _directions(self._pitch(), yaw)
         rows, columns = directions_C.shape[:2]
         directions_S = directions_C[..., [1, 2, 0]] * (-1.0, 1.0, -1.0)

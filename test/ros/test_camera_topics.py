@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from struct import unpack
+
 import numpy as np
 import pytest
+from PIL import Image as pictures  # noqa: N813
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from ros_peer import PATIENCE, Peer, running, stamp_ns
-from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 from sim.render.scenes import needs_opengl
 from std_srvs.srv import Trigger
 
@@ -47,6 +51,7 @@ IMAGE, INFO = "watchtower/eye/image_raw", "watchtower/eye/camera_info"
 DEPTH, DEPTH_INFO = "watchtower/eye/depth/image_rect_raw", "watchtower/eye/depth/camera_info"
 POINTS = "watchtower/eye/depth/points"
 TOPICS = {IMAGE: Image, INFO: CameraInfo, DEPTH: Image, DEPTH_INFO: CameraInfo, POINTS: PointCloud2}
+COMPRESSED, COMPRESSED_DEPTH = f"{IMAGE}/compressed", f"{DEPTH}/compressedDepth"
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +111,21 @@ def test_what_is_seen_is_where_it_is(exposure):
         assert front[:, axis].max() == pytest.approx(high, abs=pixel)
     assert np.isnan(cloud[~plate, :3]).all()
     assert (np.frombuffer(points.data, np.uint32).reshape(120, 160, 4)[plate, 3] == 0xFF0000).all()
+
+
+def test_compressed_images_show_the_same(peer):
+    for topic in (COMPRESSED, COMPRESSED_DEPTH):
+        peer.follow(topic, CompressedImage)
+    file = peer.wait_for(COMPRESSED)[-1].data
+    colors = np.asarray(pictures.open(BytesIO(bytes(file)))).astype(int)
+    plate = (np.abs(colors - (255, 0, 0)) < 40).all(axis=-1)
+    assert plate[55:65, 45:60].all()
+    assert not plate[:, 80:].any()
+    data = bytes(peer.wait_for(COMPRESSED_DEPTH)[-1].data)
+    _, a, b = unpack("<iff", data[:12])
+    numbers = np.asarray(pictures.open(BytesIO(data[12:]))).astype(float)
+    np.testing.assert_allclose(a / (numbers[55:65, 45:60] - b), 2.0, rtol=1e-4)
+    assert not numbers[:, 80:].any()  # nothing is there
 
 
 def test_a_camera_without_colours_tells_grey_values(peer):

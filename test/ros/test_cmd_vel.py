@@ -12,6 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 from ros_peer import Peer, running
+from ros_session import session
 from sensor_msgs.msg import JointState
 
 pytestmark = pytest.mark.ros
@@ -105,3 +106,22 @@ def test_no_velocity_changes_nothing(rover):
     finally:
         peer.end(publisher)
     assert speeds(peer) == pytest.approx((AHEAD, AHEAD))
+
+
+def test_velocities_to_what_cannot_drive_are_answered_by_one_warning(capfd):
+    peer, log = Peer(), []
+
+    def answers() -> int:
+        log.extend(capfd.readouterr())
+        return "".join(log).count("/fixed/cmd_vel")
+
+    try:
+        given = "--ros-args", "-r", "__ns:=/fixed"  # where the rover of this file is not
+        with session({"world": str(MODELS / "worlds" / "arm.yaml")}, given):
+            publisher = peer.node.create_publisher(Twist, "/fixed/cmd_vel", 1)
+            peer.wait_until("a warning", answers)
+            peer.end(publisher)
+    finally:
+        peer.close()
+    assert answers() == 1
+    assert "its root is fixed to the world" in "".join(log)

@@ -24,14 +24,14 @@ PERIOD_NS = 10_000_000
 
 
 @contextmanager
-def simulated(world, **parameters):
+def simulated(world, *arguments, **parameters):
     """Yield a running session and a peer that follows its frames."""
     peer = Peer()
     peer.follow("/tf", TFMessage)
     peer.follow("/tf_static", TFMessage, LATCHED)
     peer.follow("ground_truth/odom", Odometry)
     try:
-        with session({"world": str(world), **parameters}) as running:
+        with session({"world": str(world), **parameters}, arguments) as running:
             yield running, peer
     finally:
         peer.close()
@@ -123,6 +123,33 @@ def test_without_a_description_a_base_hangs_between_the_world_and_the_root(base,
         root = peer.messages["/tf"][-1].transforms[0]
         pose = peer.first_after("ground_truth/odom", stamp_ns(root.header.stamp)).pose.pose
     assert matrix_of(root.transform)[2, 3] == pytest.approx(pose.position.z, abs=1e-3)
+
+
+@pytest.mark.parametrize("describe", [True, False])
+def test_another_world_frame_and_a_footprint_are_in_the_tree_once(describe):
+    """On the floor below the initial root, whichever node publishes the frames below."""
+    given = "--ros-args", "-p", "world_frame:=odom", "-p", "base:=base_footprint"
+    with simulated(HUMANOID, *given, describe=describe) as (_, peer):
+        peer.wait_for("/tf", 3)
+        peer.wait_until("base", lambda: ("base_link", "PELVIS") in pairs(peer, "/tf_static"))
+        fixed = {
+            t.child_frame_id: (t.header.frame_id, matrix_of(t.transform))
+            for m in list(peer.messages["/tf_static"])
+            for t in m.transforms
+        }
+        moving = [m.transforms[0] for m in peer.messages["/tf"]]
+        root = next(t for t in moving if t.child_frame_id == "base_footprint")
+        odometry = peer.first_after("ground_truth/odom", stamp_ns(root.header.stamp))
+    assert root.header.frame_id == odometry.header.frame_id == "odom"
+    assert {name: fixed[name][0] for name in ("base_link", "PELVIS")} == {
+        "base_link": "base_footprint",
+        "PELVIS": "base_link",
+    }
+    assert "base_footprint" not in fixed
+    assert fixed["base_link"][1][2, 3] == pytest.approx(0.76)
+    assert matrix_of(root.transform)[2, 3] == pytest.approx(0.0, abs=0.01)
+    assert odometry.child_frame_id == "base_footprint"
+    assert odometry.pose.pose.position.z == pytest.approx(0.0, abs=0.01)
 
 
 def test_the_root_moves_on_where_the_joints_are_switched_off():

@@ -29,6 +29,7 @@ ARM = MODELS / "arm" / "arm.body"
 HUMANOID = str(MODELS / "worlds" / "humanoid_in_room.yaml")
 SECONDS = float(os.environ.get("HRP_RECORDED_SECONDS", "3"))  # of simulation
 LATCHED = ("/robot_description", "/devices", "/tf_static")
+COMPRESSED = ("/compressed", "/compressedDepth")  # of images that are recorded as they are
 # A slow listener may lose messages of topics with a short history: of cameras, clock and contacts.
 SHORT = ("camera", "/clock", "/contacts")
 # Published while the run is paused, too, also before the listener is there.
@@ -136,7 +137,9 @@ def test_a_recording_equals_what_a_listener_heard_message_by_message(tmp_path):
         topic: [hashlib.sha256(data).hexdigest() for data in messages]
         for (topic, _), messages in channels(path).items()
     }
-    assert recorded.keys() == {name for name, _, _ in topics}
+    compressed = {name for name, _, _ in topics if name.endswith(COMPRESSED)}
+    assert len(compressed) == 2
+    assert recorded.keys() == {name for name, _, _ in topics} - compressed
     heard = {topic: identified(heard[topic], recorded[topic]) for topic in recorded}
     for topic, messages in recorded.items():
         if topic == "/diagnostics":

@@ -119,10 +119,6 @@ CODES = {
     "large-face": ("a face has very many vertices", "triangulate it when exporting the mesh"),
     "left-out": ("a part without meaning here is left out", "no action is needed"),
     "link-cycle": ("a link is its own ancestor", "check the parents, which must lead to the root"),
-    "lopsided-scan": (
-        "the vertical range of a scan is not symmetric",
-        "rotate the sensor instead, so that the range is -angle to angle",
-    ),
     "loose-joint": (
         "a Joint is outside of a Humanoid",
         "move it into the Humanoid's humanoidBody",

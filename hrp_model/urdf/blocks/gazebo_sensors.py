@@ -124,8 +124,8 @@ def gpu_lidar(device: RangeSensor, sensors: Sensors) -> Element | None:
     if not 0.0 <= nearest < farthest < inf or not _is_rate(device.scan_rate):
         return None
     try:
-        yaw = yaw_angles(device.yaw_range, device.yaw_step)
-        pitch = pitch_angles(device.pitch_range, device.pitch_step)
+        yaw = yaw_angles(device.yaw_range, device.yaw_step, device.yaw_min)
+        pitch = pitch_angles(device.pitch_range, device.pitch_step, device.pitch_min)
     except ValueError:
         return None
     name, planar = sensors.name(device), [s for s in sensors.ranges if s.is_planar]

@@ -12,9 +12,9 @@ from vehicles import vehicle, wheel
 from hrp_model import load_body
 from hrp_model.body import JointType, Range
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.geometry import Box, Shape, Sphere
+from hrp_model.geometry import Box, Cylinder, Shape, Sphere
 from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
-from hrp_model.kinematics.vehicle import differential_drive, rolling_wheels
+from hrp_model.kinematics.vehicle import differential_drive, rolling_wheels, vehicle_drive
 from hrp_model.rigid import Pose, axis_angle_matrix
 
 LEFT, RIGHT = wheel("L", [0, 0.2, 0]), wheel("R", [0, -0.2, 0])
@@ -54,6 +54,33 @@ def test_a_wheel_may_turn_about_any_axis_of_its_own_link():
     assert drive.wheel_separation == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize(
+    ("error", "is_wheel"), [(1.57 - pi / 2, True), (0.009, True), (0.02, False)]
+)
+def test_rounded_angles_are_angles(error, is_wheel):
+    """As most URDFs have them: 1.57 for pi/2."""
+    turn = Pose(axis_angle_matrix([1, 0, 0], -pi / 2 - error))
+
+    def turned(link):
+        rim = (Shape(Cylinder(0.1, 0.04), Pose(axis_angle_matrix([1, 0, 0], 1.57)).matrix()),)
+        joint = replace(link.joint, axis=[0, 0, 1])
+        return replace(link, joint=joint, X_PL=link.X_PL @ turn, collision=rim)
+
+    body = vehicle(turned(LEFT), turned(RIGHT))
+    drive = differential_drive(body)
+    assert (drive is not None) is is_wheel
+    assert bool(rolling_wheels(body)) is is_wheel
+    if drive is not None:  # in numbers that a command gives back exactly
+        assert (drive.wheel_radius, drive.wheel_separation) == pytest.approx((0.1, 0.4), rel=1e-12)
+
+
+def test_a_wheel_may_carry_frames_and_hang_on_a_suspension():
+    cap = wheel("CAP", [0, 0.03, 0], parent="L", type=JointType.FIXED, shape=Shape(Box([0.01] * 3)))
+    strut = wheel("STRUT", [0, 0, 0], type=JointType.PRISMATIC, axis=[0, 0, 1], shape=cap.visual[0])
+    drive = differential_drive(vehicle(strut, replace(LEFT, parent="STRUT"), cap, RIGHT))
+    assert [link.name for link in (*drive.left, *drive.right)] == ["L", "R"]
+
+
 def test_wheels_that_stand_beside_the_origin_of_their_links_are_measured_where_they_are():
     def outward(link, y):
         rim = (link.collision[0].moved(Pose(p=[0, y, 0]).matrix()),)
@@ -81,24 +108,44 @@ def test_the_radius_of_a_ball_is_its_own():
         vehicle(LEFT, wheel("R", [0.05, -0.2, 0])),
         vehicle(LEFT, wheel("R", [0, -0.3, 0])),
         vehicle(LEFT, wheel("R", [0, -0.2, 0.05])),
-        vehicle(LEFT, wheel("R", [0, -0.2, 0], axis=[0, -1, 0])),
-        vehicle(LEFT, RIGHT, *(wheel(f"{y}", [-0.4, y, 0], axis=[0, -1, 0]) for y in (0.2, -0.2))),
         vehicle(LEFT, wheel("R", [0, -0.2, 0], axis=[0, 0.8, 0.6])),
         vehicle(LEFT, wheel("R", [0, -0.2, 0], position=Range(-3.0, inf))),
         vehicle(LEFT, wheel("R", [0, -0.2, 0], type=JointType.PRISMATIC)),
         vehicle(LEFT, wheel("R", [0, -0.2, 0], shape=Shape(Box([0.2, 0.05, 0.2])))),
         vehicle(LEFT, RIGHT, wheel("L2", [0.3, 0.2, 0])),
         vehicle(LEFT, RIGHT, wheel("ARM", [0, 0, 0], parent="R")),
+        vehicle(
+            LEFT,
+            RIGHT,
+            wheel("HUB", [0, 0, 0], parent="R", type=JointType.FIXED),
+            wheel("ARM", [0, 0, 0], parent="HUB"),
+        ),
         vehicle(LEFT, RIGHT, chassis=(0.4, 0.3, 0.3)),
         vehicle(replace(LEFT, collision=()), replace(RIGHT, collision=())),
     ],
     ids=[
         "fixed", "one", "both left", "unequal", "not opposite", "not as far out", "not as high",
-        "backward", "both ways", "oblique", "limited", "sliding", "square", "three", "carrying",
-        "lifted", "bare",
+        "oblique", "limited", "sliding", "square", "three", "carrying",
+        "carrying on a hub", "lifted", "bare",
     ],
 )  # fmt: skip
 def test_what_is_in_doubt_is_no_vehicle(body):
+    assert differential_drive(body) is None
+    assert isinstance(vehicle_drive(body), str)  # the reason
+
+
+@pytest.mark.parametrize("names", [["L"], ["R"], ["L", "R"]])
+def test_wheels_that_turn_backward_drive_but_not_by_a_diff_drive_controller(names):
+    """As those on the left of many a vehicle, which are the mirror images of the right ones."""
+    turn = Pose(axis_angle_matrix([1, 0, 0], pi))
+    body = vehicle(
+        *(replace(x, X_PL=x.X_PL @ turn) if x.name in names else x for x in (LEFT, RIGHT))
+    )
+    drive = vehicle_drive(body)
+    assert ([x.name for x in drive.left], [x.name for x in drive.right]) == (["L"], ["R"])
+    assert drive.backward == set(names)
+    assert drive.wheel_separation == pytest.approx(0.4)
+    assert rolling_wheels(body) == {"L", "R"}
     assert differential_drive(body) is None
 
 
@@ -107,6 +154,7 @@ def test_a_wheel_below_a_swivel_is_a_caster():
     caster = wheel("CASTER", [0, 0, -0.05], radius=0.05, parent="SWIVEL")
     drive = differential_drive(vehicle(LEFT, RIGHT, swivel, caster))
     assert [link.name for link in (*drive.left, *drive.right)] == ["L", "R"]
+    assert [link.name for link in drive.casters] == ["SWIVEL", "CASTER"]
 
 
 def test_a_car_rolls_on_wheels_that_are_steered():
@@ -157,7 +205,7 @@ def test_shapes_are_measured_once_for_a_body(monkeypatch):
     def measured(*_args, **_options):
         pytest.fail("shapes are measured again")
 
-    monkeypatch.setattr("hrp_model.kinematics.vehicle.shape_mesh", measured)
+    monkeypatch.setattr("hrp_model.kinematics.wheels.shape_mesh", measured)
     assert differential_drive(body) is drive
     assert rolling_wheels(body) == {"L", "R"}
     assert controlled_joints(body) is joints

@@ -24,6 +24,7 @@ LENS = SimpleNamespace(
 )  # fmt: skip
 IMAGES = ("eye/image_raw", "eye/camera_info")
 DEPTHS = ("eye/depth/image_rect_raw", "eye/depth/camera_info", "eye/depth/points")
+COMPRESSED = f"{IMAGES[0]}/compressed", f"{DEPTHS[0]}/compressedDepth"
 COLOR = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
 MONO = np.arange(6, dtype=np.uint8).reshape(2, 3)
 DEPTH = np.array([[1, 2, 3], [np.inf, -np.inf, np.nan]], np.float32)
@@ -60,13 +61,13 @@ def reading(color=None, mono=None, depth=None):
     )
 
 
-def made(image_type=ImageType.COLOR_DEPTH, heard=()):
+def made(image_type=ImageType.COLOR_DEPTH, heard=(), recording=None):
     """The outputs of a camera, and its publishers by topic; some of them are heard."""
     node, sensor = FakeNode(), camera(Renderer({}), image_type=image_type)
     outputs = SensorOutputs(sensor, is_always_read=False)
     offered = (spec for spec in kind_of(sensor).topics if spec.offered(sensor))
     topics = {spec: spec.name.format("eye") for spec in offered}
-    outputs.open(NodeTopics(node), topics, Frames("eye_optical_frame"))
+    outputs.open(NodeTopics(node, recording), topics, Frames("eye_optical_frame"))
     for topic in heard:
         node.publishers[topic].listeners = 1
     return outputs, node.publishers
@@ -88,7 +89,8 @@ def publish(outputs, picture):
 )
 def test_a_camera_has_the_topics_of_what_it_delivers(image_type, topics):
     outputs, publishers = made(image_type)
-    assert list(publishers) == list(topics)
+    compressed = [topic for topic in COMPRESSED if topic.rpartition("/")[0] in topics]
+    assert {*publishers} == {*topics, *compressed}
     assert [output.topic.name for output in outputs.topics.values()] == list(topics)
 
 
@@ -108,6 +110,8 @@ def test_nobody_wants_anything_of_a_camera_that_nobody_hears():
         (DEPTHS[0], Parts(color=False, depth=True)),
         (DEPTHS[1], Parts(color=False, depth=False)),
         (DEPTHS[2], Parts(color=True, depth=True)),
+        (COMPRESSED[0], Parts(color=True, depth=False)),
+        (COMPRESSED[1], Parts(color=False, depth=True)),
     ],
 )
 def test_a_camera_draws_what_the_one_topic_needs_and_publishes_on_it_alone(topic, parts):
@@ -118,6 +122,14 @@ def test_a_camera_draws_what_the_one_topic_needs_and_publishes_on_it_alone(topic
     publish(output, reading(COLOR if color else None, None, DEPTH if depth else None))
     counts = {name: len(publisher.messages) for name, publisher in publishers.items()}
     assert counts == {name: int(name == topic) for name in publishers}
+
+
+def test_compressed_images_are_not_recorded():
+    recording = SimpleNamespace(is_open=True, channel=lambda *_: None)
+    outputs, _ = made(recording=recording)
+    assert all(output.has_subscribers() for output in outputs.topics.values())
+    assert not any(output.has_subscribers() for output in outputs.compressed.values())
+    assert len(outputs.compressed) == 2
 
 
 def test_points_of_a_camera_without_colours_need_depths_alone():
@@ -131,8 +143,7 @@ def test_points_of_a_camera_without_colours_need_depths_alone():
 def test_all_messages_of_a_picture_have_its_stamp_and_frame():
     output, publishers = made(heard=[*IMAGES, *DEPTHS])
     publish(output, reading(COLOR, None, DEPTH))
-    messages = {name: publisher.messages[0] for name, publisher in publishers.items()}
-    assert len(messages) == 5
+    messages = {name: publishers[name].messages[0] for name in (*IMAGES, *DEPTHS)}
     for msg in messages.values():
         assert (msg.header.stamp.sec, msg.header.stamp.nanosec) == (12, 345)
         assert msg.header.frame_id == "eye_optical_frame"

@@ -125,6 +125,28 @@ def test_wheels_take_their_speeds_as_turns():
     )
 
 
+def test_wheels_with_the_opposite_axis_turn_the_opposite_way():
+    body = vehicle(wheel("L", [0, 0.2, 0], axis=[0, -1, 0]), wheel("R", [0, -0.2, 0]))
+    command = vehicle_command(body, 0.5, 1.5)
+    assert dict(zip(command.names, command.velocity, strict=True)) == pytest.approx(
+        {"L": -(0.5 - 0.2 * 1.5) / 0.1, "R": (0.5 + 0.2 * 1.5) / 0.1}
+    )
+
+
+def test_casters_turn_freely_while_a_vehicle_drives():
+    tiny = Shape(Box([0.02] * 3))
+    body = vehicle(
+        wheel("L", [0, 0.2, 0]),
+        wheel("R", [0, -0.2, 0]),
+        wheel("SWIVEL", [0.3, 0, 0], axis=[0, 0, 1], shape=tiny),
+        wheel("CASTER", [-0.05, 0, -0.05], radius=0.05, parent="SWIVEL"),
+    )
+    command = vehicle_command(body, 0.5, 0.0)
+    assert list(command.names) == ["L", "R", "SWIVEL", "CASTER"]
+    assert_allclose(command.velocity, [5.0, 5.0, np.nan, np.nan])
+    assert_allclose(command.effort, [np.nan, np.nan, 0.0, 0.0])
+
+
 def driven(simulation, body, linear, angular, seconds):
     """Return how far a vehicle got along its first x axis, in [m], and turned, in [rad]."""
     simulated = simulation.bodies[body]
@@ -179,3 +201,55 @@ def test_two_wheels_turn_as_fast_as_they_are_asked():
 def test_numbers_that_are_none_are_left_out_by_the_controller():
     body = vehicle(wheel("L", [0, 0.2, 0]), wheel("R", [0, -0.2, 0]))
     assert_allclose(vehicle_command(body, np.nan, 0.0).velocity, np.nan)
+
+
+def car(wheelbase, track, radius):
+    """Return the URDF of a car with its origin between the rear wheels, and angles of 1.57."""
+    mass = (
+        "<inertial><mass value='{0}'/>"
+        "<inertia ixx='{1}' iyy='{1}' izz='{1}' ixy='0' ixz='0' iyz='0'/></inertial>"
+    )
+    rim = f"<geometry><cylinder radius='{radius}' length='0.04'/></geometry>"
+    links = [f"<link name='base'>{mass.format(8, 0.2)}</link>"]
+    for name, x, y in (
+        *(("rear_left", 0.0, track / 2), ("rear_right", 0.0, -track / 2)),
+        *(("front_left", wheelbase, track / 2), ("front_right", wheelbase, -track / 2)),
+    ):
+        parent, at = "base", f"xyz='{x} {y} {radius}'"
+        if x:
+            links.append(
+                f"<link name='{name}_knuckle'>{mass.format(0.5, 0.001)}</link>"
+                f"<joint name='{name}_steer' type='revolute'><parent link='base'/>"
+                f"<child link='{name}_knuckle'/><origin {at}/><axis xyz='0 0 1'/>"
+                "<limit lower='-0.6' upper='0.6' effort='100' velocity='5'/></joint>"
+            )
+            parent, at = f"{name}_knuckle", "xyz='0 0 0'"
+        links.append(
+            f"<link name='{name}'>{mass.format(0.5, 0.001)}<collision>{rim}</collision></link>"
+            f"<joint name='{name}_wheel' type='continuous'><parent link='{parent}'/>"
+            f"<child link='{name}'/><origin {at} rpy='-1.57 0 0'/><axis xyz='0 0 1'/></joint>"
+        )
+    return f"<robot name='car'>{''.join(links)}</robot>"
+
+
+def test_a_car_drives_along_the_circle_of_its_command(tmp_path):
+    (tmp_path / "car.urdf").write_text(car(0.5, 0.4, 0.1), encoding="utf-8")
+    world = tmp_path / "world.yaml"
+    floor = MODELS / "floor.body"
+    world.write_text(f"bodies: [{{model: '{floor}'}}, {{model: car.urdf}}]", encoding="utf-8")
+    simulation = Simulation(load_world(world))
+    body, v, w = simulation.bodies["car"], 0.8, 0.6
+    simulation.command("car", vehicle_command(body.body, v, w), "cmd_vel")
+    for _ in range(1000):
+        simulation.step()
+    path, yaw = [], []
+    for _ in range(1500):
+        simulation.step()
+        path.append(body.motion.p[0, :2].copy())
+        yaw.append(np.arctan2(*body.motion.R[0, [1, 0], 0]))
+    # A circle: x^2 + y^2 = 2 x cx + 2 y cy + (r^2 - cx^2 - cy^2).
+    points = np.array(path)
+    columns = np.column_stack([2.0 * points, np.ones(len(points))])
+    *center, rest = np.linalg.lstsq(columns, (points**2).sum(axis=1), rcond=None)[0]
+    assert np.sqrt(rest + np.square(center).sum()) == pytest.approx(v / w, rel=0.01)
+    assert np.ptp(np.unwrap(yaw)) == pytest.approx(w * 1.499, rel=0.02)

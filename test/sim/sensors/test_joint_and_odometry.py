@@ -32,6 +32,23 @@ def test_odometry_has_the_pose_in_the_world_and_the_twist_in_the_roots_axes():
     np.testing.assert_allclose(R @ reading.angular_velocity, w)
 
 
+def test_the_motion_of_another_frame_of_the_root_link_is_that_of_its_points():
+    rng = np.random.default_rng(4)
+    robot = simulated(arm_body())
+    R, p, v, w = random_rotation(rng), *rng.normal(size=(3, 3))
+    robot.motion.R[BASE], robot.motion.p[BASE] = R, p
+    robot.motion.v[BASE], robot.motion.w[BASE] = v, w
+    R_LB, p_LB = random_rotation(rng), rng.normal(size=3)
+    reading = OdometrySensor(name="odometry", body="r1", rate_hz=100.0).read(world_of(robot))
+    moved = reading.at(p_LB, R_LB)
+    assert (moved.time_ns, moved.body) == (TIME_NS, "r1")
+    np.testing.assert_allclose(moved.position, p + R @ p_LB)
+    ahead = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(turned(moved.orientation, ahead), R @ R_LB @ ahead)
+    np.testing.assert_allclose(R @ R_LB @ moved.linear_velocity, v + np.cross(w, R @ p_LB))
+    np.testing.assert_allclose(R @ R_LB @ moved.angular_velocity, w)
+
+
 def turned(xyzw, v):
     """Return a vector turned by a unit quaternion: v + 2 u x (u x v + w v)."""
     u, w = np.array(xyzw[:3]), xyzw[3]

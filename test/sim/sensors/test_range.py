@@ -107,6 +107,17 @@ def test_angles_are_multiples_of_the_step_on_both_sides(yaw_range, yaw_step, per
     assert reading.angle_increment == yaw_step
 
 
+def test_a_scan_may_begin_ahead_and_go_around():
+    """As those of Gazebo's robots: 360 rays from 0 to 6.28, which is not quite a circle."""
+    step = 6.28 / 359
+    reading = scanner(LEVEL, yaw_range=6.28, yaw_step=step, yaw_min=0.0).read(arm_world())
+    assert (len(reading.ranges), reading.angle_min, reading.angle_increment) == (360, 0.0, step)
+    assert angles(reading)[-1] == pytest.approx(6.28)
+    assert reading.ranges[0] == pytest.approx(4.0)  # ahead
+    assert at(reading, 90) == pytest.approx(3.0, rel=1e-3)
+    assert at(reading, 270) == pytest.approx(1.0, rel=1e-3)
+
+
 @pytest.mark.parametrize("yaw_step", [0.0, 0.25])
 @pytest.mark.parametrize("spread", [False, True])
 def test_a_scan_of_no_width_is_one_ray_ahead(yaw_step, spread):

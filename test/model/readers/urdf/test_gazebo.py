@@ -46,8 +46,8 @@ def angles(low, high, samples, more=""):
 def rays(sensor):
     """Return the directions of a scan in the frame of the link, shape (n, 3)."""
     found = []
-    for pitch in pitch_angles(sensor.pitch_range, sensor.pitch_step):
-        for yaw in yaw_angles(sensor.yaw_range, sensor.yaw_step):
+    for pitch in pitch_angles(sensor.pitch_range, sensor.pitch_step, sensor.pitch_min):
+        for yaw in yaw_angles(sensor.yaw_range, sensor.yaw_step, sensor.yaw_min):
             # Ahead is -Z; pitch about +X before yaw about +Y.
             ahead = np.array([0.0, np.sin(pitch), -np.cos(pitch)])
             c, s = np.cos(yaw), np.sin(yaw)
@@ -65,9 +65,14 @@ def directions(yaws, pitches=(0.0,)):
 
 @pytest.mark.parametrize(
     ("low", "high", "samples"),
-    [(-1.0, 1.0, 5), (-0.5, 1.0, 7), (0.25, 1.25, 11), (-pi, pi - pi / 4, 8), (0.5, 0.5, 1)],
+    [
+        *((-1.0, 1.0, 5), (-0.5, 1.0, 7), (0.25, 1.25, 11), (-1.5, 1.5, 4)),
+        *((-pi, pi - pi / 4, 8), (-pi, pi, 8), (0.0, 6.28, 360), (0.0, 2.0 * pi, 361)),
+        *((0.5, 0.5, 1), (0.5, 0.8, 1), (-1.0, 1.0, 2)),
+    ],
 )
 def test_a_scan_looks_where_gazebo_does(low, high, samples):
+    """At (high - low) / (samples - 1), beginning at low in the frame of the sensor."""
     [sensor], found = sensed(lidar(angles(low, high, samples)))
     assert found == []
     np.testing.assert_allclose(
@@ -84,16 +89,21 @@ def test_layers_of_a_scan_lie_where_gazebos_do():
     np.testing.assert_allclose(rays(sensor), expected, atol=1e-12)
 
 
-def test_layers_that_are_not_symmetric_are_told():
-    vertical = f"<vertical>{angles(-0.5, 0.25, 4)}</vertical>"
+@pytest.mark.parametrize(("low", "high", "layers"), [(-0.5, 0.25, 4), (0.1, 0.3, 2), (0.3, 0.3, 1)])
+def test_layers_need_not_be_symmetric(low, high, layers):
+    vertical = f"<vertical>{angles(low, high, layers)}</vertical>"
     [sensor], found = sensed(lidar(angles(-1.0, 1.0, 5), vertical))
-    assert found == ["lopsided-scan"]
-    assert sensor.pitch_range == 1.0
+    assert found == []
+    assert not sensor.is_planar
+    expected = directions(np.linspace(-1.0, 1.0, 5), np.linspace(low, high, layers))
+    np.testing.assert_allclose(rays(sensor), expected, atol=1e-12)
 
 
-def test_an_even_number_of_rays_loses_one():
-    [sensor], _ = sensed(lidar(angles(-1.5, 1.5, 4)))
-    equal(yaw_angles(sensor.yaw_range, sensor.yaw_step), [-1, 0, 1])
+@pytest.mark.parametrize(("samples", "resolution", "rays"), [(9, 0.5, 4), (5, 3, 15), (4, 0.1, 1)])
+def test_a_resolution_changes_the_number_of_rays_to_a_whole_one(samples, resolution, rays):
+    more = f"<resolution>{resolution}</resolution>"
+    [sensor], _ = sensed(lidar(angles(-1.0, 1.0, samples, more)))
+    assert len(yaw_angles(sensor.yaw_range, sensor.yaw_step, sensor.yaw_min)) == rays
 
 
 def test_a_camera_looks_along_x_and_sees_its_whole_width():
@@ -222,11 +232,10 @@ def test_a_pose_that_says_something_else_is_told_and_left_out(pose):
     equal(imu.X_LS.matrix(), np.eye(4))
 
 
-def test_a_single_layer_that_looks_up_is_told():
-    for vertical, told in ((angles(0.3, 0.3, 1), ["lopsided-scan"]), (angles(0, 0, 1), [])):
-        [sensor], found = sensed(lidar(angles(-1, 1, 5), f"<vertical>{vertical}</vertical>"))
-        assert found == told
-        assert sensor.is_planar
+def test_a_single_level_layer_is_planar():
+    [sensor], found = sensed(lidar(angles(-1, 1, 5), f"<vertical>{angles(0, 0, 1)}</vertical>"))
+    assert found == []
+    assert sensor.is_planar
 
 
 def test_angles_of_a_scan_in_the_wrong_order_are_told():
