@@ -93,6 +93,18 @@ class DescriptionPublisher:
         for time_ns, frames in self.follower.repeated().items():
             self.topics.publish_moving(time_ns, self._prefixed_names(frames.names), frames.poses)
 
+    def publish_initial_posture(self, time_ns: int) -> None:
+        """Publish the moving frames at the initial joint positions, with a stamp in [ns]."""
+        description = self.description
+        positions = {
+            name: link.joint.initial
+            for name, (link, _, _) in description.tree.moving.items()
+            if link.joint.mimic is None
+        }
+        if positions:
+            frames = description.tree.moved(description.loops.complete(positions).positions)
+            self.topics.publish_moving(time_ns, self._prefixed_names(frames.names), frames.poses)
+
     @property
     def moves(self) -> bool:
         """Whether joint positions determine published frames."""
