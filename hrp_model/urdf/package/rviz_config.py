@@ -47,4 +47,5 @@ def rviz_config(
         rviz.body_box(body, poses),
         comment=_COMMENT,
         floor_height=0.0 if world_frame else None,
+        namespace=namespace,
     )
