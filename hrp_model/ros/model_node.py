@@ -111,6 +111,7 @@ class ModelNode(Node):
         self._maker: TopicMaker = NodeTopics(self, recording)
         self._topics: list[Topic] = []
         self._changes, self._problem = 0, ""
+        self._has_moved = False  # a joint state was received
         self._initial_ns = 0  # stamp of the initial posture
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
 
@@ -177,7 +178,7 @@ class ModelNode(Node):
         return self._topics
 
     def _publish_initial_posture(self) -> None:
-        if self.publisher.follower.seen:
+        if self._has_moved:
             self._initial.cancel()
             return
         simulated = self.get_parameter("use_sim_time").value
@@ -197,12 +198,13 @@ class ModelNode(Node):
         time_ns = msg.header.stamp.sec * NS_PER_S + msg.header.stamp.nanosec
         if time_ns == 0:  # without a stamp
             time_ns = self.get_clock().now().nanoseconds
-        if time_ns < self._initial_ns - _TF_CACHE_NS and not self.publisher.follower.seen:
+        if time_ns < self._initial_ns - _TF_CACHE_NS and not self._has_moved:
             self.get_logger().warning(
                 "joint_states are stamped before the clock of this node, so listeners of /tf keep "
                 "the initial posture: restart them and this node with use_sim_time"
             )
         self.publisher.move(time_ns, msg.name, msg.position)
+        self._has_moved = self._has_moved or bool(self.publisher.follower.seen)
 
     def _start(self, description: Description) -> None:
         tf = self.settings["publish_tf"]

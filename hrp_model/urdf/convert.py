@@ -93,7 +93,7 @@ def convert(
             up=glb_up,
             final_folder=final_folder,
             capsules=options.version.has_capsules,
-            # Its converter cannot read GLB files.
+            # mujoco_ros2_control reads no GLB files.
             own_materials=options.ros2_control is not Hardware.MUJOCO,
         )
     frames = body_frames(body, diagnostics, options)

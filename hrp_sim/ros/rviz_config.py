@@ -43,7 +43,7 @@ class RvizOptions:
 
     Attributes:
         namespace: Namespace of the node.
-        frame_prefix, world_frame, naming: Its parameters.
+        frame_prefix, world_frame, naming, base: Its parameters.
         contacts: Whether it publishes contacts.
     """
 
@@ -52,6 +52,7 @@ class RvizOptions:
     world_frame: str = "world"
     naming: str = names.STANDARD
     contacts: bool = False
+    base: str = Base.AUTO.value
 
 
 def world_rviz(
@@ -133,7 +134,7 @@ def _vehicle_frame(
     if track_drive(body) is None and not rolling_wheels(body):
         return None
     quiet = Diagnostics(listener=lambda _: None)
-    root = body_frames(body, quiet, FrameOptions(base=Base.AUTO)).root
+    root = body_frames(body, quiet, FrameOptions(base=Base(options.base))).root
     name = names.frame(root, naming.frame_prefix)
     return Frame(name, options.world_frame, Pose(motion.R[0], motion.p[0]))
 

@@ -205,9 +205,15 @@ def test_the_view_is_on_the_robot_and_the_grid_on_the_ground(diagnostics):
     assert shown["Displays"][0]["Offset"]["Z"] == 0.0
 
 
-@pytest.mark.parametrize(("prefix", "frame"), [("", "base_link"), ("r/", "r/base_link")])
-def test_the_view_follows_a_vehicle(prefix, frame, diagnostics):
-    options = RvizOptions(frame_prefix=prefix)
+@pytest.mark.parametrize(
+    ("options", "frame"),
+    [
+        (RvizOptions(), "base_link"),
+        (RvizOptions(frame_prefix="r/"), "r/base_link"),
+        (RvizOptions(base="none"), "CHASSIS"),
+    ],
+)
+def test_the_view_follows_a_vehicle(options, frame, diagnostics):
     shown = manager(world_rviz(MODELS / "worlds" / "rover.yaml", options, diagnostics))
     view = shown["Views"]["Current"]
     assert view["Target Frame"] == frame

@@ -198,6 +198,16 @@ def view(folder):
     return manager["Global Options"]["Fixed Frame"], manager["Views"]["Current"], displays
 
 
+@pytest.mark.parametrize(
+    ("hardware", "panels"),
+    [(Hardware.MOCK, ["Displays"]), (Hardware.MUJOCO, ["Displays", "Time"])],
+)
+def test_rviz_shows_the_time_of_a_simulation(hardware, panels, tmp_path):
+    folder = write(wheel(id=0), tmp_path / "p", options=UrdfOptions(ros2_control=hardware))
+    config = yaml.safe_load((folder / "rviz" / "display.rviz").read_text(encoding="utf-8"))
+    assert [panel["Name"] for panel in config["Panels"]] == panels
+
+
 def test_rviz_shows_the_robot_in_a_frame_of_its_own_from_its_latched_description(tmp_path):
     options = UrdfOptions(base=Base.FOOTPRINT)
     frame, current, displays = view(write(humanoid(), tmp_path / "p", options=options))
