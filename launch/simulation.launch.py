@@ -63,6 +63,7 @@ def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
         values["world_frame"],
         values["naming"],
         contacts=float(values["contact_rate"]) > 0.0,
+        base=values["base"],
     )
     try:
         # sim_node reports the problems of the world.

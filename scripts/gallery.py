@@ -24,7 +24,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from urdf_picture import Pixels, picture, surfaces  # noqa: E402
+from urdf_picture import Pixels, Rule, picture, surfaces  # noqa: E402
 
 from hrp_model import Body, BodyState, Diagnostics, Pose, load_body  # noqa: E402
 from hrp_model.geometry import Shape  # noqa: E402
@@ -48,9 +48,9 @@ Each model as `hrp-sim video` shows it, and its URDF. A picture leads to the lar
 
 A comparison shows the model, its URDF as other tools read it, and their difference. The model is
 rendered with OpenGL; the URDF and its GLB files, as read by yourdfpy and trimesh, are ray-traced
-(Embree). Both have the same camera and light. A pixel differs if one of its colours differs by
-more than {tolerance} of 255: at most {limit:.0%} of the pixels may. Specular light is left out,
-since glTF cannot describe it.
+(Embree) in the colours that RViz gives the visuals of a link. Both have the same camera and light.
+A pixel differs if one of its colours differs by more than {tolerance} of 255: at most {limit:.0%}
+of the pixels may. Specular light is left out, since glTF cannot describe it.
 
 Made by `scripts/gallery.py`.
 
@@ -84,7 +84,9 @@ class Comparison:
         return Image.fromarray(np.concatenate([self.model, self.urdf, marks], axis=1))
 
 
-def compare(path: Path, size: tuple[int, int] = SIZE) -> Comparison:
+def compare(
+    path: Path, size: tuple[int, int] = SIZE, rule: Rule = Rule.MESHES_KEEP_THEIRS
+) -> Comparison:
     """Render a model and its URDF in the model's initial posture."""
     silent = Diagnostics(listener=lambda _: None)
     body = load_body(path, silent)
@@ -111,7 +113,7 @@ def compare(path: Path, size: tuple[int, int] = SIZE) -> Comparison:
         }
         # The URDF is placed by its root; the model has a pose of its own.
         X_RC = Pose(state.R[0], state.p[0]).inverse() @ X_WC
-        shown = surfaces(urdf, positions)
+        shown = surfaces(urdf, positions, rule)
         sky = np.array(SKY)
         other = picture(shown, X_RC.matrix(), (lens.width, lens.height), lens.focal_length, sky)
     own, other = _halved(own), _halved(other)

@@ -1,11 +1,12 @@
-"""Render a URDF independently of the model: with yourdfpy, trimesh and Embree.
+"""Render a URDF independently of the model, in RViz's colours: yourdfpy, trimesh and Embree.
 
 It uses only the URDF and its glTF files, so that it shows them as other tools do.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -26,6 +27,21 @@ _FACING = 0.4  # what a surface seen edge-on shows of its colour
 _SKIP = 1e-5  # how far behind a surface a ray goes on, relative to the distance
 
 
+class Rule(Enum):
+    """How RViz colours the visuals of a link.
+
+    MESHES_KEEP_THEIRS: Primitives have the <material> of the link's first visual, meshes their
+    own with its opacity (rviz_default_plugins 14.3, robot_link.cpp). URDF_REPLACES: Meshes have
+    that <material>, too, if there is one (ros2/rviz 1782). Without it primitives are red.
+    """
+
+    MESHES_KEEP_THEIRS = "meshes keep theirs"
+    URDF_REPLACES = "URDF replaces"
+
+
+_NO_MATERIAL = np.array([1.0, 0.0, 0.0, 1.0])  # RVIZ/ShadedRed
+
+
 @dataclass(frozen=True)
 class Look:
     """How a surface looks: glTF's base colour and what changes it.
@@ -36,6 +52,7 @@ class Look:
         image: RGBA in 0..1, shape (height, width, 4), or None.
         repeat: Whether the image repeats along s and t.
         double_sided: Whether it is seen from behind, too.
+        has_material: Whether its file has a material for it.
     """
 
     color: Array
@@ -43,6 +60,7 @@ class Look:
     image: Array | None = None
     repeat: tuple[bool, bool] = (True, True)
     double_sided: bool = True
+    has_material: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,7 +74,7 @@ class Surface:
     look: Look
 
 
-def surfaces(path: Path, positions: dict[str, float]) -> list[Surface]:
+def surfaces(path: Path, positions: dict[str, float], rule: Rule) -> list[Surface]:
     """Return the visible surfaces of a URDF in a posture, in the frame of its root link."""
     robot = yourdfpy.URDF.load(
         str(path), load_meshes=False, build_scene_graph=True, filename_handler=_file_of
@@ -66,9 +84,10 @@ def surfaces(path: Path, positions: dict[str, float]) -> list[Surface]:
     found = []
     for link in robot.robot.links:
         T_link = robot.get_transform(link.name)
+        first = _color_of(link.visuals[0], materials) if link.visuals else None
         for visual in link.visuals:
             T = T_link if visual.origin is None else T_link @ visual.origin
-            found += [_moved(s, T) for s in _drawn(visual, materials)]
+            found += [_moved(_colored(s, first, rule), T) for s in _drawn(visual)]
     return found
 
 
@@ -202,7 +221,8 @@ def _file_of(fname: str) -> str:
     return unquote(urlparse(fname).path) if fname.startswith("file://") else fname
 
 
-def _drawn(visual: yourdfpy.Visual, materials: dict[str, yourdfpy.Material]) -> list[Surface]:
+def _drawn(visual: yourdfpy.Visual) -> list[Surface]:
+    """Return the surfaces of a visual; those of primitives have no material."""
     geometry = visual.geometry
     if geometry.mesh is not None:
         scale = np.eye(4)
@@ -226,17 +246,27 @@ def _drawn(visual: yourdfpy.Visual, materials: dict[str, yourdfpy.Material]) -> 
     normals = np.repeat(np.asarray(solid.face_normals)[:, None], 3, axis=1)
     if round_part is not None:
         normals[round_part[0]] = corners[round_part[0]] * round_part[1]
-    look = Look(_color_of(visual, materials), np.zeros(3), double_sided=False)
+    look = Look(_NO_MATERIAL, np.zeros(3), double_sided=False, has_material=False)
     return [Surface(corners, normals, np.zeros((*corners.shape[:2], 2)), _white(corners), look)]
 
 
-def _color_of(visual: yourdfpy.Visual, materials: dict[str, yourdfpy.Material]) -> Array:
+def _color_of(visual: yourdfpy.Visual, materials: dict[str, yourdfpy.Material]) -> Array | None:
+    """Return the RGBA of the <material> of a visual; None without one."""
     material = visual.material
     if material is not None and material.color is None:
         material = materials.get(material.name)
     if material is None or material.color is None:
-        return np.array([0.8, 0.8, 0.8, 1.0])
+        return None
     return np.asarray(material.color.rgba, dtype=np.float64)
+
+
+def _colored(surface: Surface, first: Array | None, rule: Rule) -> Surface:
+    """Return a surface in the colours of RViz, given the <material> of the link's first visual."""
+    look, alpha = surface.look, 1.0 if first is None else first[3]
+    if first is not None and (rule is Rule.URDF_REPLACES or not look.has_material):
+        look = replace(look, color=first, emissive=np.zeros(3), image=None)
+        return replace(surface, colors=_white(surface.vertices), look=look)
+    return replace(surface, look=replace(look, color=np.array([*look.color[:3], alpha])))
 
 
 def _white(corners: Array) -> Array:

@@ -14,7 +14,7 @@ pytest.importorskip("yourdfpy", reason="yourdfpy, which reads the URDF, is not i
 pytest.importorskip("embreex", reason="embreex, which follows the rays, is not installed")
 
 SIZE = 240, 240
-OWN = ["humanoid/humanoid.wrl", "arm/arm.body", "rover/rover.body"]
+OWN = ["humanoid/humanoid.wrl", "arm/arm.body", "rover/rover.body", "room.body"]
 # Meshes with many colours, textures, colours of vertices, a mirrored half.
 REAL = [
     "choreonoid__choreonoid/share/model/GR001/GR001.body",
@@ -81,9 +81,12 @@ def test_the_urdf_of_a_real_robot_looks_like_the_model(gallery, name):
     assert compared.differing_of_robot <= 0.03
 
 
-def test_both_pictures_show_colours_and_sides_as_they_are(gallery, tmp_path):
+@pytest.mark.parametrize("rule", ["MESHES_KEEP_THEIRS", "URDF_REPLACES"])
+def test_both_pictures_show_colours_and_sides_as_they_are(gallery, rule, tmp_path):
     one = gallery.compare(
-        toy(tmp_path, red="[ 1, 0, 0 ]", green="[ 0, 1, 0 ]", white="[ 1, 1, 1 ]"), SIZE
+        toy(tmp_path, red="[ 1, 0, 0 ]", green="[ 0, 1, 0 ]", white="[ 1, 1, 1 ]"),
+        SIZE,
+        gallery.Rule[rule],
     )
     for pixels in (one.model.astype(int), one.urdf.astype(int)):
         r, g, b = np.moveaxis(pixels, 2, 0)
@@ -95,6 +98,17 @@ def test_both_pictures_show_colours_and_sides_as_they_are(gallery, tmp_path):
         # Seen from the front, from its left and from above: +Y is to the right, +Z up.
         assert np.argwhere(green)[:, 1].mean() > np.argwhere(red)[:, 1].mean() + 20
         assert np.argwhere(white)[:, 0].mean() < np.argwhere(red)[:, 0].mean() - 20
+
+
+@pytest.mark.parametrize("rule", ["MESHES_KEEP_THEIRS", "URDF_REPLACES"])
+def test_a_translucent_link_of_one_colour_stays_translucent(gallery, rule, tmp_path):
+    glass = "[ 0, 0, 1 ], transparency: 0.6"
+    one = gallery.compare(toy(tmp_path, red=glass, green=glass), SIZE, gallery.Rule[rule])
+    sky = np.round(255.0 * np.array(gallery.SKY))
+    shown = one.urdf[(one.urdf != sky).any(axis=2)]
+    assert np.median(shown[:, 0]) > 60  # of the sky behind it; pure blue has no red
+    assert one.differing <= gallery.LIMIT
+    assert one.differing_of_robot <= 0.03
 
 
 def test_another_colour_or_a_missing_part_differs(gallery, tmp_path):

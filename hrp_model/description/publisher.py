@@ -16,7 +16,7 @@ from hrp_msgs.topics.robot import RobotTopics
 from ..frames import Frame
 from ..rigid import Array, matrix_quaternion
 from .description import Description
-from .follower import JointFollower, LastPositions
+from .follower import JointFollower, LastPositions, usable_positions
 from .frame_tree import MovedFrame, MovedFrames
 from .health import WarningThrottle
 
@@ -93,6 +93,29 @@ class DescriptionPublisher:
         for time_ns, frames in self.follower.repeated().items():
             self.topics.publish_moving(time_ns, self._prefixed_names(frames.names), frames.poses)
 
+    def publish_initial_posture(self, time_ns: int) -> None:
+        """Publish the moving frames at the initial joint positions, with a stamp in [ns]."""
+        links = {name: link for name, (link, _, _) in self.description.tree.moving.items()}
+        leaders = {name: x.joint for name, x in links.items() if x.joint.mimic is None}
+        self.publish_posture(time_ns, [*leaders], [x.initial for x in leaders.values()])
+
+    def publish_posture(
+        self,
+        time_ns: int,
+        joints: Sequence[str],
+        positions: Sequence[float],
+        above: Sequence[FramePose] = (),
+    ) -> None:
+        """Publish the transforms of links, whatever the rate limit, without effect on later ones.
+
+        Arguments as of ``move``.
+        """
+        description = self.description
+        known, _ = usable_positions(joints, positions, description.tree.moving)
+        if known and self.topics.has_tf_subscribers:
+            moved = description.tree.moved(description.loops.complete(known).positions)
+            self._publish_moved(time_ns, moved, above)
+
     @property
     def moves(self) -> bool:
         """Whether joint positions determine published frames."""
@@ -117,13 +140,8 @@ class DescriptionPublisher:
             positions: In [rad] or [m], one per name; values that are not finite are left out.
             above: Frames to publish in the same message, such as the root's.
         """
-        frames = self._follow(time_ns, joints, positions)
-        if frames:
-            own, poses = self._prefixed_names(frames.names), frames.poses
-            if above:
-                own = (*((parent, name) for parent, name, _, _ in above), *own)
-                poses = np.concatenate([[[*p, *xyzw] for _, _, p, xyzw in above], poses])
-            self.topics.publish_moving(time_ns, own, poses)
+        if frames := self._follow(time_ns, joints, positions):
+            self._publish_moved(time_ns, frames, above)
 
     def move_all(
         self,
@@ -152,6 +170,13 @@ class DescriptionPublisher:
             if moved := self._follow(time_ns, joints, positions[at].tolist()):
                 own = slice(at, at + 1)
                 self._publish_all(times_ns[own], moved.names, moved.poses[np.newaxis], above[own])
+
+    def _publish_moved(self, time_ns: int, frames: MovedFrames, above: Sequence[FramePose]) -> None:
+        own, poses = self._prefixed_names(frames.names), frames.poses
+        if above:
+            own = (*((parent, name) for parent, name, _, _ in above), *own)
+            poses = np.concatenate([[[*p, *xyzw] for _, _, p, xyzw in above], poses])
+        self.topics.publish_moving(time_ns, own, poses)
 
     def _publish_all(
         self,

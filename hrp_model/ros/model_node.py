@@ -59,6 +59,8 @@ _MODEL_PARAMS = frozenset(_PARAMS) - _RATE_PARAMS - _FRAME_PARAMS - {"watch"}
 _FORMATS = {names.ROBOT_DESCRIPTION: "URDF", names.ROBOT_DESCRIPTION_SEMANTIC: "SRDF"}
 _NO_MODEL = "parameter 'model' is empty"
 _WATCH_PERIOD = 0.5  # [s] of wall time; a changed file is read at the second check
+_INITIAL_PERIOD = 1.0  # [s] of wall time, of /tf before the first joint states
+_TF_CACHE_NS = 10 * NS_PER_S  # listeners of /tf drop transforms that are older than others by this
 
 
 def logged_diagnostics(node: Node) -> Diagnostics:
@@ -79,6 +81,8 @@ def _text(name: str, text: str) -> Param:
 
 class ModelNode(Node):
     """Publishes a robot's description and the transforms of its links.
+
+    After ``listen``, it publishes the initial posture on /tf until a joint has a position.
 
     Publishes: robot_description, robot_description_semantic if selected, /tf_static (all
     latched), /tf, /diagnostics.
@@ -107,6 +111,8 @@ class ModelNode(Node):
         self._maker: TopicMaker = NodeTopics(self, recording)
         self._topics: list[Topic] = []
         self._changes, self._problem = 0, ""
+        self._has_moved = False  # a joint state was received
+        self._initial_ns = 0  # stamp of the initial posture
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
 
     def load(self) -> None:
@@ -149,7 +155,7 @@ class ModelNode(Node):
         self._start(description)
 
     def listen(self) -> None:
-        """Subscribe to joint_states, if the node publishes TF.
+        """Subscribe to joint_states, if the node publishes TF, and publish the initial posture.
 
         Raises:
             WrongUseError: A quality of service override is invalid.
@@ -162,11 +168,24 @@ class ModelNode(Node):
                     self._on_joint_states,
                     **qos.changeable(qos.SENSOR_INPUT),
                 )
+            publish = self._publish_initial_posture
+            self._initial = self.create_timer(_INITIAL_PERIOD, publish, clock=self._steady)
+            publish()
 
     @property
     def topics(self) -> list[Topic]:
         """All published topics."""
         return self._topics
+
+    def _publish_initial_posture(self) -> None:
+        if self._has_moved:
+            self._initial.cancel()
+            return
+        simulated = self.get_parameter("use_sim_time").value
+        if simulated or not self.count_publishers(names.CLOCK):
+            # Else listeners would ignore the stamps of the simulation, which are earlier.
+            self._initial_ns = self.get_clock().now().nanoseconds
+            self.publisher.publish_initial_posture(self._initial_ns)
 
     def _on_joint_states(self, msg: JointState) -> None:
         if len(msg.position) != len(msg.name):
@@ -179,7 +198,13 @@ class ModelNode(Node):
         time_ns = msg.header.stamp.sec * NS_PER_S + msg.header.stamp.nanosec
         if time_ns == 0:  # without a stamp
             time_ns = self.get_clock().now().nanoseconds
+        if time_ns < self._initial_ns - _TF_CACHE_NS and not self._has_moved:
+            self.get_logger().warning(
+                "joint_states are stamped before the clock of this node, so listeners of /tf keep "
+                "the initial posture: restart them and this node with use_sim_time"
+            )
         self.publisher.move(time_ns, msg.name, msg.position)
+        self._has_moved = self._has_moved or bool(self.publisher.follower.seen)
 
     def _start(self, description: Description) -> None:
         tf = self.settings["publish_tf"]

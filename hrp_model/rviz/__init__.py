@@ -12,11 +12,13 @@ from .displays import (
     odometry,
     point_cloud,
     robot_model,
+    rounded,
     scan,
     tf_prefix,
+    tools,
     wrench,
 )
-from .document import body_box, document, rounded, view_radius
+from .document import body_box, document, link_box, view_radius
 
 __all__ = [
     "Display",
@@ -28,6 +30,7 @@ __all__ = [
     "frames",
     "grid",
     "group",
+    "link_box",
     "markers",
     "odometry",
     "point_cloud",
@@ -35,6 +38,7 @@ __all__ = [
     "rounded",
     "scan",
     "tf_prefix",
+    "tools",
     "view_radius",
     "wrench",
 ]

@@ -13,6 +13,7 @@ from hrp_msgs.names import namespace_error
 
 Display: TypeAlias = dict[str, Any]
 
+_MAX_ARROW_WIDTH = 0.3
 _POINTS = {"Style": "Points", "Position Transformer": "XYZ", "Decay Time": 0, "Alpha": 1}
 
 
@@ -60,7 +61,9 @@ def grid(frame: str, cell: float, height: float) -> Display:
     )
 
 
-def robot_model(name: str, description_topic: str, prefix: str) -> Display:
+def robot_model(
+    name: str, description_topic: str, prefix: str, *, translucent: bool = False
+) -> Display:
     """Return a RobotModel from a latched description topic, with RViz's TF Prefix."""
     return _display(
         "RobotModel",
@@ -71,7 +74,7 @@ def robot_model(name: str, description_topic: str, prefix: str) -> Display:
             "TF Prefix": prefix,
             "Visual Enabled": True,
             "Collision Enabled": False,
-            "Alpha": 1,
+            "Alpha": 0.5 if translucent else 1,
             "Update Interval": 0,
         },
     )
@@ -96,7 +99,7 @@ def frames(marker: float, *, on: bool) -> Display:
 
 def scan(name: str, topic: str) -> Display:
     """Return a LaserScan, shown as points of one colour."""
-    color = {"Size (Pixels)": 4, "Color Transformer": "FlatColor", "Color": "255; 40; 40"}
+    color = {"Size (Pixels)": 6, "Color Transformer": "FlatColor", "Color": "255; 40; 40"}
     return _display("LaserScan", name, {"Topic": _topic(topic), **_POINTS, **color})
 
 
@@ -110,7 +113,10 @@ def point_cloud(name: str, topic: str, *, colored: bool, on: bool = True) -> Dis
 
 
 def camera_image(name: str, topic: str, *, on: bool = True) -> Display:
-    """Return an Image in a window of its own."""
+    """Return an Image in a window of its own.
+
+    A disabled one belongs into a disabled group: else RViz opens its window, and then enables it.
+    """
     return _display("Image", name, {"Topic": _topic(topic), "Normalize Range": True}, on=on)
 
 
@@ -120,7 +126,7 @@ def depth_image(name: str, topic: str, max_depth: float) -> Display:
     return _display("Image", name, {"Topic": _topic(topic), **limits}, on=False)
 
 
-def wrench(name: str, topic: str, force_scale: float, width: float) -> Display:
+def wrench(name: str, topic: str, force_scale: float, length: float) -> Display:
     """Return a WrenchStamped, shown as two arrows.
 
     Args:
@@ -128,8 +134,10 @@ def wrench(name: str, topic: str, force_scale: float, width: float) -> Display:
         topic: Topic of the messages.
         force_scale: Length of the force arrow in [m/N]; the torque arrow has ten times as many
             [m/(N m)].
-        width: Width of the arrows, in [m].
+        length: Length of the arrow of a usual force, in [m].
     """
+    # The shaft is a tenth of RViz's width in [m] thick; arrows shorter than the width are hidden.
+    width = min(_MAX_ARROW_WIDTH, 0.6 * length)
     return _display(
         "Wrench",
         name,
@@ -138,8 +146,8 @@ def wrench(name: str, topic: str, force_scale: float, width: float) -> Display:
             "Force Color": "204; 51; 51",
             "Force Arrow Scale": force_scale,
             "Torque Color": "204; 204; 51",
-            "Torque Arrow Scale": 10.0 * force_scale,
-            "Arrow Width": width,
+            "Torque Arrow Scale": rounded(10.0 * force_scale),
+            "Arrow Width": rounded(width),
             "History Length": 1,
             "Alpha": 1,
         },
@@ -158,10 +166,39 @@ def markers(name: str, topic: str) -> Display:
     return _display("MarkerArray", name, {"Topic": _topic(topic), "Namespaces": {}})
 
 
-def group(name: str, displays: Sequence[Display]) -> Display:
+def group(name: str, displays: Sequence[Display], *, on: bool = True) -> Display:
     """Return a group of displays."""
-    display = _display("Group", name, {"Displays": list(displays)})
+    display = _display("Group", name, {"Displays": list(displays)}, on=on)
     return {**display, "Class": "rviz_common/Group"}
+
+
+def tools(namespace: str) -> list[Display]:
+    """Return the tools of the mouse, which publish in a namespace; the first one is active.
+
+    Raises:
+        ValueError: The namespace is not valid in ROS.
+    """
+    publishing = {
+        "SetInitialPose": "initialpose",
+        "SetGoal": "goal_pose",
+        "PublishPoint": "clicked_point",
+    }
+    others = ("MoveCamera", "Interact", "Select", "FocusCamera", "Measure")
+    return [
+        *({"Class": f"rviz_default_plugins/{name}"} for name in others),
+        *(
+            {
+                "Class": f"rviz_default_plugins/{name}",
+                "Topic": _topic(absolute_topic(namespace, topic)),
+            }
+            for name, topic in publishing.items()
+        ),
+    ]
+
+
+def rounded(value: float) -> float:
+    """Return a number rounded to four significant digits; never -0."""
+    return float(f"{float(value):.4g}") + 0.0
 
 
 def _display(kind: str, name: str, properties: Display, *, on: bool = True) -> Display:

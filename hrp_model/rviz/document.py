@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ..body import Body
+from ..body import Body, Link
+from ..frames import Frame
 from ..rigid import Pose
 from ..shapes.measure import BoundingBox, bounding_box, union
 from ..shapes.tessellate import shape_mesh, transformed
-from .displays import Display, frames, grid
+from .displays import Display, frames, grid, rounded, tools
 
-# Distance in radii from which a sphere fits into RViz's field of view of 45 degrees, with a margin.
-_DISTANCE = 1.15 / np.sin(np.radians(22.5))
+# Distance of the camera in lengths of what it shows, which fits into the field of view of 45
+# degrees; behind what looks along +x, to its right.
+_DISTANCE = 3.0
+_YAW, _PITCH = 3.6, 0.3
 _MIN_RADIUS = 0.01  # [m]
 
 
@@ -27,15 +30,21 @@ def body_box(body: Body, poses: Mapping[str, Pose]) -> BoundingBox:
         body: The body.
         poses: Poses of its links, by name, in the frame of the result.
     """
-    boxes: list[BoundingBox] = []
-    for link in body.links:
-        pose = poses[link.name]
-        meshes = (shape_mesh(x) for x in link.visual or link.collision)
-        link_boxes = (bounding_box(transformed(mesh, pose.matrix())) for mesh in meshes)
-        boxes += [box for box in link_boxes if box is not None] or [BoundingBox(pose.p, pose.p)]
-    whole = union(boxes)
+    whole = union(link_box(link, poses[link.name]) for link in body.links)
     assert whole is not None  # a body has a root
     return whole
+
+
+def link_box(link: Link, pose: Pose) -> BoundingBox:
+    """Return the bounding box of a link; that of one without shapes is a point.
+
+    Args:
+        link: The link.
+        pose: Its pose in the frame of the result.
+    """
+    meshes = (shape_mesh(x) for x in link.visual or link.collision)
+    boxes = (bounding_box(transformed(mesh, pose.matrix())) for mesh in meshes)
+    return union(box for box in boxes if box is not None) or BoundingBox(pose.p, pose.p)
 
 
 def document(
@@ -46,10 +55,13 @@ def document(
     comment: str,
     floor_height: float | None = None,
     frames_on: bool = True,
+    followed: Frame | None = None,
+    namespace: str = "",
+    is_simulation: bool = False,
 ) -> str:
     """Return the text of a configuration file.
 
-    It always contains a grid and the TF display.
+    It always contains a grid and the TF display, and tools that publish poses and points.
 
     Args:
         displays: Further displays.
@@ -58,6 +70,13 @@ def document(
         comment: One or more lines about the purpose of the file.
         floor_height: Height of the grid, in [m]; None for the lowest point of the box.
         frames_on: Whether the TF display is enabled.
+        followed: The frame that the view follows, at its present pose in the fixed frame; None
+            for the fixed frame.
+        namespace: Of the topics of the tools.
+        is_simulation: Whether to show simulation time.
+
+    Raises:
+        ValueError: The namespace is not valid in ROS.
     """
     box = visible or BoundingBox(np.full(3, -0.5), np.full(3, 0.5))
     radius = view_radius(box)
@@ -68,9 +87,9 @@ def document(
         *displays,
         frames(rounded(0.4 * radius), on=frames_on),
     ]
-    text: str = yaml.safe_dump(
-        _layout(shown, frame, box), sort_keys=False, allow_unicode=True, width=1000
-    )
+    view = _view(Frame(frame, "", Pose()) if followed is None else followed, box)
+    layout = _layout(shown, frame, view, tools(namespace), is_simulation=is_simulation)
+    text: str = yaml.safe_dump(layout, sort_keys=False, allow_unicode=True, width=1000)
     return "".join(f"# {line}\n" for line in comment.splitlines()) + text
 
 
@@ -79,18 +98,21 @@ def view_radius(box: BoundingBox) -> float:
     return max(box.radius, _MIN_RADIUS)
 
 
-def rounded(value: float) -> float:
-    """Return a number rounded to four significant digits; never -0."""
-    return float(f"{float(value):.4g}") + 0.0
-
-
-def _layout(displays: Sequence[Display], frame: str, box: BoundingBox) -> dict[str, Any]:
-    tools = ("MoveCamera", "Interact", "FocusCamera", "Measure")
+def _layout(
+    displays: Sequence[Display],
+    frame: str,
+    view: dict[str, Any],
+    mouse_tools: Sequence[Display],
+    *,
+    is_simulation: bool,
+) -> dict[str, Any]:
+    panels: list[dict[str, Any]] = [{"Class": "rviz_common/Displays", "Name": "Displays"}]
+    if is_simulation:
+        panels.append(
+            {"Class": "rviz_common/Time", "Name": "Time", "SyncMode": 0, "SyncSource": ""}
+        )
     return {
-        "Panels": [
-            {"Class": "rviz_common/Displays", "Name": "Displays"},
-            {"Class": "rviz_common/Views", "Name": "Views"},
-        ],
+        "Panels": panels,
         "Visualization Manager": {
             "Class": "",
             "Displays": list(displays),
@@ -100,27 +122,34 @@ def _layout(displays: Sequence[Display], frame: str, box: BoundingBox) -> dict[s
                 "Frame Rate": 30,
             },
             "Name": "root",
-            "Tools": [{"Class": f"rviz_default_plugins/{name}"} for name in tools],
+            "Tools": list(mouse_tools),
             "Transformation": {"Current": {"Class": "rviz_default_plugins/TF"}},
             "Value": True,
-            "Views": {"Current": _view(frame, box), "Saved": None},
+            "Views": {"Current": view, "Saved": None},
         },
-        "Window Geometry": {"Width": 1280, "Height": 800},
+        "Window Geometry": {
+            "Width": 1600,
+            "Height": 1000,
+            # RViz reads undefined values where these are missing.
+            "Hide Left Dock": False,
+            "Hide Right Dock": False,
+        },
     }
 
 
-def _view(frame: str, box: BoundingBox) -> dict[str, Any]:
-    radius = view_radius(box)
-    x, y, z = (rounded(value) for value in box.center)
+def _view(target: Frame, box: BoundingBox) -> dict[str, Any]:
+    length = max(float(np.max(box.high - box.low)), _MIN_RADIUS)
+    X_TF = target.pose.inverse()
+    x, y, z = (rounded(value) for value in X_TF.R @ box.center + X_TF.p)
     return {
         "Class": "rviz_default_plugins/Orbit",
         "Name": "Current View",
-        "Target Frame": frame,
-        "Distance": rounded(_DISTANCE * radius),
+        "Target Frame": target.name,
+        "Distance": rounded(_DISTANCE * length),
         "Focal Point": {"X": x, "Y": y, "Z": z},
-        "Pitch": 0.3,
-        "Yaw": 0.6,
-        "Near Clip Distance": rounded(min(0.01, radius / 20.0)),
+        "Pitch": _PITCH,
+        "Yaw": _YAW,
+        "Near Clip Distance": rounded(min(0.01, length / 40.0)),
         "Value": "Orbit (rviz)",
     }
 

@@ -14,7 +14,7 @@ from ..frames import BodyFrames, body_frames
 from .loops import loops_yaml
 from .meshes.glb import UpAxis
 from .meshes.meshes import write_meshes
-from .options import UrdfOptions
+from .options import Hardware, UrdfOptions
 from .repair import repaired
 from .to_urdf import urdf_text
 
@@ -93,6 +93,8 @@ def convert(
             up=glb_up,
             final_folder=final_folder,
             capsules=options.version.has_capsules,
+            # mujoco_ros2_control reads no GLB files.
+            own_materials=options.ros2_control is not Hardware.MUJOCO,
         )
     frames = body_frames(body, diagnostics, options)
     urdf = urdf_text(body, frames, uris, diagnostics, options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from urdf_parser_py import urdf
 
 from ..frames import legal_name, unique_name
@@ -17,16 +19,8 @@ class Materials:
         self._names: dict[tuple[str, Rgba], str] = {}
         self._colors: dict[str, Rgba] = {}
 
-    def reference(self, shape: Shape, *, as_mesh: bool) -> urdf.LinkMaterial | None:
-        """Return the reference of a visual to its material.
-
-        None for a mesh file with a texture or vertex colours, as a URDF material would
-        replace these.
-        """
-        geometry, material = shape.geometry, shape.material
-        colored = isinstance(geometry, Mesh) and geometry.colors is not None
-        if as_mesh and (material.texture is not None or colored):
-            return None
+    def reference(self, material: Material) -> urdf.LinkMaterial:
+        """Return the reference of a visual to its material."""
         return urdf.LinkMaterial(name=self._name(material))
 
     def elements(self) -> list[urdf.Material]:
@@ -44,6 +38,23 @@ class Materials:
             self._names[key] = name
             self._colors[name] = rgba
         return self._names[key]
+
+
+def have_one_color(visual: Sequence[Shape]) -> bool:
+    """Return whether one colour describes all visual shapes of a link.
+
+    If not, each needs a mesh file with its own materials, and no <material>: RViz draws all
+    primitives of a link in the <material> of its first visual, from June 2026 on its meshes
+    too (ros2/rviz 1293, 1782).
+    """
+    return len({rgba_of(x.material) for x in visual}) <= 1 and not any(map(has_own_colors, visual))
+
+
+def has_own_colors(shape: Shape) -> bool:
+    """Return whether a shape has a texture, or colours of its vertices or faces."""
+    geometry = shape.geometry
+    has_colors = isinstance(geometry, Mesh) and geometry.colors is not None
+    return has_colors or shape.material.texture is not None
 
 
 def rgba_of(material: Material) -> Rgba:

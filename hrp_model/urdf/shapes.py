@@ -61,8 +61,6 @@ def needs_mesh(shape: Shape, *, solid: bool, capsules: bool) -> bool:
     """Return whether a shape needs a mesh file; a ``solid`` one has all its faces."""
     is_primitive = primitive(shape, capsules=capsules) is not None
     geometry = shape.geometry
-    if shape.material.texture is not None and not solid:
-        return True  # viewers differ in how they map an image onto a primitive
     if isinstance(geometry, Cylinder) and not solid:
         return not (geometry.top and geometry.bottom and geometry.side and is_primitive)
     return not is_primitive

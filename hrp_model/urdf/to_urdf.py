@@ -18,7 +18,7 @@ from ..shapes.tessellate import mesh_origin
 from .blocks import gazebo, mujoco_compiler, mujoco_inputs, ros2_control
 from .blocks.simulator_checks import warn_of_simulator_limits
 from .joints import frame_joints, joint_elements, origin
-from .materials import Materials
+from .materials import Materials, have_one_color
 from .options import UrdfOptions, UrdfVersion
 from .repair import repaired
 from .shapes import UrdfGeometry, is_empty, primitive
@@ -105,11 +105,13 @@ def _link(
     element = urdf.Link(name=frames.links[link.name])
     if link.mass > 0.0 or link.inertia.any():
         element.inertial = _inertial(link, version)
+    has_one_color = have_one_color(link.visual)
     for shape in link.visual:
         placed = _placed(shape, uris.visual, version)
         if placed is not None:
             pose, geometry = placed
-            material = materials.reference(shape, as_mesh=isinstance(geometry, urdf.Mesh))
+            is_mesh = isinstance(geometry, urdf.Mesh)
+            material = materials.reference(shape.material) if has_one_color or not is_mesh else None
             element.add_aggregate("visual", urdf.Visual(geometry, material, origin(pose, version)))
     for shape in link.collision:
         placed = _placed(shape, uris.collision, version)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..geometry import Mesh, Shape
 from ..urdf import UpAxis
-from ..urdf.materials import rgba_of
+from ..urdf.materials import has_own_colors, have_one_color, rgba_of
 from ..urdf.shapes import is_empty
 from .expected import Expected
 from .extents import expected_extent, extent_of, is_flat, skewness
@@ -21,6 +21,7 @@ from .report import Differences, Row, failure, not_applicable
 EXACT = 1e-9
 # Tolerance of single precision, in which meshes are written and libraries keep colours.
 SINGLE = 1e-6
+_COLOR_STEP = 1.0 / 255.0  # of a colour in a mesh file, as libraries keep it
 _MAX_LISTED = 3  # shapes in a message
 # From the axes of a GLB file with y up to those of the URDF: 90 degrees about X.
 _Y_TO_Z = np.eye(4)
@@ -105,11 +106,13 @@ def _compare(
                 inf, problem
             )
             continue
+        has_one_color = have_one_color(link.visual)
         for number, (shape, model) in enumerate(zip(shapes, wanted, strict=True), start=1):
             where = f"{kind} {shape.kind} {number} of link '{frame}'"
             _compare_extent(meshes if shape.kind == "mesh" else primitives, shape, model, where)
             if not solid:
-                _compare_color(rows[Quantity.COLORS], shape, model, where)
+                of_file = shape.kind == "mesh" and not has_one_color
+                _compare_color(rows[Quantity.COLORS], shape, model, where, of_file=of_file)
 
 
 def _without_flat(
@@ -136,18 +139,20 @@ def _compare_extent(differences: Differences, seen: LibraryShape, shape: Shape, 
     differences.add(max(0.0, wanted.difference(extent_of(seen)) - skewed), where)
 
 
-def _compare_color(differences: Differences, seen: LibraryShape, shape: Shape, where: str) -> None:
-    geometry, material = shape.geometry, shape.material
-    has_colors = isinstance(geometry, Mesh) and geometry.colors is not None
-    if seen.kind == "mesh" and (material.texture is not None or has_colors):
-        if seen.color is not None:
-            differences.add(inf, f"one colour replaces the texture of {where}")
-        return
-    if seen.color is None:
-        differences.add(inf, f"{where} has no colour")
-        return
-    wanted = rgba_of(material)
-    differences.add(max(abs(a - b) for a, b in zip(seen.color, wanted, strict=True)), where)
+def _compare_color(
+    differences: Differences, seen: LibraryShape, shape: Shape, where: str, *, of_file: bool
+) -> None:
+    """Compare a colour; ``of_file`` states whether it is that of the mesh file."""
+    color = seen.file_color if of_file else seen.color
+    if of_file and seen.color is not None:
+        differences.add(inf, f"one colour replaces the material of {where}")
+    elif color is None:
+        if not of_file:
+            differences.add(inf, f"{where} has no colour")
+    elif not has_own_colors(shape):
+        wanted = rgba_of(shape.material)
+        difference = max(abs(a - b) for a, b in zip(color, wanted, strict=True))
+        differences.add(max(0.0, difference - _COLOR_STEP) if of_file else difference, where)
 
 
 _TOLERANCES = {

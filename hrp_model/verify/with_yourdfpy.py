@@ -189,7 +189,9 @@ def _merged(first: LibraryShape, second: LibraryShape) -> LibraryShape:
     X = np.linalg.inv(first.X_LS) @ second.X_LS
     vertices = [first.vertices, second.vertices @ X[:3, :3].T + X[:3, 3]]
     triangles = [first.triangles, second.triangles + len(first.vertices)]
-    return replace(first, vertices=np.vstack(vertices), triangles=np.vstack(triangles))
+    return replace(
+        first, vertices=np.vstack(vertices), triangles=np.vstack(triangles), file_color=None
+    )
 
 
 def _shape(geometry: Any, X_LS: Array) -> LibraryShape:
@@ -202,7 +204,22 @@ def _shape(geometry: Any, X_LS: Array) -> LibraryShape:
         size = geometry.primitive.radius, geometry.primitive.height
         return LibraryShape("cylinder", X_LS, size)
     vertices, triangles = np.array(geometry.vertices), np.array(geometry.faces)
-    return LibraryShape("mesh", X_LS, vertices=vertices, triangles=triangles)
+    return LibraryShape(
+        "mesh", X_LS, vertices=vertices, triangles=triangles, file_color=_file_color(geometry)
+    )
+
+
+def _file_color(geometry: Any) -> tuple[float, ...] | None:
+    """Return what the material of a glTF mesh emits and reflects; None with a texture."""
+    material = getattr(geometry.visual, "material", None)
+    if material is None or getattr(material, "baseColorFactor", None) is None:
+        return None
+    if material.baseColorTexture is not None:
+        return None
+    base = np.array(material.baseColorFactor) / 255.0
+    if material.emissiveFactor is not None:
+        base[:3] += material.emissiveFactor
+    return tuple(np.minimum(base, 1.0).tolist())
 
 
 def _color(visual: Any, materials: Mapping[str, Any]) -> tuple[float, ...] | None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..convert.cdr import Messages, Times
 from ..convert.converter import Message
 from ..qos import Qos
@@ -19,16 +23,36 @@ class TopicRecording:
         recorder: Writes them.
 
     Attributes:
-        is_open: Whether messages are recorded; may be set to False.
         count: Number of messages so far.
     """
 
     def __init__(self, recorder: Recorder) -> None:
-        self.is_open = True
         self.count = 0
+        self._is_open = True
+        self._suspended: int | None = None  # the thread whose messages are not recorded
         self._time_ns = self._offset_ns = self._log_ns = 0
         self._recorder = recorder
         self._batch: list[tuple[Channel, Times, Messages]] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether messages of the calling thread are recorded; may be set to False for all."""
+        return self._is_open and (
+            self._suspended is None or self._suspended != threading.get_ident()
+        )
+
+    @is_open.setter
+    def is_open(self, is_open: bool) -> None:
+        self._is_open = is_open
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Leave out what the calling thread publishes meanwhile; for one thread at a time."""
+        self._suspended = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._suspended = None
 
     @property
     def time_ns(self) -> int:

@@ -20,6 +20,9 @@ class Output(Protocol):
     def publish(self, reading: Reading, /) -> None:
         """Publish a reading if there are subscribers."""
 
+    def repeat(self, reading: Reading, /) -> None:
+        """Publish a reading likewise, whatever the rate limit, without effect on later ones."""
+
     @property
     def keep(self) -> Callable[[int, Reading], None]:
         """Keeps a reading of a step at a time, in [ns], for ``publish_kept``."""
@@ -63,6 +66,10 @@ class TopicOutput:
             message = self._convert(reading)
             if message is not None:
                 self.topic.publish(message)
+
+    def repeat(self, reading: Reading) -> None:
+        """Publish a reading; see ``Output``."""
+        self.publish(reading)
 
     def publish_kept(self) -> None:
         """Publish the readings that were kept, at the times of their steps."""

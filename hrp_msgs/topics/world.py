@@ -15,7 +15,7 @@ from ..messages import Clock, TFMessage
 from .topic import TopicMaker
 
 _STATIC_NS = 0  # stamp of static transforms, in [ns]
-_MIN_CLOCK_NS = 1  # nodes interpret a clock of 0 as not started
+MIN_CLOCK_NS = 1  # nodes interpret a clock of 0 as not started
 
 
 class WorldTopics:
@@ -43,7 +43,7 @@ class WorldTopics:
         """Publish a simulation time in [ns]; zero as 1 ns, since 0 means that there is no time."""
         if self._clock.has_subscribers():
             with self._filling_clock:
-                message = self._clock_template.data(max(time_ns, _MIN_CLOCK_NS))
+                message = self._clock_template.data(max(time_ns, MIN_CLOCK_NS))
             self._clock.publish(message)
 
     def keep_clock(self, time_ns: int) -> None:
@@ -54,7 +54,7 @@ class WorldTopics:
         """Publish the times that were kept; see ``publish_clock``."""
         times_ns, self._kept = np.frombuffer(self._kept, np.int64), array("q")
         if len(times_ns):
-            stamps = np.maximum(times_ns, _MIN_CLOCK_NS)
+            stamps = np.maximum(times_ns, MIN_CLOCK_NS)
             self._clock.publish_all(times_ns, self._clock_template.rows(stamps, ()))
 
     def publish_static(self, get_frames: Callable[[], list[FramePose]]) -> None:

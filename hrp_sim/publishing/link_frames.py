@@ -39,6 +39,15 @@ class LinkPublisher(Protocol):
     ) -> None:
         """Publish the frames of links; see ``DescriptionPublisher.move``."""
 
+    def publish_posture(
+        self,
+        time_ns: int,
+        joints: Sequence[str],
+        positions: Sequence[float],
+        above: Sequence[FramePose] = (),
+    ) -> None:
+        """Publish the frames of links; see ``DescriptionPublisher.publish_posture``."""
+
     def move_all(
         self,
         times_ns: Times,
@@ -81,6 +90,12 @@ class LinkFrames:
         if self._links.is_due(reading.time_ns):
             positions = reading.position.tolist()
             self._links.move(reading.time_ns, reading.names, positions, self._above())
+
+    def repeat(self, reading: Reading) -> None:
+        """Publish the frames of the links; see ``Output``."""
+        assert isinstance(reading, JointReading)
+        positions = reading.position.tolist()
+        self._links.publish_posture(reading.time_ns, reading.names, positions, self._above())
 
     def keep(self, time_ns: int, reading: Reading) -> None:
         """Keep a reading for ``publish_kept``, if the frames are due.

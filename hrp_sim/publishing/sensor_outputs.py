@@ -10,8 +10,10 @@ from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.topics.sensors import Output, TopicOutput
 from hrp_msgs.topics.topic import TopicMaker
 
+from ..physics.state import WorldState
 from ..render import Parts
 from ..sensors import Sensor
+from ..sensors.base import read_aside
 from ..sensors.registry import AnyTopic
 
 
@@ -66,6 +68,21 @@ class SensorOutputs:
             if output.has_subscribers():
                 return True
         return False
+
+    def repeat(self, world: WorldState, *, frames_only: bool) -> None:
+        """Publish a reading of the present state, without effect on later ones.
+
+        Args:
+            world: The state.
+            frames_only: Whether TF only is published.
+        """
+        topics = list(self.topics.values())
+        used = [output for output in self.outputs if output not in topics]
+        if not frames_only:
+            used += [topic for topic in topics if topic.has_subscribers()]
+        if used and (reading := read_aside(self.sensor, world)) is not None:
+            for output in used:
+                output.repeat(reading)
 
     def wanted_parts(self) -> Parts:
         """Return the parts of an image that have subscribers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -13,16 +13,23 @@ from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.contacts import ContactMarkerTopic, ContactTopic
 from hrp_msgs.topics.topic import Topic, TopicMaker
-from hrp_msgs.topics.world import WorldTopics
+from hrp_msgs.topics.world import MIN_CLOCK_NS, WorldTopics
 
 from ..physics.contact_points import ContactPoints
 from ..physics.schedule import SampleClock
-from ..physics.state import SimulatedBody
+from ..physics.state import SimulatedBody, WorldState
 from ..render import NO_PARTS, Parts
 from ..running.contact_sampler import ContactSampler
 from ..running.lock_step import LockStep
 from ..running.runner import Change, Runner
-from ..sensors import CameraSensor, ImageReading, Reading, RenderRequest
+from ..sensors import (
+    CameraSensor,
+    ForceSensor,
+    ImageReading,
+    Reading,
+    RenderRequest,
+    TorqueSensor,
+)
 from ..simulation import Simulation
 from ..world.naming import BodyNaming, name_bodies, spawned_naming
 from .body_publisher import BodyPublisher
@@ -258,6 +265,34 @@ class WorldPublisher:
         """Publish the readings of the last step again, for new subscribers."""
         self.take_step(self._time_ns, self._readings)
 
+    def publish_halted(self) -> None:
+        """Publish clock and state of a halted run, for new subscribers."""
+        assert self._runner is not None
+        self.publish_clock(self._runner.simulation.state.time_ns)
+        self._publish_state()
+
+    def _publish_state(self) -> None:
+        """Publish the state of a halted run: frames and readings, without images.
+
+        They are not recorded. In lock-step controllers respond to readings, so there are none.
+        """
+        runner = self._runner
+        if runner is None or not runner.is_halted or runner.simulation is not self._simulation:
+            return
+        simulation, frames_only = runner.simulation, isinstance(runner.gate, LockStep)
+        state, recording = simulation.state, self._recording
+        left_out: tuple[type, ...] = (CameraSensor,)  # images take long
+        if state.time_ns == 0:
+            left_out += (ForceSensor, TorqueSensor)  # forces are known after a step
+        # The clock is never 0, either: nodes interpret that as no stamp.
+        world = WorldState(max(state.time_ns, MIN_CLOCK_NS), state.bodies)
+        with nullcontext() if recording is None else recording.suspended():
+            for name, found in self._outputs.items():
+                sensor = simulation.sensors.get(name)
+                is_present = sensor is found.sensor and simulation.is_enabled(name)
+                if is_present and not isinstance(sensor, left_out):
+                    found.repeat(world, frames_only=frames_only)
+
     def publish_clock(self, time_ns: int) -> None:
         """Publish a simulation time in [ns]."""
         self._on_clock(time_ns)
@@ -286,6 +321,8 @@ class WorldPublisher:
         self._on_step()
         if simulation is self._simulation:
             self.publish_static()
+        if change is not Change.STEPS:  # whose readings were published
+            self._publish_state()
 
     def _static_frames(self) -> list[FramePose]:
         """Return all static frames, except those of descriptions."""

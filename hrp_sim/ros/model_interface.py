@@ -58,6 +58,16 @@ class SimulatedModelNode(ModelNode):
         has_subscribers = publisher.topics.has_tf_subscribers
         return (is_second or has_subscribers) and publisher.follower.is_due(time_ns)
 
+    def publish_posture(
+        self,
+        time_ns: int,
+        joints: Sequence[str],
+        positions: Sequence[float],
+        above: Sequence[FramePose] = (),
+    ) -> None:
+        """Publish the frames of links; see ``DescriptionPublisher.publish_posture``."""
+        self.publisher.publish_posture(time_ns, joints, positions, above)
+
     def move(
         self,
         time_ns: int,

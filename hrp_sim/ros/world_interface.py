@@ -24,7 +24,7 @@ from .body_interface import BodyInterface
 from .command_interface import CommandInterfaces
 from .model_interface import SimulatedModelNode
 
-# Period of the clock while the run is halted, in [s] of wall time.
+# Period of clock and state while the run is halted, in [s] of wall time.
 _PERIOD = 1.0
 
 
@@ -150,7 +150,7 @@ class WorldInterface:
         for interface in self._interfaces.values():
             interface.serve(runner)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._node.create_timer(_PERIOD, self._publish_halted_clock, clock=steady)
+        self._node.create_timer(_PERIOD, self._publish_halted, clock=steady)
 
     def close(self) -> None:
         """Close all topics and services of bodies."""
@@ -198,10 +198,10 @@ class WorldInterface:
         for interface in self._interfaces.values():
             interface.poll()
 
-    def _publish_halted_clock(self) -> None:
-        """Publish the clock while the run is halted, for new subscribers."""
+    def _publish_halted(self) -> None:
+        """Publish clock and state while the run is halted, for new subscribers."""
         runner = self._runner
         assert runner is not None
         if runner.paused or runner.error is not None:
             with suppress(NotRunningError):  # in the stepping thread, so that time never decreases
-                runner.call(lambda: self.publisher.publish_clock(runner.simulation.state.time_ns))
+                runner.call(self.publisher.publish_halted)

@@ -158,6 +158,11 @@ class Runner:
         """Delay of the last step relative to the steady clock, in [s]."""
         return self.pace.lag
 
+    @property
+    def is_halted(self) -> bool:
+        """Whether it is paused or has failed, and takes no requested steps."""
+        return (self.paused or self.error is not None) and self._stepping is None
+
     def stop(self) -> None:
         """End ``run`` before its next step, giving up a current one that takes long.
 

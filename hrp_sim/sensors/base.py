@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,17 @@ class StatefulSensor(Protocol):
 
     def reset(self) -> None:
         """Start again as at time zero; called by a reset, and when it is switched on."""
+
+
+def read_aside(sensor: Sensor, world: WorldState) -> Reading | None:
+    """Return a reading of the current state, without effect on the later ones of the sensor."""
+    memory = cast(StatefulSensor, sensor).memory if implements(sensor, StatefulSensor) else {}
+    before = {name: array.copy() for name, array in memory.items()}
+    try:
+        return sensor.read(world)
+    finally:
+        for name, array in memory.items():
+            array[...] = before[name]
 
 
 def check_mounting(X_LS: Pose) -> None:

@@ -24,6 +24,8 @@ def test_the_model_stands_in_the_world_on_a_grid_that_is_its_floor(tmp_path):
     assert displays["Grid"]["Offset"]["Z"] == 0.0
     topic = displays["RobotModel"]["Description Topic"]
     assert (topic["Value"], topic["Durability Policy"]) == ("/robot_description", "Transient Local")
+    panels = [panel["Class"] for panel in yaml.safe_load(text)["Panels"]]
+    assert panels == ["rviz_common/Displays"]  # no time, as it is not simulated
 
 
 def test_prefix_and_namespace_are_those_of_the_node(capsys):

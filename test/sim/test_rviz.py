@@ -1,5 +1,6 @@
 """RViz configurations of worlds: displays for all that is published, and nothing else."""
 
+import numpy as np
 import pytest
 import yaml
 from paths import MODELS, ROOT
@@ -20,6 +21,29 @@ SHOWN = {
     "Wrench": "WrenchStamped",
     "Odometry": "Odometry",
 }
+
+
+# Properties of the displays, as RViz 14.3 saves them, besides Class, Name, Enabled, Value.
+TOPIC = {"Value", "Depth", "History Policy", "Reliability Policy", "Durability Policy"}
+POINTS = {
+    "Topic", "Style", "Position Transformer", "Decay Time", "Alpha", "Size (Pixels)",
+    "Color Transformer",
+}  # fmt: skip
+PROPERTIES = {
+    "Grid": {"Reference Frame", "Plane", "Offset", "Cell Size", "Plane Cell Count", "Color",
+             "Alpha"},
+    "RobotModel": {"Description Source", "Description Topic", "TF Prefix", "Visual Enabled",
+                   "Collision Enabled", "Alpha", "Update Interval"},
+    "TF": {"Show Names", "Show Axes", "Show Arrows", "Marker Scale", "Frame Timeout",
+           "Update Interval"},
+    "LaserScan": POINTS | {"Color"},
+    "PointCloud2": POINTS | {"Axis"},
+    "Image": {"Topic", "Normalize Range", "Min Value", "Max Value"},
+    "Wrench": {"Topic", "Force Color", "Force Arrow Scale", "Torque Color", "Torque Arrow Scale",
+               "Arrow Width", "History Length", "Alpha"},
+    "Odometry": {"Topic", "Keep", "Shape", "Covariance"},
+    "MarkerArray": {"Topic", "Namespaces"},
+}  # fmt: skip
 
 
 def manager(text):
@@ -44,7 +68,7 @@ def topics(text):
 @pytest.mark.parametrize("path", WORLDS, ids=lambda p: p.stem)
 def test_all_that_rviz_can_show_is_shown_where_it_is_published(path, diagnostics):
     simulation = Simulation(load_world(path, diagnostics), defer_images=True)
-    text = rviz_config(simulation)
+    text = rviz_config(simulation, RvizOptions(contacts=True))
     bodies = {name: s.body for name, s in simulation.bodies.items()}
     naming = name_bodies(bodies)
     published = set()
@@ -52,12 +76,17 @@ def test_all_that_rviz_can_show_is_shown_where_it_is_published(path, diagnostics
         for found in device_topics(simulation, name, naming[name]).values():
             published |= {f"/{topic}" for topic in found.data}
     unseen = ("joint_states", "data_raw", "camera_info")
-    assert set(topics(text)) == {t for t in published if not t.endswith(unseen)}
+    shown = {t for t in published if not t.endswith(unseen)}
+    assert set(topics(text)) == {*shown, "/contacts/markers"}
     described = {
         d["Description Topic"]["Value"]: d["TF Prefix"]
         for kind, d in flat(manager(text)["Displays"])
         if kind == "RobotModel"
     }
+    for kind, display in flat(manager(text)["Displays"]):
+        assert display.keys() - {"Class", "Name", "Enabled", "Value"} <= PROPERTIES[kind]
+        assert display.get("Topic", {}).keys() <= TOPIC
+        assert display.get("Size (Pixels)") == {"LaserScan": 6, "PointCloud2": 2}.get(kind)
     assert described == {
         f"/{naming[name].topic('robot_description')}": naming[name].frame_prefix.rstrip("/")
         for name in bodies
@@ -125,6 +154,15 @@ def test_the_first_camera_alone_is_drawn_at_once(diagnostics):
     text = world_rviz(MODELS / "worlds" / "rover.yaml", diagnostics=diagnostics)
     on = {topic for topic, (kind, d) in topics(text).items() if kind == "Image" and d["Enabled"]}
     assert on == {"/mast_camera/image_raw"}
+    shown = manager(text)["Displays"]
+    # RViz opens the windows of disabled images, and enables them, unless their group is disabled.
+    images = [d for d in shown if d["Class"].endswith("/Image")]
+    assert [d["Topic"]["Value"] for d in images] == ["/mast_camera/image_raw"]
+    (group,) = (d for d in shown if d["Class"] == "rviz_common/Group")
+    assert not group["Enabled"]
+    assert {d["Class"] for d in group["Displays"]} == {"rviz_default_plugins/Image"}
+    clouds = {topic: d["Enabled"] for topic, (kind, d) in topics(text).items() if "Cloud" in kind}
+    assert clouds == {"/lidar/points": True, "/mast_camera/depth/points": False}
 
 
 def test_arrows_of_forces_fit_the_robot(diagnostics):
@@ -133,14 +171,72 @@ def test_arrows_of_forces_fit_the_robot(diagnostics):
     _, foot = topics(text)["/left_foot_force/wrench"]
     weight = 9.81 * sum(link.mass for link in body.links)
     assert 0.2 < foot["Force Arrow Scale"] * weight < 2.0
+    models = [d for kind, d in flat(manager(text)["Displays"]) if kind == "RobotModel"]
+    assert {d["Name"]: d["Alpha"] for d in models} == {"Room": 1, "humanoid": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("world", "size", "sensors"),
+    [
+        ("humanoid_in_room", 1.39, ["left_foot_force", "right_foot_force"]),
+        ("arm", 0.81, ["wrist_force"]),
+    ],
+)
+def test_the_arrow_at_rest_is_a_third_of_the_robot(world, size, sensors, diagnostics):
+    path = MODELS / "worlds" / f"{world}.yaml"
+    shown = topics(world_rviz(path, None, diagnostics))
+    with Simulation(load_world(path, diagnostics), defer_images=True) as simulation:
+        simulation.wanted = lambda name: name in sensors
+        readings = simulation.run(0.5)
+    for name in sensors:
+        _, display = shown[f"/{name}/wrench"]
+        arrow = np.linalg.norm(readings[name].force) * display["Force Arrow Scale"]
+        assert size / 6 < arrow < size / 1.5
+        assert 0.1 < display["Arrow Width"] < arrow  # shorter ones are not drawn
 
 
 def test_the_view_is_on_the_robot_and_the_grid_on_the_ground(diagnostics):
     shown = manager(world_rviz(MODELS / "worlds" / "humanoid_in_room.yaml", None, diagnostics))
     view = shown["Views"]["Current"]
+    assert view["Target Frame"] == "world"
     assert 0.3 < view["Focal Point"]["Z"] < 0.9
-    assert 1.0 < view["Distance"] < 5.0
+    assert view["Distance"] == pytest.approx(3 * 1.39)
+    assert view["Yaw"] == 3.6  # behind it, as it looks along +x
     assert shown["Displays"][0]["Offset"]["Z"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "frame"),
+    [
+        (RvizOptions(), "base_link"),
+        (RvizOptions(frame_prefix="r/"), "r/base_link"),
+        (RvizOptions(base="none"), "CHASSIS"),
+    ],
+)
+def test_the_view_follows_a_vehicle(options, frame, diagnostics):
+    shown = manager(world_rviz(MODELS / "worlds" / "rover.yaml", options, diagnostics))
+    view = shown["Views"]["Current"]
+    assert view["Target Frame"] == frame
+    assert shown["Global Options"]["Fixed Frame"] == "world"
+    # It is driven from x = -1: in its own frame it is in the middle.
+    assert np.hypot(view["Focal Point"]["X"], view["Focal Point"]["Y"]) < 0.1
+
+
+def test_window_panels_and_tools_are_ready_for_use(diagnostics):
+    options = RvizOptions(namespace="lab")
+    config = yaml.safe_load(world_rviz(MODELS / "worlds" / "arm.yaml", options, diagnostics))
+    window = {"Width": 1600, "Height": 1000, "Hide Left Dock": False, "Hide Right Dock": False}
+    assert config["Window Geometry"] == window
+    panels = [panel["Class"] for panel in config["Panels"]]
+    assert panels == ["rviz_common/Displays", "rviz_common/Time"]
+    tools = {t["Class"].rpartition("/")[2]: t for t in config["Visualization Manager"]["Tools"]}
+    assert tools.keys() > {"Select", "SetInitialPose", "SetGoal", "PublishPoint"}
+    published = {name: t["Topic"]["Value"] for name, t in tools.items() if "Topic" in t}
+    assert published == {
+        "SetInitialPose": "/lab/initialpose",
+        "SetGoal": "/lab/goal_pose",
+        "PublishPoint": "/lab/clicked_point",
+    }
 
 
 def test_an_empty_world_is_shown_too():

@@ -12,6 +12,7 @@ from ...diagnostics import Diagnostics, Span
 from ...files.writer import write_atomically
 from ...geometry import Material, Shape, Texture
 from ...shapes.tessellate import placed_mesh, placed_mesh_key
+from ..materials import have_one_color
 from ..shapes import needs_mesh
 from ..to_urdf import MeshUris
 from .glb import UpAxis, glb
@@ -33,8 +34,12 @@ def write_meshes(
     up: UpAxis = UpAxis.Z,
     final_folder: Path | None = None,
     capsules: bool = False,
+    own_materials: bool = True,
 ) -> MeshUris:
     """Write a mesh file for each shape that is not a URDF primitive, and return their URIs.
+
+    The visual primitives of a link with several colours are written, too, as RViz would draw
+    them in one.
 
     Each shape has its own file and material; simulators that use the convex hull of a mesh,
     such as MuJoCo, use that of each shape. A file is named after its link and a hash of its
@@ -51,6 +56,7 @@ def write_meshes(
         final_folder: The folder that the files will be moved to, if it is another one; files
             that exist there are not written again.
         capsules: Whether the URDF has capsules, see ``UrdfVersion``.
+        own_materials: Whether visual primitives are written where their link has several colours.
 
     Raises:
         OSError: The folder or a file cannot be written.
@@ -63,10 +69,10 @@ def write_meshes(
     visual: dict[Shape, str] = {}
     collision: dict[Shape, str] = {}
     for link in body.links:
+        as_meshes = own_materials and not have_one_color(link.visual)
         for shape in link.visual:
-            if needs_mesh(shape, solid=False, capsules=capsules) and (
-                uri := writer.visual(shape, link)
-            ):
+            is_mesh = as_meshes or needs_mesh(shape, solid=False, capsules=capsules)
+            if is_mesh and (uri := writer.visual(shape, link)):
                 visual[shape] = uri
         for shape in link.collision:
             if needs_mesh(shape, solid=True, capsules=capsules) and (

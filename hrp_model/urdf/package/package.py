@@ -150,18 +150,19 @@ def _robot_texts(
     body, frames = conversion.body, conversion.frames
     stem = _stem(name)
     urdf = f"{stem}.urdf"
+    hardware = options.ros2_control
+    is_simulation = hardware in (Hardware.GZ, Hardware.MUJOCO)
     files = {
         f"urdf/{urdf}": f"{conversion.urdf}\n",
         f"srdf/{stem}.srdf": f"{body_to_srdf(body, frames, diagnostics)}\n",
         texts.DISPLAY_LAUNCH: texts.display_launch(name, urdf),
-        "rviz/display.rviz": rviz_config(body, frames),
+        "rviz/display.rviz": rviz_config(body, frames, is_simulation=is_simulation),
     }
     if conversion.loops is not None:
         files[f"urdf/{LOOPS_FILE}"] = conversion.loops
     joint_state_publisher = texts.joint_state_publisher_yaml(body, frames)
     if joint_state_publisher is not None:
         files["config/joint_state_publisher.yaml"] = joint_state_publisher
-    hardware = options.ros2_control
     if hardware is not None and controlled_joints(body):
         launch = texts.control_launch(name, urdf, conversion, options)
         files[texts.CONTROL_LAUNCH] = launch

@@ -20,6 +20,7 @@ def rviz_config(
     namespace: str = "",
     frame_prefix: str = "",
     world_frame: str = "",
+    is_simulation: bool = False,
 ) -> str:
     """Return the text of a configuration that shows the robot and its frames.
 
@@ -31,6 +32,7 @@ def rviz_config(
         world_frame: Fixed frame, in which the root's pose is published; empty if there is none:
             then the fixed frame is the topmost one of the robot, and the grid lies under the
             lowest point of the initial posture.
+        is_simulation: Whether to show simulation time.
 
     Raises:
         ValueError: The prefix or the namespace is not valid.
@@ -47,4 +49,6 @@ def rviz_config(
         rviz.body_box(body, poses),
         comment=_COMMENT,
         floor_height=0.0 if world_frame else None,
+        namespace=namespace,
+        is_simulation=is_simulation,
     )

@@ -7,11 +7,11 @@ import pytest
 import trimesh
 from glb_tools import WEDGE, binary, gltf, only_file, vertex_bytes
 from PIL import Image
-from urdf_tools import parsed, with_visuals
+from urdf_tools import file_of, parsed, with_visuals
 
-from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape, Texture
+from hrp_model.geometry import Attribute, Box, Cylinder, Material, Mesh, Shape, Sphere, Texture
 from hrp_model.rigid import Pose, rpy_matrix
-from hrp_model.urdf import body_to_urdf, write_meshes
+from hrp_model.urdf import Hardware, UrdfOptions, body_to_urdf, convert, write_meshes
 
 TURNED = Pose(rpy_matrix(0.4, -1.1, 2.2), [0.5, -2.0, 1.5]).matrix()
 
@@ -218,3 +218,60 @@ def test_a_texture_on_a_primitive_needs_a_mesh(tmp_path):
     assert visual.geometry.size == [1, 2, 3]
     (material,) = robot.materials
     assert (visual.material.name, material.color.rgba) == (material.name, [0.8, 0.8, 0.8, 1.0])
+
+
+RED, GREEN = Material("red", diffuse=(1.0, 0.0, 0.0)), Material("green", diffuse=(0.0, 0.5, 0.0))
+GLASS = replace(RED, transparency=0.5)
+
+
+def test_each_visual_of_a_link_with_several_colours_has_its_own_material(tmp_path):
+    """RViz draws all primitives of a link, later all visuals, in the <material> of the first."""
+    looks = [RED, GREEN, replace(GREEN, emissive=(0.2, 0.0, 0.0)), GLASS]
+    geometries = [Box([1, 2, 3]), Cylinder(0.5, 2.0), Sphere(0.5), WEDGE]
+    shapes = [Shape(g, TURNED, m) for g, m in zip(geometries, looks, strict=True)]
+    body = with_visuals(*shapes, collision=shapes[:3])
+    link = parsed(convert(body, tmp_path).urdf).links[0]
+    for visual, look in zip(link.visuals, looks, strict=True):
+        assert visual.material is None
+        (material,) = gltf(file_of(visual.geometry.filename))["materials"]
+        rgba = [*look.diffuse, 1.0 - look.transparency]
+        assert material["pbrMetallicRoughness"]["baseColorFactor"] == rgba
+        assert material["emissiveFactor"] == list(look.emissive)
+    kinds = [type(collision.geometry).__name__ for collision in link.collisions]
+    assert kinds == ["Box", "Cylinder", "Sphere"]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".glb"}
+
+
+def test_a_plain_box_beside_a_textured_one_has_its_own_material(tmp_path):
+    shapes = [Shape(Box([1, 2, 3]), material=RED), textured(picture(tmp_path), tmp_path)]
+    link = parsed(convert(with_visuals(*shapes), tmp_path / "out").urdf).links[0]
+    assert [visual.material for visual in link.visuals] == [None, None]
+
+
+@pytest.mark.parametrize("look", [RED, GLASS])
+def test_primitives_of_one_colour_stay_primitives(tmp_path, look):
+    same = replace(look, name="other", shininess=0.9)
+    shapes = [Shape(Box([1, 2, 3]), material=look), Shape(Sphere(1.0), material=same)]
+    visuals = parsed(convert(with_visuals(*shapes, Shape(WEDGE, material=look)), tmp_path).urdf)
+    kinds = [type(visual.geometry).__name__ for visual in visuals.links[0].visuals]
+    assert kinds == ["Box", "Sphere", "Mesh"]
+    colors = {material.name: material.color.rgba for material in visuals.materials}
+    rgba = [*look.diffuse, 1.0 - look.transparency]
+    assert [colors[v.material.name] for v in visuals.links[0].visuals] == [rgba] * 3
+
+
+def test_equal_parts_share_a_file(tmp_path):
+    parts = [
+        Shape(Box([1, 2, 3]), Pose(p=[0, 0, z]).matrix(), (RED, GREEN)[z % 2]) for z in range(40)
+    ]
+    convert(with_visuals(*parts), tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_without_glb_files_primitives_keep_their_materials(tmp_path):
+    body = with_visuals(Shape(Sphere(1.0), material=RED), Shape(Sphere(2.0), material=GREEN))
+    mujoco = convert(body, tmp_path, options=UrdfOptions(ros2_control=Hardware.MUJOCO)).urdf
+    for text in (mujoco, body_to_urdf(body)):
+        visuals = parsed(text).links[0].visuals
+        assert [visual.geometry.radius for visual in visuals] == [1.0, 2.0]
+        assert [visual.material.name for visual in visuals] == ["red", "green"]

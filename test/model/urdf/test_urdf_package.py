@@ -37,7 +37,11 @@ from hrp_model.urdf.package.package_files import package_name
 def test_a_package_has_all_that_is_needed_to_look_at_the_robot(tmp_path):
     folder = write(humanoid(), tmp_path / "new" / "humanoid_description")
     assert folder == tmp_path / "new" / "humanoid_description"
-    assert set(contents(folder)) == {
+    paths = set(contents(folder))
+    # Links with several colours; what collides is all primitive.
+    looks = {path for path in paths if path.startswith("meshes/")}
+    assert {path.rpartition(".")[2] for path in looks} == {"glb"}
+    assert paths - looks == {
         ".hrp_model.json",
         "CMakeLists.txt",
         "README.md",
@@ -192,6 +196,16 @@ def view(folder):
     manager = config["Visualization Manager"]
     displays = {d["Class"].rpartition("/")[2]: d for d in manager["Displays"]}
     return manager["Global Options"]["Fixed Frame"], manager["Views"]["Current"], displays
+
+
+@pytest.mark.parametrize(
+    ("hardware", "panels"),
+    [(Hardware.MOCK, ["Displays"]), (Hardware.MUJOCO, ["Displays", "Time"])],
+)
+def test_rviz_shows_the_time_of_a_simulation(hardware, panels, tmp_path):
+    folder = write(wheel(id=0), tmp_path / "p", options=UrdfOptions(ros2_control=hardware))
+    config = yaml.safe_load((folder / "rviz" / "display.rviz").read_text(encoding="utf-8"))
+    assert [panel["Name"] for panel in config["Panels"]] == panels
 
 
 def test_rviz_shows_the_robot_in_a_frame_of_its_own_from_its_latched_description(tmp_path):

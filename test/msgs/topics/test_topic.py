@@ -1,5 +1,6 @@
 """Topics that end while other threads still use them."""
 
+import threading
 import time
 
 import pytest
@@ -69,6 +70,23 @@ def test_what_is_recorded_is_published_until_the_recording_ends(node, tmp_path):
     recorder.close()
     found = [(m.topic, m.time_ns, m.message.data) for m in Recording(path).messages()]
     assert found == [("/text", 7, "one")]
+
+
+def test_a_thread_can_publish_what_is_not_recorded(node, tmp_path):
+    path = tmp_path / "topics.mcap"
+    recorder = Recorder(path, on_error=pytest.fail)
+    recording = TopicRecording(recorder)
+    topic = NodeTopics(node, recording).create(String, "text", qos.IMAGE)
+    with recording.suspended():
+        topic.publish(String(data="one"))
+        assert not topic.has_subscribers()
+        other = threading.Thread(target=topic.publish, args=[String(data="two")])
+        other.start()
+        other.join()
+    topic.publish(String(data="three"))
+    assert topic.count == 3
+    recorder.close()
+    assert [m.message.data for m in Recording(path).messages()] == ["two", "three"]
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
