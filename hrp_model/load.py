@@ -50,6 +50,10 @@ def _read_root(root: Element, reading: Reading) -> Body | None:
         return mjcf.read_model(root, reading)
     if root.tag == "sdf":
         return sdf.read_model(root, reading)
+    if root.tag == "gazebo":
+        message = "SDF 1.2 and older is not read: convert it by 'gz sdf -p FILE'"
+        reading.diagnostics.error("unknown-version", message, root.span)
+        return None
     if root.tag == "grxui":
         message = "this is a project of OpenHRP: run it with hrp-sim, or name a model that it lists"
         reading.diagnostics.error("not-a-model", message, root.span)

@@ -60,7 +60,6 @@ CODES = {
         "write it in the unit that the file declares",
     ),
     "duplicate-element": ("an element is given twice", "remove one of the two"),
-    "ball-joint": ("a joint is a ball", "write three hinges, with links between them"),
     "duplicate-frame-name": (
         "two links, joints or frames of an SDF have the same name",
         "give each of them a unique name",

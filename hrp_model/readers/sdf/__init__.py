@@ -10,6 +10,7 @@ from ...body import Body
 from ...diagnostics import Span
 from ...reading import Reading, TooLargeError
 from ..xml_tree import Element
+from .joints import AXES
 from .to_body import ModelReader
 
 __all__ = ["read_model"]
@@ -40,13 +41,16 @@ def _model(root: Element, reading: Reading) -> Element | None:
     world = root.first("world")
     models = list(root.all("model"))
     if world is None and len(models) == 1 and root.first("include") is None:
-        if _version(root) >= (1, 7):
+        version = _version(root)
+        if version is None:
+            message = f"the version is no number such as 1.9: '{root.attributes['version'][:20]}'"
+            reading.diagnostics.error("unknown-version", message, root.at("version"))
+            return None
+        if version >= (1, 7):
             _leave_out_older(models[0], reading)
-        if _version(root) >= (1, 5):
-            return models[0]
-        message = "SDF before 1.5 has other frames: convert it by 'gz sdf -p FILE'"
-        reading.diagnostics.error("unknown-version", message, root.at("version"))
-        return None
+        elif version < (1, 5):
+            _state_older(models[0])
+        return models[0]
     outer = root if world is None else world
     names = [x.attributes.get("name", "") for x in outer.all("model")]
     names += [x.text for include in outer.all("include") for x in include.all("uri")]
@@ -75,7 +79,15 @@ def _leave_out_older(model: Element, reading: Reading) -> None:
             reading.diagnostics.warn("not-used", message, element.span)
 
 
-def _version(root: Element) -> tuple[int, int]:
-    """Return the version of a file; an unreadable one is (0, 0)."""
+def _state_older(model: Element) -> None:
+    """State what SDF before 1.5 implies: axes of joints are those of the model."""
+    tag = "use_parent_model_frame"
+    for axis in model.descendants():
+        if axis.tag in AXES:
+            axis.children.insert(0, Element(tag, {}, axis.source, axis.start, text="true"))
+
+
+def _version(root: Element) -> tuple[int, int] | None:
+    """Return the version of a file, or None if it is unreadable."""
     found = _VERSION.match(root.attributes.get("version", "1.7"))
-    return (0, 0) if found is None else (int(found[1]), int(found[2]))
+    return None if found is None else (int(found[1]), int(found[2]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...diagnostics import Diagnostics, did_you_mean_or_all
+from ...frames import unique_name
 from ...rigid import Pose
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
@@ -39,6 +40,13 @@ class Frames:
         self._attached = {MODEL: canonical}  # frames to others, joints to their child
         for element in model.all("link", "joint", "frame"):
             self._add(element)
+        self._taken = {MODEL, WORLD, *self._frames}
+
+    def new_name(self, wanted: str) -> str:
+        """Return a name that nothing in the model has, and which no later call returns."""
+        name = unique_name(wanted, self._taken)
+        self._taken.add(name)
+        return name
 
     def pose(self, name: str) -> Pose | None:
         """Return the pose of a frame in the model; None after reporting an error."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from ...body import Body, Joint, JointType, Link, link_pair
+from ...body import Body, Joint, JointType, Link, Mimic, link_pair
 from ...devices import Device
 from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import Pose
+from ..joint_chains import intermediate_link
+from ..mimics import resolve_mimics
 from ..sdf_sensors import read_sensor
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
-from .joints import JointParts, JointReader, with_mimic
+from .gears import GearReader
+from .joints import AXES, GEARBOX, JointParts, JointReader
 from .shapes import ShapeReader
 
 # Elements that are read, or that a robot does not need.
@@ -30,9 +33,12 @@ _KNOWN = {
         *("pose", "inertial", "visual", "collision", "sensor", "gravity", "enable_wind"),
         *("self_collide", "kinematic", "must_be_base_link", "velocity_decay", "light"),
     ),
-    "joint": ("parent", "child", "pose", "axis", "sensor", "physics"),
+    "joint": (
+        *("parent", "child", "pose", "axis", "axis2", "sensor", "physics", "thread_pitch"),
+        *("screw_thread_pitch", "gearbox_ratio", "gearbox_reference_body"),
+    ),
     "inertial": ("mass", "pose", "inertia", "density", "auto_inertia_params"),
-    "axis": ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame"),
+    **dict.fromkeys(AXES, ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame")),
 }
 
 
@@ -45,6 +51,7 @@ class ModelReader:
         self._diagnostics = reading.diagnostics
         self._frames = Frames(model, reading.diagnostics)
         self._shapes = ShapeReader(self._frames, reading)
+        self._mimics: dict[str, Mimic] = {}  # by name of the joint
 
     def body(self) -> Body | None:
         """Return the body, or None after reporting errors."""
@@ -69,9 +76,7 @@ class ModelReader:
             name=self._model.attributes.get("name") or stem,
             links=tuple(made),
             devices=tuple(self._devices(links, above)),
-            self_collision_disabled=frozenset(
-                link_pair(link.name, link.parent) for link in made if link.parent
-            ),
+            self_collision_disabled=frozenset(_connected(made, above)),
             path=source.path,
         )
 
@@ -93,9 +98,13 @@ class ModelReader:
 
     def _joints(self, links: dict[str, Element]) -> dict[str, JointParts] | None:
         """Return the joint above each link that has one; None after reporting errors."""
-        reader = JointReader(self._frames, self._diagnostics)
+        reader = JointReader(self._model, self._frames, self._diagnostics)
         above: dict[str, JointParts] = {}
+        gearboxes = []
         for element in self._model.all("joint"):
+            if element.attributes.get("type") == GEARBOX:
+                gearboxes.append(element)
+                continue
             parts = reader.joint(element)
             if parts is None:
                 if not self._diagnostics.has_errors:
@@ -105,16 +114,25 @@ class ModelReader:
             for role, link in (("parent", parts.parent), ("child", parts.child)):
                 if link not in links and (role, link) != ("parent", WORLD):
                     hint = did_you_mean_or_all(link, links)
-                    message = f"the {role} '{link}' of joint '{parts.joint.name}' is no link.{hint}"
+                    message = f"the {role} '{link}' of joint '{parts.name}' is no link.{hint}"
                     self._diagnostics.error("unknown-link", message, element.span)
                     return None
             if parts.child in above:
-                other = above[parts.child].joint.name
+                other = above[parts.child].name
                 message = f"link '{parts.child}' is the child of two joints, '{other}' and "
-                message += f"'{parts.joint.name}'"
+                message += f"'{parts.name}'"
                 self._diagnostics.error("second-parent", message, element.span)
                 return None
             above[parts.child] = parts
+        gears = GearReader(above, self._frames, reader, self._diagnostics)
+        followers = gears.followers(gearboxes)
+        moved = {
+            joint.name: link
+            for parts in above.values()
+            for link, joint in parts.chain.items()
+            if joint.moves
+        }
+        self._mimics = resolve_mimics(moved, followers, self._diagnostics)
         return above
 
     def _ordered(self, links: dict[str, Element], above: dict[str, JointParts]) -> list[str]:
@@ -155,36 +173,50 @@ class ModelReader:
         joint = above.get(root)
         is_fixed = self._is_static(above) or joint is not None
         kind = JointType.FIXED if is_fixed else JointType.FREE
-        named = {parts.joint.name: parts for parts in above.values()}
-        if joint is not None and joint.joint.moves:  # by a joint in the world
+        if joint is not None and joint.moves:  # by a joint in the world
             at = joint.element.at("name")
             yield Link(
                 name=WORLD, parent=None, joint=Joint(type=kind, name=WORLD), X_PL=X_WM, at=at
             )
-        elif joint is None or joint.joint.is_fixed:
-            name = root if joint is None else joint.joint.name
+        else:
+            name = root if joint is None else joint.name
             top = Joint(type=kind, name=name)
             yield self._link(links[root], None, top, X_WM @ self._placed(root, above), Pose())
             order = order[1:]
-        driven = [x for x in map(above.__getitem__, order) if x.joint.moves and x.mimic is None]
-        numbers = {parts.joint.name: i for i, parts in enumerate(driven)}
+        driven = [
+            made.name
+            for parts in map(above.__getitem__, order)
+            for made in parts.chain.values()
+            if made.moves and not made.is_passive and made.name not in self._mimics
+        ]
+        numbers = {name: i for i, name in enumerate(driven)}
         for name in order:
             parts = above[name]
             X_ML = self._placed(name, above)
             X_PL = X_ML
             if parts.parent != WORLD:
                 X_PL = self._placed(parts.parent, above).inverse() @ X_ML
-            made = with_mimic(parts, named, self._diagnostics)
-            made = replace(made, id=numbers.get(made.name))
             X_LS = X_ML.inverse() @ self._pose(name)
-            yield self._link(links[name], parts.parent, made, X_PL, X_LS)
+            parent, at = parts.parent, parts.element.at("name")
+            for link, chained in parts.chain.items():
+                made = self._coupled(replace(chained, id=numbers.get(chained.name)))
+                if link == name:
+                    yield self._link(links[name], parent, made, X_PL, X_LS)
+                else:
+                    yield intermediate_link(link, parent, made, X_PL, at)
+                    parent, X_PL = link, Pose()
+
+    def _coupled(self, joint: Joint) -> Joint:
+        """Return a joint with its mimic, if it follows another."""
+        mimic = self._mimics.get(joint.name)
+        return joint if mimic is None else replace(joint, mimic=mimic, initial=mimic.position(0.0))
 
     def _is_static(self, above: dict[str, JointParts]) -> bool:
         reader = SdfReader(self._model, self._diagnostics)
         static = reader.inside("static")
         if static is None or not reader.flag("static"):
             return False
-        if any(parts.joint.moves for parts in above.values()):
+        if any(parts.moves for parts in above.values()):
             message = "the joints of a static model do not move in Gazebo; here they move"
             static.warn("no-counterpart", message)
         return True
@@ -198,7 +230,7 @@ class ModelReader:
         """Return the pose in the model of a link's frame: at its joint."""
         X_MS = self._pose(name)
         parts = above.get(name)
-        if parts is None or not parts.joint.moves:
+        if parts is None or not parts.moves:
             return X_MS
         return Pose(X_MS.R, parts.X_MJ.p)
 
@@ -256,3 +288,12 @@ class ModelReader:
                 X_ML = self._placed(link, above)
                 X_LS = X_ML.inverse() @ self._pose(carrier) @ X_FS
                 yield read_sensor(reader, name, link, X_LS)
+
+
+def _connected(links: Iterable[Link], above: Mapping[str, JointParts]) -> Iterator[frozenset[str]]:
+    """Yield the pairs of links that a joint connects, with the links between them."""
+    for link in links:
+        if link.parent:
+            yield link_pair(link.name, link.parent)
+        if link.name in above and len(above[link.name].chain) > 1:
+            yield link_pair(link.name, above[link.name].parent)
