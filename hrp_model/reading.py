@@ -90,6 +90,7 @@ class Reading:
         open_files: Files being read, outermost first, to detect cycles.
         access: The files that may be read.
         arguments: Arguments of a xacro file by name.
+        has_macros: Whether macros of a xacro file were expanded.
         lost_shapes: Number of references to shapes that could not be read so far. A reader of
             links compares it before and after the shapes of a link.
     """
@@ -100,6 +101,7 @@ class Reading:
     open_files: list[Path] = field(default_factory=list)
     access: resources.FileAccess = field(default_factory=resources.FileAccess)
     arguments: Mapping[str, str] = field(default_factory=dict)
+    has_macros: bool = False
     lost_shapes: int = 0
     _open: set[Path] = field(default_factory=set)
     _named_at: list[Span | None] = field(default_factory=list)

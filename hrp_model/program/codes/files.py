@@ -29,6 +29,10 @@ CODES = {
     "duplicate-proto": ("two PROTOs have the same name", "remove one of the two, or rename it"),
     "empty-file": ("the file is empty", "check that the file was saved and copied completely"),
     "empty-value": ("a key has no value", "write a value, or leave the key out"),
+    "expanded-xacro": (
+        "a file that is not named .xacro has macros, which are expanded",
+        "rename the file, if it is yours, so that its name ends with .xacro",
+    ),
     "xml-entity": (
         "the XML file defines an entity, which could expand without bound",
         "write out the text of the entity",
