@@ -147,7 +147,7 @@ class Reading:
                 return None
             code, reason = "link-outside", str(error)
         except resources.ResourceError as error:
-            code, reason = "missing-resource", str(error)
+            code, reason = error.code, str(error)
         if needed:
             self.diagnostics.error(code, f"cannot use '{uri}': {reason}", at)
         else:

@@ -179,6 +179,10 @@ CODES = {
         "the version of the format is not supported",
         "save the model in a supported version",
     ),
+    "unsourced-package": (
+        "a package, or a file that its build may install, is in no sourced workspace",
+        "build the workspace of the package and source it, or check the name",
+    ),
     "unreadable-file": (
         "a model file cannot be read",
         "check the path and the permissions of the file",
