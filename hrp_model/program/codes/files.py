@@ -33,6 +33,10 @@ CODES = {
         "a file that is not named .xacro has macros, which are expanded",
         "rename the file, if it is yours, so that its name ends with .xacro",
     ),
+    "xml-comment": (
+        "a comment of an XML file contains two hyphens",
+        "write the comment without '--', which XML does not allow in comments",
+    ),
     "xml-entity": (
         "the XML file defines an entity, which could expand without bound",
         "write out the text of the entity",
