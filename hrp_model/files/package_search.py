@@ -51,6 +51,21 @@ class PackageSearch:
                 yield child
             yield from self._declared_in(parent).get(name, ())
 
+    def models(self, name: str, folder: Path) -> Iterator[Path]:
+        """Yield candidate folders of a model of Gazebo, the nearest first.
+
+        Beside those of a package of that name these are, at each level above ``folder``, folders
+        of that name in folders of models, such as ``models`` and ``environment_models``.
+        """
+        yield from self.folders(name, folder)
+        start = Path(os.path.abspath(folder))
+        for parent in islice((start, *start.parents), _MAX_LEVELS):
+            if not self._may_read(parent):
+                return
+            for models in _folders_in(parent):
+                if "model" in models.name.lower() and (models / name).is_dir():
+                    yield models / name
+
     def sources(self, path: Path) -> Iterator[Path]:
         """Yield the files of a source folder that CMake would install at a path in its package."""
         package = enclosing_package(path.parent, _MAX_LEVELS)

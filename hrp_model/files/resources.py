@@ -29,6 +29,9 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 # Variables of Choreonoid and OpenHRP for their own folders, relative to the top folder.
 _CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": "", "OPENHRPHOME": ""}
+# Folders of models of Gazebo, and names of models.
+_MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+_MODEL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
 _PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -209,10 +212,38 @@ def _candidates(
         yield rest, True
     elif scheme in ("package", "model"):
         name, _, inside = rest.partition("/")
-        for package in _package_folders(name, folder, is_sandboxed, packages):
-            yield str(package / inside), True
+        find = _package_folders if scheme == "package" else _model_folders
+        for found in find(name, folder, is_sandboxed, packages):
+            yield str(found / inside), True
     else:
         raise ResourceError(f"'{scheme}:' references are not supported; use file:// or package://")
+
+
+def _model_folders(
+    name: str, folder: Path, is_sandboxed: bool, packages: PackageSearch
+) -> Iterator[Path]:
+    """Yield the folders of a model of Gazebo, or of a package of that name.
+
+    Raises:
+        ResourceError: There is none.
+    """
+    if not _MODEL_NAME.fullmatch(name):
+        raise ResourceError(f"'{name}' is not a valid name of a model")
+    is_found = False
+    listed = () if is_sandboxed else _MODEL_PATHS
+    for parent in (path for variable in listed for path in _path_list(variable)):
+        if (parent / name).is_dir():
+            is_found = True
+            yield parent / name
+    for found in packages.models(name, folder):
+        is_found = True
+        yield found
+    try:
+        yield from _package_folders(name, folder, is_sandboxed, packages)
+    except UnsourcedError:
+        if not is_found:
+            message = f"no model '{name}' in {', '.join(_MODEL_PATHS)}, nor in the folders above "
+            raise ResourceError(f"{message}the file and folders of models in them") from None
 
 
 def _package_folders(

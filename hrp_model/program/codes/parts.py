@@ -69,8 +69,8 @@ CODES = {
         "write one of them relative to another frame, or to the model",
     ),
     "nested-model": (
-        "a model of an SDF or MJCF contains another one",
-        "write the links and joints of both into one model",
+        "a model of an MJCF contains another one",
+        "write the bodies of both into one model",
     ),
     "unknown-frame": (
         "a pose or axis names a frame that does not exist",

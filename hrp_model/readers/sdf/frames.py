@@ -33,11 +33,7 @@ class Frames:
         self._diagnostics = diagnostics
         self._frames: dict[str, _Frame] = {}
         self._poses: dict[str, Pose] = {MODEL: Pose()}
-        first = model.first("link")
-        canonical = model.attributes.get("canonical_link", "")
-        if not canonical and first is not None:
-            canonical = first.attributes.get("name", "")
-        self._attached = {MODEL: canonical}  # frames to others, joints to their child
+        self._attached = {MODEL: canonical_link(model)}  # frames to others, joints to their child
         for element in model.all("link", "joint", "frame"):
             self._add(element)
         self._taken = {MODEL, WORLD, *self._frames}
@@ -117,3 +113,10 @@ class Frames:
         message = f"there is no frame '{name}'.{did_you_mean_or_all(name, self._frames)}"
         self._diagnostics.error("unknown-frame", message, element.span)
         return False
+
+
+def canonical_link(model: Element) -> str:
+    """Return the name of the link that carries the frame of a model, by default the first one."""
+    first = model.first("link")
+    default = "" if first is None else first.attributes.get("name", "")
+    return model.attributes.get("canonical_link", "") or default

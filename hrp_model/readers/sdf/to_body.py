@@ -53,30 +53,41 @@ class ModelReader:
         self._shapes = ShapeReader(self._frames, reading)
         self._mimics: dict[str, Mimic] = {}  # by name of the joint
 
-    def body(self) -> Body | None:
-        """Return the body, or None after reporting errors."""
+    def bodies(self, *, may_be_several: bool) -> list[Body]:
+        """Return a body for each link without a parent; none after reporting errors."""
         self._report_parts()
         links = {x.attributes.get("name", ""): x for x in self._model.all("link")}
         for element in links.values():
             self._reading.count("links", at=element.span)
         if not links:
-            message = "a robot needs at least one link"
-            self._diagnostics.error("no-links", message, self._model.span)
-            return None
+            if not self._diagnostics.has_errors:  # of models that it includes
+                message = "a robot needs at least one link"
+                self._diagnostics.error("no-links", message, self._model.span)
+            return []
         above = self._joints(links)
         if above is None or self._diagnostics.has_errors:
-            return None
-        order = self._ordered(links, above)
-        if not order or any(self._frames.pose(name) is None for name in links):
-            return None
-        made = list(self._links(order, links, above))
+            return []
+        orders = self._orders(links, above, may_be_several=may_be_several)
+        if any(self._frames.pose(name) is None for name in links):
+            return []
+        return [self._body(order, links, above) for order in orders]
+
+    def _body(
+        self, order: list[str], links: dict[str, Element], above: dict[str, JointParts]
+    ) -> Body:
+        """Return a body of some links, parents first."""
+        own = {name: links[name] for name in order}
+        made = list(self._links(order, own, above))
         source = self._model.source
         stem = source.path.stem if source.path else source.name
+        name = self._model.attributes.get("name") or stem
+        plugins = [x.attributes.get("filename", "") for x in self._model.all("plugin")]
         return Body(
-            name=self._model.attributes.get("name") or stem,
+            name=name if len(own) == len(links) else f"{name}::{order[0]}",
             links=tuple(made),
-            devices=tuple(self._devices(links, above)),
+            devices=tuple(self._devices(own, {k: x for k, x in above.items() if k in own})),
             self_collision_disabled=frozenset(_connected(made, above)),
+            info={"plugin": plugins} if plugins else {},
             path=source.path,
         )
 
@@ -86,11 +97,7 @@ class ModelReader:
         for part in pending:  # grows
             whole = f"an {part.tag}" if part.tag[0] in "ai" else f"a {part.tag}"
             for child in part.children:
-                if part is self._model and child.tag in ("model", "include"):
-                    article = "an" if child.tag == "include" else "a"
-                    message = f"{article} <{child.tag}> in a model is not read: write one model"
-                    self._diagnostics.error("nested-model", message, child.span)
-                elif child.tag not in _KNOWN[part.tag]:
+                if child.tag not in _KNOWN[part.tag]:
                     message = f"<{child.tag}> of {whole} is left out: it has no counterpart"
                     self._diagnostics.warn("no-counterpart", message, child.span)
                 elif child.tag in _KNOWN:
@@ -135,10 +142,12 @@ class ModelReader:
         self._mimics = resolve_mimics(moved, followers, self._diagnostics)
         return above
 
-    def _ordered(self, links: dict[str, Element], above: dict[str, JointParts]) -> list[str]:
-        """Return the links, parents first; none after reporting several roots or a circle."""
+    def _orders(
+        self, links: dict[str, Element], above: dict[str, JointParts], *, may_be_several: bool
+    ) -> list[list[str]]:
+        """Return the links of each tree, parents first; none after reporting a circle or roots."""
         roots = [name for name in links if name not in above or above[name].parent == WORLD]
-        if len(roots) != 1:
+        if not roots or (len(roots) > 1 and not may_be_several):
             listed = ", ".join(f"'{name}'" for name in roots[:5]) or "none of the links"
             message = f"a robot must have exactly one link without a parent, not {listed}"
             self._diagnostics.error("second-root", message, self._model.span)
@@ -147,16 +156,17 @@ class ModelReader:
         for name in links:
             if name in above:
                 children.setdefault(above[name].parent, []).append(name)
-        order = roots[:]
-        for name in order:
-            order += children.get(name, [])
-        if len(order) < len(links):
-            found = set(order)
-            lost = next(name for name in links if name not in found)
+        orders = [[root] for root in roots]
+        for order in orders:
+            for name in order:  # grows
+                order += children.get(name, [])
+        found = {name for order in orders for name in order}
+        lost = next((name for name in links if name not in found), None)
+        if lost is not None:
             message = f"link '{lost}' is its own ancestor, or the descendant of such a link"
             self._diagnostics.error("link-cycle", message, links[lost].span)
             return []
-        return order
+        return orders
 
     def _links(
         self, order: list[str], links: dict[str, Element], above: dict[str, JointParts]

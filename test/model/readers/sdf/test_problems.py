@@ -27,8 +27,6 @@ def problems(inside, version="1.9", outer="model"):
 @pytest.mark.parametrize(
     ("inside", "code", "at", "words"),
     [
-        (f'<model name="n"/>{LINK}', "nested-model", "3:1", "a <model> in a model"),
-        (f"<include/>{LINK}", "nested-model", "3:1", "an <include> in a model"),
         (LINK + "\n" + '<link name="b"/>', "second-root", "2:1", "not 'a', 'b'"),
         (LINK + "\n" + LINK, "duplicate-frame-name", "4:7", "'a' of this link"),
         (LINK + "\n" + JOINT.format("planar", "world", "a"), "unknown-joint-type", "4:17", ""),
@@ -72,8 +70,8 @@ def test_errors_have_places(inside, code, at, words):
     [
         (LINK + '\n<plugin name="p" filename="p.so"/>', "4:1", "<plugin>"),
         ('<link name="a">\n<battery/></link>', "4:1", "<battery>"),
-        ('<link name="a"><visual name="v"><geometry>\n<plane/></geometry></visual></link>',
-         "4:1", "a shape of type <plane>"),
+        ('<link name="a"><visual name="v"><geometry>\n<heightmap/></geometry></visual></link>',
+         "4:1", "a shape of type <heightmap>"),
         (LINK + '\n<link name="b"/><joint name="j" type="fixed"><parent>a</parent><child>b</child>'
          "\n<axes/></joint>", "5:1", "<axes> of a joint"),
         ('<link name="a"><inertial><mass>1</mass>\n<fluid_added_mass/></inertial></link>', "4:1",
