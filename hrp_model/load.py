@@ -16,7 +16,7 @@ from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
 from .readers.xml_tree import Element, parse
 from .reading import XML_SUFFIXES, Reading, TooLargeError
-from .validate import validate
+from .validate import validate, validated_as
 
 
 def _read_urdf(source: Source, reading: Reading) -> Body | None:
@@ -196,12 +196,31 @@ def load_body_text(
     return _checked(None if body is None else replace(body, path=None), diagnostics)
 
 
+def load_bodies(source: Source, diagnostics: Diagnostics) -> list[Body]:
+    """Read all models of a text of SDF with a world, each at its pose in the world.
+
+    Args:
+        source: The text; without a path, relative paths start at the working directory.
+        diagnostics: Receives all problems; after errors, bodies may be missing.
+    """
+    from .readers import sdf
+
+    folder = Path() if source.path is None else source.path.parent
+    reading = _reading(diagnostics, (folder,))
+    with reading.entering(source.path or Path(source.name), None):
+        root = parse(source, diagnostics)
+        found = [] if root is None else sdf.read_world(root, reading)
+    for original in {id(original): original for _, original in found}.values():
+        validate(original, diagnostics)
+    return [validated_as(body, original) for body, original in found]
+
+
 def _suffix(text: str) -> str:
     suffixes = (suffix for beginning, suffix in _BEGINNINGS if beginning.match(text))
     return next(suffixes, ".body")
 
 
-def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool) -> Reading:
+def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool = False) -> Reading:
     roots = tuple(Path(os.path.realpath(folder)) for folder in folders)
     access = FileAccess(roots, sandboxed=sandbox)
     return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), access=access)

@@ -35,6 +35,7 @@ _MAX_COUNTS = {
 }
 # Files given by mistake, by suffix.
 _OTHER_KINDS = {
+    ".world": "a world of Gazebo: run it with hrp-sim, or name one of its models",
     ".cnoid": "a Choreonoid project: run it with hrp-sim, or name one of the models that it lists",
 }
 # XML formats; in a model file with another suffix, XML is an error.
