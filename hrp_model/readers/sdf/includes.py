@@ -31,6 +31,7 @@ class Includes:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._diagnostics = reading.diagnostics
+        self._standard: dict[str, Element] = {}
 
     def find(self, include: Element) -> Path | None:
         """Return the file that is included, or None after reporting why there is none."""
@@ -66,10 +67,12 @@ class Includes:
         match = _STANDARD.fullmatch(uri)
         if match is None or self._reading.exists(f"{uri.rstrip('/')}/model.sdf", include.span):
             return None
-        text = "<light/>" if match[1].lower() == "sun" else _GROUND_PLANE
-        found = parse(Source(uri, text), self._diagnostics)
-        assert found is not None
-        return found
+        if uri not in self._standard:
+            text = "<light/>" if match[1].lower() == "sun" else _GROUND_PLANE
+            found = parse(Source(uri, text), self._diagnostics)
+            assert found is not None
+            self._standard[uri] = found
+        return self._standard[uri]
 
     def read(self, path: Path, include: Element) -> Element | None:
         """Return the only model, light or actor of a file, or None after reporting errors."""
@@ -85,7 +88,7 @@ class Includes:
             return None
         found = list(root.all("model", "light", "actor"))
         if root.tag != "sdf" or len(found) != 1:
-            message = f"'{path.name}' is not an SDF file with one model: it cannot be a part of it"
+            message = f"'{path.name}' cannot be included: it is not an SDF file with one model"
             self._diagnostics.error("not-a-model", message, root.span)
             return None
         return found[0] if as_newest(root, self._reading) else None

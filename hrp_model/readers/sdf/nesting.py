@@ -48,23 +48,33 @@ class Nesting:
         """Return a model without nested ones; those that cannot be read are reported."""
         nested: list[Element] = []
         for child in model.all("model", "include"):
-            found = self.merged(child) if child.tag == "model" else self.included(child)
+            found = self.merged(child) if child.tag == "model" else self.file(child)
             if found is not None and found.tag == "model":
+                if child.tag == "include":
+                    found = overridden(found, child)
                 is_merged = child.attributes.get("merge", "").lower() in ("true", "1")
                 nested += self._embedded(found, child, is_merged=is_merged)
         own = [x for x in model.children if x.tag not in ("model", "include")]
         return replace(model, children=own + nested)
 
-    def included(self, include: Element) -> Element | None:
-        """Return an included model, light or actor without nested models, named and placed.
+    def file(self, include: Element) -> Element | None:
+        """Return an included model, light or actor as its file states it, without nested models.
 
-        None after reporting errors.
+        The same object for the same file; None after reporting errors.
         """
         found = self._includes.standard(include)
-        if found is None:
-            path = self._includes.find(include)
-            found = None if path is None else self._in_file(path, include)
-        return None if found is None else overridden(found, include)
+        if found is not None:
+            return found
+        path = self._includes.find(include)
+        if path is None:
+            return None
+        with self._reading.entering(path, include.span) as entered:
+            if not entered:
+                return None
+            if path not in self._files:
+                inner = self._includes.read(path, include)
+                self._files[path] = None if inner is None else self.merged(inner)
+        return self._files[path]
 
     def included_body(self, include: Element) -> tuple[Element, Body] | None:
         """Return an included model of another format, and its name and place as a ``<model>``.
@@ -77,15 +87,6 @@ class Nesting:
             return None
         model = Element("model", {"name": body.name}, include.source, include.start)
         return overridden(model, include), body
-
-    def _in_file(self, path: Path, include: Element) -> Element | None:
-        with self._reading.entering(path, include.span) as entered:
-            if not entered:
-                return None
-            if path not in self._files:
-                inner = self._includes.read(path, include)
-                self._files[path] = None if inner is None else self.merged(inner)
-        return self._files[path]
 
     def _embedded(self, model: Element, at: Element, *, is_merged: bool) -> list[Element]:
         """Return the parts of a nested model as those of the outer one."""
