@@ -77,6 +77,7 @@ class ModelReader:
     ) -> Body:
         """Return a body of some links, parents first."""
         own = {name: links[name] for name in order}
+        self._leave_out_mimics([above[name] for name in order if name in above])
         made = list(self._links(order, own, above))
         source = self._model.source
         stem = source.path.stem if source.path else source.name
@@ -90,6 +91,18 @@ class ModelReader:
             info={"plugin": plugins} if plugins else {},
             path=source.path,
         )
+
+    def _leave_out_mimics(self, joints: list[JointParts]) -> None:
+        """Leave out mimics of joints in one body whose leaders are in another."""
+        inside = {link for parts in joints for link in parts.chain}
+        for parts in joints:
+            for joint in parts.chain.values():
+                if joint.name in self._mimics and self._mimics[joint.name].link not in inside:
+                    del self._mimics[joint.name]
+                    message = (
+                        f"joint '{joint.name}' follows no other: its leader is in another body"
+                    )
+                    self._diagnostics.warn("unknown-joint", message, parts.element.span)
 
     def _report_parts(self) -> None:
         """Report parts of the model that are not read."""

@@ -158,6 +158,19 @@ def test_links_that_no_joint_connects_are_bodies_of_their_own(recorded):
     assert bodies["m::b"].placement.X_WL.p.tolist() == [1.0, 0.0, 1.0]
 
 
+def test_a_gear_between_bodies_is_left_out(recorded):
+    def part(n, mimic=""):
+        ends = f"<parent>a{n}</parent><child>b{n}</child>"
+        joint = f'<joint name="j{n}" type="revolute">{ends}<axis>{mimic}</axis></joint>'
+        return LINK.replace('"a"', f'"a{n}"') + LINK.replace('"a"', f'"b{n}"') + joint
+
+    mimic = '<mimic joint="j1"/>'
+    model = f'<model name="m">{part(1)}{part(2, mimic)}</model>'
+    bodies = read(world(model), recorded)
+    assert bodies["m::a2"].placement.body.link("b2").joint.mimic is None
+    assert "unknown-joint" in [d.code for d in recorded.found]
+
+
 def test_bodies_of_equal_names_are_numbered(recorded):
     assert list(read(world(ball("a"), ball("a")), recorded)) == ["a", "a_2"]
     assert "duplicate-name" in [d.code for d in recorded.found]
