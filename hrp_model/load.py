@@ -196,20 +196,19 @@ def load_body_text(
     return _checked(None if body is None else replace(body, path=None), diagnostics)
 
 
-def load_bodies(source: Source, diagnostics: Diagnostics) -> list[Body]:
-    """Read all models of a text of SDF with a world, each at its pose in the world.
+def load_bodies(root: Element, diagnostics: Diagnostics) -> list[Body]:
+    """Read all models of an ``<sdf>`` with a world, each at its pose in the world.
 
     Args:
-        source: The text; without a path, relative paths start at the working directory.
+        root: The element; without a path, relative paths start at the working directory.
         diagnostics: Receives all problems; after errors, bodies may be missing.
     """
     from .readers import sdf
 
-    folder = Path() if source.path is None else source.path.parent
-    reading = _reading(diagnostics, (folder,))
-    with reading.entering(source.path or Path(source.name), None):
-        root = parse(source, diagnostics)
-        found = [] if root is None else sdf.read_world(root, reading)
+    path = root.source.path
+    reading = _reading(diagnostics, (Path() if path is None else path.parent,))
+    with reading.entering(path or Path(root.source.name), None):
+        found = sdf.read_world(root, reading)
     for original in {id(original): original for _, original in found}.values():
         validate(original, diagnostics)
     return [validated_as(body, original) for body, original in found]

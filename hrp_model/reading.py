@@ -39,7 +39,7 @@ _OTHER_KINDS = {
     ".cnoid": "a Choreonoid project: run it with hrp-sim, or name one of the models that it lists",
 }
 # XML formats; in a model file with another suffix, XML is an error.
-XML_SUFFIXES = frozenset((".mjcf", ".sdf", ".urdf", ".xacro", ".xml"))
+XML_SUFFIXES = frozenset((".mjcf", ".sdf", ".urdf", ".world", ".xacro", ".xml"))
 _XML_START = re.compile(r"\s*<[?!a-zA-Z]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 

@@ -14,7 +14,7 @@ WRAPPER_KEYS = ("model_file", "modelFile")  # of YAML files that refer to a mode
 _CHUNK = 1 << 20  # [B]
 _OVERLAP = 64  # [B]; longer than any match
 _XML_PROLOG = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
-_SDF_WORLD = re.compile(r"<world\b")
+_SDF_WORLD = re.compile(r"<world\s[^<>]*\bname\s*=")  # plugins have elements <world> without names
 _NAMED_ROBOT = re.compile(rb"<robot\b[^>]*\sname\s*=")
 _ROBOT_NODE = re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{")
 # Keys at the top level of a YAML file; a file in flow style begins with a brace.

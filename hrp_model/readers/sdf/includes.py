@@ -32,6 +32,7 @@ class Includes:
         self._reading = reading
         self._diagnostics = reading.diagnostics
         self._standard: dict[str, Element] = {}
+        self._chosen: dict[tuple[str, Path], str] = {}  # files in folders
 
     def find(self, include: Element) -> Path | None:
         """Return the file that is included, or None after reporting why there is none."""
@@ -102,10 +103,17 @@ class Includes:
         uri = "" if written is None else written.text.rstrip("/")
         if _FILE.search(uri):
             return uri
+        source = include.source.path
+        key = uri, source.parent if source else Path()
+        if key not in self._chosen:
+            self._chosen[key] = self._file_in(*key)
+        return f"{uri}/{self._chosen[key]}"
+
+    def _file_in(self, uri: str, folder: Path) -> str:
+        """Return the name of the file to be included from a folder."""
         chosen, newest = "model.sdf", (0, 0)
         try:
-            source = include.source.path
-            path = self._reading.find(f"{uri}/{_CONFIG}", source.parent if source else Path())
+            path = self._reading.find(f"{uri}/{_CONFIG}", folder)
             config = parse(read_source(path, limit=_MAX_CONFIG), Diagnostics(listener=_ignore))
         except (OSError, ResourceError):
             config = None
@@ -113,7 +121,7 @@ class Includes:
             version = parse_version(file.attributes.get("version", "")) or (1, 0)
             if file.text and version > newest:
                 chosen, newest = file.text, version
-        return f"{uri}/{chosen}"
+        return chosen
 
 
 def overridden(model: Element, include: Element) -> Element:

@@ -9,13 +9,13 @@ from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import Source
 from hrp_model.frames import unique_name
 from hrp_model.load import load_bodies
-from hrp_model.readers.xml_tree import parse
 
 from ....control import HOLD, LIMP
 from ....physics.engine import Placement
 from ...config import BodyEntry, WorldConfig
 from ...naming import simulated_body
 from ..options import ProjectOptions
+from ..xml_text import parse_project
 from .settings import physics_of, report_rest
 
 
@@ -31,13 +31,13 @@ def read_sdf(
         options: Names of bodies with controllers; a world of Gazebo has one simulator.
     """
     del folder  # also relative to the source
-    root = parse(source, Diagnostics(listener=lambda _: None))
-    worlds = [] if root is None else list(root.all("world"))
-    bodies = load_bodies(source, diagnostics)
-    if not worlds:
-        if root is not None:
-            message = "the file has no <world>"
-            diagnostics.error("not-a-world", message, root.span)
+    root = parse_project(source, diagnostics)
+    if root is None:  # which was reported
+        return WorldConfig()
+    worlds = list(root.all("world"))
+    if root.tag != "sdf" or not worlds:
+        message = f"a world of Gazebo is an <sdf> with a <world>, not <{root.tag}>"
+        diagnostics.error("not-a-world", message, root.span)
         return WorldConfig()
     if len(worlds) > 1:
         message = f"only the first of {len(worlds)} worlds is simulated"
@@ -45,7 +45,7 @@ def read_sdf(
     report_rest(worlds[0], diagnostics)
     return WorldConfig(
         physics=physics_of(worlds[0], diagnostics),
-        bodies=tuple(_entries(bodies, diagnostics, options)),
+        bodies=tuple(_entries(load_bodies(root, diagnostics), diagnostics, options)),
     )
 
 
