@@ -103,6 +103,12 @@ def test_a_urdf_may_be_included(tmp_path, recorded):
         (("<physics><max_step_size>0.002</max_step_size></physics>",), "1.9", 0.002, -9.8),
         (("<physics><gravity>0 0 -1.6</gravity></physics>",), "1.4", 0.001, -1.6),
         (
+            ("<physics><ode><solver><dt>0.005</dt></solver></ode></physics>",),
+            "1.3",
+            0.005,
+            -9.8,
+        ),
+        (
             (
                 "<physics><max_step_size>0.002</max_step_size></physics>",
                 '<physics default="true"><max_step_size>0.004</max_step_size></physics>',

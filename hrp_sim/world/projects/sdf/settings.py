@@ -12,6 +12,7 @@ from ..reports import report_foreign_items
 
 _GRAVITY = (0.0, 0.0, -9.8)  # of SDF
 _STEP = 0.001
+_OLDER_STEPS = ("ode", "solver", "dt"), ("bullet", "dt")  # of SDF 1.3
 _USED = ("model", "include", "frame", "physics", "gravity")
 # Elements of a world that are not needed, and why; others have no effect.
 _SERVED = {
@@ -39,8 +40,10 @@ def physics_of(world: Element, diagnostics: Diagnostics) -> PhysicsSettings:
     found = list(world.all("physics"))
     chosen = [x for x in found if x.attributes.get("default", "").lower() in ("true", "1")]
     physics = next(iter(chosen or found), None)
-    step = None if physics is None else physics.first("max_step_size")
-    gravity = world.first("gravity") or (None if physics is None else physics.first("gravity"))
+    step = _inside(physics, "max_step_size")
+    for path in _OLDER_STEPS:
+        step = step or _inside(physics, *path)
+    gravity = world.first("gravity") or _inside(physics, "gravity")
     x, y, z = _numbers(gravity, _GRAVITY, (-MAX_GRAVITY, MAX_GRAVITY), diagnostics)
     (time_step,) = _numbers(step, (_STEP,), PHYSICS_RANGES["time_step"], diagnostics)
     return PhysicsSettings(time_step=time_step, gravity=(x, y, z))
@@ -50,6 +53,13 @@ def report_rest(world: Element, diagnostics: Diagnostics) -> None:
     """Report elements of a world without effect, each kind once."""
     rest = ((x.tag, x.span) for x in world.children if x.tag not in _USED)
     report_foreign_items(rest, diagnostics, served=_SERVED, reasons=_REASONS)
+
+
+def _inside(element: Element | None, *path: str) -> Element | None:
+    """Return the element at a path of tags, or None."""
+    for tag in path:
+        element = None if element is None else element.first(tag)
+    return element
 
 
 def _numbers(
