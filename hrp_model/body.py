@@ -115,6 +115,7 @@ class Joint:
         max_jerk: In [rad/s^3] or [m/s^3], for planners; inf if unlimited.
         mimic: The joint that the model makes it follow (never a follower itself), or None.
             Joints that follow because of closed loops are found by ``kinematics.loops``.
+        is_passive: Whether no motor drives it, even if no joint of the model has an id.
     """
 
     type: JointType
@@ -138,6 +139,7 @@ class Joint:
     max_deceleration: float = inf
     max_jerk: float = inf
     mimic: Mimic | None = None
+    is_passive: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,), "axis"))
@@ -215,6 +217,8 @@ class Link:
         at: Where the model file defines it, for messages.
         lacks_shapes: Whether some of its shape files could not be read, so that ``visual`` and
             ``collision`` are incomplete.
+        is_between_joints: Whether it only connects joints that the model states as one, such as
+            the hinges of a ball joint. It needs no mass of its own.
     """
 
     name: str
@@ -231,6 +235,7 @@ class Link:
     info: Mapping[str, Any] = field(default_factory=dict)
     at: Span | None = None
     lacks_shapes: bool = False
+    is_between_joints: bool = False
 
     def __post_init__(self) -> None:
         com = frozen_array(self.center_of_mass, (3,), "center_of_mass")

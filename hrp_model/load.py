@@ -15,31 +15,58 @@ from .files.resources import FileAccess, ResourceError, path_from_uri
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
 from .readers.xml_tree import Element, parse
-from .reading import Reading, TooLargeError
-from .validate import validate
+from .reading import XML_SUFFIXES, Reading, TooLargeError
+from .validate import validate, validated_as
 
 
 def _read_urdf(source: Source, reading: Reading) -> Body | None:
     from .readers import urdf  # imports urdf_parser_py, which takes time
 
-    return urdf.read_body(source, reading)
+    root = _parsed(source, reading)
+    return None if root is None else urdf.read_robot(root, reading)
 
 
 def _read_xacro(source: Source, reading: Reading) -> Body | None:
-    from .readers import xacro
-
-    root = xacro.expand(source, reading)
+    root = _expanded(source, reading)
     return None if root is None else _read_root(root, reading)
 
 
 def _read_xml(source: Source, reading: Reading) -> Body | None:
     """Read a file with a suffix of several formats."""
+    root = _parsed(source, reading)
+    return None if root is None else _read_root(root, reading)
+
+
+def _parsed(source: Source, reading: Reading) -> Element | None:
+    """Return the root element of a file, of which macros are expanded whatever its suffix is."""
     try:
         root = parse(source, reading.diagnostics, lambda at: reading.count("nodes", at=at))
     except TooLargeError as error:
         reading.report_excess(error, Span(source, 0, 0))
         return None
-    return None if root is None else _read_root(root, reading)
+    macro = None if root is None else _first_macro(root)
+    if macro is None:
+        return root
+    message = f"<{macro.tag}> needs xacro, which expands it; the suffix .xacro would state so"
+    reading.diagnostics.note("expanded-xacro", message, macro.span)
+    return _expanded(source, reading)
+
+
+def _first_macro(root: Element) -> Element | None:
+    """Return the first element that only xacro can read, or None."""
+    names_xacro = any("xacro" in name for name in root.attributes)  # as a namespace
+    for element in (root, *root.descendants()):
+        values = element.attributes.values() if names_xacro else ()
+        if element.tag.startswith("xacro:") or any(map(_EXPRESSION.search, values)):
+            return element
+    return None
+
+
+def _expanded(source: Source, reading: Reading) -> Element | None:
+    from .readers import xacro
+
+    reading.has_macros = True
+    return xacro.expand(source, reading)
 
 
 def _read_root(root: Element, reading: Reading) -> Body | None:
@@ -50,6 +77,10 @@ def _read_root(root: Element, reading: Reading) -> Body | None:
         return mjcf.read_model(root, reading)
     if root.tag == "sdf":
         return sdf.read_model(root, reading)
+    if root.tag == "gazebo":
+        message = "SDF 1.2 and older is not read: convert it by 'gz sdf -p FILE'"
+        reading.diagnostics.error("unknown-version", message, root.span)
+        return None
     if root.tag == "grxui":
         message = "this is a project of OpenHRP: run it with hrp-sim, or name a model that it lists"
         reading.diagnostics.error("not-a-model", message, root.span)
@@ -73,6 +104,7 @@ _BODY_READERS = {
 _SYNTAX_ERRORS = frozenset(
     ("stray-character", "syntax-error", "unexpected-end", "unterminated-string", "yaml-syntax")
 )
+_EXPRESSION = re.compile(r"\$[{(]")  # of xacro
 # First characters of the formats; any other text is YAML.
 _BEGINNINGS = (
     (re.compile(r"\s*#(?:VRML|X3D)"), ".wrl"),
@@ -114,8 +146,10 @@ def load_body(
     else:
         reading = _reading(diagnostics, (path.parent, *map(Path, resource_folders)), sandbox)
         name, own = split_model_name(os.fspath(model))
-        _set_arguments(reading, {**own, **(arguments or {})}, path.suffix.lower(), name)
+        given = {**own, **(arguments or {})}
+        reading.arguments = given if path.suffix.lower() in XML_SUFFIXES else {}
         body = reading.read_body(path, name=name)
+        _warn_of_arguments(reading, body, name, given)
     return _checked(body, diagnostics)
 
 
@@ -155,9 +189,29 @@ def load_body_text(
     folders = [] if folder is None else [Path(os.path.realpath(folder))]
     path = folders[0] / name.replace(os.sep, "_") if folders else None
     reading = _reading(diagnostics, (*folders, *map(Path, resource_folders)), sandbox)
-    _set_arguments(reading, arguments or {}, suffix, name)
+    given = arguments or {}
+    reading.arguments = given if suffix in XML_SUFFIXES else {}
     body = reading.read_text(Source(name, text.removeprefix("\ufeff"), path), suffix)
+    _warn_of_arguments(reading, body, name, given)
     return _checked(None if body is None else replace(body, path=None), diagnostics)
+
+
+def load_bodies(root: Element, diagnostics: Diagnostics) -> list[Body]:
+    """Read all models of an ``<sdf>`` with a world, each at its pose in the world.
+
+    Args:
+        root: The element; without a path, relative paths start at the working directory.
+        diagnostics: Receives all problems; after errors, bodies may be missing.
+    """
+    from .readers import sdf
+
+    path = root.source.path
+    reading = _reading(diagnostics, (Path() if path is None else path.parent,))
+    with reading.entering(path or Path(root.source.name), None):
+        found = sdf.read_world(root, reading)
+    for original in {id(original): original for _, original in found}.values():
+        validate(original, diagnostics)
+    return [validated_as(body, original) for body, original in found]
 
 
 def _suffix(text: str) -> str:
@@ -165,18 +219,18 @@ def _suffix(text: str) -> str:
     return next(suffixes, ".body")
 
 
-def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool) -> Reading:
+def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool = False) -> Reading:
     roots = tuple(Path(os.path.realpath(folder)) for folder in folders)
     access = FileAccess(roots, sandboxed=sandbox)
     return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), access=access)
 
 
-def _set_arguments(reading: Reading, arguments: Mapping[str, str], suffix: str, name: str) -> None:
-    """Pass arguments to a xacro file; warn that other models ignore them."""
-    if suffix == ".xacro":
-        reading.arguments = arguments
-    elif arguments:
-        message = f"'{name}' takes no arguments: only .xacro files do; they are ignored"
+def _warn_of_arguments(
+    reading: Reading, body: Body | None, name: str, given: Mapping[str, str]
+) -> None:
+    """Warn of arguments of a model that has no macros."""
+    if body is not None and given and not (reading.arguments and reading.has_macros):
+        message = f"'{name}' takes no arguments: only xacro files do; they are ignored"
         reading.diagnostics.warn("unknown-argument", message)
 
 

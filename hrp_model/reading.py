@@ -35,10 +35,11 @@ _MAX_COUNTS = {
 }
 # Files given by mistake, by suffix.
 _OTHER_KINDS = {
+    ".world": "a world of Gazebo: run it with hrp-sim, or name one of its models",
     ".cnoid": "a Choreonoid project: run it with hrp-sim, or name one of the models that it lists",
 }
 # XML formats; in a model file with another suffix, XML is an error.
-XML_SUFFIXES = frozenset((".mjcf", ".sdf", ".urdf", ".xacro", ".xml"))
+XML_SUFFIXES = frozenset((".mjcf", ".sdf", ".urdf", ".world", ".xacro", ".xml"))
 _XML_START = re.compile(r"\s*<[?!a-zA-Z]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -90,6 +91,7 @@ class Reading:
         open_files: Files being read, outermost first, to detect cycles.
         access: The files that may be read.
         arguments: Arguments of a xacro file by name.
+        has_macros: Whether macros of a xacro file were expanded.
         lost_shapes: Number of references to shapes that could not be read so far. A reader of
             links compares it before and after the shapes of a link.
     """
@@ -100,6 +102,7 @@ class Reading:
     open_files: list[Path] = field(default_factory=list)
     access: resources.FileAccess = field(default_factory=resources.FileAccess)
     arguments: Mapping[str, str] = field(default_factory=dict)
+    has_macros: bool = False
     lost_shapes: int = 0
     _open: set[Path] = field(default_factory=set)
     _named_at: list[Span | None] = field(default_factory=list)
@@ -145,7 +148,7 @@ class Reading:
                 return None
             code, reason = "link-outside", str(error)
         except resources.ResourceError as error:
-            code, reason = "missing-resource", str(error)
+            code, reason = error.code, str(error)
         if needed:
             self.diagnostics.error(code, f"cannot use '{uri}': {reason}", at)
         else:

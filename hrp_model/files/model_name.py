@@ -1,4 +1,7 @@
-"""Names of models with arguments: ``robot.urdf.xacro arm:=left``, as for the command xacro."""
+"""Names of models with arguments: ``robot.urdf.xacro arm:=left``, as for the command xacro.
+
+Macros may also be in files named ``.urdf``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable
 
-_WITH_ARGUMENTS = re.compile(r"(.*?\.xacro)\s+([^\s:=]+:=.*)", re.DOTALL | re.IGNORECASE)
+_WITH_ARGUMENTS = re.compile(r"(.*?\.(?:xacro|urdf))\s+([^\s:=]+:=.*)", re.DOTALL | re.IGNORECASE)
 _ARGUMENT = re.compile(r"[^\s:=]+:=.*", re.DOTALL)
 
 
@@ -30,8 +33,8 @@ def join_arguments(words: Iterable[str]) -> list[str]:
     """Return the words of a command line, with arguments joined to the xacro file before them."""
     joined: list[str] = []
     for word in words:
-        is_after_xacro = joined and split_model_name(joined[-1])[0].lower().endswith(".xacro")
-        if is_after_xacro and _ARGUMENT.fullmatch(word):
+        file = split_model_name(joined[-1])[0].lower() if joined else ""
+        if file.endswith((".xacro", ".urdf")) and _ARGUMENT.fullmatch(word):
             joined[-1] += f" {shlex.quote(word)}"
         else:
             joined.append(word)

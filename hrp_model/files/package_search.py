@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
 from .file_watch import record_file
+from .install_rules import InstallRule, install_rules
 
 _MAX_LEVELS = 8  # depth of a model in a workspace
 _MAX_ENTRIES = 500  # folders with more entries are not searched
@@ -28,6 +29,7 @@ class PackageSearch:
     def __init__(self, may_read: Callable[[Path], bool]) -> None:
         self._may_read = may_read
         self._declared: dict[Path, dict[str, list[Path]]] = {}
+        self._rules: dict[Path, list[InstallRule]] = {}
 
     def folders(self, name: str, folder: Path) -> Iterator[Path]:
         """Yield candidate folders of a package, the nearest first.
@@ -48,6 +50,38 @@ class PackageSearch:
             if self._may_read(child := parent / name) and child.is_dir():
                 yield child
             yield from self._declared_in(parent).get(name, ())
+
+    def models(self, name: str, folder: Path) -> Iterator[Path]:
+        """Yield candidate folders of a model of Gazebo, the nearest first.
+
+        Beside those of a package of that name these are, at each level above ``folder``, folders
+        of that name in folders of models, such as ``models`` and ``environment_models``.
+        """
+        yield from self.folders(name, folder)
+        start = Path(os.path.abspath(folder))
+        for parent in islice((start, *start.parents), _MAX_LEVELS):
+            if not self._may_read(parent):
+                return
+            for models in _folders_in(parent):
+                if "model" in models.name.lower() and (models / name).is_dir():
+                    yield models / name
+
+    def sources(self, path: Path) -> Iterator[Path]:
+        """Yield the files of a source folder that CMake would install at a path in its package."""
+        package = enclosing_package(path.parent, _MAX_LEVELS)
+        if package is None or not self._may_read(package):
+            return
+        if package not in self._rules:
+            name = self._declared_name(package / MANIFEST)
+            self._rules[package] = [] if name is None else install_rules(package, name)
+        inside = PurePosixPath(path.relative_to(package).as_posix())
+        found = (rule.source_of(inside) for rule in self._rules[package])
+        yield from (source for source in found if source is not None and source != path)
+
+    def is_source(self, path: Path) -> bool:
+        """Return whether a path is in a package that is not installed."""
+        package = enclosing_package(path.parent, _MAX_LEVELS)
+        return package is not None and package.parent.name != "share" and self._may_read(package)
 
     def _declared_in(self, folder: Path) -> dict[str, list[Path]]:
         """Return those of a folder and its subfolders that have a package.xml, by package name."""
@@ -70,9 +104,14 @@ class PackageSearch:
             return None
 
 
-def enclosing_package(folder: Path) -> Path | None:
-    """Return the nearest folder with a package.xml, at or above the given one."""
-    candidates = (folder, *folder.parents)
+def enclosing_package(folder: Path, levels: int | None = None) -> Path | None:
+    """Return the nearest folder with a package.xml, at or above the given one.
+
+    Args:
+        folder: Where to begin.
+        levels: How many folders to search; by default all.
+    """
+    candidates = islice((folder, *folder.parents), levels)
     return next((path for path in candidates if (path / MANIFEST).is_file()), None)
 
 

@@ -29,11 +29,26 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 # Variables of Choreonoid and OpenHRP for their own folders, relative to the top folder.
 _CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": "", "OPENHRPHOME": ""}
+# Folders of models of Gazebo, and names of models.
+_MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+_MODEL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
 _PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class ResourceError(ValueError):
-    """A reference cannot be resolved; the message states where the file was searched."""
+    """A reference cannot be resolved; the message states where the file was searched.
+
+    Attributes:
+        code: Code of its diagnostic.
+    """
+
+    code = "missing-resource"
+
+
+class UnsourcedError(ResourceError):
+    """A package, or a file that its build may install, is in no sourced workspace."""
+
+    code = "unsourced-package"
 
 
 class OutsideError(ResourceError):
@@ -162,7 +177,7 @@ def _resolve(
     text = _VARIABLE.sub(_variable, written)
     try:
         candidates = _candidates(text, text != written, folder, is_sandboxed, packages)
-        return _first_file(candidates, folder, access)
+        return _first_file(candidates, folder, access, packages)
     except (OSError, RuntimeError, ValueError):
         if text == written:
             raise
@@ -197,10 +212,38 @@ def _candidates(
         yield rest, True
     elif scheme in ("package", "model"):
         name, _, inside = rest.partition("/")
-        for package in _package_folders(name, folder, is_sandboxed, packages):
-            yield str(package / inside), True
+        find = _package_folders if scheme == "package" else _model_folders
+        for found in find(name, folder, is_sandboxed, packages):
+            yield str(found / inside), True
     else:
         raise ResourceError(f"'{scheme}:' references are not supported; use file:// or package://")
+
+
+def _model_folders(
+    name: str, folder: Path, is_sandboxed: bool, packages: PackageSearch
+) -> Iterator[Path]:
+    """Yield the folders of a model of Gazebo, or of a package of that name.
+
+    Raises:
+        ResourceError: There is none.
+    """
+    if not _MODEL_NAME.fullmatch(name):
+        raise ResourceError(f"'{name}' is not a valid name of a model")
+    is_found = False
+    listed = () if is_sandboxed else _MODEL_PATHS
+    for parent in (path for variable in listed for path in _path_list(variable)):
+        if (parent / name).is_dir():
+            is_found = True
+            yield parent / name
+    for found in packages.models(name, folder):
+        is_found = True
+        yield found
+    try:
+        yield from _package_folders(name, folder, is_sandboxed, packages)
+    except UnsourcedError:
+        if not is_found:
+            message = f"no model '{name}' in {', '.join(_MODEL_PATHS)}, nor in the folders above "
+            raise ResourceError(f"{message}the file and folders of models in them") from None
 
 
 def _package_folders(
@@ -220,24 +263,46 @@ def _package_folders(
     for found in packages.folders(name, folder):
         yield found
     if found is None:
-        hint = "allow its folder with --allow" if is_sandboxed else "is its workspace sourced?"
-        raise ResourceError(
-            f"no package '{name}' in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH, nor in the "
-            f"folders above the model{' that may be read' if is_sandboxed else ''}; {hint}"
-        )
+        searched = f"no package '{name}' in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH, nor in the "
+        searched += "folders above the model"
+        if is_sandboxed:
+            hint = "allow its folder with --allow"
+            raise ResourceError(f"{searched} that may be read; {hint}")
+        raise UnsourcedError(f"{searched}; is its workspace sourced?")
 
 
 def _first_file(
-    candidates: Iterator[tuple[str, bool]], folder: Path, access: FileAccess | None
+    candidates: Iterator[tuple[str, bool]],
+    folder: Path,
+    access: FileAccess | None,
+    packages: PackageSearch | None = None,
 ) -> Path:
-    """Return the first existing file; if there is none, raise the error of the first candidate."""
-    first: tuple[str, bool] | None = None
+    """Return the first existing file; if there is none, raise the error of the first candidate.
+
+    With ``packages``, absolute paths may be those at which the build of a package installs files
+    of its source folder.
+    """
+    tried: list[tuple[str, bool]] = []
     for candidate in candidates:
-        first = first or candidate
+        tried.append(candidate)
         with suppress(OSError, ResourceError):
             return _existing_file(*candidate, folder, access)
-    assert first is not None  # without a candidate, an error was raised before
-    return _existing_file(*first, folder, access)
+    of_packages = [] if packages is None else [x for x in tried if os.path.isabs(x[0])]
+    for text, is_explicit in of_packages:
+        assert packages is not None
+        for source in packages.sources(Path(text)):
+            with suppress(OSError, ResourceError):
+                return _existing_file(str(source), is_explicit, folder, access)
+    try:
+        # Without a candidate, an error was raised before.
+        return _existing_file(*tried[0], folder, access)
+    except OutsideError:
+        raise
+    except ResourceError as error:
+        if packages is None or not (of_packages and packages.is_source(Path(tried[0][0]))):
+            raise
+        reason = "the package is in no sourced workspace, and its build may install this file"
+        raise UnsourcedError(f"{error}; {reason}") from None
 
 
 def _existing_file(text: str, is_explicit: bool, folder: Path, access: FileAccess | None) -> Path:
@@ -320,7 +385,7 @@ def package_folder(name: str) -> Path:
         for candidate in (folder / name, folder):
             if candidate.name == name and (candidate / "package.xml").is_file():
                 return candidate
-    raise ResourceError(
+    raise UnsourcedError(
         f"no package '{name}' in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH; is its workspace sourced?"
     )
 

@@ -14,7 +14,7 @@ WRAPPER_KEYS = ("model_file", "modelFile")  # of YAML files that refer to a mode
 _CHUNK = 1 << 20  # [B]
 _OVERLAP = 64  # [B]; longer than any match
 _XML_PROLOG = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
-_SDF_WORLD = re.compile(rb"<world\b")
+_SDF_WORLD = re.compile(r"<world\s[^<>]*\bname\s*=")  # plugins have elements <world> without names
 _NAMED_ROBOT = re.compile(rb"<robot\b[^>]*\sname\s*=")
 _ROBOT_NODE = re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{")
 # Keys at the top level of a YAML file; a file in flow style begins with a brace.
@@ -39,7 +39,18 @@ def is_world(top: Node | None) -> bool:
 
 def is_mjcf(text: str) -> bool:
     """Return whether an XML text is MJCF: its root element is <mujoco>."""
-    return _XML_PROLOG.sub("", text[:_CHUNK]).lstrip("\ufeff \t\r\n").startswith("<mujoco")
+    return _without_prolog(text).startswith("<mujoco")
+
+
+def is_sdf_world(text: str) -> bool:
+    """Return whether an XML text is SDF with a world: its root element is <sdf>."""
+    beginning = _without_prolog(text)
+    return beginning.startswith("<sdf") and _SDF_WORLD.search(beginning) is not None
+
+
+def _without_prolog(text: str) -> str:
+    """Return the beginning of an XML text without comments and instructions."""
+    return _XML_PROLOG.sub("", text[:_CHUNK]).lstrip("\ufeff \t\r\n")
 
 
 def file_kind(path: Path) -> FileKind:
@@ -47,8 +58,8 @@ def file_kind(path: Path) -> FileKind:
 
     A .wrl file is a model if it has a Humanoid or Joint node; a .xacro file if its robot has a
     name, which files of macros have not; an .sdf file if it has no world; a YAML file if it is a
-    Choreonoid body or refers to a model. Worlds are defined by ``is_world``. An unreadable file
-    is treated as a model, so that its reader reports the error.
+    Choreonoid body or refers to a model. Worlds in YAML are defined by ``is_world``. An unreadable
+    file is treated as a model, so that its reader reports the error.
     """
     suffix = path.suffix.lower()
     try:
@@ -57,7 +68,7 @@ def file_kind(path: Path) -> FileKind:
         if suffix == ".xacro":
             return FileKind.MODEL if _has_name(path) else FileKind.OTHER
         if suffix == ".sdf":
-            return FileKind.OTHER if _has_world(path) else FileKind.MODEL
+            return FileKind.WORLD if _has_world(path) else FileKind.MODEL
         if suffix in YAML_SUFFIXES:
             return _yaml_kind(path)
     except OSError:
@@ -83,7 +94,7 @@ def _has_name(path: Path) -> bool:
 
 def _has_world(path: Path) -> bool:
     with path.open("rb") as file:
-        return _SDF_WORLD.search(file.read(_CHUNK)) is not None
+        return is_sdf_world(file.read(_CHUNK).decode("utf-8", errors="replace"))
 
 
 def _yaml_kind(path: Path) -> FileKind:

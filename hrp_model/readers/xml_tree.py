@@ -15,6 +15,8 @@ NUMBER = re.compile(
 )
 _MAX_DEPTH = 200
 _MAX_ATTRIBUTES = 10_000  # of one element
+_INVALID_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_VISIBLE = re.compile(r"[^\n]")
 _ATTRIBUTE = re.compile(r"""\s+([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
@@ -91,9 +93,18 @@ def parse(
         diagnostics: Receives errors.
         count: Called with the place of each element; may raise to abort.
     """
-    builder = _Builder(source, count)
+    builder = _Builder(source, source.text, count)
     try:
-        return builder.build()
+        try:
+            return builder.build()
+        except expat.ExpatError:
+            at = builder.here(failed=True)
+            if not _is_in_comment(source.text, at.start):
+                raise
+            message = "a comment contains '--', which XML does not allow; other programs may fail"
+            diagnostics.warn("xml-comment", message, at)
+            builder = _Builder(source, _INVALID_COMMENT.sub(_blank, source.text), count)
+            return builder.build()
     except _RefusedError as error:
         code, message = error.args
         diagnostics.error(code, message, builder.here())
@@ -102,12 +113,23 @@ def parse(
     return None
 
 
+def _is_in_comment(text: str, offset: int) -> bool:
+    """Return whether a comment is open at an offset, and closed after it."""
+    start = text.rfind("<!--", 0, offset)
+    return start > text.rfind("-->", 0, offset) and text.find("-->", offset) > offset
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Return as many blanks and line ends as a text has characters."""
+    return _VISIBLE.sub(" ", match[0])
+
+
 class _Builder:
-    def __init__(self, source: Source, count: Callable[[Span], None] | None) -> None:
+    def __init__(self, source: Source, text: str, count: Callable[[Span], None] | None) -> None:
         self._source = source
         self._count = count
-        self._data = source.text.encode("utf-8", errors="replace")
-        self._is_ascii = len(self._data) == len(source.text)
+        self._data = text.encode("utf-8", errors="replace")
+        self._is_ascii = len(self._data) == len(text)
         self._passed = (0, 0)  # a byte offset, and its character offset
         self._root: Element | None = None
         self._stack: list[Element] = []

@@ -29,14 +29,14 @@ _MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
 
 
 def masses_are_positive(body: Body, diagnostics: Diagnostics) -> None:
-    """A mass is not negative, and a moving link is not massless."""
-    heavy = _links_that_carry_mass(body)
+    """A mass is not negative, and a moving link is not massless, except between joints."""
+    exempt = _links_that_carry_mass(body) | {x.name for x in body.links if x.is_between_joints}
     massless: list[Link] = []
     for link in body.links:
         if link.mass < 0.0:
             message = f"link '{link.name}' has a negative mass, {link.mass:g} kg"
             diagnostics.error("negative-mass", message, link.at)
-        elif link.mass == 0.0 and link.joint.type in _MOVING and link.name not in heavy:
+        elif link.mass == 0.0 and link.joint.type in _MOVING and link.name not in exempt:
             massless.append(link)
     if len(massless) == 1:
         message = f"link '{massless[0].name}' moves but has no mass"

@@ -24,10 +24,16 @@ def movable_links_have_mass_and_inertia(
     physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
     """All links that are accelerated have a mass and a positive definite inertia."""
-    tail = _HINT_FOR_QUICK if physics.solver is Solver.QUICK else ""
+    is_quick = physics.solver is Solver.QUICK
+    tail = _HINT_FOR_QUICK if is_quick else ""
     for start in starts:
-        # The inertia of a link that stands still does not matter.
-        found = [x for x in start.mass_repairs.values() if x.lacked_mass or not x.is_static]
+        # The inertia of a link that stands still does not matter, and only QUICK needs more mass
+        # between joints than would be noticed.
+        found = [
+            x
+            for x in start.mass_repairs.values()
+            if (x.lacked_mass or not x.is_static) and (is_quick or not x.link.is_between_joints)
+        ]
         for text, link in _messages([x for x in found if x.lacked_mass], _mass, _masses):
             yield start.warning("mended-mass", text + tail, link)
         for text, link in _messages([x for x in found if not x.lacked_mass], _inertia, _inertias):

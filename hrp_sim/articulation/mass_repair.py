@@ -34,6 +34,10 @@ from .rigid_groups import group_masses, rigid_groups, zero_state
 
 # Minimum share of the mass and inertia carried by its joint that a repaired link gets.
 MIN_SHARE_FOR_WORLD = 1e-5
+# Between the joints of a chain, where nothing touches the link. With 1e-5 the twist of a slender
+# pendulum on a ball joint would be off by 0.5 %. With 1e-8 ball casters diverge where two axes of
+# their hinges align; of 250 rides on such casters none did with 1e-7.
+_MIN_SHARE_BETWEEN_JOINTS = 1e-7
 # QUICK supports this ratio of carried mass to the mass of the parent link per iteration.
 RATIO_PER_ITERATION = 5.0
 # Minimum inertia of a link on a joint, as a share of that of a solid box around its shapes. Free
@@ -164,7 +168,7 @@ def _min_moment(mass: float, greatest: float) -> float:
 
 
 def _repaired(tree: GroupTree, group: int, settings: PhysicsSettings) -> MassRepair:
-    share, box_share = _shares(settings)
+    share, box_share = _shares(settings, tree.link(group))
     before = tree.masses[group]
     mass, heavy = before.mass, group
     if not mass > 0.0:
@@ -185,8 +189,9 @@ def _repaired(tree: GroupTree, group: int, settings: PhysicsSettings) -> MassRep
     return MassRepair(tree.link(group), before, after, share, tree.is_static(group))
 
 
-def _shares(settings: PhysicsSettings) -> tuple[float, float]:
+def _shares(settings: PhysicsSettings, link: Link) -> tuple[float, float]:
     """Return the minimum shares of what a joint carries, and of a solid box around the shapes."""
     if settings.solver is Solver.QUICK:
         return 1.0 / (RATIO_PER_ITERATION * settings.iterations), _MIN_BOX_SHARE_FOR_QUICK
-    return MIN_SHARE_FOR_WORLD, _MIN_BOX_SHARE_FOR_WORLD
+    share = _MIN_SHARE_BETWEEN_JOINTS if link.is_between_joints else MIN_SHARE_FOR_WORLD
+    return share, _MIN_BOX_SHARE_FOR_WORLD

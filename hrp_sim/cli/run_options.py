@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # Of a run of the default world without a terminal, of films and of pages, in [s].
 DEFAULT_DURATION = 5.0
 WORLD = (
-    "world file (.yaml), project (.cnoid, .xml) or model (.wrl, .body, .yaml, .urdf, .xacro, .sdf, "
-    "MJCF), given by path or URI, or the name of a bundled world, such as rover"
+    "world file (.yaml), project (.cnoid, .xml, .world) or model (.wrl, .body, .yaml, .urdf, "
+    ".xacro, .sdf, MJCF), given by path or URI, or the name of a bundled world, such as rover"
 )
 
 

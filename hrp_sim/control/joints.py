@@ -148,12 +148,13 @@ def _passive(body: Body, settings: ControlSettings) -> set[int]:
     unnumbered = {i for i, x in enumerate(body.moving_links) if x.joint.id is None}
     if len(unnumbered) < len(body.moving_links):
         return unnumbered
+    passive = {i for i, x in enumerate(body.moving_links) if x.joint.is_passive}
     if any(x.parent is not None and x.joint.type is JointType.FREE for x in body.links):
-        return set()  # a free joint may close a loop without these joints
+        return passive  # a free joint may close a loop without these joints
     own = {name for name, control in settings.joints.items() if control.mode is not None}
     driven = [x.name for x in body.moving_links if x.joint.name in own]
     closures = [LoopClosure(body, group, driven) for group in loop_groups(body)]
-    return {int(i) for closure in closures for i in closure.dependent}
+    return passive | {int(i) for closure in closures for i in closure.dependent}
 
 
 def _first_given(*values: float | None) -> float:

@@ -33,7 +33,10 @@ _READABLE_SUFFIXES = {
 }
 _SCHEMES = ("file", "package", "model")
 _MISSING = frozenset(
-    ("missing-model", "missing-motion", "missing-project", "missing-resource", "unreadable-file")
+    (
+        *("missing-model", "missing-motion", "missing-project", "missing-resource"),
+        *("unsourced-package", "unreadable-file"),
+    )
 )
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
 _UNSUPPORTED = frozenset(

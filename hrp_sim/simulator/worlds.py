@@ -132,7 +132,7 @@ def _collect(
 
 
 def _worlds_in(source: str) -> Iterator[WorldResource]:
-    for uri, path in files_in(source, YAML_SUFFIXES):
+    for uri, path in files_in(source, (*YAML_SUFFIXES, ".sdf")):
         if file_kind(path) is FileKind.WORLD:
             yield WorldResource(path.stem, Resource(uri))
     for uri, path in files_in(source, PROJECT_SUFFIXES):
@@ -141,5 +141,6 @@ def _worlds_in(source: str) -> Iterator[WorldResource]:
 
 def _models_in(source: str) -> Iterator[Spawnable]:
     for uri, path in files_in(source, MODEL_SUFFIXES):
-        if file_contains(path, _ROBOT_KEYWORDS[path.suffix.lower()]):
+        is_model = path.suffix.lower() != ".sdf" or file_kind(path) is FileKind.MODEL
+        if is_model and file_contains(path, _ROBOT_KEYWORDS[path.suffix.lower()]):
             yield Spawnable(Resource(uri), f"{path.suffix[1:]} model {path.stem}", Bounds())

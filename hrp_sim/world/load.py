@@ -21,7 +21,15 @@ from hrp_model import (
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.model_name import split_model_name
 from hrp_model.files.resources import ResourceError, share_folder
-from hrp_model.readers.file_kind import MODEL_SUFFIXES, WRAPPER_KEYS, is_mjcf, is_world
+from hrp_model.readers.file_kind import (
+    MODEL_SUFFIXES,
+    WRAPPER_KEYS,
+    FileKind,
+    file_kind,
+    is_mjcf,
+    is_sdf_world,
+    is_world,
+)
 from hrp_model.readers.yaml.nodes import Mapping, Node
 from hrp_model.readers.yaml.tree import parse
 from hrp_model.reading import read_source
@@ -51,8 +59,9 @@ def load_world(
 
     Args:
         world: Path of a world file (``.yaml`` with ``bodies``), of a project (``.cnoid``,
-            ``.xml``) or of a model, its ``file://`` or ``package://`` URI, or the name of a bundled
-            world; see ``world_path``. Arguments of a xacro file may follow, as for ``load_body``.
+            ``.xml``, ``.world``, ``.sdf`` with a world) or of a model, its ``file://`` or
+            ``package://`` URI, or the name of a bundled world; see ``world_path``. Arguments of a
+            xacro file may follow, as for ``load_body``.
         diagnostics: Receives notes and warnings; by default they are logged.
         project: How a project is read; without effect on others.
 
@@ -66,7 +75,7 @@ def load_world(
     except ResourceError as error:
         diagnostics.error("missing-world", str(error))
         raise ModelError(diagnostics.found) from None
-    if path.suffix.lower() in MODEL_SUFFIXES:
+    if path.suffix.lower() in MODEL_SUFFIXES and not _is_sdf_world(path):
         _, arguments = split_model_name(os.fspath(world))
         body = load_body(path, diagnostics, arguments=arguments)
         return _alone_on_floor(body, diagnostics)
@@ -84,7 +93,8 @@ def load_world(
         raise ModelError(diagnostics.found) from None
     if is_mjcf(source.text):
         return _alone_on_floor(load_body(path, diagnostics), diagnostics)
-    if (form := project_format(suffix=path.suffix)) is not None:
+    text = source.text if is_sdf_world(source.text) else ""
+    if (form := project_format(suffix=path.suffix, text=text)) is not None:
         return _project(form, source, real_path.parent, diagnostics, project)
     root = parse(source, diagnostics)
     diagnostics.raise_errors()
@@ -124,6 +134,10 @@ def load_world_text(
         )
         return _alone_on_floor(body, diagnostics)
     return _world(source, root, Path.cwd(), diagnostics)
+
+
+def _is_sdf_world(path: Path) -> bool:
+    return path.suffix.lower() == ".sdf" and file_kind(path) is FileKind.WORLD
 
 
 def _project(

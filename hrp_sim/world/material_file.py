@@ -57,7 +57,7 @@ def load_materials(uri: str, folder: Path, diagnostics: Diagnostics, at: Span) -
         path = resolve(uri, folder)
         source = read_source(Path(os.path.realpath(path)), os.fspath(path))
     except ResourceError as error:
-        diagnostics.error("missing-resource", str(error), at)
+        diagnostics.error(error.code, str(error), at)
         return MaterialTable()
     except OSError as error:
         reason = error.strerror or error

@@ -29,6 +29,14 @@ CODES = {
     "duplicate-proto": ("two PROTOs have the same name", "remove one of the two, or rename it"),
     "empty-file": ("the file is empty", "check that the file was saved and copied completely"),
     "empty-value": ("a key has no value", "write a value, or leave the key out"),
+    "expanded-xacro": (
+        "a file that is not named .xacro has macros, which are expanded",
+        "rename the file, if it is yours, so that its name ends with .xacro",
+    ),
+    "xml-comment": (
+        "a comment of an XML file contains two hyphens",
+        "write the comment without '--', which XML does not allow in comments",
+    ),
     "xml-entity": (
         "the XML file defines an entity, which could expand without bound",
         "write out the text of the entity",
@@ -174,6 +182,10 @@ CODES = {
     "unknown-version": (
         "the version of the format is not supported",
         "save the model in a supported version",
+    ),
+    "unsourced-package": (
+        "a package, or a file that its build may install, is in no sourced workspace",
+        "build the workspace of the package and source it, or check the name",
     ),
     "unreadable-file": (
         "a model file cannot be read",

@@ -60,7 +60,6 @@ CODES = {
         "write it in the unit that the file declares",
     ),
     "duplicate-element": ("an element is given twice", "remove one of the two"),
-    "ball-joint": ("a joint is a ball", "write three hinges, with links between them"),
     "duplicate-frame-name": (
         "two links, joints or frames of an SDF have the same name",
         "give each of them a unique name",
@@ -70,8 +69,8 @@ CODES = {
         "write one of them relative to another frame, or to the model",
     ),
     "nested-model": (
-        "a model of an SDF or MJCF contains another one",
-        "write the links and joints of both into one model",
+        "a model of an MJCF contains another one",
+        "write the bodies of both into one model",
     ),
     "surface-out-of-range": (
         "a friction, restitution, stiffness or damping of a contact is out of range",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite
 from typing import Any
@@ -13,11 +13,13 @@ import numpy as np
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics
 from ...rigid import Array, Pose, axis_angle_matrix
-from .compiler import Compiled, optional_row, titled
+from ..joint_chains import ball_hinges
+from .compiler import Compiled, optional_row, titled, unique_name
 from .equalities import Followers, Line
 
 # As integers: numpy's do not equal those of the enumerations.
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+_BALL = int(mujoco.mjtJoint.mjJNT_BALL)
 _FIXED_GAIN = mujoco.mjtGain.mjGAIN_FIXED
 _AFFINE, _NONE = mujoco.mjtBias.mjBIAS_AFFINE, mujoco.mjtBias.mjBIAS_NONE
 
@@ -45,25 +47,39 @@ class Actuator:
 
 
 class JointReader:
-    """Reads the joints of a model that are hinges or slides."""
+    """Reads the joints of a model that are hinges, slides or balls."""
 
     def __init__(self, compiled: Compiled, diagnostics: Diagnostics) -> None:
         self._compiled = compiled
         self._model = compiled.model
         self._diagnostics = diagnostics
         self._actuators = self._read_actuators()
+        self._taken = set(compiled.joint_names)
 
     def name(self, j: int) -> str:
         """Return the name of a joint."""
         return self._compiled.joint_names[j]
 
-    def joint(self, j: int, number: int | None) -> Joint:
-        """Return a joint.
+    def joints(self, j: int, number: int | None) -> list[Joint]:
+        """Return a joint; for a ball three hinges.
 
         Args:
             j: Its index.
             number: Its id, if it has a motor.
         """
+        joint = self._joint(j, number)
+        if self._model.jnt_type[j] != _BALL:
+            return [joint]
+        if self._model.jnt_limited[j]:
+            message = f"the range of ball joint '{joint.name}' is left out: it turns freely"
+            self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(j))
+        if joint.stiffness > 0.0:
+            message = f"the spring of joint '{joint.name}' is left out: it is a ball"
+            self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(j))
+        ball = replace(joint, position=UNLIMITED, initial=0.0, stiffness=0.0, rest_position=0.0)
+        return ball_hinges(ball, lambda name: unique_name(name, self._taken))
+
+    def _joint(self, j: int, number: int | None) -> Joint:
         model = self._model
         is_hinge = model.jnt_type[j] == _HINGE
         dof = int(model.jnt_dofadr[j])
@@ -91,6 +107,8 @@ class JointReader:
 
     def at_zero(self, j: int) -> Pose:
         """Return the motion of a joint from its reference to zero."""
+        if self._model.jnt_type[j] == _BALL:
+            return Pose()
         axis, q = np.array(self._model.jnt_axis[j]), -self.reference(j)
         if not isfinite(q):
             return Pose(p=np.full(3, q))  # validation reports it
@@ -99,7 +117,7 @@ class JointReader:
         return Pose(axis_angle_matrix(axis, q)) if q else Pose()
 
     def anchor(self, j: int) -> Array:
-        """Return the point on the axis of a hinge, in its body; for a slide the origin."""
+        """Return the point that a joint turns about, in its body; for a slide the origin."""
         if self._model.jnt_type[j] == _SLIDE:
             return np.zeros(3)
         return np.array(self._model.jnt_pos[j])

@@ -13,6 +13,7 @@ from ...body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Mi
 from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import Array, Pose, quaternion_matrix
+from ..joint_chains import intermediate_link
 from .compiler import Compiled, titled, unique_name
 from .devices import DeviceReader
 from .joints import JointReader
@@ -38,7 +39,7 @@ class ModelReader:
     def body(self) -> Body | None:
         """Return the body, or None after reporting errors."""
         root = self._root()
-        if root is None or self._has_balls(root):
+        if root is None:
             return None
         bodies = [root, *self._below(root)]
         links: list[Link] = []
@@ -99,18 +100,6 @@ class ModelReader:
         start = int(self._model.body_jntadr[b])
         return range(start, start + int(self._model.body_jntnum[b]))
 
-    def _has_balls(self, root: int) -> bool:
-        model, found = self._model, False
-        for b in (root, *self._below(root)):
-            for j in self._joint_indices(b):
-                if model.jnt_type[j] == _BALL:
-                    found = True
-                    name = self._joints.name(j)
-                    message = f"joint '{name}' is a ball, which no link has here: use three hinges"
-                    at = self._compiled.at_joint(j)
-                    self._diagnostics.error("ball-joint", message, at)
-        return found
-
     def _motor_numbers(self, bodies: list[int]) -> dict[int, int]:
         """Return the ids of joints with motors."""
         mimics = self._joints.mimics
@@ -149,19 +138,20 @@ class ModelReader:
             )
         X = self._in_parent(b) @ X
         X_BL = Pose()
-        for number, j in enumerate(joints):
+        chain = [(j, joint) for j in joints for joint in self._joints.joints(j, numbers.get(j))]
+        for number, (j, joint) in enumerate(chain):
             # From the frame of the link before to the anchor, and back by the reference.
             X_BJ = Pose(p=self._joints.anchor(j))
             X_PL = X @ X_BL.inverse() @ X_BJ @ self._joints.at_zero(j)
-            joint = self._joints.joint(j, numbers.get(j))
             X, X_BL = Pose(), X_BJ
-            if number < len(joints) - 1:
+            info = self._joints.info(j)
+            if number < len(chain) - 1:
                 between = unique_name(f"{name}_{joint.name}", self._taken)
-                info = self._joints.info(j)
-                yield Link(name=between, parent=parent, joint=joint, X_PL=X_PL, info=info, at=at)
+                link = intermediate_link(between, parent, joint, X_PL, at)
+                yield replace(link, info=info)
                 parent = between
             else:
-                yield self._link(b, parent, joint, X_PL, X_BL.inverse(), self._joints.info(j))
+                yield self._link(b, parent, joint, X_PL, X_BL.inverse(), info)
 
     def _in_parent(self, b: int) -> Pose:
         """Return the pose of the parent body in its link."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -10,12 +11,14 @@ from ...body import Body
 from ...diagnostics import Span
 from ...reading import Reading, TooLargeError
 from ..xml_tree import Element
+from .nesting import Nesting
 from .to_body import ModelReader
+from .versions import as_newest
+from .world import WorldReader
 
-__all__ = ["read_model"]
+__all__ = ["read_model", "read_world"]
 
 _MAX_LISTED = 8
-_VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})", re.ASCII)
 
 
 def read_model(root: Element, reading: Reading) -> Body | None:
@@ -26,13 +29,39 @@ def read_model(root: Element, reading: Reading) -> Body | None:
     model = _model(root, reading)
     if model is None:
         return None
+    bodies: list[Body] = []
+    with _reporting_excess(root, reading):
+        merged = Nesting(reading).merged(model)
+        if not reading.diagnostics.has_errors:
+            bodies = ModelReader(merged, reading).bodies(may_be_several=False)
+    return bodies[0] if bodies else None
+
+
+def read_world(root: Element, reading: Reading) -> list[tuple[Body, Body]]:
+    """Read all models of the world of an ``<sdf>`` element, or of the element itself.
+
+    Problems are reported to ``reading.diagnostics``.
+
+    Returns:
+        Each body in the world, and the same body at the origin, which is the same object for all
+        that differ only in name and pose.
+    """
+    bodies: list[tuple[Body, Body]] = []
+    with _reporting_excess(root, reading):
+        if as_newest(root, reading):
+            bodies += WorldReader(root.first("world") or root, reading).bodies()
+    return bodies
+
+
+@contextmanager
+def _reporting_excess(root: Element, reading: Reading) -> Iterator[None]:
+    """Report what is too large or too deep within a ``with`` block, and end it."""
     try:
         # Overflows give non-finite numbers, which validation reports with their place.
         with np.errstate(over="ignore", invalid="ignore"):
-            return ModelReader(model, reading).body()
+            yield
     except (TooLargeError, RecursionError) as error:
         reading.report_excess(error, Span(root.source, 0, 0))
-        return None
 
 
 def _model(root: Element, reading: Reading) -> Element | None:
@@ -40,13 +69,7 @@ def _model(root: Element, reading: Reading) -> Element | None:
     world = root.first("world")
     models = list(root.all("model"))
     if world is None and len(models) == 1 and root.first("include") is None:
-        if _version(root) >= (1, 7):
-            _leave_out_older(models[0], reading)
-        if _version(root) >= (1, 5):
-            return models[0]
-        message = "SDF before 1.5 has other frames: convert it by 'gz sdf -p FILE'"
-        reading.diagnostics.error("unknown-version", message, root.at("version"))
-        return None
+        return models[0] if as_newest(root, reading) else None
     outer = root if world is None else world
     names = [x.attributes.get("name", "") for x in outer.all("model")]
     names += [x.text for include in outer.all("include") for x in include.all("uri")]
@@ -54,28 +77,7 @@ def _model(root: Element, reading: Reading) -> Element | None:
     more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
     kind = "file" if world is None else "world"
     contents = f"with the models {listed}{more}, not one model" if names else "without a model"
-    message = (
-        f"this is an SDF {kind} {contents}: list the files of its robots in a world file of hrp-sim"
-    )
+    hint = "run it with hrp-sim, or name" if world is not None else "name"
+    message = f"this is an SDF {kind} {contents}: {hint} the file of one model"
     reading.diagnostics.error("not-a-model", message, outer.span)
     return None
-
-
-def _leave_out_older(model: Element, reading: Reading) -> None:
-    """Leave out what SDF 1.7 has replaced; its programs ignore it, too."""
-    for element in model.descendants():
-        if element.tag == "pose" and "frame" in element.attributes:
-            del element.attributes["frame"]
-            message = "frame is ignored, since SDF 1.7 has replaced it: write relative_to"
-            reading.diagnostics.warn("not-used", message, element.at("frame"))
-        elif element.tag == "use_parent_model_frame" and element.text:
-            element.text = ""
-            message = f"<{element.tag}> is ignored, since SDF 1.7 has replaced it: write "
-            message += '<xyz expressed_in="__model__">'
-            reading.diagnostics.warn("not-used", message, element.span)
-
-
-def _version(root: Element) -> tuple[int, int]:
-    """Return the version of a file; an unreadable one is (0, 0)."""
-    found = _VERSION.match(root.attributes.get("version", "1.7"))
-    return (0, 0) if found is None else (int(found[1]), int(found[2]))

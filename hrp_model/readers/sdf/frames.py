@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...diagnostics import Diagnostics, did_you_mean_or_all
+from ...frames import unique_name
 from ...rigid import Pose
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
@@ -32,13 +33,16 @@ class Frames:
         self._diagnostics = diagnostics
         self._frames: dict[str, _Frame] = {}
         self._poses: dict[str, Pose] = {MODEL: Pose()}
-        first = model.first("link")
-        canonical = model.attributes.get("canonical_link", "")
-        if not canonical and first is not None:
-            canonical = first.attributes.get("name", "")
-        self._attached = {MODEL: canonical}  # frames to others, joints to their child
+        self._attached = {MODEL: canonical_link(model)}  # frames to others, joints to their child
         for element in model.all("link", "joint", "frame"):
             self._add(element)
+        self._taken = {MODEL, WORLD, *self._frames}
+
+    def new_name(self, wanted: str) -> str:
+        """Return a name that nothing in the model has, and which no later call returns."""
+        name = unique_name(wanted, self._taken)
+        self._taken.add(name)
+        return name
 
     def pose(self, name: str) -> Pose | None:
         """Return the pose of a frame in the model; None after reporting an error."""
@@ -109,3 +113,10 @@ class Frames:
         message = f"there is no frame '{name}'.{did_you_mean_or_all(name, self._frames)}"
         self._diagnostics.error("unknown-frame", message, element.span)
         return False
+
+
+def canonical_link(model: Element) -> str:
+    """Return the name of the link that carries the frame of a model, by default the first one."""
+    first = model.first("link")
+    default = "" if first is None else first.attributes.get("name", "")
+    return model.attributes.get("canonical_link", "") or default

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import dataclass, field, replace
+from math import inf, pi
 
 import numpy as np
 
-from ...body import UNLIMITED, Joint, JointType, Mimic, Range
+from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...rigid import Array, Pose, unit_vector
+from ..joint_chains import ball_hinges
+from ..mimics import Follower
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, Frames
@@ -19,7 +21,14 @@ _TYPES = {
     "continuous": JointType.REVOLUTE,
     "prismatic": JointType.PRISMATIC,
     "fixed": JointType.FIXED,
+    "ball": JointType.REVOLUTE,
+    "universal": JointType.REVOLUTE,
+    "revolute2": JointType.REVOLUTE,
+    "screw": JointType.REVOLUTE,
 }
+GEARBOX = "gearbox"  # connects two joints instead of two links
+_TWO_AXES = ("universal", "revolute2")
+AXES = ("axis", "axis2")
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
 _UNLIMITED = 1e16  # from here on a limit of SDF means none
 
@@ -30,35 +39,53 @@ class JointParts:
 
     Attributes:
         element: The ``<joint>``.
-        joint: Its axis is in the axes of the child link.
+        chain: The joints that it becomes, by the name of the link that each moves, from the
+            parent on. The last link is the child, others have no mass. Axes are in the axes of
+            the child link.
         parent, child: Names of the links; the parent may be "world".
         X_MJ: Pose of the joint frame in the model.
-        mimic: Name of the joint to follow, multiplier and offset.
+        followers: How joints of the chain follow others, by name of the joint.
     """
 
     element: Element
-    joint: Joint
+    chain: dict[str, Joint]
     parent: str
     child: str
     X_MJ: Pose
-    mimic: tuple[str, float, float] | None = None
+    followers: dict[str, Follower] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the ``<joint>``."""
+        return self.element.attributes.get("name", "")
+
+    @property
+    def moves(self) -> bool:
+        """Whether its joints have coordinates."""
+        return self.chain[self.child].moves
 
 
 class JointReader:
     """Reads joints."""
 
-    def __init__(self, frames: Frames, diagnostics: Diagnostics) -> None:
+    def __init__(self, model: Element, frames: Frames, diagnostics: Diagnostics) -> None:
         self._frames = frames
         self._diagnostics = diagnostics
+        self._hinges = {  # of joints with two axes, by name and axis
+            (name, tag): frames.new_name(f"{name}_{number}")
+            for element in model.all("joint")
+            if element.attributes.get("type") in _TWO_AXES
+            for name in (element.attributes.get("name", ""),)
+            for number, tag in enumerate(AXES, 1)
+        }
 
     def joint(self, element: Element) -> JointParts | None:
         """Return a joint, or None after reporting an error."""
         name = element.attributes.get("name", "")
+        kind = element.attributes.get("type", "")
         reader = SdfReader(element, self._diagnostics)
-        kind = _TYPES.get(element.attributes.get("type", ""))
-        if kind is None:
-            hint = did_you_mean_or_all(element.attributes.get("type", ""), _TYPES)
-            message = f"joint '{name}' has type '{element.attributes.get('type', '')}'.{hint}"
+        if kind not in _TYPES:
+            message = f"joint '{name}' has type '{kind}'.{did_you_mean_or_all(kind, _TYPES)}"
             self._diagnostics.error("unknown-joint-type", message, element.at("type"))
             return None
         parent = self._frames.link(reader.text("parent"))
@@ -67,21 +94,80 @@ class JointReader:
         X_MC = None if X_MJ is None else self._frames.pose(child)
         if X_MJ is None or X_MC is None:
             return None
-        joint = Joint(type=kind, name=name)
-        axis = reader.inside("axis")
-        if kind is JointType.FIXED:
-            return JointParts(element, joint, parent, child, X_MJ)
-        if axis is None:
-            message = f"joint '{name}' has no <axis>; Z of the joint is used"
-            self._diagnostics.warn("missing-element", message, element.span)
-            axis = SdfReader(Element("axis", {}, element.source, element.start), self._diagnostics)
+        joints = self._joints(element, name, kind, X_MJ)
+        if joints is None:
+            return None
         R_CM = X_MC.R.T
+        chain = {self._frames.new_name(f"{child}_{x.name}"): x for x, _ in joints[:-1]}
+        chain[child] = joints[-1][0]
+        return JointParts(
+            element,
+            {link: replace(x, axis=R_CM @ x.axis) for link, x in chain.items()},
+            parent,
+            child,
+            X_MJ,
+            {x.name: follower for x, follower in joints if follower is not None},
+        )
+
+    def direction(self, element: Element, tag: str, X_MJ: Pose) -> Array | None:
+        """Return an axis of a joint in the model, or None after reporting an error."""
+        return self._axis(self._axis_reader(element, tag), X_MJ)
+
+    def _joints(
+        self, element: Element, name: str, kind: str, X_MJ: Pose
+    ) -> list[tuple[Joint, Follower | None]] | None:
+        """Return joints, from the parent on, with axes in the model; None after an error."""
+        joint = Joint(type=_TYPES[kind], name=name)
+        if kind == "fixed":
+            return [(joint, None)]
+        if kind == "ball":
+            hinges = ball_hinges(joint, self._frames.new_name)
+            return [(replace(x, axis=X_MJ.R @ x.axis), None) for x in hinges]
+        if kind not in _TWO_AXES:
+            made = self._about(element, "axis", joint, X_MJ)
+            if made is None or kind != "screw":
+                return None if made is None else [made]
+            slide = self._thread(element, made[0])
+            return None if slide is None else [slide, made]
+        hinges = [replace(joint, name=self._hinges[name, tag]) for tag in AXES]
+        found = [self._about(element, *x, X_MJ) for x in zip(AXES, hinges, strict=True)]
+        complete = [x for x in found if x is not None]
+        return complete if len(complete) == len(found) else None
+
+    def _about(
+        self, element: Element, tag: str, joint: Joint, X_MJ: Pose
+    ) -> tuple[Joint, Follower | None] | None:
+        """Return the joint about an axis, which is in the model, or None after an error."""
+        axis = self._axis_reader(element, tag)
         direction = self._axis(axis, X_MJ)
         if direction is None:
             return None
-        limited = self._limited(joint, axis, element)
-        joint = replace(limited, axis=R_CM @ direction)
-        return JointParts(element, joint, parent, child, X_MJ, self._mimic(axis))
+        return replace(self._limited(joint, axis, element), axis=direction), self._mimic(axis)
+
+    def _thread(self, element: Element, hinge: Joint) -> tuple[Joint, Follower] | None:
+        """Return the slide that follows the hinge of a screw, or None after an error."""
+        reader = SdfReader(element, self._diagnostics)
+        advance = reader.number("screw_thread_pitch", default=1.0) / (2.0 * pi)  # [m/rad]
+        if reader.inside("screw_thread_pitch") is None and reader.inside("thread_pitch"):
+            older = reader.number("thread_pitch", default=1.0)  # [rad/m], of left-handed threads
+            advance = -1.0 / older if older else 0.0
+        if advance == 0.0:
+            message = f"the pitch of the thread of joint '{hinge.name}' must not be zero"
+            self._diagnostics.error("wrong-value", message, element.span)
+            return None
+        name = self._frames.new_name(f"{hinge.name}_slide")
+        slide = Joint(type=JointType.PRISMATIC, name=name, axis=hinge.axis)
+        return slide, Follower(hinge.name, advance, 0.0, element.span)
+
+    def _axis_reader(self, element: Element, tag: str) -> SdfReader:
+        """Return a reader of an axis, which is empty after a warning."""
+        axis = SdfReader(element, self._diagnostics).inside(tag)
+        if axis is not None:
+            return axis
+        name = element.attributes.get("name", "")
+        message = f"joint '{name}' has no <{tag}>; Z of the joint is used"
+        self._diagnostics.warn("missing-element", message, element.span)
+        return SdfReader(Element(tag, {}, element.source, element.start), self._diagnostics)
 
     def _axis(self, axis: SdfReader, X_MJ: Pose) -> Array | None:
         """Return the axis in the model, or None after reporting an error."""
@@ -130,30 +216,18 @@ class JointReader:
             self._diagnostics.warn("negative-resistance", message, axis.element.span)
         return max(0.0, value)
 
-    def _mimic(self, axis: SdfReader) -> tuple[str, float, float] | None:
-        """Return leader, multiplier and offset of a joint that follows another."""
+    def _mimic(self, axis: SdfReader) -> Follower | None:
+        """Return how a joint follows another."""
         mimic = axis.inside("mimic")
         if mimic is None:
             return None
         multiplier = mimic.number("multiplier", default=1.0)
         offset = mimic.number("offset", default=0.0)
         reference = mimic.number("reference", default=0.0)
-        leader = mimic.element.attributes.get("joint", "")
-        return leader, multiplier, offset - multiplier * reference
-
-
-def with_mimic(parts: JointParts, joints: dict[str, JointParts], diagnostics: Diagnostics) -> Joint:
-    """Return a joint with the mimic that it has, if its leader can be followed."""
-    if parts.mimic is None:
-        return parts.joint
-    leader, multiplier, offset = parts.mimic
-    found = joints.get(leader)
-    if found is None or not found.joint.moves or found.mimic is not None or found is parts:
-        message = f"<mimic> of joint '{parts.joint.name}' is ignored: "
-        message += f"'{leader}' is no joint that moves by itself"
-        diagnostics.warn("unknown-joint", message, parts.element.span)
-        return parts.joint
-    return replace(parts.joint, mimic=Mimic(found.child, multiplier, offset))
+        attributes = mimic.element.attributes
+        leader, tag = attributes.get("joint", ""), attributes.get("axis", "axis")
+        leader = self._hinges.get((leader, tag), leader)
+        return Follower(leader, multiplier, offset - multiplier * reference, mimic.element.span)
 
 
 def _both_ways(axis: SdfReader, name: str) -> Range:

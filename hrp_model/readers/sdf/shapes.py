@@ -18,7 +18,7 @@ from ...geometry import (
     Surface,
 )
 from ...reading import Reading
-from ...rigid import Array, Pose
+from ...rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..sdf_surfaces import UnusedElements, read_surface, turned
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
@@ -27,6 +27,9 @@ from .frames import Frames
 # Cylinders are along Y in a Body and along Z in SDF: -90 degrees about X.
 _Z_TO_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 _ONES = np.ones(3)
+_AXIS_Z = np.array([0.0, 0.0, 1.0])
+# Sizes of boxes that stand for planes, in [m].
+_ENDLESS, _THICK, _THIN = 1000.0, 1.0, 0.01
 
 
 class ShapeReader:
@@ -91,6 +94,8 @@ class ShapeReader:
             shape = Cylinder if kind.tag == "cylinder" else Capsule
             made = shape(reader.number("radius", default=1.0), reader.number("length", default=1.0))
             X_LG = upright
+        elif kind.tag == "plane":
+            made, X_LG = self._plane(reader, X_LG, is_endless=element.tag == "collision")
         elif kind.tag == "empty":
             return []
         else:
@@ -98,6 +103,19 @@ class ShapeReader:
             self._diagnostics.warn("no-counterpart", message, kind.span)
             return []
         return [Shape(made, X_LG.matrix() @ scale, material or GREY, name)]
+
+    def _plane(self, reader: SdfReader, X_LG: Pose, *, is_endless: bool) -> tuple[Geometry, Pose]:
+        """Return a box whose upper face is a plane; that of a collision has no edges."""
+        normal = unit_vector(reader.vector("normal", default=_AXIS_Z))
+        if normal is None:
+            reader.warn("zero-axis", "the normal has length zero; Z is used")
+            normal = _AXIS_Z
+        x, y = reader.vector("size", default=np.ones(2), count=2).tolist()
+        size = np.array([x, y, _THIN])
+        if is_endless:
+            size = np.array([_ENDLESS, _ENDLESS, _THICK])
+        X_GP = Pose(_rotation_to(normal)) @ Pose(p=-0.5 * size[2] * _AXIS_Z)
+        return Box(size), X_LG @ X_GP
 
     def _mesh(self, mesh: Element, X_LG: Pose, material: Material | None, name: str) -> list[Shape]:
         uri = mesh.first("uri")
@@ -129,3 +147,11 @@ def _material(visual: SdfReader) -> Material | None:
     r, g, b, *rest = np.clip(rgba, 0.0, 1.0).tolist()
     opaque = (rest[0] if rest else 1.0) * (1.0 - visual.number("transparency", default=0.0))
     return Material("", (r, g, b), transparency=1.0 - opaque)
+
+
+def _rotation_to(normal: Array) -> Array:
+    """Return a rotation that turns Z into a unit vector, the shortest one."""
+    axis = unit_vector(np.cross(_AXIS_Z, normal))
+    if axis is None:
+        return np.eye(3) if normal[2] > 0.0 else np.diag([1.0, -1.0, -1.0])
+    return axis_angle_matrix(axis, float(np.arccos(np.clip(normal[2], -1.0, 1.0))))

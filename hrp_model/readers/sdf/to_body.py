@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from ...body import Body, Joint, JointType, Link, link_pair
+from ...body import Body, Joint, JointType, Link, Mimic, link_pair
 from ...devices import Device
 from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import Pose
+from ..joint_chains import intermediate_link
+from ..mimics import resolve_mimics
 from ..sdf_sensors import read_sensor
 from ..sdf_surfaces import UnusedElements, never_colliding
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
-from .joints import JointParts, JointReader, with_mimic
+from .gears import GearReader
+from .joints import AXES, GEARBOX, JointParts, JointReader
 from .shapes import ShapeReader
 
 # Elements that are read, or that a robot does not need.
@@ -31,9 +34,12 @@ _KNOWN = {
         *("pose", "inertial", "visual", "collision", "sensor", "gravity", "enable_wind"),
         *("self_collide", "kinematic", "must_be_base_link", "velocity_decay", "light"),
     ),
-    "joint": ("parent", "child", "pose", "axis", "sensor", "physics"),
+    "joint": (
+        *("parent", "child", "pose", "axis", "axis2", "sensor", "physics", "thread_pitch"),
+        *("screw_thread_pitch", "gearbox_ratio", "gearbox_reference_body"),
+    ),
     "inertial": ("mass", "pose", "inertia", "density", "auto_inertia_params"),
-    "axis": ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame"),
+    **dict.fromkeys(AXES, ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame")),
 }
 
 
@@ -47,34 +53,44 @@ class ModelReader:
         self._frames = Frames(model, reading.diagnostics)
         self._shapes = ShapeReader(self._frames, reading)
         self._unused = UnusedElements(reading.diagnostics)
+        self._mimics: dict[str, Mimic] = {}  # by name of the joint
 
-    def body(self) -> Body | None:
-        """Return the body, or None after reporting errors."""
+    def bodies(self, *, may_be_several: bool) -> list[Body]:
+        """Return a body for each link without a parent; none after reporting errors."""
         self._report_parts()
         links = {x.attributes.get("name", ""): x for x in self._model.all("link")}
         for element in links.values():
             self._reading.count("links", at=element.span)
         if not links:
-            message = "a robot needs at least one link"
-            self._diagnostics.error("no-links", message, self._model.span)
-            return None
+            if not self._diagnostics.has_errors:  # of models that it includes
+                message = "a robot needs at least one link"
+                self._diagnostics.error("no-links", message, self._model.span)
+            return []
         above = self._joints(links)
         if above is None or self._diagnostics.has_errors:
-            return None
-        order = self._ordered(links, above)
-        if not order or any(self._frames.pose(name) is None for name in links):
-            return None
-        made = list(self._links(order, links, above))
+            return []
+        orders = self._orders(links, above, may_be_several=may_be_several)
+        if any(self._frames.pose(name) is None for name in links):
+            return []
+        return [self._body(order, links, above) for order in orders]
+
+    def _body(
+        self, order: list[str], links: dict[str, Element], above: dict[str, JointParts]
+    ) -> Body:
+        """Return a body of some links, parents first."""
+        own = {name: links[name] for name in order}
+        self._leave_out_mimics([above[name] for name in order if name in above])
+        made = list(self._links(order, own, above))
         source = self._model.source
         stem = source.path.stem if source.path else source.name
+        name = self._model.attributes.get("name") or stem
+        plugins = [x.attributes.get("filename", "") for x in self._model.all("plugin")]
         return Body(
-            name=self._model.attributes.get("name") or stem,
+            name=name if len(own) == len(links) else f"{name}::{order[0]}",
             links=tuple(made),
-            devices=tuple(self._devices(links, above)),
-            self_collision_disabled=frozenset(
-                link_pair(link.name, link.parent) for link in made if link.parent
-            )
-            | self._never_colliding(links),
+            devices=tuple(self._devices(own, {k: x for k, x in above.items() if k in own})),
+            self_collision_disabled=frozenset(_connected(made, above)) | self._never_colliding(own),
+            info={"plugin": plugins} if plugins else {},
             path=source.path,
         )
 
@@ -87,17 +103,25 @@ class ModelReader:
         }
         return never_colliding(choices, of_model, self._reading, self._model.span)
 
+    def _leave_out_mimics(self, joints: list[JointParts]) -> None:
+        """Leave out mimics of joints in one body whose leaders are in another."""
+        inside = {link for parts in joints for link in parts.chain}
+        for parts in joints:
+            for joint in parts.chain.values():
+                if joint.name in self._mimics and self._mimics[joint.name].link not in inside:
+                    del self._mimics[joint.name]
+                    message = (
+                        f"joint '{joint.name}' follows no other: its leader is in another body"
+                    )
+                    self._diagnostics.warn("unknown-joint", message, parts.element.span)
+
     def _report_parts(self) -> None:
         """Report parts of the model that are not read."""
         pending = [self._model]
         for part in pending:  # grows
             whole = f"an {part.tag}" if part.tag[0] in "ai" else f"a {part.tag}"
             for child in part.children:
-                if part is self._model and child.tag in ("model", "include"):
-                    article = "an" if child.tag == "include" else "a"
-                    message = f"{article} <{child.tag}> in a model is not read: write one model"
-                    self._diagnostics.error("nested-model", message, child.span)
-                elif child.tag not in _KNOWN[part.tag]:
+                if child.tag not in _KNOWN[part.tag]:
                     message = f"<{child.tag}> of {whole} is left out: it has no counterpart"
                     self._diagnostics.warn("no-counterpart", message, child.span)
                 elif child.tag in _KNOWN:
@@ -105,9 +129,13 @@ class ModelReader:
 
     def _joints(self, links: dict[str, Element]) -> dict[str, JointParts] | None:
         """Return the joint above each link that has one; None after reporting errors."""
-        reader = JointReader(self._frames, self._diagnostics)
+        reader = JointReader(self._model, self._frames, self._diagnostics)
         above: dict[str, JointParts] = {}
+        gearboxes = []
         for element in self._model.all("joint"):
+            if element.attributes.get("type") == GEARBOX:
+                gearboxes.append(element)
+                continue
             parts = reader.joint(element)
             if parts is None:
                 if not self._diagnostics.has_errors:
@@ -117,22 +145,33 @@ class ModelReader:
             for role, link in (("parent", parts.parent), ("child", parts.child)):
                 if link not in links and (role, link) != ("parent", WORLD):
                     hint = did_you_mean_or_all(link, links)
-                    message = f"the {role} '{link}' of joint '{parts.joint.name}' is no link.{hint}"
+                    message = f"the {role} '{link}' of joint '{parts.name}' is no link.{hint}"
                     self._diagnostics.error("unknown-link", message, element.span)
                     return None
             if parts.child in above:
-                other = above[parts.child].joint.name
+                other = above[parts.child].name
                 message = f"link '{parts.child}' is the child of two joints, '{other}' and "
-                message += f"'{parts.joint.name}'"
+                message += f"'{parts.name}'"
                 self._diagnostics.error("second-parent", message, element.span)
                 return None
             above[parts.child] = parts
+        gears = GearReader(above, self._frames, reader, self._diagnostics)
+        followers = gears.followers(gearboxes)
+        moved = {
+            joint.name: link
+            for parts in above.values()
+            for link, joint in parts.chain.items()
+            if joint.moves
+        }
+        self._mimics = resolve_mimics(moved, followers, self._diagnostics)
         return above
 
-    def _ordered(self, links: dict[str, Element], above: dict[str, JointParts]) -> list[str]:
-        """Return the links, parents first; none after reporting several roots or a circle."""
+    def _orders(
+        self, links: dict[str, Element], above: dict[str, JointParts], *, may_be_several: bool
+    ) -> list[list[str]]:
+        """Return the links of each tree, parents first; none after reporting a circle or roots."""
         roots = [name for name in links if name not in above or above[name].parent == WORLD]
-        if len(roots) != 1:
+        if not roots or (len(roots) > 1 and not may_be_several):
             listed = ", ".join(f"'{name}'" for name in roots[:5]) or "none of the links"
             message = f"a robot must have exactly one link without a parent, not {listed}"
             self._diagnostics.error("second-root", message, self._model.span)
@@ -141,16 +180,17 @@ class ModelReader:
         for name in links:
             if name in above:
                 children.setdefault(above[name].parent, []).append(name)
-        order = roots[:]
-        for name in order:
-            order += children.get(name, [])
-        if len(order) < len(links):
-            found = set(order)
-            lost = next(name for name in links if name not in found)
+        orders = [[root] for root in roots]
+        for order in orders:
+            for name in order:  # grows
+                order += children.get(name, [])
+        found = {name for order in orders for name in order}
+        lost = next((name for name in links if name not in found), None)
+        if lost is not None:
             message = f"link '{lost}' is its own ancestor, or the descendant of such a link"
             self._diagnostics.error("link-cycle", message, links[lost].span)
             return []
-        return order
+        return orders
 
     def _links(
         self, order: list[str], links: dict[str, Element], above: dict[str, JointParts]
@@ -167,36 +207,50 @@ class ModelReader:
         joint = above.get(root)
         is_fixed = self._is_static(above) or joint is not None
         kind = JointType.FIXED if is_fixed else JointType.FREE
-        named = {parts.joint.name: parts for parts in above.values()}
-        if joint is not None and joint.joint.moves:  # by a joint in the world
+        if joint is not None and joint.moves:  # by a joint in the world
             at = joint.element.at("name")
             yield Link(
                 name=WORLD, parent=None, joint=Joint(type=kind, name=WORLD), X_PL=X_WM, at=at
             )
-        elif joint is None or joint.joint.is_fixed:
-            name = root if joint is None else joint.joint.name
+        else:
+            name = root if joint is None else joint.name
             top = Joint(type=kind, name=name)
             yield self._link(links[root], None, top, X_WM @ self._placed(root, above), Pose())
             order = order[1:]
-        driven = [x for x in map(above.__getitem__, order) if x.joint.moves and x.mimic is None]
-        numbers = {parts.joint.name: i for i, parts in enumerate(driven)}
+        driven = [
+            made.name
+            for parts in map(above.__getitem__, order)
+            for made in parts.chain.values()
+            if made.moves and not made.is_passive and made.name not in self._mimics
+        ]
+        numbers = {name: i for i, name in enumerate(driven)}
         for name in order:
             parts = above[name]
             X_ML = self._placed(name, above)
             X_PL = X_ML
             if parts.parent != WORLD:
                 X_PL = self._placed(parts.parent, above).inverse() @ X_ML
-            made = with_mimic(parts, named, self._diagnostics)
-            made = replace(made, id=numbers.get(made.name))
             X_LS = X_ML.inverse() @ self._pose(name)
-            yield self._link(links[name], parts.parent, made, X_PL, X_LS)
+            parent, at = parts.parent, parts.element.at("name")
+            for link, chained in parts.chain.items():
+                made = self._coupled(replace(chained, id=numbers.get(chained.name)))
+                if link == name:
+                    yield self._link(links[name], parent, made, X_PL, X_LS)
+                else:
+                    yield intermediate_link(link, parent, made, X_PL, at)
+                    parent, X_PL = link, Pose()
+
+    def _coupled(self, joint: Joint) -> Joint:
+        """Return a joint with its mimic, if it follows another."""
+        mimic = self._mimics.get(joint.name)
+        return joint if mimic is None else replace(joint, mimic=mimic, initial=mimic.position(0.0))
 
     def _is_static(self, above: dict[str, JointParts]) -> bool:
         reader = SdfReader(self._model, self._diagnostics)
         static = reader.inside("static")
         if static is None or not reader.flag("static"):
             return False
-        if any(parts.joint.moves for parts in above.values()):
+        if any(parts.moves for parts in above.values()):
             message = "the joints of a static model do not move in Gazebo; here they move"
             static.warn("no-counterpart", message)
         return True
@@ -210,7 +264,7 @@ class ModelReader:
         """Return the pose in the model of a link's frame: at its joint."""
         X_MS = self._pose(name)
         parts = above.get(name)
-        if parts is None or not parts.joint.moves:
+        if parts is None or not parts.moves:
             return X_MS
         return Pose(X_MS.R, parts.X_MJ.p)
 
@@ -272,3 +326,12 @@ class ModelReader:
                 X_ML = self._placed(link, above)
                 X_LS = X_ML.inverse() @ self._pose(carrier) @ X_FS
                 yield read_sensor(reader, name, link, X_LS)
+
+
+def _connected(links: Iterable[Link], above: Mapping[str, JointParts]) -> Iterator[frozenset[str]]:
+    """Yield the pairs of links that a joint connects, with the links between them."""
+    for link in links:
+        if link.parent:
+            yield link_pair(link.name, link.parent)
+        if link.name in above and len(above[link.name].chain) > 1:
+            yield link_pair(link.name, above[link.name].parent)

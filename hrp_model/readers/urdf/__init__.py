@@ -5,25 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...body import Body
-from ...diagnostics import Source, Span
+from ...diagnostics import Span
 from ...reading import Reading, TooLargeError
-from ..xml_tree import Element, parse
+from ..xml_tree import Element
 from .to_body import RobotReader
 
-__all__ = ["read_body", "read_robot"]
-
-
-def read_body(source: Source, reading: Reading) -> Body | None:
-    """Read a robot.
-
-    Problems are reported to ``reading.diagnostics``; None after an error.
-    """
-    try:
-        root = parse(source, reading.diagnostics, lambda at: reading.count("nodes", at=at))
-    except TooLargeError as error:
-        reading.report_excess(error, Span(source, 0, 0))
-        return None
-    return None if root is None else read_robot(root, reading)
+__all__ = ["read_robot"]
 
 
 def read_robot(root: Element, reading: Reading) -> Body | None:
@@ -50,10 +37,5 @@ def _is_robot(root: Element, reading: Reading) -> bool:
         if root.tag == "sdf":
             message = "this is SDF, the format of Gazebo: name the file .sdf"
         reading.diagnostics.error("not-a-model", message, root.span)
-        return False
-    macro = next((x for x in root.descendants() if x.tag.startswith("xacro:")), None)
-    if macro is not None:
-        message = "this is a xacro file: rename it, so that its name ends with .xacro"
-        reading.diagnostics.error("template", message, macro.span)
         return False
     return True

@@ -148,7 +148,7 @@ class _Expander:
             return {"refused": f"cannot use '{name}': {error}", "code": code}
         except ResourceError as error:
             hint = f" (wanted by $(find {name}))" if what == "package" else ""
-            return {"refused": f"{error}{hint}", "code": "missing-resource"}
+            return {"refused": f"{error}{hint}", "code": error.code}
         except OSError as error:
             reason = f"cannot read '{name}': {error.strerror or error}"
             return {"refused": reason, "code": "unreadable-file"}

@@ -10,11 +10,13 @@ from typing import TypeAlias
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source
+from hrp_model.readers.file_kind import is_sdf_world
 
 from ..config import WorldConfig
 from .choreonoid import read_cnoid
 from .openhrp import read_openhrp
 from .options import ProjectOptions
+from .sdf import read_sdf
 
 # Reads the text of a project, whose relative paths start at the folder. Problems are reported, and
 # only the world of a project without errors is used.
@@ -27,18 +29,19 @@ class ProjectFormat:
 
     Attributes:
         suffix: Of its files, in lower case.
-        mark: Is found in a text of this format, and in no world file or model.
+        accepts: Whether a text is of this format, and no world file or model.
         read: Its reader.
     """
 
     suffix: str
-    mark: re.Pattern[str]
+    accepts: Callable[[str], object]
     read: ProjectReader
 
 
 _FORMATS = (
-    ProjectFormat(".cnoid", re.compile(r"^[\"']?items[\"']?\s*:", re.MULTILINE), read_cnoid),
-    ProjectFormat(".xml", re.compile(r"\A\s*<"), read_openhrp),
+    ProjectFormat(".world", is_sdf_world, read_sdf),
+    ProjectFormat(".cnoid", re.compile(r"^[\"']?items[\"']?\s*:", re.MULTILINE).search, read_cnoid),
+    ProjectFormat(".xml", re.compile(r"\A\s*<").search, read_openhrp),
 )
 PROJECT_SUFFIXES = tuple(row.suffix for row in _FORMATS)
 
@@ -46,6 +49,6 @@ PROJECT_SUFFIXES = tuple(row.suffix for row in _FORMATS)
 def project_format(*, suffix: str = "", text: str = "") -> ProjectFormat | None:
     """Return the format of projects with a suffix, or of a text; None if there is none."""
     for row in _FORMATS:
-        if row.suffix == suffix.lower() or (text and row.mark.search(text)):
+        if row.suffix == suffix.lower() or (text and row.accepts(text)):
             return row
     return None

@@ -18,6 +18,7 @@ def refusal(path):
     ("name", "words"),
     [
         ("arm.cnoid", "name one of the models that it lists"),
+        ("arm.world", "a world of Gazebo: run it with hrp-sim"),
         ("arm.dae", "links of a model can refer to it"),
         (
             "arm.doc",

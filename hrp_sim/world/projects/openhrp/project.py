@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostics, Pose
-from hrp_model.diagnostics import Source, Span, did_you_mean, did_you_mean_or_all
-from hrp_model.readers.xml_tree import Element, parse
-from hrp_model.reading import TooLargeError
+from hrp_model.diagnostics import Source, did_you_mean, did_you_mean_or_all
+from hrp_model.readers.xml_tree import Element
 from hrp_model.rigid import Array, axis_angle_matrix, unit_vector
 
 from ....control import HOLD, ControlMode, ControlSettings, JointControl
@@ -19,11 +18,11 @@ from ...config import BodyEntry, WorldConfig
 from ...model_files import ModelFiles
 from ..options import ProjectOptions
 from ..reports import report_program
+from ..xml_text import parse_project
 from .extra_joints import ExtraJoints
 from .items import Item, ModeItems
 from .pairs import CollisionPairs
 
-_MAX_ELEMENTS = 200_000
 _MAX_TIME = 1e9  # [s]
 _DEFAULT_TIME_STEP, _DEFAULT_TIME, _DEFAULT_GRAVITY = 0.001, 20.0, 9.8  # of GrxUI
 # Properties of a model that concern the screen, or its controller, which is reported.
@@ -50,7 +49,7 @@ def read_openhrp(
         diagnostics: Receives all problems.
         options: Its variables; a project of OpenHRP has one simulator.
     """
-    root = _parse(source, diagnostics)
+    root = parse_project(source, diagnostics)
     if root is None:  # which was reported
         return WorldConfig()
     if root.tag != "grxui":
@@ -58,22 +57,6 @@ def read_openhrp(
         diagnostics.error("not-a-world", message, root.span)
         return WorldConfig()
     return _Reader(root, folder, diagnostics, options).read()
-
-
-def _parse(source: Source, diagnostics: Diagnostics) -> Element | None:
-    count = 0
-
-    def add(at: Span) -> None:
-        nonlocal count
-        count += 1
-        if count > _MAX_ELEMENTS:
-            raise TooLargeError(f"the project has more than {_MAX_ELEMENTS} elements", at)
-
-    try:
-        return parse(source, diagnostics, add)
-    except TooLargeError as error:
-        diagnostics.error("too-large", str(error), error.at)
-        return None
 
 
 class _Reader:

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from paths import ROOT
+from scipy.spatial.transform import Rotation
 from silent_diagnostics import silent
 
-from hrp_model import BodyState, load_body
+from hrp_model import BodyState, load_body, load_body_text
 from hrp_model.body import JointType
 from hrp_model.devices import Camera, ForceSensor, Imu, RangeSensor
 
@@ -202,3 +203,41 @@ def test_actuators_add_inertia_and_damping_to_their_joint(tmp_path):
     arm = load_body(path, silent())
     np.testing.assert_allclose(BodyState(arm).calc_mass_matrix()[-1:, -1:], M, **EXACT)
     assert arm.moving_links[0].joint.damping == pytest.approx(-data.qfrc_passive[0])
+
+
+def test_a_ball_joint_moves_as_that_of_mujoco():
+    """Its quaternion is that of hinges about z, x and y, whose rates give its angular velocity."""
+    geom = '<geom type="box" size="0.1 0.2 0.3" pos="0.05 0 -0.3"/>'
+    slide = '<joint name="s" type="slide" axis="1 0 0"/>'
+    ball = '<joint name="{}" type="ball" pos="0.1 0 0.2" damping="0.5"/>'
+    text = f'<body name="a" pos="0 0 1" euler="20 0 40">{slide}{ball.format("j")}{geom}'
+    text += f'<body name="b" pos="0 0 -0.6" euler="0 50 0">{ball.format("k")}{geom}</body></body>'
+    text = f"<mujoco><worldbody>{text}</worldbody></mujoco>"
+    found = silent()
+    body, model = load_body_text(text, found, kind="mjcf"), mujoco.MjModel.from_xml_string(text)
+    assert found.found == []
+    names = ["s", "j_z", "j_x", "j_y", "k_z", "k_x", "k_y"]
+    assert sorted(link.joint.name for link in body.moving_links) == sorted(names)
+    assert all(x.joint.damping == 0.5 for x in body.moving_links if x.joint.name != "s")
+    order = [[x.joint.name for x in body.moving_links].index(name) for name in names]
+    data = mujoco.MjData(model)
+    for state, _, _ in postures(body, 5):
+        q = state.q[order]
+        turns = [Rotation.from_euler("ZXY", angles) for angles in (q[1:4], q[4:])]
+        data.qpos[:] = [q[0], *(np.roll(turn.as_quat(), 1)[i] for turn in turns for i in range(4))]
+        mujoco.mj_forward(model, data)
+        for name in "ab":
+            i, b = body.link_index(name), model.body(name).id
+            np.testing.assert_allclose(state.R[i], data.xmat[b].reshape(3, 3), **EXACT)
+            anchor = data.xanchor[model.joint({"a": "j", "b": "k"}[name]).id]
+            np.testing.assert_allclose(state.p[i], anchor, **EXACT)
+        rates = np.eye(7)  # of MuJoCo's coordinates, per rate of ours
+        for at in (1, 4):
+            _, x, y = q[at : at + 3]
+            about = Rotation.from_euler("XY", [x, y]).inv().apply([0.0, 0.0, 1.0])
+            across = Rotation.from_euler("Y", y).inv().apply([1.0, 0.0, 0.0])
+            rates[at : at + 3, at : at + 3] = np.column_stack((about, across, [0.0, 1.0, 0.0]))
+        M = np.zeros((model.nv, model.nv))
+        _full_mass_matrix(model, data, M)
+        ours = state.calc_mass_matrix()[-7:, -7:][np.ix_(order, order)]
+        np.testing.assert_allclose(ours, rates.T @ M @ rates, **EXACT)

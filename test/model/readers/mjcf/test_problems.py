@@ -4,7 +4,7 @@ import pytest
 from silent_diagnostics import silent
 
 from hrp_model import ModelError, load_body, load_body_text
-from hrp_model.body import ExtraJointType, JointType
+from hrp_model.body import UNLIMITED, ExtraJointType, JointType
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -62,8 +62,6 @@ def test_parts_without_counterpart_are_left_out(bodies, sections, at, words):
 @pytest.mark.parametrize(
     ("text", "code", "at", "words"),
     [
-        (model('<body name="a"><joint name="j" type="ball"/><geom size="1"/></body>'),
-         "ball-joint", "3:23", "joint 'j' is a ball"),
         (model(f'<body name="a"><joint/>{BALL}</body><body name="b"><joint/>{BALL}</body>'),
          "second-root", "1:1", "the file contains 2 robots: 'a', 'b'"),
         (model(""), "second-root", "1:1", "contains no robot"),
@@ -111,6 +109,17 @@ def test_several_joints_of_a_body_have_links_between_them():
     assert [link.joint.name for link in body.links[1:]] == ["x", "y", "z"]
     assert body.links[1].mass == body.links[2].mass == 0.0
     assert body.is_root_fixed
+
+
+def test_ranges_and_motors_of_balls_are_left_out():
+    joint = '<joint name="j" type="ball" range="0 60" limited="true" stiffness="1"/>'
+    motor = '<actuator><motor name="m" joint="j"/></actuator>'
+    body, found = read(model(f'<body name="a">{joint}{BALL}</body>', motor))
+    assert all(link.joint.position == UNLIMITED for link in body.moving_links)
+    messages = [message for code, _, message in found if code == "no-counterpart"]
+    assert any("range of ball joint 'j'" in x for x in messages)
+    assert any("spring of joint 'j'" in x for x in messages)
+    assert any("actuator 'm' is left out" in x for x in messages)
 
 
 def test_a_free_object_beside_a_robot_is_left_out():

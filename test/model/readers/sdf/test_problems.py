@@ -27,12 +27,15 @@ def problems(inside, version="1.9", outer="model"):
 @pytest.mark.parametrize(
     ("inside", "code", "at", "words"),
     [
-        (f'<model name="n"/>{LINK}', "nested-model", "3:1", "a <model> in a model"),
-        (f"<include/>{LINK}", "nested-model", "3:1", "an <include> in a model"),
         (LINK + "\n" + '<link name="b"/>', "second-root", "2:1", "not 'a', 'b'"),
         (LINK + "\n" + LINK, "duplicate-frame-name", "4:7", "'a' of this link"),
-        (LINK + "\n" + JOINT.format("ball", "world", "a"), "unknown-joint-type", "4:17", "'ball'"),
-        (LINK + "\n" + JOINT.format("universal", "world", "a"), "unknown-joint-type", "4:17", ""),
+        (LINK + "\n" + JOINT.format("planar", "world", "a"), "unknown-joint-type", "4:17", ""),
+        (LINK + "\n" + JOINT.format("screw", "world", "a").replace(
+            "<axis/>", "<screw_thread_pitch>0</screw_thread_pitch><axis/>"), "wrong-value", "4:1",
+         "must not be zero"),
+        (f'{LINK}<link name="b"/>' + JOINT.format("fixed", "a", "b") + '\n<joint name="g" '
+         'type="gearbox"><parent>a</parent><child>b</child><gearbox_ratio>0</gearbox_ratio>'
+         "</joint>", "wrong-value", "4:1", "the ratio of the gearbox 'g' must not be zero"),
         (LINK + "\n" + JOINT.format("fixed", "b", "a"), "unknown-link", "4:1", "parent 'b'"),
         ('<link name="a"><pose relative_to="b"/></link>', "unknown-frame", "3:1", "frame 'b'"),
         ('<frame name="f" attached_to="g"/>\n<frame name="g" attached_to="f"/>\n'
@@ -67,14 +70,17 @@ def test_errors_have_places(inside, code, at, words):
     [
         (LINK + '\n<plugin name="p" filename="p.so"/>', "4:1", "<plugin>"),
         ('<link name="a">\n<battery/></link>', "4:1", "<battery>"),
-        ('<link name="a"><visual name="v"><geometry>\n<plane/></geometry></visual></link>',
-         "4:1", "a shape of type <plane>"),
+        ('<link name="a"><visual name="v"><geometry>\n<heightmap/></geometry></visual></link>',
+         "4:1", "a shape of type <heightmap>"),
         (LINK + '\n<link name="b"/><joint name="j" type="fixed"><parent>a</parent><child>b</child>'
          "\n<axes/></joint>", "5:1", "<axes> of a joint"),
         ('<link name="a"><inertial><mass>1</mass>\n<fluid_added_mass/></inertial></link>', "4:1",
          "<fluid_added_mass> of an inertial"),
         (LINK + '<joint name="j" type="revolute"><parent>world</parent><child>a</child><axis>\n'
          "<initial_position>1</initial_position></axis></joint>", "4:1", "of an axis"),
+        (f'{LINK}<link name="b"/>' + JOINT.format("fixed", "a", "b") + '\n<joint name="g" '
+         'type="gearbox"><parent>a</parent><child>b</child><gearbox_reference_body>a'
+         "</gearbox_reference_body></joint>", "4:1", "no hinge connects its parent 'a' to 'a'"),
         (LINK + "\n<static>1</static>" + JOINT.format("revolute", "world", "a"), "4:1",
          "the joints of a static model do not move in Gazebo; here they move"),
     ],
@@ -103,12 +109,17 @@ def test_a_world_without_models_says_so():
     assert "an SDF world without a model" in message
 
 
-@pytest.mark.parametrize("version", ["1.4", "", "one", "\u00b2", "9" * 5000])
-def test_very_old_and_unreadable_versions_are_refused(version):
+@pytest.mark.parametrize("version", ["", "one", "\u00b2", "9" * 5000])
+def test_unreadable_versions_are_refused(version):
     [(code, at, _)] = problems(LINK, version=version)
     assert (code, at) == ("unknown-version", "m.sdf:1:6")
     with pytest.raises(ModelError):
         load_body_text("<sdf/>", silent(), name="m.sdf")
+
+
+def test_gazebo_elements_of_the_oldest_versions_are_refused():
+    with pytest.raises(ModelError, match="and older is not read"):
+        load_body_text('<gazebo version="1.2"/>', silent(), kind="sdf")
 
 
 def test_long_chains_of_frames_end():

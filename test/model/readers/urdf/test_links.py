@@ -54,7 +54,7 @@ def test_a_scale_of_zero_is_told_where_it_stands(tmp_path):
 
 def test_a_mesh_that_is_not_there_is_left_out(tmp_path):
     shapes, found = shown('<mesh filename="package://no_such_package/a.stl"/>', folder=tmp_path)
-    assert (shapes, found) == ((), ["missing-resource"])
+    assert (shapes, found) == ((), ["unsourced-package"])
 
 
 def test_what_touches_is_what_the_link_says_and_nothing_else():

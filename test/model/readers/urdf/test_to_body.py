@@ -288,11 +288,6 @@ def test_a_gear_ratio_is_a_number_that_is_not_zero(ratio, read_as):
     assert codes(found) == (["not-used"] if read_as == 1 else [])
 
 
-def test_a_robot_whose_links_hold_xacro_is_a_template():
-    found = refused(robot('<link name="a"><xacro:inertia mass="1"/></link>'))
-    assert [(d.code, str(d.at)) for d in found] == [("template", "r.urdf:2:16")]
-
-
 def test_a_link_has_no_place_of_its_own():
     body, found = read(robot(f'<link name="a"><origin xyz="1 2 3"/>{MASS}</link>'))
     assert codes(found) == ["not-used"]

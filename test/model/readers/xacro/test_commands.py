@@ -1,7 +1,9 @@
 """Xacro files with arguments, wherever a model is named."""
 
 import pytest
+from silent_diagnostics import silent
 
+from hrp_model import load_body, load_body_text
 from hrp_model.cli.main import main
 from hrp_sim import load_world
 
@@ -51,3 +53,39 @@ def test_worlds_and_single_models_have_arguments(robot):
     assert masses == [3.0, 4.0, 1.0]
     _, alone = load_world(f"{robot} mass:=5").bodies
     assert alone.placement.body.total_mass == 5.0
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".xml", ".sdf", ".URDF"])
+def test_macros_are_expanded_whatever_the_suffix_is(robot, suffix):
+    path = robot.rename(robot.with_name(f"r{suffix}"))
+    found = silent()
+    assert load_body(path, found, arguments={"mass": "3"}).total_mass == 3.0
+    assert [(d.code, str(d.at)) for d in found.found] == [("expanded-xacro", f"{path}:2:1")]
+    assert load_body_text(ROBOT, silent(), arguments={"mass": "4"}).total_mass == 4.0
+
+
+def test_arguments_follow_a_urdf_as_they_follow_a_xacro_file(robot, capsys):
+    path = robot.rename(robot.with_name("r.urdf"))
+    assert main(["tree", str(path), "mass:=2.5"]) == 0
+    assert "2.5 kg" in capsys.readouterr().out
+    _, alone = load_world(f"{path} mass:=5").bodies
+    assert alone.placement.body.total_mass == 5.0
+
+
+def test_expressions_are_xacro_only_where_its_namespace_is_declared(tmp_path):
+    link = '<link name="a"/><link name="b"/><joint name="${1 + 1}" type="fixed">'
+    link += '<parent link="a"/><child link="b"/></joint>'
+    path = tmp_path / "r.urdf"
+    for namespace, name in (("", "${1 + 1}"), (ROBOT.split(" ", 2)[2].split(">")[0], "2")):
+        path.write_text(f'<robot name="r" {namespace}>{link}</robot>', encoding="utf-8")
+        assert load_body(path, silent()).link("b").joint.name == name
+
+
+def test_a_urdf_without_macros_takes_no_arguments(robot):
+    path = robot.with_name("plain.urdf")
+    text = '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><link name="a"/></robot>'
+    path.write_text(text, encoding="utf-8")
+    found = silent()
+    load_body(path, found, arguments={"mass": "3"})
+    assert "unknown-argument" in [d.code for d in found.found]
+    assert "expanded-xacro" not in [d.code for d in found.found]

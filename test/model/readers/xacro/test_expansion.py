@@ -119,7 +119,7 @@ def test_no_expression_gets_at_files_and_processes(tmp_path):
         (["<xacro:none/>"], "xacro-error", "2:1", "unknown macro name: xacro:none"),
         (["", "<a><b></a>"], "xml-syntax", "3:9", "mismatched tag"),
         (['<xacro:include filename="none.xacro"/>'], "missing-resource", "2:1", "no such file"),
-        (["<l>$(find no_such)/x</l>"], "missing-resource", "2:1", "is its workspace sourced?"),
+        (["<l>$(find no_such)/x</l>"], "unsourced-package", "2:1", "is its workspace sourced?"),
         (['<xacro:if value="maybe"/>'], "xacro-error", "2:1", "is not a boolean"),
         (['<xacro:include filename="*.xacro"/>'], "xacro-error", "2:1", "patterns"),
         (["<l>$(env NO_SUCH_VARIABLE)</l>"], "missing-resource", "2:1", "is not set"),

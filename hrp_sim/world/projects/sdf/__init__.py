@@ -1,0 +1,5 @@
+"""Worlds of Gazebo (``.world``, ``.sdf``)."""
+
+from .world import read_sdf
+
+__all__ = ["read_sdf"]
