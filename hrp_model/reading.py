@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from .body import Body
 from .diagnostics import Diagnostics, MissingLibraryError, Source, Span
 from .files import resources
 from .files.package_search import PackageSearch
+from .files.text_encoding import decoded
 from .geometry import SceneNode
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]
@@ -40,11 +41,10 @@ _OTHER_KINDS = {
 # XML formats; in a model file with another suffix, XML is an error.
 XML_SUFFIXES = frozenset((".mjcf", ".sdf", ".urdf", ".xacro", ".xml"))
 _XML_START = re.compile(r"\s*<[?!a-zA-Z]")
-_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 def read_source(path: Path, name: str | None = None, *, limit: int | None = None) -> Source:
-    """Read a text file as UTF-8 if it is valid, else as Shift-JIS (cp932), else as latin-1.
+    """Read a text file in its encoding, see ``text_encoding.decoded``.
 
     Args:
         path: The file.
@@ -58,13 +58,8 @@ def read_source(path: Path, name: str | None = None, *, limit: int | None = None
         is_xml = path.suffix.lower() in XML_SUFFIXES
         limit = resources.MAX_XML_SIZE if is_xml else resources.MAX_FILE_SIZE
     data = resources.read_file(path, limit)
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            return Source(name or str(path), data.decode(encoding, errors="replace"), path)
-    for encoding in ("utf-8", "cp932"):
-        with suppress(UnicodeDecodeError):
-            return Source(name or str(path), data.decode(encoding), path)
-    return Source(name or str(path), data.decode("latin-1"), path)
+    text, encoding = decoded(data)
+    return Source(name or str(path), text, path, encoding)
 
 
 class TooLargeError(Exception):
