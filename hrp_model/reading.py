@@ -18,6 +18,7 @@ from pathlib import Path
 from .body import Body
 from .diagnostics import Diagnostics, MissingLibraryError, Source, Span
 from .files import resources
+from .files.compressed import format_suffix, unpacked
 from .files.package_search import PackageSearch
 from .files.text_encoding import decoded
 from .geometry import SceneNode
@@ -44,7 +45,7 @@ _XML_START = re.compile(r"\s*<[?!a-zA-Z]")
 
 
 def read_source(path: Path, name: str | None = None, *, limit: int | None = None) -> Source:
-    """Read a text file in its encoding, see ``text_encoding.decoded``.
+    """Read a text file in its encoding, see ``text_encoding.decoded``; also compressed by gzip.
 
     Args:
         path: The file.
@@ -55,10 +56,10 @@ def read_source(path: Path, name: str | None = None, *, limit: int | None = None
         OSError: The file cannot be read, see ``resources.read_file``.
     """
     if limit is None:
-        is_xml = path.suffix.lower() in XML_SUFFIXES
+        is_xml = format_suffix(path) in XML_SUFFIXES
         limit = resources.MAX_XML_SIZE if is_xml else resources.MAX_FILE_SIZE
     data = resources.read_file(path, limit)
-    text, encoding = decoded(data)
+    text, encoding = decoded(unpacked(data, path, limit))
     return Source(name or str(path), text, path, encoding)
 
 
@@ -245,7 +246,7 @@ class Reading:
     def _read_scene(self, path: Path, at: Span) -> SceneNode | None:
         if path in self._scenes:
             return self._scenes[path]
-        reader = self.scene_readers.get(path.suffix.lower())
+        reader = self.scene_readers.get(format_suffix(path))
         scene: SceneNode | None = None
         if reader is None:
             known = ", ".join(sorted(self.scene_readers))
@@ -271,7 +272,7 @@ class Reading:
         """Return the model in a file, or None after reporting errors. Each file is read once."""
         if path in self._bodies:
             return self._bodies[path]
-        reader = self.body_readers.get(path.suffix.lower())
+        reader = self.body_readers.get(format_suffix(path))
         if reader is None or os.path.isdir(path):
             self._report_other_kind(path, at, f"'{name or path}'")
             return None
@@ -284,7 +285,7 @@ class Reading:
                 message = f"cannot read '{name or path}': {error.strerror or error}"
                 self.diagnostics.error("unreadable-file", message, at)
                 return None
-            self._bodies[path] = self._read_text(source, path.suffix.lower(), at)
+            self._bodies[path] = self._read_text(source, format_suffix(path), at)
             return self._bodies[path]
 
     def read_text(self, source: Source, suffix: str) -> Body | None:
@@ -322,7 +323,7 @@ class Reading:
             message = f"{shown} is a folder; name a model file in it"
             self.diagnostics.error("unreadable-file", message, at)
             return
-        suffix = path.suffix.lower()
+        suffix = format_suffix(path)
         kind = _OTHER_KINDS.get(suffix)
         if kind is None and suffix in self.scene_readers:
             kind = "a file of shapes, not a robot: links of a model can refer to it"

@@ -197,7 +197,7 @@ CODES = {
         "nothing needs to be done; only fixed cameras are sensors",
     ),
     "vrml-1": (
-        "the file is VRML 1.0",
+        "the file is VRML 1.0 or Open Inventor",
         "export it again from the program that made it, as VRML97",
     ),
     "wrong-count": (
