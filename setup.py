@@ -172,8 +172,7 @@ setup(
         "scipy>=1.8",  # convex hulls, as which convex collision meshes are simulated
         "PyYAML>=5.4",  # .body and world files where our extension for libyaml was not built
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
-        "trimesh>=3.10",  # COLLADA, glTF and PLY
-        "pycollada>=0.7",  # COLLADA for trimesh
+        "trimesh>=3.10",  # glTF and PLY
         "Pillow>=9.0",  # textures
         "moderngl>=5.6",  # camera images, on EGL
         "google-re2>=1.1",  # POSIX regular expressions: entity filters of simulation_interfaces

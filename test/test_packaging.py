@@ -27,7 +27,6 @@ SHARED_FOLDERS = ("launch", "config", "models")
 # What we import that is not ROS: its name on PyPI, and its rosdep key where it has one.
 LIBRARIES = {
     "PIL": ("Pillow", "python3-pil"),
-    "collada": ("pycollada", "python3-collada"),
     "moderngl": ("moderngl", None),
     "numpy": ("numpy", "python3-numpy"),
     "re2": ("google-re2", None),

@@ -129,7 +129,6 @@ def test_a_broken_file_is_left_out_with_a_warning(name, data, tmp_path, diagnost
     [
         ("a.glb", "trimesh", "pip install trimesh"),
         ("a.ply", "trimesh", "pip install trimesh"),
-        ("a.dae", "collada", "apt install python3-collada"),
     ],
 )
 def test_a_missing_library_is_named(name, library, install, tmp_path, diagnostics, monkeypatch):
