@@ -258,9 +258,6 @@ class Reading:
                     return None  # do not cache: the file is still being read
                 try:
                     scene = reader(path, self)
-                except MissingLibraryError as error:
-                    message = f"'{path.name}' is left out: {error}"
-                    self.diagnostics.warn("missing-library", message, at)
                 except (OSError, ValueError) as error:
                     reason = getattr(error, "strerror", None) or error
                     message = f"'{path.name}' is left out: {reason}"

@@ -34,7 +34,6 @@ LIBRARIES = {
     "rich": ("rich", "python3-rich"),
     "scipy": ("scipy", "python3-scipy"),
     "tomli": ("tomli", None),  # on Python 3.10, and only for settings of hrp-model check
-    "trimesh": ("trimesh", None),
     "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),
     "yaml": ("PyYAML", "python3-yaml"),
 }
@@ -42,6 +41,7 @@ LIBRARIES = {
 OPTIONAL = {
     "mujoco": ("mujoco", "verify"),
     "pinocchio": ("pin", "verify"),
+    "trimesh": ("trimesh", "verify"),
     "yourdfpy": ("yourdfpy", "verify"),
     "viser": ("viser", "view"),
     "mcap": ("mcap", "record"),

@@ -106,7 +106,7 @@ class _File:
         if 0.0 < unit < inf:
             return unit
         message = f"'{self._parts.name}' has a length unit of '{written}' m; metres are used"
-        self._parts.diagnostics.warn("wrong-value", message, element.at("meter"))
+        self._parts.warn("wrong-value", message, element.at("meter"))
         return 1.0
 
     def _node(self, element: Element) -> SceneNode:

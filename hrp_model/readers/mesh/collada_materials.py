@@ -133,7 +133,7 @@ class _Shading:
             if invalid is not None and len(invalid) in counts:
                 message = f"'{self._parts.name}' has a <{name}> that is not finite; "
                 message += "the default is used"
-                self._parts.diagnostics.warn("wrong-value", message, written.span)
+                self._parts.warn("wrong-value", message, written.span)
             else:
                 self._parts.lose(element, f"<{name}> of an effect has no numbers")
         return values
@@ -173,7 +173,7 @@ class _Shading:
         reference = None if written is None else written.first("ref") or written
         if reference is None or not reference.text.strip():
             message = f"'{self._parts.name}' has a texture without an image; it is left out"
-            self._parts.diagnostics.warn("missing-resource", message, map_.span)
+            self._parts.warn("missing-resource", message, map_.span)
             return None
         path = self._resources.resolve(reference.text.strip(), reference.span)
         if path is None:

@@ -17,12 +17,12 @@ from ...shapes.meshing import face_set
 from ...shapes.triangulate import fan_corners, strip_corners
 from ..xml_tree import Element
 from .collada_parts import ColladaParts, integers, natural, numbers
+from .lost_parts import are_inside, are_usable
 
 _TRIANGLES = ("triangles", "tristrips", "trifans")
 _PRIMITIVES = (*_TRIANGLES, "polylist", "polygons")
 _WITHOUT_SURFACE = ("lines", "linestrips")
 _OTHER = ("source", "vertices", "extra", "asset", *_WITHOUT_SURFACE)
-_MAX_COORDINATE = float(np.finfo(np.float32).max)
 _POSITION = "POSITION"
 # Columns of attributes that are used.
 _WIDTHS = {_POSITION: 3, "NORMAL": 3, "TEXCOORD": 2, "COLOR": 3}
@@ -109,14 +109,9 @@ class _MeshReader:
         if not len(counts):
             return None
         ends = np.cumsum(counts)
-        usable = np.abs(points).max(axis=1) <= _MAX_COORDINATE
+        usable = are_usable(points)
         index_list, lost = _index_list(corners[:, position.offset], ends, usable)
-        if lost:
-            message = (
-                f"{lost} faces of '{self._parts.name}' use points that do not exist or are not "
-                "finite; they are left out"
-            )
-            self._parts.diagnostics.warn("bad-index", message, element.span)
+        self._parts.report_faces(lost, element.span)
         attributes: dict[str, Attribute] = {}
         tex_coords: dict[str, Attribute] = {}
         for given in inputs:
@@ -263,9 +258,7 @@ def _rows(source: Element, parts: ColladaParts) -> Array | None:
 
 def _index_list(index: IntArray, ends: IntArray, usable: NDArray[np.bool_]) -> tuple[IntArray, int]:
     """Return an index list, and how many of its polygons use points that cannot be used."""
-    inside = (index >= 0) & (index < len(usable))
-    good = inside.copy()
-    good[inside] = usable[index[inside]]
+    good = are_inside(index, usable)
     lost = (
         0 if good.all() else len(np.unique(np.searchsorted(ends, np.flatnonzero(~good), "right")))
     )

@@ -7,14 +7,15 @@ from math import isfinite
 
 import numpy as np
 
-from ...diagnostics import Diagnostics, Span
+from ...diagnostics import Diagnostics
 from ...geometry import IntArray
 from ...rigid import Array
 from ..number_list import number_list
 from ..xml_tree import Element
+from .lost_parts import LostParts
 
 
-class ColladaParts:
+class ColladaParts(LostParts):
     """The elements of one file by id, and the parts of it that cannot be used.
 
     Args:
@@ -24,11 +25,9 @@ class ColladaParts:
     """
 
     def __init__(self, root: Element, name: str, diagnostics: Diagnostics) -> None:
+        super().__init__(name, diagnostics)
         self.root = root
-        self.name = name
-        self.diagnostics = diagnostics
         self._by_id: dict[str, Element] = {}
-        self._lost: dict[int, tuple[str, Span]] = {}
         for element in (root, *root.descendants()):
             element.tag = element.tag.rpartition(":")[2]
             if "id" in element.attributes:
@@ -56,14 +55,7 @@ class ColladaParts:
 
     def lose(self, element: Element, reason: str) -> None:
         """Record that an element is left out; each counts once."""
-        self._lost.setdefault(id(element), (reason, element.span))
-
-    def report(self) -> None:
-        """Warn of the parts that were left out."""
-        if self._lost:
-            reason, at = next(iter(self._lost.values()))
-            message = f"{len(self._lost)} parts of '{self.name}' are left out; first: {reason}"
-            self.diagnostics.warn("unreadable-part", message, at)
+        self.add(id(element), reason, element.span)
 
 
 def integers(elements: Iterable[Element]) -> IntArray | None:
