@@ -23,7 +23,8 @@ from .library import DYNAMICS, LibraryError, Quantity
 # MuJoCo's messages about flat meshes and primitives without a size.
 _INVALID_SHAPE = re.compile(
     r"coplanar vertices|qhull error|at least 4 vertices|mesh volume is too small"
-    r"|size \d+ must be positive|faces have inconsistent orientation|number of faces must be between"
+    r"|size \d+ must be positive|faces have inconsistent orientation"
+    r"|number of faces must be between"
 )
 _NO_FILE = re.compile(r"Error opening file '(file|package):")
 _NO_MASS = re.compile(r"mass and inertia of moving bodies")
