@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import struct
 import warnings
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ...files.resources import read_file
+from ...files.text_encoding import decoded
 from ...geometry import GREY, Mesh, SceneNode, Shape
 from ...reading import Reading
 from ...rigid import Array
@@ -20,6 +22,7 @@ from . import collada_file, gltf_file, ply_file, wavefront
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("unused", "<u2")])
 _HEADER = 84
 _SOLID = re.compile(rb"^[ \t]*(?:end)?solid[^\r\n]*", re.MULTILINE)
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NUMBERS = b"0123456789+-.e \t\r\n"
 
 
@@ -51,6 +54,8 @@ def read_stl(data: bytes) -> Mesh:
     Raises:
         ValueError: The data is not an STL file, or has no triangles.
     """
+    if data.startswith(_MARKS) and decoded(data[:_HEADER])[0].lstrip().startswith("solid"):
+        data = decoded(data)[0].encode()
     corners = _binary_corners(data)
     if corners is None:
         corners = _text_corners(data)
@@ -110,7 +115,8 @@ def _fast_corners(lower: bytes) -> Array | None:
 
 
 def _corners_by_word(lower: bytes) -> Array:
-    words = lower.split()
+    unnamed = _SOLID.sub(b"", lower)  # a name may be "vertex"; but all may be in one line
+    words = (unnamed if b"vertex" in unnamed else lower).split()
     at = [i for i, word in enumerate(words) if word == b"vertex"]
     if len(at) % 3:
         raise ValueError("it is truncated: a triangle has fewer than three corners")
