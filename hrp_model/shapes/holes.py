@@ -9,8 +9,9 @@ import numpy as np
 
 from ..geometry import IntArray
 from ..rigid import Array
-from .triangulate import MAX_CONCAVE_CORNERS, flattened
+from .triangulate import flattened
 
+_MAX_CORNERS = 1000  # with the ends of bridges; more would take seconds
 _MAX_TRIES = 64  # of bridges to one hole, from the shortest on
 
 
@@ -18,8 +19,7 @@ def polygon_with_holes(loops: Sequence[Array]) -> IntArray:
     """Return the corners of a polygon without holes that covers the same surface.
 
     Each hole is joined to the outline by a bridge that is passed in both directions, the shortest
-    one that crosses no edge. Holes of polygons with more than MAX_CONCAVE_CORNERS corners, which
-    are not triangulated exactly, are filled.
+    one that crosses no edge. Holes of polygons with more than a thousand corners are filled.
 
     Args:
         loops: Corners of the outline, then of its holes, each of shape (k, 3), in [m].
@@ -29,7 +29,7 @@ def polygon_with_holes(loops: Sequence[Array]) -> IntArray:
     """
     starts = np.cumsum([0, *map(len, loops)])
     outline: IntArray = np.arange(len(loops[0]), dtype=np.int32)
-    if starts[-1] > MAX_CONCAVE_CORNERS or len(loops[0]) < 3:
+    if starts[-1] + 2 * len(loops) > _MAX_CORNERS or len(loops[0]) < 3:
         return outline
     flat = flattened(np.concatenate(loops), loops[0])
     holes: list[IntArray] = [
@@ -37,9 +37,10 @@ def polygon_with_holes(loops: Sequence[Array]) -> IntArray:
     ]
     # Holes turn the other way round than the outline, which is counter-clockwise.
     holes = [hole[::-1] if _double_area(flat[hole]) > 0.0 else hole for hole in holes]
-    while holes:
-        nearest = min(range(len(holes)), key=lambda i: _nearest(flat, outline, holes[i]))
-        outline = _joined(flat, outline, holes.pop(nearest), holes)
+    first = outline
+    holes.sort(key=lambda hole: _nearest(flat, first, hole))
+    for i, hole in enumerate(holes):
+        outline = _joined(flat, outline, hole, holes[i + 1 :])
     return outline
 
 

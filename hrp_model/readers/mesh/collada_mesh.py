@@ -105,11 +105,12 @@ class _MeshReader:
         width = 1 + max(
             natural(x.attributes.get("offset", ""), 0) or 0 for x in element.all("input")
         )
+        usable = are_usable(points)
+        points = np.where(usable[:, None], points, 0.0)
         corners, counts = self._corners(element, width, points, position.offset)
         if not len(counts):
             return None
         ends = np.cumsum(counts)
-        usable = are_usable(points)
         index_list, lost = _index_list(corners[:, position.offset], ends, usable)
         self._parts.report_faces(lost, element.span)
         attributes: dict[str, Attribute] = {}
@@ -123,7 +124,7 @@ class _MeshReader:
                 own.setdefault(given.set if own is tex_coords else given.semantic, attribute)
         return Primitive(
             symbol=element.attributes.get("material", ""),
-            points=np.where(usable[:, None], points, 0.0),
+            points=points,
             index_list=index_list,
             normals=attributes.get("NORMAL"),
             colors=attributes.get("COLOR"),
@@ -229,6 +230,8 @@ class _MeshReader:
             return rows[0]  # the caller reports points that do not exist
         starts = np.cumsum([0, *map(len, rows)]).tolist()
         order = polygon_with_holes([points[positions[a:b]] for a, b in pairwise(starts)])
+        if len(order) == len(rows[0]):
+            self._parts.lose(p, "holes of a polygon are filled: they have too few or many corners")
         joined: IntArray = corners[order]
         return joined
 

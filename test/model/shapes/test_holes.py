@@ -57,6 +57,15 @@ def test_a_hole_in_a_concave_outline_is_cut_out():
     assert (areas >= -1e-9).all()
 
 
+def test_too_many_holes_are_filled():
+    outline = np.array([(-1, -1, 0), (20, -1, 0), (20, 20, 0), (-1, 20, 0)], float)
+    holes = [ring(0.1, 4, (x, y)) for x in range(19) for y in range(19)]
+    assert polygon_with_holes([outline, *holes]).tolist() == [0, 1, 2, 3]
+    count = 100
+    _, triangles = triangulated([outline, *holes[:count]])
+    assert len(triangles) == 4 + 4 * count + 2 * count - 2
+
+
 def test_loops_that_are_no_polygons_are_no_holes():
     outline = ring(1.0, 6, (0, 0))
     assert polygon_with_holes([outline, outline[:2]]).tolist() == list(range(6))

@@ -114,6 +114,20 @@ def test_all_triangles_of_a_strip_have_the_winding_of_the_first(tmp_path, diagno
     np.testing.assert_allclose(areas, np.full(6, size / 6.0))
 
 
+@pytest.mark.parametrize(("declared", "name"), [("GBK", "右臂"), ("ISO-8859-1", "élbowéb")])
+def test_the_declared_encoding_counts(declared, name, tmp_path, diagnostics):
+    text = DAE.replace('encoding="utf-8"', f'encoding="{declared}"').replace("plate", name)
+    (tmp_path / "a.dae").write_bytes(text.encode(declared))
+    (shape,) = read_scene(tmp_path / "a.dae", reading(diagnostics)).flattened()
+    assert shape.name == name
+
+
+def test_a_false_encoding_is_reported(tmp_path, diagnostics):
+    text = DAE.replace('encoding="utf-8"', 'encoding="utf-16"')
+    assert len(shapes_of(text, tmp_path, diagnostics)) == 1
+    diagnostics.take("false-encoding")
+
+
 ACCESSOR = '<accessor source="#pa" count="4" stride="3">'
 UNCHANGED = {
     "a broken colour": DAE.replace("1 0 0.5 1</color>", "red</color>"),
