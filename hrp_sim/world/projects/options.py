@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from hrp_model.files.resources import ResourceError, resolve
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NEXT_VARIABLE = re.compile(rf"{re.escape(os.pathsep)}(?=\w+=)")
@@ -62,10 +66,15 @@ class ProjectOptions:
     variables: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     controlled: Collection[str] = ()
 
-    def expanded(self, path: str) -> str:
-        """Return a path of a project with the given variables replaced; others remain.
+    def expanded(self, path: str, folder: Path) -> str:
+        """Return a path of a project with the given variable replaced; others remain.
 
-        Of several folders the first one counts that has the file, else the first one.
+        Of several folders the first one counts that has the file. If none has it, the file is
+        searched above the project.
+
+        Args:
+            path: The path.
+            folder: Base of relative paths.
         """
         match = _VARIABLE.search(path)
         while match is not None and match[1] not in self.variables:
@@ -75,6 +84,9 @@ class ProjectOptions:
         folders = self.variables[match[1]]
         folders = (folders,) if isinstance(folders, str) else folders
         found = [f"{path[: match.start()]}{x}{path[match.end() :]}" for x in folders]
+        if not any(map(os.path.exists, found)) and match[1] not in os.environ:
+            with suppress(ResourceError):
+                return str(resolve(path, folder))
         return next((x for x in found if os.path.exists(x)), found[0])
 
 

@@ -70,6 +70,12 @@ def test_a_variable_may_have_several_folders(tmp_path, shares):
         names(path, variables={"SHARE": shares[0]})
 
 
+def test_what_the_folders_of_a_variable_lack_is_searched_above_the_project(tmp_path, shares):
+    body(tmp_path / "plugin" / "model" / "own" / "m.body")
+    path = project(tmp_path / "plugin" / "project", *shared("a", "own"))
+    assert names(path, variables={"SHARE": shares}) == ["a", "own"]
+
+
 def test_an_environment_variable_may_have_several_folders(tmp_path, shares, monkeypatch):
     monkeypatch.setenv("SHARE", ":".join(shares))
     path = project(tmp_path / "project", *shared("a", "b", "both"))

@@ -71,7 +71,7 @@ class BodyReader:
         if has_scene(item, written):
             model = self._scene(item, written)
         else:
-            uri = self._options.expanded(written)
+            uri = self._options.expanded(written, item.folder)
             model = self._models.load(uri, item.folder, data.at(*_FILE))
         if model is None:
             return None

@@ -47,7 +47,7 @@ def scene_body(item: Item, file: str, options: ProjectOptions, *, is_visual: boo
         ResourceError: The file does not exist.
         ModelError: It has no shapes that can be read; the first diagnostic states why.
     """
-    path = resolve(options.expanded(file), item.folder)
+    path = resolve(options.expanded(file, item.folder), item.folder)
     data = item.data
     metadata = {
         "length_unit": data.text(*_UNITS, default="meter"),
