@@ -185,11 +185,10 @@ class _File:
             if bound.transform is not None:
                 tex_coords = tex_coords @ bound.transform[:, :2].T + bound.transform[:, 2]
             tex_coords = np.column_stack((tex_coords[:, 0], 1.0 - tex_coords[:, 1]))
-        if colors is not None:  # they multiply the colour of the material
+        if colors is not None:
             colors = np.clip(colors, 0.0, 1.0)
-            colors = (
-                colors * np.array(bound.material.diffuse) if "material" in primitive else colors
-            )
+            if "material" in primitive:  # whose colour they multiply
+                colors = colors * np.array(bound.material.diffuse)
         mesh = Mesh(
             np.where(usable[:, None], points, 0.0),
             triangles,

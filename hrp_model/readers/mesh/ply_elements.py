@@ -15,7 +15,9 @@ from ...geometry import IntArray
 from .ply_numbers import BinaryNumbers, PlyNumbers, TextNumbers
 
 _MAX_HEADER = 1 << 16  # [B]
-_BLOCK = 100_000  # rows converted at once, to bound the memory of temporary arrays
+_BLOCK = 1_000_000  # values converted at once, to bound the memory of temporary arrays
+_MAX_LENGTH = 1_000_000  # of a list, and
+_MAX_VALUES = 16_000_000  # of all lists, and rows of an element; far beyond any model
 _END = re.compile(rb"(?:^|[\r\n])end_header[ \t]*(\r\n|\r|\n|$)")
 _TYPES = {
     "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1", "short": "i2", "int16": "i2",
@@ -78,7 +80,8 @@ def parse_ply(data: bytes) -> PlyFile:
     """Parse a PLY file; missing rows at its end are counted.
 
     Raises:
-        ValueError: The header is invalid, or the text has something other than numbers.
+        ValueError: The header is invalid, the text has something other than numbers, or lists
+            have too many values.
     """
     end = _END.search(data[:_MAX_HEADER])
     if not data.startswith(b"ply") or end is None:
@@ -140,7 +143,9 @@ def _element(element: _Declared, numbers: PlyNumbers) -> tuple[PlyElement, int]:
     columns: dict[str, NDArray[Any]] = {}
     lists: dict[str, tuple[NDArray[Any], IntArray]] = {}
     stops = np.cumsum(lengths, axis=0)
-    totals = iter(stops[-1].tolist() if len(stops) else [0] * lengths.shape[1])
+    totals = stops[-1].tolist() if len(stops) else [0] * lengths.shape[1]
+    if sum(totals) > _MAX_VALUES:
+        raise ValueError(f"its lists have more than {_MAX_VALUES} values")
     # For each property the values, and the end of each row in them.
     found: list[tuple[NDArray[Any], NDArray[np.int64] | None]] = []
     for item in properties:
@@ -150,11 +155,11 @@ def _element(element: _Declared, numbers: PlyNumbers) -> tuple[PlyElement, int]:
             found.append((columns[item.name], None))
         else:
             k = len(lists)
-            lists[item.name] = np.empty(next(totals), kind), lengths[:, k].astype(np.int32)
+            lists[item.name] = np.empty(totals[k], kind), lengths[:, k].astype(np.int32)
             found.append((lists[item.name][0], stops[:, k]))
     for form, rows in _groups(lengths):
         kinds, sizes = _columns(properties, form)
-        for block in np.array_split(rows, len(rows) // _BLOCK + 1):
+        for block in np.array_split(rows, len(rows) * sum(sizes) // _BLOCK + 1):
             given = iter(numbers.rows(starts[block], kinds))
             for (values, ends), size in zip(found, sizes, strict=True):
                 if ends is None:
@@ -204,6 +209,8 @@ def _extents(
     Rows that the file does not have are left out.
     """
     properties = element.properties
+    if min(element.count, numbers.end) > _MAX_VALUES:
+        raise ValueError(f"it has more than {_MAX_VALUES} rows")
     starts, lengths, end = _walked(properties, numbers, min(element.count, 1))
     if element.count > 1 and len(starts):
         # In most files all rows have the same form.
@@ -262,7 +269,7 @@ def _walked(
             if place + count_width > numbers.end:
                 break
             length = read(place)[0]
-            if not 0 <= length <= numbers.end:
+            if not 0 <= length <= min(numbers.end, _MAX_LENGTH):
                 break
             row.append(int(length))
             place += count_width + row[-1] * width

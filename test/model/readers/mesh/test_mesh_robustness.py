@@ -142,6 +142,12 @@ ATTACKS = {
     "text cut off.stl": text_stl()[:90],
     "long text.ply": b"ply\nformat ascii 1.0\n" + b"0" * (2**26),
     "elements.dae": DAE.replace("<scale>", "<a/>" * 10**6 + "<scale>").encode(),
+    "one face of all.ply": b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\n"
+    b"property float y\nproperty float z\nelement face 1\n"
+    b"property list int int vertex_indices\nend_header\n0 0 0\n1100000" + b" 0" * 1_100_000,
+    "faces without end.ply": b"ply\nformat binary_little_endian 1.0\nelement vertex 1\n"
+    b"property float x\nproperty float y\nproperty float z\nelement face 20000000\n"
+    b"property list uchar int vertex_indices\nend_header\n" + bytes(20_000_012),
     "points promised.ply": b"ply\nformat binary_little_endian 1.0\nelement vertex 999999999999\n"
     b"property float x\nproperty float y\nproperty float z\nend_header\n",
     "beyond all points.obj": obj(faces="f 1 2 9\n"),
