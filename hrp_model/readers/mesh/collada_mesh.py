@@ -14,6 +14,7 @@ from ...geometry import Attribute, IntArray, Mesh
 from ...rigid import Array
 from ...shapes.holes import polygon_with_holes
 from ...shapes.meshing import face_set
+from ...shapes.normals import unit
 from ...shapes.triangulate import fan_corners, strip_corners
 from ..xml_tree import Element
 from .collada_parts import ColladaParts, integers, natural, numbers
@@ -178,6 +179,8 @@ class _MeshReader:
             return None
         if given.semantic == "COLOR":
             values = np.clip(values, 0.0, 1.0)
+        elif given.semantic == "NORMAL":
+            values = unit(values)
         return Attribute(values, np.insert(index, ends, -1).astype(np.int32))
 
     def _corners(

@@ -93,9 +93,15 @@ class GltfArrays:
                 self._buffers[index] = self._own
             else:
                 content = data_uri(uri)
-                self._buffers[index] = self._resources.get(uri) if content is None else content
+                self._buffers[index] = self._file(uri) if content is None else content
             self._left += _MAX_GROWTH * len(self._buffers[index])
         return self._buffers[index]
+
+    def _file(self, uri: str) -> bytes:
+        try:
+            return self._resources.get(uri)
+        except OSError:
+            raise ValueError(f"its file '{uri}' cannot be read") from None
 
     def _decoded(self, accessor: Json) -> Array:
         count, width = natural(accessor, "count"), _COMPONENTS[accessor["type"]]

@@ -13,6 +13,7 @@ from ...files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ...geometry import Attribute, IntArray, Mesh, SceneNode, Shape
 from ...reading import Reading
 from ...rigid import Array, quaternion_matrix
+from ...shapes.normals import unit
 from ...shapes.triangulate import fan_corners, strip_corners
 from .gltf_arrays import BROKEN, GltfArrays, Json
 from .gltf_materials import GltfMaterial, GltfMaterials
@@ -37,7 +38,7 @@ def read_gltf(path: Path, reading: Reading) -> SceneNode:
     Parts that cannot be used are left out with a warning.
 
     Raises:
-        OSError: The file, or one with its buffers, cannot be read.
+        OSError: The file cannot be read.
         ValueError: It is not glTF 2.0, requires an extension that is not supported, or has no
             triangles.
     """
@@ -192,7 +193,7 @@ class _File:
         mesh = Mesh(
             np.where(usable[:, None], points, 0.0),
             triangles,
-            normals=_per_vertex(normals, triangles),
+            normals=_per_vertex(None if normals is None else unit(normals), triangles),
             colors=_per_vertex(colors, triangles),
             tex_coords=_per_vertex(tex_coords, triangles),
             solid=not bound.double_sided,

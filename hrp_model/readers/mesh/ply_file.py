@@ -13,6 +13,7 @@ from ...geometry import GREY, Attribute, IntArray, SceneNode, Shape, Texture
 from ...reading import Reading
 from ...rigid import Array
 from ...shapes.meshing import face_set
+from ...shapes.normals import unit
 from ...shapes.triangulate import strip_corners
 from .lost_parts import LostParts, are_inside, are_usable
 from .mesh_resources import MeshResources
@@ -65,7 +66,7 @@ def _shape(file: PlyFile, lost: LostParts, texture: Texture | None) -> Shape:
     mesh = face_set(
         np.where(usable[:, None], points, 0.0),
         faces.index_list,
-        normals=_attribute(normals, faces.index_list),
+        normals=_attribute(None if normals is None else unit(normals), faces.index_list),
         colors=_attribute(colors, faces.index_list) if colors is not None else faces.colors,
         tex_coords=tex_coords,
     )

@@ -247,6 +247,20 @@ def test_one_broken_primitive_leaves_the_others(tmp_path, diagnostics):
     assert "2 parts" in diagnostics.take("unreadable-part").message
 
 
+def test_a_missing_buffer_takes_only_its_primitives(tmp_path, diagnostics):
+    gltf = Gltf()
+    path = gltf.write(tmp_path, "a.gltf")
+    header = json.loads(path.read_text())
+    header["buffers"].append({"byteLength": 36, "uri": "gone.bin"})
+    header["bufferViews"].append({"buffer": 1, "byteLength": 36})
+    header["accessors"].append({**header["accessors"][0], "bufferView": 1, "count": 3})
+    header["meshes"][0]["primitives"].append({"attributes": {"POSITION": 1}})
+    path.write_text(json.dumps(header))
+    assert len(read_scene(path, reading(diagnostics)).flattened()) == 1
+    assert "gone.bin" in diagnostics.take("missing-resource").message
+    assert "gone.bin" in diagnostics.take("unreadable-part").message
+
+
 def test_without_a_scene_all_nodes_are_shown(tmp_path, diagnostics):
     gltf = Gltf()
     del gltf.header["scene"], gltf.header["scenes"]

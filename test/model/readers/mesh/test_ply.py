@@ -109,7 +109,7 @@ def test_every_type_of_number_is_read(form, coordinate, index, count, key, tmp_p
 
 @pytest.mark.parametrize("form", ORDERS)
 def test_further_columns_and_elements_are_passed(form, tmp_path, diagnostics):
-    rows = np.c_[HEXAGON, np.tile((0, 0, 1), (6, 1)), np.eye(3)[[0, 1, 2, 0, 1, 2]] * 255]
+    rows = np.c_[HEXAGON, np.tile((0, 0, 3), (6, 1)), np.eye(3)[[0, 1, 2, 0, 1, 2]] * 255]
     columns = [*(f"float n{x}" for x in "xyz"), *(f"uchar {x}" for x in ("red", "green", "blue"))]
     faces = [(0, 1, 2, 7), (0, 2, 3, 4, 8)]
     data = ply(rows, faces, form, columns=columns, more=["short quality"])
