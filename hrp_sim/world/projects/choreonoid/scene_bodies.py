@@ -14,7 +14,7 @@ from .items import Item
 
 # Formats that Choreonoid writes into items whose file is a scene or a mesh.
 _FORMATS = frozenset(
-    ("general-3d-model", "available-scene-file", "choreonoid-scene", "vrml-file", "stl-file")
+    ("GENERAL-3D-MODEL", "AVAILABLE-SCENE-FILE", "CHOREONOID-SCENE", "VRML-FILE", "STL-FILE")
 )
 _SUFFIXES = frozenset((".dae", ".glb", ".gltf", ".obj", ".ply", ".scen", ".stl"))
 _UNITS = ("length_unit_hint", "meshLengthUnitHint")
@@ -30,7 +30,7 @@ _BODY = (
 
 def has_scene(item: Item, file: str) -> bool:
     """Return whether the file of a BodyItem is a scene or a mesh, by its format or suffix."""
-    form = item.data.text("format", default="").lower()
+    form = item.data.text("format", default="").upper()
     return form in _FORMATS or (not form and Path(file).suffix.lower() in _SUFFIXES)
 
 
