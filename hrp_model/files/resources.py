@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, islice, product
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -32,6 +33,16 @@ _CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": "", "
 # Folders of models of Gazebo, and names of models.
 _MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 _MODEL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
+_SHARE = "SHARE"
+# Folders that the build of Choreonoid adds to its folder "share", and their place in its source.
+_BUILT_SHARES = (
+    ("motion/SR1/", "sample/SimpleController/"),
+    ("motion/", "sample/PoseSeq/motion/"),
+    ("WRS2018/", "sample/WRS2018/"),
+    ("CameraEffect/", "sample/CameraEffect/"),
+    ("agx/", "sample/AGXDynamics/"),
+)
+_MAX_ALTERNATIVES = 64
 _PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -174,13 +185,14 @@ def _resolve(
             raise ResourceError(f"{error}{_further_search(match[1])}") from None
     if is_sandboxed and (match := _VARIABLE.search(written)):
         raise OutsideError(f"environment variables such as {match[0]} are not used in a sandbox")
-    text = _VARIABLE.sub(_variable, written)
-    try:
-        candidates = _candidates(text, text != written, folder, is_sandboxed, packages)
+    if _VARIABLE.search(written) is None:
+        candidates = _candidates(written, False, folder, is_sandboxed, packages)
         return _first_file(candidates, folder, access, packages)
+    texts = _with_variables(written)
+    try:
+        replaced = (_candidates(text, True, folder, is_sandboxed, packages) for text in texts)
+        return _first_file(chain.from_iterable(replaced), folder, access, packages)
     except (OSError, RuntimeError, ValueError):
-        if text == written:
-            raise
         names = ", ".join(dict.fromkeys(_VARIABLE.findall(written)))  # not their values
         raise ResourceError(f"no such file ({names} is taken from the environment)") from None
 
@@ -188,8 +200,19 @@ def _resolve(
 def _choreonoid_candidates(variable: str, rest: str, folder: Path) -> Iterator[tuple[str, bool]]:
     """Yield the paths that ``${variable}/rest`` may mean, the nearest first."""
     start = Path(os.path.abspath(folder))
-    for parent in (start, *start.parents):
-        yield str(parent / _CHOREONOID_FOLDERS[variable] / rest.lstrip("/\\")), True
+    parents = (start, *start.parents)
+    inside = rest.lstrip("/\\")
+    for parent in parents:
+        yield str(parent / _CHOREONOID_FOLDERS[variable] / inside), True
+    if variable != _SHARE:
+        return
+    for built, source in _BUILT_SHARES:
+        if inside.startswith(built):
+            for parent in parents:
+                yield str(parent / source / inside.removeprefix(built)), True
+    # Folders of a project, such as "model", that its build installs into "share".
+    for parent in parents[:-1]:
+        yield str(parent / inside), True
 
 
 def _further_search(variable: str) -> str:
@@ -423,11 +446,23 @@ def _is_in_package(real: Path) -> bool:
     return False
 
 
-def _variable(match: re.Match[str]) -> str:
-    value = os.environ.get(match[1])
-    if value is None:
-        raise ResourceError(f"the environment variable {match[1]} is not set")
-    return value
+def _with_variables(written: str) -> list[str]:
+    """Return a reference with the values of environment variables, which may be lists of folders.
+
+    Raises:
+        ResourceError: A variable is not set.
+    """
+    values = []
+    for name in _VARIABLE.findall(written):
+        value = os.environ.get(name)
+        if value is None:
+            raise ResourceError(f"the environment variable {name} is not set")
+        values.append(dict.fromkeys((value, *filter(None, value.split(os.pathsep)))))
+    found = []
+    for chosen in islice(product(*values), _MAX_ALTERNATIVES):
+        parts = iter(chosen)
+        found.append(_VARIABLE.sub(lambda _, parts=parts: next(parts), written))  # type: ignore[misc]
+    return found
 
 
 def _path_list(variable: str) -> list[Path]:

@@ -6,6 +6,8 @@ import re
 from enum import Enum
 from pathlib import Path
 
+from ..files.compressed import format_suffix, is_compressed, unpacked
+from ..files.resources import MAX_FILE_SIZE, read_file
 from .yaml.nodes import Mapping, Node
 
 MODEL_SUFFIXES = (".body", ".mjcf", ".sdf", ".urdf", ".wrl", ".xacro")
@@ -61,7 +63,7 @@ def file_kind(path: Path) -> FileKind:
     Choreonoid body or refers to a model. Worlds in YAML are defined by ``is_world``. An unreadable
     file is treated as a model, so that its reader reports the error.
     """
-    suffix = path.suffix.lower()
+    suffix = format_suffix(path)
     try:
         if suffix == ".wrl":
             return FileKind.MODEL if _has_robot(path) else FileKind.OTHER
@@ -77,8 +79,11 @@ def file_kind(path: Path) -> FileKind:
 
 
 def _has_robot(path: Path) -> bool:
-    """Search for nodes of robots, without loading the whole file into memory."""
+    """Search for nodes of robots, without loading the whole file unless it is compressed."""
     with path.open("rb") as file:
+        if is_compressed(file.read(_OVERLAP)):
+            return _ROBOT_NODE.search(unpacked(read_file(path), path, MAX_FILE_SIZE)) is not None
+        file.seek(0)
         end = b""
         while chunk := file.read(_CHUNK):
             if _ROBOT_NODE.search(end + chunk):

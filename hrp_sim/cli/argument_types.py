@@ -43,8 +43,8 @@ time_step = number(
 fps = number(float, "a number from 1 to 240", lambda value: 1.0 <= value <= 240.0)
 
 
-def variable(text: str) -> tuple[str, str]:
-    """Return name and folder of ``NAME=FOLDER``; the folder must exist."""
+def variable(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return name and folders of ``NAME=FOLDER``; the folders must exist."""
     from ..world.projects import parse_variable
 
     try:

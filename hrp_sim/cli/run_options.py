@@ -48,19 +48,20 @@ def add_project(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=FOLDER",
-        help="of a project: the folder that ${NAME} stands for in paths, such as SHARE=FOLDER; may "
-        "be repeated (default: from the environment; SHARE is a folder 'share' above the project)",
+        help="of a project: the folder that ${NAME} stands for in paths, such as SHARE=FOLDER, or "
+        "several, SHARE=FOLDER:FOLDER; may be repeated (default: from the environment; SHARE is a "
+        "folder 'share' above the project)",
     )
 
 
 def project_options(options: argparse.Namespace) -> ProjectOptions:
     """Return the options of ``add_project``."""
-    from ..world.projects import ProjectOptions
+    from ..world.projects import ProjectOptions, merged
 
     given: list[str] = getattr(options, "controller", [])
     return ProjectOptions(
         simulator=options.simulator,
-        variables=dict(options.variables),
+        variables=merged(options.variables),
         controlled=[text.partition("=")[0] for text in given],
     )
 

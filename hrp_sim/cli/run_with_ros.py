@@ -96,7 +96,7 @@ def _parameters(options: argparse.Namespace) -> dict[str, OptionValue]:
     if options.simulator:
         parameters["simulator"] = options.simulator
     if options.variables:
-        given = [f"{name}={folder}" for name, folder in options.variables]
+        given = [f"{name}={os.pathsep.join(folders)}" for name, folders in options.variables]
         parameters["variables"] = os.pathsep.join(given)
     for name in ("seed", "time_step", "joint_limits"):
         if (value := getattr(options, name)) is not None:

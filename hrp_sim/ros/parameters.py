@@ -24,7 +24,8 @@ SIM_NODE = (
         "variables",
         "",
         "Folders by the name of the variable that stands for them in paths of a project, as "
-        "SHARE=FOLDER, separated by colons; empty = from the environment, or above the project.",
+        "SHARE=FOLDER or SHARE=FOLDER:FOLDER, separated by colons; empty = from the environment, "
+        "or above the project.",
     ),
     Param(
         "engine",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 from rclpy.node import Node
@@ -27,7 +26,7 @@ from ..simulation import Simulation
 from ..world.config import WorldConfig
 from ..world.controller_list import with_controllers
 from ..world.load import load_world
-from ..world.projects import ProjectOptions, parse_variable
+from ..world.projects import ProjectOptions, parse_variables
 from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, find_targets, single_options
 
 
@@ -94,15 +93,14 @@ class WorldLoader:
         return world
 
     @property
-    def variables(self) -> dict[str, str]:
+    def variables(self) -> dict[str, tuple[str, ...]]:
         """Folders in the paths of projects, by variable.
 
         Raises:
             WrongUseError: The parameter ``variables`` is invalid.
         """
-        pairs = filter(None, self.settings["variables"].split(os.pathsep))
         try:
-            return dict(map(parse_variable, pairs))
+            return parse_variables(self.settings["variables"])
         except ValueError as error:
             raise WrongUseError(f"parameter 'variables': {error}") from None
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
+from hrp_model.files.compressed import format_suffix
 from hrp_model.files.resources import (
     PACKAGE,
     ResourceError,
@@ -124,7 +125,7 @@ def resource_file(
         is_foreign = "://" in uri and uri.partition("://")[0] not in _SCHEMES
         code = codes.UNSUPPORTED_FORMAT if is_foreign else Code.NOT_FOUND
         raise RequestError(code, f"'{uri[:200]}': {error}") from None
-    if path.suffix.lower() not in _READABLE_SUFFIXES[kind]:
+    if format_suffix(path) not in _READABLE_SUFFIXES[kind]:
         suffixes = ", ".join(_READABLE_SUFFIXES[kind])
         message = f"'{uri}' is not a {kind} file; supported suffixes are {suffixes}"
         raise RequestError(codes.UNSUPPORTED_FORMAT, message)

@@ -123,8 +123,8 @@ _WORLDS = {
         "check the spelling of the body's name",
     ),
     "unusable-scene": (
-        "the shapes of a SceneItem cannot be shown",
-        "no action needed, since they do not collide; or convert the file to .wrl, .obj or .stl",
+        "the shapes of a SceneItem, or of a BodyItem with a scene, cannot be read",
+        "ignore it for a SceneItem, which does not collide; else convert the file to .obj or .stl",
     ),
     "unknown-simulator": (
         "a project has no simulator of this name",

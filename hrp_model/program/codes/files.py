@@ -37,6 +37,10 @@ CODES = {
         "a comment of an XML file contains two hyphens",
         "write the comment without '--', which XML does not allow in comments",
     ),
+    "false-encoding": (
+        "an XML file is not in the encoding that it declares",
+        "write the name of its encoding into the first line, or save the file as UTF-8",
+    ),
     "xml-entity": (
         "the XML file defines an entity, which could expand without bound",
         "write out the text of the entity",
@@ -205,7 +209,7 @@ CODES = {
         "nothing needs to be done; only fixed cameras are sensors",
     ),
     "vrml-1": (
-        "the file is VRML 1.0",
+        "the file is VRML 1.0 or Open Inventor",
         "export it again from the program that made it, as VRML97",
     ),
     "wrong-count": (

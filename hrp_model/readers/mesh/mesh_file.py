@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import struct
 import warnings
@@ -10,16 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from ...files.resources import read_file
+from ...files.text_encoding import decoded
 from ...geometry import GREY, Mesh, SceneNode, Shape
 from ...reading import Reading
 from ...rigid import Array
 from ...shapes.unique_rows import unique_rows
-from . import collada_file, wavefront
+from . import collada_file, gltf_file, ply_file, wavefront
 
 # A triangle in binary STL: normal and three corners as floats, and two unused bytes.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("unused", "<u2")])
 _HEADER = 84
 _SOLID = re.compile(rb"^[ \t]*(?:end)?solid[^\r\n]*", re.MULTILINE)
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NUMBERS = b"0123456789+-.e \t\r\n"
 
 
@@ -31,7 +34,6 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
     Raises:
         OSError: The file cannot be read.
         ValueError: It does not have the format of its suffix, or has no triangles.
-        MissingLibraryError: The library that reads such files is not installed.
     """
     if path.suffix.lower() == ".stl":
         return SceneNode(shapes=(Shape(read_stl(read_file(path)), material=GREY),))
@@ -39,9 +41,9 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         return collada_file.read_collada(path, reading)
     if path.suffix.lower() == ".obj":
         return wavefront.read_obj(path, reading)
-    from .trimesh_file import read_with_trimesh  # imports Pillow, which few models need
-
-    return read_with_trimesh(path, reading)
+    if path.suffix.lower() in (".glb", ".gltf"):
+        return gltf_file.read_gltf(path, reading)
+    return ply_file.read_ply(path, reading)
 
 
 def read_stl(data: bytes) -> Mesh:
@@ -52,6 +54,8 @@ def read_stl(data: bytes) -> Mesh:
     Raises:
         ValueError: The data is not an STL file, or has no triangles.
     """
+    if data.startswith(_MARKS) and decoded(data[:_HEADER])[0].lstrip().startswith("solid"):
+        data = decoded(data)[0].encode()
     corners = _binary_corners(data)
     if corners is None:
         corners = _text_corners(data)
@@ -111,7 +115,8 @@ def _fast_corners(lower: bytes) -> Array | None:
 
 
 def _corners_by_word(lower: bytes) -> Array:
-    words = lower.split()
+    unnamed = _SOLID.sub(b"", lower)  # a name may be "vertex"; but all may be in one line
+    words = (unnamed if b"vertex" in unnamed else lower).split()
     at = [i for i, word in enumerate(words) if word == b"vertex"]
     if len(at) % 3:
         raise ValueError("it is truncated: a triangle has fewer than three corners")

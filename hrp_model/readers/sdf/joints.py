@@ -30,7 +30,6 @@ GEARBOX = "gearbox"  # connects two joints instead of two links
 _TWO_AXES = ("universal", "revolute2")
 AXES = ("axis", "axis2")
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
-_UNLIMITED = 1e16  # from here on a limit of SDF means none
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +193,7 @@ class JointReader:
         if element.attributes.get("type") != "continuous":
             lower = axis.number("limit", "lower", default=-inf, allow_infinite=True)
             upper = axis.number("limit", "upper", default=inf, allow_infinite=True)
-            position = Range(
-                lower if lower > -_UNLIMITED else -inf, upper if upper < _UNLIMITED else inf
-            )
+            position = Range(lower, upper)
         return replace(
             joint,
             position=position,
@@ -233,4 +230,4 @@ class JointReader:
 def _both_ways(axis: SdfReader, name: str) -> Range:
     """Return a limit for both directions; a negative one, as -1, means none."""
     limit = axis.number("limit", name, default=inf, allow_infinite=True)
-    return Range(-limit, limit) if 0.0 <= limit < _UNLIMITED else UNLIMITED
+    return Range(-limit, limit) if limit >= 0.0 else UNLIMITED

@@ -1,13 +1,15 @@
 """Projects of other simulators, read as worlds; ``formats`` lists them."""
 
 from .formats import PROJECT_SUFFIXES, ProjectFormat, project_format
-from .options import AS_IN_PROJECT, ProjectOptions, parse_variable
+from .options import AS_IN_PROJECT, ProjectOptions, merged, parse_variable, parse_variables
 
 __all__ = [
     "AS_IN_PROJECT",
     "PROJECT_SUFFIXES",
     "ProjectFormat",
     "ProjectOptions",
+    "merged",
     "parse_variable",
+    "parse_variables",
     "project_format",
 ]

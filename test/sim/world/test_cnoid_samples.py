@@ -55,7 +55,10 @@ def items(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def file_of(item: dict[str, Any], folder: Path) -> Path:
     data = item.get("data") or {}
     name = data.get("file") or data.get("modelFile") or ""
-    return folder / name.replace("${SHARE}", str(SHARE)).replace("${PROJECT_DIR}", str(folder))
+    path = folder / name.replace("${SHARE}", str(SHARE)).replace("${PROJECT_DIR}", str(folder))
+    # A build copies these motions to share.
+    source = name.replace("${SHARE}/motion", str(SHARE.parent / "sample" / "PoseSeq" / "motion"))
+    return path if path.is_file() else folder / source
 
 
 def read_again(path: Path) -> Expected:

@@ -8,7 +8,8 @@ from math import radians
 
 import numpy as np
 
-from hrp_model import Body, BodyState, Diagnostics, Pose
+from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose
+from hrp_model.files.resources import ResourceError
 from hrp_model.readers.yaml.nodes import Mapping, Sequence
 from hrp_model.rigid import (
     Array,
@@ -27,6 +28,7 @@ from ...config import BodyEntry
 from ...model_files import ModelFiles
 from ..options import ProjectOptions
 from .items import Item
+from .scene_bodies import has_scene, scene_body
 
 _FILE = ("file", "filename", "modelFile")
 _POSITION = ("initial_root_translation", "initialRootPosition", "root_translation", "rootPosition")
@@ -66,8 +68,11 @@ class BodyReader:
             message = f"the body '{item.name}' has no 'file', the path of its model"
             self._diagnostics.error("missing-model", message, data.at(*_FILE))
             return None
-        uri = self._options.expanded(written)
-        model = self._models.load(uri, item.folder, data.at(*_FILE))
+        if has_scene(item, written):
+            model = self._scene(item, written)
+        else:
+            uri = self._options.expanded(written, item.folder)
+            model = self._models.load(uri, item.folder, data.at(*_FILE))
         if model is None:
             return None
         body = self._with_collision_of(item, model)
@@ -80,6 +85,18 @@ class BodyReader:
         )
         # Nothing drives a joint without a controller in Choreonoid.
         return BodyEntry(placement=placement, control=HOLD if is_controlled else LIMP)
+
+    def _scene(self, item: Item, file: str) -> Body | None:
+        """Return the body of a scene or mesh file, or None after reporting errors."""
+        at = item.data.at(*_FILE)
+        try:
+            return scene_body(item, file, self._options, is_visual=False)
+        except ResourceError as error:
+            self._diagnostics.error("missing-model", str(error), at)
+        except ModelError as error:
+            message = f"the body '{item.name}' cannot be used: {error.diagnostics[0].message}"
+            self._diagnostics.error("unusable-scene", message, at)
+        return None
 
     def _unique_name(self, item: Item, body: Body) -> str:
         """Return the name of a body in the world, which differs from all others."""

@@ -103,7 +103,7 @@ class Controllers:
         written = item.data.text("file", "filename", default="")
         at = item.data.at("file", "filename")
         try:
-            path = resolve(self._options.expanded(written), item.folder)
+            path = resolve(self._options.expanded(written, item.folder), item.folder)
             # Separate diagnostics, so that loading fails only for errors of this motion.
             return path, load_motion(path, Diagnostics(listener=self._diagnostics.add))
         except ResourceError as error:

@@ -145,7 +145,7 @@ class ItemReader:
             self._diagnostics.error("missing-project", message, at)
             return
         try:
-            path = resolve(self._options.expanded(written), item.folder)
+            path = resolve(self._options.expanded(written, item.folder), item.folder)
             if path in self._open:
                 chain = " -> ".join(p.name for p in [*self._open, path])
                 message = f"the projects contain each other: {chain}"

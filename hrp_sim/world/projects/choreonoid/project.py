@@ -153,7 +153,7 @@ class _Project:
         at = item.data.at(*keys)
         if not written:
             return MaterialTable()
-        uri = self._options.expanded(written)
+        uri = self._options.expanded(written, item.folder)
         if written == _DEFAULT_TABLE:
             # Choreonoid's own table, without which its models can be used, too.
             try:

@@ -148,7 +148,7 @@ class _Reader:
             message = f"the model '{item.name}' needs 'url', the path of its model file"
             self._diagnostics.error("missing-model", message, item.element.span)
             return None
-        reference = self._options.expanded(_as_reference(url))
+        reference = self._options.expanded(_as_reference(url), self._folder)
         body = self._models.load(reference, self._folder, item.element.at("url"))
         if body is None:
             return None
