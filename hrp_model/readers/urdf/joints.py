@@ -12,6 +12,7 @@ from ...body import UNLIMITED as NO_LIMIT
 from ...body import Joint, JointType, Range
 from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...rigid import Array, Pose, unit_vector
+from ..mimics import Follower
 from ..xml_tree import Element
 from .conventions import UNLIMITED
 from .links import pose
@@ -37,7 +38,7 @@ class JointParts:
         parent, child: Names of the links.
         X_PL: Pose of the child in its parent at position zero.
         joint: The joint, without its mimic.
-        mimic: Name of the joint to mimic, multiplier and offset; or None.
+        mimic: How it follows another joint, or None.
     """
 
     element: Element
@@ -45,7 +46,7 @@ class JointParts:
     child: str
     X_PL: Pose
     joint: Joint
-    mimic: tuple[str, float, float] | None = None
+    mimic: Follower | None = None
 
 
 class JointReader:
@@ -78,25 +79,24 @@ class JointReader:
         mimic = self._mimic(joint, made, element)
         return JointParts(element, made.parent, made.child, pose(made.origin), joint, mimic)
 
-    def _mimic(
-        self, joint: Joint, made: UrdfObject, element: Element
-    ) -> tuple[str, float, float] | None:
-        """Return the name of the joint to mimic, multiplier and offset."""
+    def _mimic(self, joint: Joint, made: UrdfObject, element: Element) -> Follower | None:
+        """Return how a joint follows another."""
         if made.mimic is None:
             return None
         if joint.is_fixed:  # deliberately: no warning
             return None
+        written = element.first("mimic")
         if not joint.moves:
-            written = element.first("mimic")
             message = f"a {made.type} joint cannot mimic another; this <mimic> is ignored"
             at = element.span if written is None else written.span
             self._diagnostics.warn("not-used", message, at)
             return None
         multiplier, offset = made.mimic.multiplier, made.mimic.offset
-        return (
+        return Follower(
             made.mimic.joint,
             1.0 if multiplier is None else multiplier,
             0.0 if offset is None else offset,
+            element.span if written is None else written.at("joint"),
         )
 
     def _moving(self, kind: JointType, made: UrdfObject, element: Element) -> Joint:

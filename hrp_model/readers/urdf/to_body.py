@@ -11,13 +11,13 @@ from ...devices import Device
 from ...diagnostics import did_you_mean
 from ...reading import Reading
 from ...rigid import Pose
+from ..mimics import resolve_mimics
 from ..xml_tree import Element
 from .conventions import WORLD
 from .gazebo import GazeboReader
 from .joints import JointParts, JointReader
 from .links import LinkParts, LinkReader
 from .materials import MaterialReader
-from .mimics import resolve_mimics
 from .motors import Motors, read_motors
 from .objects import ObjectReader
 from .tree import joints_by_child, ordered
@@ -125,7 +125,9 @@ class RobotReader:
         names: list[str],
     ) -> Body:
         moving = {name: x for name, x in joints.items() if x.joint.moves}
-        mimics = resolve_mimics(moving, self._diagnostics)
+        by_joint = {name: x.child for name, x in moving.items()}
+        followers = {name: x.mimic for name, x in moving.items() if x.mimic is not None}
+        mimics = resolve_mimics(by_joint, followers, self._diagnostics)
         motors = read_motors(self._robot, moving, self._diagnostics)
         complete = _with_motors(moving, mimics, motors)
         gazebo = GazeboReader(self._robot, links, above, self._diagnostics)
