@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...diagnostics import MissingLibraryError
+from ...diagnostics import MissingLibraryError, Source
 from ...files.resources import MAX_TEXT_SIZE, read_file
 from ...geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
 from ...reading import Reading
 from ...shapes.meshing import face_set
+from .collada_schema import as_version_1_4
 
 _GREY = 0.6  # default diffuse colour, as in Choreonoid
 _MAX_DEPTH = 100
@@ -27,6 +28,7 @@ _MAX_TAGS = 1_000_000  # half a million elements, which take about 0.5 kB of mem
 _ENTITY = re.compile(rb"<\0*!\0*E\0*N\0*T\0*I\0*T\0*Y")
 _START = re.compile(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*\0*<")
 _ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([^\"']*)")
+_DECLARATION = re.compile(r"\ufeff?\s*<\?xml\b.*?\?>", re.DOTALL)
 _UNPARSED = re.compile(r"<!--|<!\[CDATA\[")
 _ENCODINGS = re.compile(rb"(us-)?ascii|utf-?8|utf-?16|iso-8859-\d+|windows-\d+|shift_jis|euc-jp")
 
@@ -42,16 +44,28 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
         ValueError: It is not a COLLADA file, or has no polygons.
         MissingLibraryError: pycollada is not installed.
     """
+    return _scene(read_file(path, MAX_TEXT_SIZE), path, reading)
+
+
+def read_collada_text(source: Source, reading: Reading) -> SceneNode:
+    """Read the visual scene of a COLLADA document, as ``read_collada``."""
+    # The text has been decoded, whatever encoding its XML declaration states.
+    declaration = _DECLARATION.match(source.text)
+    data = source.text[declaration.end() if declaration else 0 :].encode()
+    return _scene(data, source.path or Path(source.name), reading)
+
+
+def _scene(data: bytes, path: Path, reading: Reading) -> SceneNode:
     try:
         import collada  # slow to import, and few models need it
     except ImportError:
         message = "COLLADA files need pycollada: apt install python3-collada"
         raise MissingLibraryError(message) from None
     try:
-        data = _without_comments(_checked(read_file(path, MAX_TEXT_SIZE)))
+        file = _File(path, reading)
+        data = as_version_1_4(_without_comments(_checked(data)), file.resolve)
         document = collada.Collada(io.BytesIO(data), ignore=[collada.common.DaeError])
         nodes = document.scene.nodes if document.scene else []
-        file = _File(path, reading)
         unit = file.unit(document.assetInfo.unitmeter)
         children = tuple(file.node(node, 0) for node in nodes)
     except (OSError, ValueError):
@@ -74,7 +88,7 @@ class _File:
 
         self._path = path
         self._reading = reading
-        self._resources = MeshResources(path, reading)
+        self.resolve = MeshResources(path, reading).resolve
         self._materials: dict[int, Material] = {}
         self._meshes: dict[tuple[int, bool], Mesh | None] = {}
         self._count = 0
@@ -170,7 +184,7 @@ class _File:
         except AttributeError:
             self._warn("missing-resource", "has a texture without an image; it is left out")
             return None
-        path = self._resources.resolve(uri) if uri else None
+        path = self.resolve(uri) if uri else None
         return Texture(path) if path else None
 
     def _color(self, value: Any, default: float) -> Color:
@@ -244,6 +258,7 @@ def _mesh(primitive: Any, solid: bool) -> Mesh | None:
         counts = np.full(len(index), 3)
     else:
         return None
+    points, index = _used(points, index)
     vertices = np.asarray(points, dtype=np.float64)
     if not np.isfinite(vertices).all():
         raise ValueError("it has coordinates that are not finite")
@@ -278,7 +293,20 @@ def _colors(primitive: Any, ends: IntArray) -> Attribute | None:
 def _attribute(values: Any, index: Any, ends: IntArray) -> Attribute | None:
     if values is None or index is None or not len(values):
         return None
+    values, index = _used(values, index)
     return Attribute(np.asarray(values, dtype=np.float64), _terminated(index, ends))
+
+
+def _used(values: Any, index: Any) -> tuple[Any, Any]:
+    """Return the rows of an array that are used, and their indices.
+
+    Without the others: thousands of primitives may share a large array.
+    """
+    rows, index = np.asarray(values), np.asarray(index)
+    if index.size >= len(rows) or index.min() < 0 or index.max() >= len(rows):
+        return values, index
+    used, inverse = np.unique(index, return_inverse=True)
+    return rows[used], inverse.reshape(index.shape)
 
 
 def _terminated(index: Any, ends: IntArray) -> IntArray:
