@@ -13,6 +13,7 @@ C_FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Werror=implicit"]
 VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
     "pin>=2.6",  # pinocchio
     "yourdfpy>=0.0.52",
+    "trimesh>=3.10",  # meshes for yourdfpy
     "mujoco>=3.1,<4",
 ]
 XACRO = ["xacro>=2.0"]  # macros of .xacro files
@@ -53,6 +54,7 @@ TEST_ROS = [  # what test/ros and test/msgs need
     "pytest>=7",
     "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
     "hypothesis>=6",
+    "trimesh>=3.10",  # an independent reader of meshes
     "cyclonedds>=0.10",  # another DDS, which reads what we put on the wire
 ]
 
@@ -172,8 +174,6 @@ setup(
         "scipy>=1.8",  # convex hulls, as which convex collision meshes are simulated
         "PyYAML>=5.4",  # .body and world files where our extension for libyaml was not built
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
-        "trimesh>=3.10",  # COLLADA, glTF and PLY
-        "pycollada>=0.7",  # COLLADA for trimesh
         "Pillow>=9.0",  # textures
         "moderngl>=5.6",  # camera images, on EGL
         "google-re2>=1.1",  # POSIX regular expressions: entity filters of simulation_interfaces

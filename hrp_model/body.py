@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from math import inf, isinf, pi
+from math import copysign, inf, isinf, pi
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,6 +56,9 @@ class Range(NamedTuple):
 
 
 UNLIMITED = Range()
+# A limit of a joint from here on means none, in [rad], [m], [N] and so on: formats that require a
+# number use one that is far beyond any joint.
+MAX_LIMIT = 1e6
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
 _ZERO = np.zeros(3)
 _ZERO_MATRIX = np.zeros((3, 3))
@@ -88,8 +91,9 @@ class Mimic:
 class Joint:
     """The joint that moves a link L relative to its parent P.
 
-    ``position``, ``velocity`` and ``effort`` are the ranges as the model states them. The limits
-    in force are ``position_limits``, ``velocity_limits`` and ``effort_limits``: an inverted
+    ``position``, ``velocity`` and ``effort`` are the ranges as the model states them, with
+    infinity for numbers from ``MAX_LIMIT`` on, as for ``max_acceleration`` and so on. The limits in
+    force are ``position_limits``, ``velocity_limits`` and ``effort_limits``: an inverted
     range, or one that no joint can satisfy, means no limit.
 
     Attributes:
@@ -137,6 +141,11 @@ class Joint:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,), "axis"))
+        for name in ("position", "velocity", "effort"):
+            stated = getattr(self, name)
+            object.__setattr__(self, name, Range(*map(_limit, stated)))
+        for name in ("max_acceleration", "max_deceleration", "max_jerk"):
+            object.__setattr__(self, name, _limit(getattr(self, name)))
 
     @property
     def moves(self) -> bool:
@@ -271,6 +280,11 @@ class ExtraJoint:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,), "axis"))
+
+
+def _limit(stated: float) -> float:
+    """Return a limit in force: infinite from ``MAX_LIMIT`` on."""
+    return copysign(inf, stated) if abs(stated) >= MAX_LIMIT else stated
 
 
 def link_pair(a: str, b: str) -> frozenset[str]:

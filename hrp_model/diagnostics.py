@@ -31,11 +31,13 @@ class Source:
         name: Shown in messages, usually the path as the user gave it.
         text: The decoded text.
         path: The file, for references relative to it; None for text from memory.
+        encoding: In which the file is written; "" for text from memory.
     """
 
     name: str
     text: str = field(repr=False)
     path: Path | None = None
+    encoding: str = ""
     _blocks: list[tuple[int, int]] = field(default_factory=list, init=False, repr=False)
 
     def line_column(self, offset: int) -> tuple[int, int]:

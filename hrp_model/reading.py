@@ -11,14 +11,16 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .body import Body
 from .diagnostics import Diagnostics, MissingLibraryError, Source, Span
 from .files import resources
+from .files.compressed import format_suffix, unpacked
 from .files.package_search import PackageSearch
+from .files.text_encoding import decoded
 from .geometry import SceneNode
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]
@@ -42,11 +44,10 @@ XML_SUFFIXES = frozenset((".dae", ".mjcf", ".sdf", ".urdf", ".xacro", ".xml"))
 # Of COLLADA, models contain their shapes.
 _MAX_SIZES = dict.fromkeys(XML_SUFFIXES, resources.MAX_XML_SIZE) | {".dae": resources.MAX_TEXT_SIZE}
 _XML_START = re.compile(r"\s*<[?!a-zA-Z]")
-_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 def read_source(path: Path, name: str | None = None, *, limit: int | None = None) -> Source:
-    """Read a text file as UTF-8 if it is valid, else as Shift-JIS (cp932), else as latin-1.
+    """Read a text file in its encoding, see ``text_encoding.decoded``; also compressed by gzip.
 
     Args:
         path: The file.
@@ -57,15 +58,10 @@ def read_source(path: Path, name: str | None = None, *, limit: int | None = None
         OSError: The file cannot be read, see ``resources.read_file``.
     """
     if limit is None:
-        limit = _MAX_SIZES.get(path.suffix.lower(), resources.MAX_FILE_SIZE)
+        limit = _MAX_SIZES.get(format_suffix(path), resources.MAX_FILE_SIZE)
     data = resources.read_file(path, limit)
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            return Source(name or str(path), data.decode(encoding, errors="replace"), path)
-    for encoding in ("utf-8", "cp932"):
-        with suppress(UnicodeDecodeError):
-            return Source(name or str(path), data.decode(encoding), path)
-    return Source(name or str(path), data.decode("latin-1"), path)
+    text, encoding = decoded(unpacked(data, path, limit))
+    return Source(name or str(path), text, path, encoding)
 
 
 class TooLargeError(Exception):
@@ -251,7 +247,7 @@ class Reading:
     def _read_scene(self, path: Path, at: Span) -> SceneNode | None:
         if path in self._scenes:
             return self._scenes[path]
-        reader = self.scene_readers.get(path.suffix.lower())
+        reader = self.scene_readers.get(format_suffix(path))
         scene: SceneNode | None = None
         if reader is None:
             known = ", ".join(sorted(self.scene_readers))
@@ -263,9 +259,6 @@ class Reading:
                     return None  # do not cache: the file is still being read
                 try:
                     scene = reader(path, self)
-                except MissingLibraryError as error:
-                    message = f"'{path.name}' is left out: {error}"
-                    self.diagnostics.warn("missing-library", message, at)
                 except (OSError, ValueError) as error:
                     reason = getattr(error, "strerror", None) or error
                     message = f"'{path.name}' is left out: {reason}"
@@ -277,7 +270,7 @@ class Reading:
         """Return the model in a file, or None after reporting errors. Each file is read once."""
         if path in self._bodies:
             return self._bodies[path]
-        reader = self.body_readers.get(path.suffix.lower())
+        reader = self.body_readers.get(format_suffix(path))
         if reader is None or os.path.isdir(path):
             self._report_other_kind(path, at, f"'{name or path}'")
             return None
@@ -290,7 +283,7 @@ class Reading:
                 message = f"cannot read '{name or path}': {error.strerror or error}"
                 self.diagnostics.error("unreadable-file", message, at)
                 return None
-            self._bodies[path] = self._read_text(source, path.suffix.lower(), at)
+            self._bodies[path] = self._read_text(source, format_suffix(path), at)
             return self._bodies[path]
 
     def read_text(self, source: Source, suffix: str) -> Body | None:
@@ -333,7 +326,7 @@ class Reading:
             message = f"{shown} is a folder; name a model file in it"
             self.diagnostics.error("unreadable-file", message, at)
             return
-        suffix = path.suffix.lower()
+        suffix = format_suffix(path)
         if suffix in self.scene_readers:
             self.report_shapes(shown, at)
             return

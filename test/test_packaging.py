@@ -27,7 +27,6 @@ SHARED_FOLDERS = ("launch", "config", "models")
 # What we import that is not ROS: its name on PyPI, and its rosdep key where it has one.
 LIBRARIES = {
     "PIL": ("Pillow", "python3-pil"),
-    "collada": ("pycollada", "python3-collada"),
     "moderngl": ("moderngl", None),
     "numpy": ("numpy", "python3-numpy"),
     "re2": ("google-re2", None),
@@ -35,7 +34,6 @@ LIBRARIES = {
     "rich": ("rich", "python3-rich"),
     "scipy": ("scipy", "python3-scipy"),
     "tomli": ("tomli", None),  # on Python 3.10, and only for settings of hrp-model check
-    "trimesh": ("trimesh", None),
     "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),
     "yaml": ("PyYAML", "python3-yaml"),
 }
@@ -43,6 +41,7 @@ LIBRARIES = {
 OPTIONAL = {
     "mujoco": ("mujoco", "verify"),
     "pinocchio": ("pin", "verify"),
+    "trimesh": ("trimesh", "verify"),
     "yourdfpy": ("yourdfpy", "verify"),
     "viser": ("viser", "view"),
     "mcap": ("mcap", "record"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from .file_watch import record_file
+from .text_encoding import decoded
 
 _MAX_LEVELS = 8  # depth of a model in a workspace
 _MAX_ENTRIES = 500  # folders with more entries are not searched
@@ -84,10 +85,11 @@ def package_name(manifest: Path) -> str:
         ValueError: It is not a package.xml, or has no name.
     """
     with manifest.open("rb") as file:
-        text = file.read(_MAX_MANIFEST_SIZE + 1)
-    if len(text) > _MAX_MANIFEST_SIZE:
+        data = file.read(_MAX_MANIFEST_SIZE + 1)
+    if len(data) > _MAX_MANIFEST_SIZE:
         raise ValueError(f"it is larger than {_MAX_MANIFEST_SIZE} bytes")
-    if b"<!DOCTYPE" in text:  # its entities could expand to any amount of text
+    text, _ = decoded(data)
+    if "<!DOCTYPE" in text:  # its entities could expand to any amount of text
         raise ValueError("it has a DTD, which is not allowed")
     try:
         top = ElementTree.fromstring(text)

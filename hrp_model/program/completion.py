@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from ..files.compressed import format_suffix
 from ..readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
 FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
@@ -54,7 +55,7 @@ def model_files(beginning: str, further: Collection[str] = ()) -> list[str]:
                 continue
             if entry.is_dir():
                 found.append(os.path.join(folder, entry.name, ""))
-            elif Path(entry.name).suffix.lower() in (*FILE_SUFFIXES, *further):
+            elif format_suffix(Path(entry.name)) in (*FILE_SUFFIXES, *further):
                 found.append(os.path.join(folder, entry.name))
     return found
 

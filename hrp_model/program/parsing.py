@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..diagnostics import did_you_mean, nearest_name
+from ..files.compressed import format_suffix
 from ..files.model_name import join_arguments
 from ..printable import printable
 from .command import ArgumentParser
@@ -26,7 +27,7 @@ _OUTPUT = "-o"
 
 def is_model_file(word: str) -> bool:
     """Return whether an argument is a file, or has the suffix of a model or world."""
-    return Path(word).suffix.lower() in FILE_SUFFIXES or Path(word).is_file()
+    return format_suffix(Path(word)) in FILE_SUFFIXES or Path(word).is_file()
 
 
 @dataclass(frozen=True, kw_only=True)

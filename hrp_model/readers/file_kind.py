@@ -6,6 +6,8 @@ import re
 from enum import Enum
 from pathlib import Path
 
+from ..files.compressed import format_suffix, is_compressed, unpacked
+from ..files.resources import MAX_FILE_SIZE, read_file
 from .yaml.nodes import Mapping, Node
 
 MODEL_SUFFIXES = (".body", ".dae", ".mjcf", ".sdf", ".urdf", ".wrl", ".xacro")
@@ -55,7 +57,7 @@ def file_kind(path: Path) -> FileKind:
     defined by ``is_world``. An unreadable file is treated as a model, so that its reader reports
     the error.
     """
-    suffix = path.suffix.lower()
+    suffix = format_suffix(path)
     try:
         if suffix in _MARKS:
             return FileKind.MODEL if _has_mark(path, _MARKS[suffix]) else FileKind.OTHER
@@ -71,8 +73,14 @@ def file_kind(path: Path) -> FileKind:
 
 
 def _has_mark(path: Path, mark: re.Pattern[bytes]) -> bool:
-    """Search for what only robots have, without loading the whole file into memory."""
+    """Search for what only robots have.
+
+    Without loading the whole file into memory, unless it is compressed.
+    """
     with path.open("rb") as file:
+        if is_compressed(file.read(_OVERLAP)):
+            return mark.search(unpacked(read_file(path), path, MAX_FILE_SIZE)) is not None
+        file.seek(0)
         end = b""
         while chunk := file.read(_CHUNK):
             if mark.search(end + chunk):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from ..diagnostics import Diagnostics, Source, Span
+from ..files.text_encoding import codec, declared_encoding
 
 # A decimal number, or "inf" or "nan", which callers may reject.
 NUMBER = re.compile(
@@ -87,10 +88,12 @@ def parse(
     """Return the root element of a text; None after reporting an error.
 
     Args:
-        source: The text, already decoded; the encoding in its XML declaration is ignored.
-        diagnostics: Receives errors.
+        source: The text, already decoded.
+        diagnostics: Receives errors, and a warning if the text is not in the encoding that it
+            declares.
         count: Called with the place of each element; may raise to abort.
     """
+    report_encoding(source, diagnostics)
     builder = _Builder(source, count)
     try:
         return builder.build()
@@ -100,6 +103,20 @@ def parse(
     except expat.ExpatError as error:
         diagnostics.error("xml-syntax", builder.explain(error), builder.here(failed=True))
     return None
+
+
+def report_encoding(source: Source, diagnostics: Diagnostics) -> None:
+    """Warn if a file is not in the encoding that its XML declaration states."""
+    declared = declared_encoding(source.text) if source.encoding else None
+    if declared is None:
+        return
+    name, start = declared
+    named = codec(name)
+    if named is not None and f"{source.encoding}-".startswith(f"{named}-"):
+        return
+    problem = "is unknown" if named is None else "is not the file's"
+    message = f"the declared encoding '{name}' {problem}; it is read as {source.encoding}"
+    diagnostics.warn("false-encoding", message, Span(source, start, start + len(name)))
 
 
 class _Builder:

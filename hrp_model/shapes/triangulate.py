@@ -65,6 +65,23 @@ def polygons_to_triangles(
     return indices[corner_positions], corner_positions, polygons
 
 
+def strip_corners(count: int) -> IntArray:
+    """Return the positions of the triangles in a strip of corners, shape (count - 2, 3).
+
+    Each corner from the third on makes a triangle with the two before it; every second triangle
+    is turned, so that all have the winding of the first.
+    """
+    first = np.arange(max(count - 2, 0), dtype=np.int32)
+    odd = first % 2
+    return np.stack((first + odd, first + 1 - odd, first + 2), axis=1)
+
+
+def fan_corners(count: int) -> IntArray:
+    """Return the positions of the triangles in a fan around its first corner, as for strips."""
+    second = np.arange(1, max(count - 1, 1), dtype=np.int32)
+    return np.stack((np.zeros_like(second), second, second + 1), axis=1)
+
+
 def oversized_polygon(index_list: NDArray[Any]) -> int:
     """Return the corner count of the largest polygon if it exceeds MAX_CONCAVE_CORNERS, else 0."""
     if len(index_list) <= MAX_CONCAVE_CORNERS:
@@ -146,7 +163,7 @@ def _ears(corners: Array) -> IntArray:
     left, for example because the polygon intersects itself, the corner with the smallest area
     is cut off.
     """
-    polygon = _flattened(corners)
+    polygon = flattened(corners, corners)
     size = float(np.ptp(polygon, axis=0).max())
     min_area = 1e-12 * size * size  # size**2 would raise OverflowError
     left = np.arange(len(polygon))
@@ -207,11 +224,11 @@ def _fan(corners: int) -> IntArray:
     return np.stack((first, first + 1, np.full_like(first, corners - 1)), axis=1)
 
 
-def _flattened(corners: Array) -> Array:
-    """Return a polygon projected to a plane in which it is counter-clockwise, shape (k, 2)."""
-    normal = _newell(corners - corners[0])
+def flattened(points: Array, polygon: Array) -> Array:
+    """Return points projected to a plane in which a polygon is counter-clockwise, shape (k, 2)."""
+    normal = _newell(polygon - polygon[0])
     drop = int(np.argmax(np.abs(normal)))
-    flat = corners[:, [(drop + 1) % 3, (drop + 2) % 3]]
+    flat = points[:, [(drop + 1) % 3, (drop + 2) % 3]]
     return flat[:, ::-1] if normal[drop] < 0.0 else flat
 
 

@@ -7,11 +7,10 @@ from math import copysign, isinf
 
 from urdf_parser_py import urdf
 
-from ..body import Body, Joint, JointType, Link
+from ..body import MAX_LIMIT, Body, Joint, JointType, Link
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames
 from ..kinematics.loops import Mimic
-from ..readers.urdf.conventions import UNLIMITED
 from ..readers.urdf.schema import Limit, Origin
 from ..rigid import Pose, matrix_quaternion, matrix_rpy
 from .options import UrdfVersion
@@ -136,4 +135,4 @@ def _joint_type(joint: Joint) -> str:
 
 def _finite(limit: float) -> float:
     """Return a limit, as URDF's finite number for an infinite one."""
-    return copysign(UNLIMITED, limit) if isinf(limit) else float(limit)
+    return copysign(MAX_LIMIT, limit) if isinf(limit) else float(limit)

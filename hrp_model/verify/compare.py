@@ -7,15 +7,13 @@ from math import inf
 
 import numpy as np
 
-from ..body import Link
+from ..body import MAX_LIMIT, Link
 from ..rigid import Array
 from .expected import Expected, Posture, joint_type
 from .library import DYNAMICS, DynamicRobot, Dynamics, LibraryJoint, LibraryRobot, Quantity
 from .report import NOTHING, Differences, Row, not_applicable
 
 EXACT = 1e-9
-# URDF's finite number for no limit.
-_UNLIMITED = 1e6
 
 
 def compared(
@@ -254,7 +252,7 @@ def _compare_limit(differences: Differences, seen: float | None, limit: float, w
 
 
 def _finite(limit: float) -> float:
-    return float(np.clip(limit, -_UNLIMITED, _UNLIMITED))
+    return float(np.clip(limit, -MAX_LIMIT, MAX_LIMIT))
 
 
 def _in_order(seen: Dynamics, joints: tuple[str, ...]) -> Array | None:

@@ -23,7 +23,7 @@ ERROR_KINDS = {
     r"A \+ B >= C|positive eigenvalues": ErrorKind(
         "impossible inertia", "no rigid body has such an inertia"
     ),
-    r"coplanar|at least 4 vertices|volume is too small": ErrorKind(
+    r"coplanar|qhull|at least 4 vertices|volume is too small": ErrorKind(
         "flat mesh", "a mesh encloses no volume"
     ),
     r"inconsistent orientation|number of faces": ErrorKind(

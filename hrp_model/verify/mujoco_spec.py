@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
+from ..files.quiet_libraries import quiet_libraries
 from .library import DYNAMICS, LibraryError, Quantity
 
 # MuJoCo's messages about flat meshes and primitives without a size.
 _INVALID_SHAPE = re.compile(
-    r"coplanar vertices|at least 4 vertices|mesh volume is too small|size \d+ must be positive"
-    r"|faces have inconsistent orientation|number of faces must be between"
+    r"coplanar vertices|qhull error|at least 4 vertices|mesh volume is too small"
+    r"|size \d+ must be positive|faces have inconsistent orientation|number of faces must be between"
 )
 _NO_FILE = re.compile(r"Error opening file '(file|package):")
 _NO_MASS = re.compile(r"mass and inertia of moving bodies")
@@ -106,7 +107,8 @@ def adapted_spec(
         if bound_mass:
             spec.compiler.boundmass = spec.compiler.boundinertia = _MIN_MASS
         try:
-            adapted.model = spec.compile()
+            with quiet_libraries():
+                adapted.model = spec.compile()
         except ValueError as error:
             if _NO_MASS.search(str(error)) and massless:
                 bound_mass = True
@@ -120,7 +122,8 @@ def adapted_spec(
 
 def _refusal(urdf: Path, assets: Mapping[str, bytes] | None = None) -> str:
     try:
-        mujoco.MjModel.from_xml_path(str(urdf), **({"assets": dict(assets)} if assets else {}))
+        with quiet_libraries():
+            mujoco.MjModel.from_xml_path(str(urdf), **({"assets": dict(assets)} if assets else {}))
     except ValueError as error:
         return _sentence(error)
     return ""

@@ -19,6 +19,7 @@ from hrp_model import (
     load_body_text,
 )
 from hrp_model.diagnostics import Source, Span
+from hrp_model.files.compressed import format_suffix
 from hrp_model.files.model_name import split_model_name
 from hrp_model.files.resources import ResourceError, share_folder
 from hrp_model.readers.file_kind import MODEL_SUFFIXES, WRAPPER_KEYS, is_mjcf, is_world
@@ -66,7 +67,7 @@ def load_world(
     except ResourceError as error:
         diagnostics.error("missing-world", str(error))
         raise ModelError(diagnostics.found) from None
-    if path.suffix.lower() in MODEL_SUFFIXES:
+    if format_suffix(path) in MODEL_SUFFIXES:
         _, arguments = split_model_name(os.fspath(world))
         body = load_body(path, diagnostics, arguments=arguments)
         return _alone_on_floor(body, diagnostics)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["hrp_model", "hrp_sim", "collada"]):
+with atheris.instrument_imports(include=["hrp_model", "hrp_sim"]):
     from fuzz.targets import TARGETS, Mutator, Target
 from fuzz import guard, seeds
 from hrp_model import ModelError

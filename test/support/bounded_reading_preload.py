@@ -3,8 +3,6 @@
 import gc
 
 import bounded_reading  # noqa: F401
-import collada  # noqa: F401
-import trimesh  # noqa: F401
 
 import hrp_model.cli.dump
 import hrp_model.urdf  # noqa: F401

@@ -59,7 +59,6 @@ def forked_programs(folder: Path) -> Iterator[Path]:
 
 def import_programs() -> None:
     """Import what commands import late, too, so that no child has to."""
-    import collada  # noqa: F401
     import trimesh  # noqa: F401
 
     import hrp_model.cli.main  # noqa: F401

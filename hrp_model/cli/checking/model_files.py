@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
+from ...files.compressed import format_suffix
 from ...readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
 _SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
@@ -49,7 +50,7 @@ def candidate_files(folder: Path, is_excluded: Callable[[Path], bool]) -> list[P
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(path)
-            elif path.suffix.lower() in _SUFFIXES and path.is_file():
+            elif format_suffix(path) in _SUFFIXES and path.is_file():
                 files.append(path)
         pending += reversed(folders)
     return files

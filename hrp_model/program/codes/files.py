@@ -29,6 +29,10 @@ CODES = {
     "duplicate-proto": ("two PROTOs have the same name", "remove one of the two, or rename it"),
     "empty-file": ("the file is empty", "check that the file was saved and copied completely"),
     "empty-value": ("a key has no value", "write a value, or leave the key out"),
+    "false-encoding": (
+        "an XML file is not in the encoding that it declares",
+        "write the name of its encoding into the first line, or save the file as UTF-8",
+    ),
     "xml-entity": (
         "the XML file defines an entity, which could expand without bound",
         "write out the text of the entity",
@@ -193,7 +197,7 @@ CODES = {
         "nothing needs to be done; only fixed cameras are sensors",
     ),
     "vrml-1": (
-        "the file is VRML 1.0",
+        "the file is VRML 1.0 or Open Inventor",
         "export it again from the program that made it, as VRML97",
     ),
     "wrong-count": (

@@ -2,334 +2,247 @@
 
 from __future__ import annotations
 
-import io
-import re
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ...diagnostics import MissingLibraryError, Source
-from ...files.resources import MAX_TEXT_SIZE, read_file
-from ...geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
-from ...reading import Reading
-from ...shapes.meshing import face_set
-from .collada_schema import as_version_1_4
+from ...diagnostics import Diagnostics, Severity, Source
+from ...files.resources import MAX_TEXT_SIZE
+from ...geometry import Mesh, SceneNode, Shape
+from ...reading import Reading, read_source
+from ...rigid import Array, axis_angle_matrix, unit_vector
+from ..xml_tree import Element, parse
+from .collada_materials import BoundMaterial, ColladaMaterials
+from .collada_mesh import Primitive, read_primitives
+from .collada_parts import ColladaParts, finite_numbers, numbers
+from .mesh_resources import MeshResources
 
-_GREY = 0.6  # default diffuse colour, as in Choreonoid
 _MAX_DEPTH = 100
 # Limits of instances of nodes, which a small file can repeat any number of times: the larger of a
 # total and a multiple of the nodes in the file.
 _MAX_NODES = 10_000
 _MAX_REPEATS = 10
-_MAX_TAGS = 1_000_000  # half a million elements, which take about 0.5 kB of memory each
-# Entities could expand a small file beyond any memory, or include other files.
-_ENTITY = re.compile(rb"<\0*!\0*E\0*N\0*T\0*I\0*T\0*Y")
-_START = re.compile(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*\0*<")
-_ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([^\"']*)")
-_DECLARATION = re.compile(r"\ufeff?\s*<\?xml\b.*?\?>", re.DOTALL)
-_UNPARSED = re.compile(r"<!--|<!\[CDATA\[")
-_ENCODINGS = re.compile(rb"(us-)?ascii|utf-?8|utf-?16|iso-8859-\d+|windows-\d+|shift_jis|euc-jp")
+_MAX_ELEMENTS = 500_000  # which take about 0.5 kB of memory each
+_TRANSFORMS = {"translate": 3, "rotate": 4, "scale": 3, "matrix": 16, "lookat": 9}
 
 
 def read_collada(path: Path, reading: Reading) -> SceneNode:
     """Read the visual scene of a COLLADA file, in [m].
 
     The unit of the file is converted, but not its upper axis, as robot models with such files
-    expect.
+    expect. Parts that cannot be used are left out with a warning: a broken material or camera
+    does not affect the shapes.
 
     Raises:
         OSError: The file cannot be read.
         ValueError: It is not a COLLADA file, or has no polygons.
-        MissingLibraryError: pycollada is not installed.
     """
-    return _scene(read_file(path, MAX_TEXT_SIZE), path, reading)
+    return read_collada_text(read_source(path, limit=MAX_TEXT_SIZE), reading)
 
 
 def read_collada_text(source: Source, reading: Reading) -> SceneNode:
     """Read the visual scene of a COLLADA document, as ``read_collada``."""
-    # The text has been decoded, whatever encoding its XML declaration states.
-    declaration = _DECLARATION.match(source.text)
-    data = source.text[declaration.end() if declaration else 0 :].encode()
-    return _scene(data, source.path or Path(source.name), reading)
-
-
-def _scene(data: bytes, path: Path, reading: Reading) -> SceneNode:
-    try:
-        import collada  # slow to import, and few models need it
-    except ImportError:
-        message = "COLLADA files need pycollada: apt install python3-collada"
-        raise MissingLibraryError(message) from None
-    try:
-        file = _File(path, reading)
-        data = as_version_1_4(_without_comments(_checked(data)), file.resolve)
-        document = collada.Collada(io.BytesIO(data), ignore=[collada.common.DaeError])
-        nodes = document.scene.nodes if document.scene else []
-        unit = file.unit(document.assetInfo.unitmeter)
-        children = tuple(file.node(node, 0) for node in nodes)
-    except (OSError, ValueError):
-        raise
-    except Exception as error:  # its parser raises any kind of error for broken files
-        raise ValueError(f"{type(error).__name__}: {error}") from error
-    for first in document.errors[:1]:  # pycollada has skipped these parts
-        message = f"{len(document.errors)} parts of '{path.name}' are left out; first: {first}"
-        reading.diagnostics.warn("unreadable-part", message, reading.reference_span)
+    path = source.path or Path(source.name)
+    root = _root(source, reading.diagnostics)
+    parts = ColladaParts(root, path.name, reading.diagnostics)
+    file = _File(parts, MeshResources(path, reading))
+    scene = file.scene()
+    parts.report()
     if not file.has_shapes:
         raise ValueError("it contains no polygon")
-    return SceneNode(T_PN=np.diag([unit, unit, unit, 1.0]), children=children)
+    return scene
+
+
+def _root(source: Source, diagnostics: Diagnostics) -> Element:
+    """Return the root element of a file; raises ValueError if it is not COLLADA."""
+    if source.text.startswith("PK"):
+        raise ValueError("it is compressed; unpack it first")
+    if source.text.count("<") > 2 * _MAX_ELEMENTS:
+        raise ValueError(f"it has more than {_MAX_ELEMENTS} elements")
+    found = Diagnostics(listener=lambda _: None)
+    root = parse(source, found)
+    if root is None:
+        problem = next(x for x in found.found if x.severity is Severity.ERROR)
+        line, _ = source.line_column(problem.at.start if problem.at else 0)
+        raise ValueError(f"{problem.message} (line {line})")
+    if root.tag.rpartition(":")[2] != "COLLADA":
+        raise ValueError("it is not COLLADA")
+    for warning in found.found:
+        diagnostics.add(warning)
+    return root
 
 
 class _File:
-    """Converts the nodes and materials of one file, each once."""
+    """Converts the nodes and geometries of one file, each geometry once."""
 
-    def __init__(self, path: Path, reading: Reading) -> None:
-        from .mesh_resources import MeshResources  # imports Pillow, like pycollada
-
-        self._path = path
-        self._reading = reading
-        self.resolve = MeshResources(path, reading).resolve
-        self._materials: dict[int, Material] = {}
-        self._meshes: dict[tuple[int, bool], Mesh | None] = {}
+    def __init__(self, parts: ColladaParts, resources: MeshResources) -> None:
+        self._parts = parts
+        self._materials = ColladaMaterials(parts, resources)
+        self._primitives: dict[int, list[Primitive]] = {}
+        self._meshes: dict[tuple[int, bool, str | None], Mesh | None] = {}
         self._count = 0
         self._seen: set[int] = set()
+        self._open: list[Element] = []
         self.has_shapes = False
 
-    def unit(self, written: Any) -> float:
+    def scene(self) -> SceneNode:
+        """Return the visual scene; the first one if the file does not choose."""
+        unit = self._unit()
+        chosen = self._parts.root.first("scene")
+        instance = None if chosen is None else chosen.first("instance_visual_scene")
+        scene = None if instance is None else self._parts.find(instance, "url", "visual_scene")
+        if scene is None:
+            libraries = self._parts.root.all("library_visual_scenes")
+            scene = next((x for library in libraries for x in library.all("visual_scene")), None)
+        nodes = () if scene is None else scene.all("node")
+        children = tuple(self._node(node) for node in nodes)
+        return SceneNode(T_PN=np.diag([unit, unit, unit, 1.0]), children=children)
+
+    def _unit(self) -> float:
         """Return the length unit of the file in [m]."""
-        unit = 1.0 if written is None else float(written)
+        asset = self._parts.root.first("asset")
+        element = None if asset is None else asset.first("unit")
+        written = None if element is None else element.attributes.get("meter")
+        if element is None or written is None:
+            return 1.0
+        values = numbers(written)
+        unit = float(values[0]) if values is not None and len(values) == 1 else np.nan
         if 0.0 < unit < inf:
             return unit
-        self._warn("wrong-value", f"has a length unit of {unit:g} m; metres are used")
+        message = f"'{self._parts.name}' has a length unit of '{written}' m; metres are used"
+        self._parts.warn("wrong-value", message, element.at("meter"))
         return 1.0
 
-    def node(self, node: Any, depth: int) -> SceneNode:
+    def _node(self, element: Element) -> SceneNode:
+        """Return a node with all that it contains."""
         self._count += 1
-        self._seen.add(id(node))
-        if depth > _MAX_DEPTH:
+        self._seen.add(id(element))
+        if len(self._open) > _MAX_DEPTH:
             raise ValueError(f"its nodes are nested more than {_MAX_DEPTH} levels deep")
         if self._count > max(_MAX_NODES, _MAX_REPEATS * len(self._seen)):
             raise ValueError(f"its {len(self._seen)} nodes are used {self._count} times or more")
+        self._open.append(element)
         shapes: list[Shape] = []
         children = []
-        for child in getattr(node, "children", None) or ():
-            if hasattr(child, "geometry"):
-                shapes += self._shapes(child.geometry, child.materials)
-            elif hasattr(child, "controller"):
-                shapes += self._skin(child)
-            elif hasattr(child, "children"):
-                children.append(self.node(child, depth + 1))
+        T_PN = np.eye(4)
+        for child in element.children:
+            if child.tag in _TRANSFORMS:
+                T_PN = T_PN @ self._transform(child)
+            elif child.tag == "skew":
+                self._parts.lose(child, "<skew> is not supported")
+            elif child.tag == "instance_geometry":
+                shapes += self._shapes(child, self._parts.find(child, "url", "geometry"))
+            elif child.tag == "instance_controller":
+                shapes += self._controlled(child, self._parts.find(child, "url", "controller"))
+            elif child.tag == "node":
+                children.append(self._node(child))
+            elif child.tag == "instance_node":
+                children += self._instance(child)
+        self._open.pop()
         self.has_shapes = self.has_shapes or bool(shapes)
-        matrix = getattr(node, "matrix", None)
-        return SceneNode(
-            name=_name(node),
-            T_PN=np.eye(4) if matrix is None else np.asarray(matrix, dtype=np.float64),
-            shapes=tuple(shapes),
-            children=tuple(children),
-        )
+        name = element.attributes.get("name") or element.attributes.get("id", "")
+        return SceneNode(name=name, T_PN=T_PN, shapes=tuple(shapes), children=tuple(children))
 
-    def _skin(self, node: Any) -> list[Shape]:
-        """Return the shapes of a skin in its bind pose, since bones are not animated."""
-        skin = node.controller
-        bound = getattr(skin, "bind_shape_matrix", None)
-        if bound is None:
+    def _instance(self, instance: Element) -> list[SceneNode]:
+        """Return the node that an ``<instance_node>`` repeats; none if there is none."""
+        node = self._parts.find(instance, "url", "node")
+        if node is None:
             return []
-        T = np.asarray(bound, dtype=np.float64).reshape(4, 4)
-        return [shape.moved(T) for shape in self._shapes(skin.geometry, node.materials)]
+        if any(node is x for x in self._open):
+            self._parts.lose(instance, f"node '{node.attributes['id']}' contains itself")
+            return []
+        return [self._node(node)]
 
-    def _shapes(self, geometry: Any, materials: Any) -> list[Shape]:
-        targets = {bound.symbol: bound.target for bound in materials}
+    def _transform(self, element: Element) -> Array:
+        values = finite_numbers(element, _TRANSFORMS[element.tag])
+        T = None if values is None else _matrix(element.tag, np.array(values))
+        if T is None:
+            self._parts.lose(element, f"<{element.tag}> must be {_TRANSFORMS[element.tag]} numbers")
+            return np.eye(4)
+        return T
+
+    def _controlled(self, instance: Element, controller: Element | None) -> list[Shape]:
+        """Return the shapes of a skin in its bind pose, or of a morph's base.
+
+        Bones are not animated.
+        """
+        T = np.eye(4)
+        # A skin may be that of a morph.
+        for _ in range(_MAX_DEPTH):
+            if controller is None or controller.tag == "geometry":
+                break
+            deformer = controller.first("skin", "morph")
+            if deformer is None:
+                self._parts.lose(controller, "a controller has neither <skin> nor <morph>")
+                return []
+            bound = deformer.first("bind_shape_matrix")
+            if bound is not None:
+                values = finite_numbers(bound, 16)
+                if values is None:
+                    self._parts.lose(bound, "<bind_shape_matrix> must be 16 numbers")
+                else:
+                    T = T @ np.array(values).reshape(4, 4)
+            controller = self._parts.find(deformer, "source", "geometry", "controller")
+        if controller is None or controller.tag != "geometry":
+            return []
+        return [shape.moved(T) for shape in self._shapes(instance, controller)]
+
+    def _shapes(self, instance: Element, geometry: Element | None) -> list[Shape]:
+        if geometry is None:
+            return []
+        if id(geometry) not in self._primitives:
+            self._primitives[id(geometry)] = list(read_primitives(geometry, self._parts))
+        bindings = self._bindings(instance)
         shapes = []
-        for primitive in geometry.primitives:
-            target = targets.get(primitive.material)
-            solid = not getattr(getattr(target, "effect", None), "double_sided", False)
-            key = id(primitive), solid
+        for primitive in self._primitives[id(geometry)]:
+            bound, tex_coord_set = bindings.get(primitive.symbol, (BoundMaterial(), None))
+            key = id(primitive), bound.double_sided, tex_coord_set
             if key not in self._meshes:
-                self._meshes[key] = _mesh(primitive, solid)
+                self._meshes[key] = primitive.mesh(
+                    solid=not bound.double_sided, tex_coord_set=tex_coord_set
+                )
             mesh = self._meshes[key]
             if mesh is not None:
-                material = self._material(target)
-                shapes.append(Shape(mesh, material=material, name=geometry.name or ""))
+                name = geometry.attributes.get("name", "")
+                shapes.append(Shape(mesh, material=bound.material, name=name))
         return shapes
 
-    def _material(self, material: Any) -> Material:
-        if material is None:
-            return Material(diffuse=(_GREY, _GREY, _GREY), ambient=1.0)
-        if id(material) not in self._materials:
-            self._materials[id(material)] = self._converted(material)
-        return self._materials[id(material)]
+    def _bindings(self, instance: Element) -> dict[str, tuple[BoundMaterial, str | None]]:
+        """Return the material of each symbol, and the set of texture coordinates that it uses."""
+        bindings: dict[str, tuple[BoundMaterial, str | None]] = {}
+        binding = instance.first("bind_material")
+        technique = None if binding is None else binding.first("technique_common")
+        for used in () if technique is None else technique.all("instance_material"):
+            material = self._parts.find(used, "target", "material")
+            if material is None:
+                continue
+            bound = self._materials.material(material)
+            inputs = {x.attributes.get("semantic"): x for x in used.all("bind_vertex_input")}
+            chosen = inputs.get(bound.tex_coord)
+            number = None if chosen is None else chosen.attributes.get("input_set", "0")
+            bindings[used.attributes.get("symbol", "")] = bound, number
+        return bindings
 
-    def _converted(self, material: Any) -> Material:
-        effect = material.effect
-        has_texture = effect.diffuse is not None and not isinstance(effect.diffuse, tuple)
-        texture = self._texture(effect.diffuse) if has_texture else None
-        diffuse = self._color(effect.diffuse, 1.0 if has_texture else _GREY)
-        brightness = sum(diffuse)
-        ambient = sum(self._color(effect.ambient, 0.1)) / brightness if brightness > 0.0 else 1.0
-        shininess = effect.shininess if _is_number(effect.shininess) else 0.0
-        return Material(
-            name=material.name or "",
-            diffuse=diffuse,
-            specular=self._color(effect.specular, 0.4),
-            emissive=self._color(effect.emission, 0.0),
-            ambient=min(ambient, 1.0),
-            shininess=min(max(shininess / 128.0, 0.0), 1.0),
-            transparency=_transparency(effect),
-            texture=texture,
-        )
 
-    def _texture(self, image_map: Any) -> Texture | None:
-        try:
-            uri = image_map.sampler.surface.image.path
-        except AttributeError:
-            self._warn("missing-resource", "has a texture without an image; it is left out")
+def _matrix(tag: str, values: Array) -> Array | None:
+    """Return the matrix of a transform, or None if it has none."""
+    T = np.eye(4)
+    if tag == "matrix":
+        T = values.reshape(4, 4)
+    elif tag == "translate":
+        T[:3, 3] = values
+    elif tag == "scale":
+        T[[0, 1, 2], [0, 1, 2]] = values
+    elif tag == "rotate":
+        axis = unit_vector(values[:3])
+        if axis is not None:
+            T[:3, :3] = axis_angle_matrix(axis, float(np.radians(values[3])))
+    else:  # lookat: from the eye along -Z to a point, with Y upward
+        eye, target, up = values.reshape(3, 3)
+        z = unit_vector(eye - target)
+        x = None if z is None else unit_vector(np.cross(up, z))
+        if x is None or z is None:
             return None
-        path = self.resolve(uri) if uri else None
-        return Texture(path) if path else None
-
-    def _color(self, value: Any, default: float) -> Color:
-        if not isinstance(value, tuple) or len(value) < 3:
-            return default, default, default
-        if not all(map(isfinite, value[:3])):
-            self._warn("wrong-value", "has a colour that is not finite; the default is used")
-            return default, default, default
-        r, g, b = (min(max(float(c), 0.0), 1.0) for c in value[:3])
-        return r, g, b
-
-    def _warn(self, code: str, message: str) -> None:
-        at = self._reading.reference_span
-        self._reading.diagnostics.warn(code, f"'{self._path.name}' {message}", at)
-
-
-def _checked(data: bytes) -> bytes:
-    """Return the data of a file; raise ValueError if it could expand when it is parsed."""
-    import zipfile  # slow to import; pycollada has imported it already
-
-    if data.startswith(b"PK") or zipfile.is_zipfile(io.BytesIO(data)):
-        raise ValueError("it is compressed; unpack it first")
-    encoding = _ENCODING.search(data[:1000].replace(b"\0", b""))
-    if not _START.match(data) or (encoding and not _ENCODINGS.fullmatch(encoding[1].lower())):
-        raise ValueError("it is not XML, or its encoding is not supported")
-    if _ENTITY.search(data):
-        raise ValueError("it declares XML entities, which are not supported")
-    if data.count(b"<") > _MAX_TAGS:
-        raise ValueError(f"it has more than {_MAX_TAGS} tags")
-    return data
-
-
-def _without_comments(data: bytes) -> bytes:
-    """Return a text without its comments, which pycollada treats as elements.
-
-    Raises:
-        ValueError: A comment or CDATA section is not terminated.
-    """
-    # All other accepted encodings represent these characters as in ASCII.
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin-1"
-    text = data.decode(encoding)
-    kept = []
-    done = at = 0
-    while found := _UNPARSED.search(text, at):
-        is_comment = found[0] == "<!--"
-        close = "-->" if is_comment else "]]>"
-        at = text.find(close, found.end()) + len(close)
-        if at < found.end():  # libxml2 may take minutes to find out
-            raise ValueError(f"it has a '{found[0]}' without '{close}'")
-        if is_comment:
-            kept.append(text[done : found.start()])
-            done = at
-    return "".join((*kept, text[done:])).encode(encoding) if kept else data
-
-
-def _name(node: Any) -> str:
-    element = getattr(node, "xmlnode", None)
-    name = element.get("name") if element is not None else None
-    return name or getattr(node, "id", None) or ""
-
-
-def _mesh(primitive: Any, solid: bool) -> Mesh | None:
-    """Return the triangles of a primitive; None if it consists of lines or is empty."""
-    points = getattr(primitive, "vertex", None)
-    index = getattr(primitive, "vertex_index", None)
-    if points is None or index is None or not len(index):
-        return None
-    if hasattr(primitive, "vcounts"):
-        counts = np.asarray(primitive.vcounts)
-    elif np.ndim(index) == 2 and np.shape(index)[1] == 3:
-        counts = np.full(len(index), 3)
-    else:
-        return None
-    points, index = _used(points, index)
-    vertices = np.asarray(points, dtype=np.float64)
-    if not np.isfinite(vertices).all():
-        raise ValueError("it has coordinates that are not finite")
-    ends = np.cumsum(counts)
-    mesh = face_set(
-        vertices,
-        _terminated(index, ends),
-        normals=_attribute(primitive.normal, primitive.normal_index, ends),
-        tex_coords=_attribute(
-            next(iter(primitive.texcoordset), None),
-            next(iter(primitive.texcoord_indexset), None),
-            ends,
-        ),
-        colors=_colors(primitive, ends),
-        solid=solid,
-    )
-    return mesh if len(mesh.triangles) else None
-
-
-def _colors(primitive: Any, ends: IntArray) -> Attribute | None:
-    """Return the colours of corners, which pycollada provides only as raw sources."""
-    inputs = getattr(primitive, "sources", {}).get("COLOR")
-    if not inputs:
-        return None
-    offset, source = inputs[0][0], inputs[0][4]
-    values = np.asarray(source.data, dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] < 3 or not np.isfinite(values).all():
-        return None
-    return _attribute(np.clip(values[:, :3], 0.0, 1.0), primitive.index[..., offset], ends)
-
-
-def _attribute(values: Any, index: Any, ends: IntArray) -> Attribute | None:
-    if values is None or index is None or not len(values):
-        return None
-    values, index = _used(values, index)
-    return Attribute(np.asarray(values, dtype=np.float64), _terminated(index, ends))
-
-
-def _used(values: Any, index: Any) -> tuple[Any, Any]:
-    """Return the rows of an array that are used, and their indices.
-
-    Without the others: thousands of primitives may share a large array.
-    """
-    rows, index = np.asarray(values), np.asarray(index)
-    if index.size >= len(rows) or index.min() < 0 or index.max() >= len(rows):
-        return values, index
-    used, inverse = np.unique(index, return_inverse=True)
-    return rows[used], inverse.reshape(index.shape)
-
-
-def _terminated(index: Any, ends: IntArray) -> IntArray:
-    """Return an index list with -1 inserted after each polygon, at ``ends``."""
-    terminated: IntArray = np.insert(np.asarray(index, dtype=np.int32).ravel(), ends, -1)
-    return terminated
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, float) and isfinite(value)
-
-
-def _transparency(effect: Any) -> float:
-    """Return 0 for opaque to 1 for invisible (COLLADA 1.4.1, determining transparency).
-
-    Completely invisible materials are treated as opaque: some exporters invert the scale.
-    """
-    color = effect.transparent if isinstance(effect.transparent, tuple) else (1.0, 1.0, 1.0, 1.0)
-    amount = effect.transparency if isinstance(effect.transparency, float) else 1.0
-    if effect.transparent is None and effect.transparency is None:
-        return 0.0
-    if str(getattr(effect, "opaque_mode", "A_ONE")) == "RGB_ZERO":
-        hidden = float(np.dot(color[:3], (0.212671, 0.715160, 0.072169))) * amount
-    else:
-        hidden = 1.0 - (float(color[3]) if len(color) > 3 else 1.0) * amount
-    return hidden if 0.0 <= hidden < 1.0 else 0.0
+        T[:3] = np.column_stack((x, np.cross(z, x), z, eye))
+    return T

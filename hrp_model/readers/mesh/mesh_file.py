@@ -14,7 +14,7 @@ from ...geometry import GREY, Mesh, SceneNode, Shape
 from ...reading import Reading
 from ...rigid import Array
 from ...shapes.unique_rows import unique_rows
-from . import collada_file, wavefront
+from . import collada_file, gltf_file, ply_file, wavefront
 
 # A triangle in binary STL: normal and three corners as floats, and two unused bytes.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("unused", "<u2")])
@@ -31,7 +31,6 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
     Raises:
         OSError: The file cannot be read.
         ValueError: It does not have the format of its suffix, or has no triangles.
-        MissingLibraryError: The library that reads such files is not installed.
     """
     if path.suffix.lower() == ".stl":
         return SceneNode(shapes=(Shape(read_stl(read_file(path)), material=GREY),))
@@ -39,9 +38,9 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         return collada_file.read_collada(path, reading)
     if path.suffix.lower() == ".obj":
         return wavefront.read_obj(path, reading)
-    from .trimesh_file import read_with_trimesh  # imports Pillow, which few models need
-
-    return read_with_trimesh(path, reading)
+    if path.suffix.lower() in (".glb", ".gltf"):
+        return gltf_file.read_gltf(path, reading)
+    return ply_file.read_ply(path, reading)
 
 
 def read_stl(data: bytes) -> Mesh:

@@ -21,6 +21,7 @@ import mujoco
 import numpy as np
 
 from ...diagnostics import Span
+from ...files.quiet_libraries import quiet_libraries
 from ...files.resources import MAX_FILE_SIZE, read_file
 from ...reading import Reading, read_source
 from ...rigid import Array
@@ -114,7 +115,8 @@ def compiled(root: Element, reading: Reading) -> Compiled | None:
             spec = mujoco.MjSpec.from_string("\n".join(text.lines), assets=text.assets)
             # Keep every body and every shape.
             spec.compiler.fusestatic = spec.compiler.discardvisual = False
-            model = spec.compile()
+            with quiet_libraries():
+                model = spec.compile()
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         message = f"MuJoCo refuses the model: {_sentence(str(error))}"
         reading.diagnostics.error("refused-model", message, text.place(str(error)))

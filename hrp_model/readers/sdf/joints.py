@@ -21,7 +21,6 @@ _TYPES = {
     "fixed": JointType.FIXED,
 }
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
-_UNLIMITED = 1e16  # from here on a limit of SDF means none
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +107,7 @@ class JointReader:
         if element.attributes.get("type") != "continuous":
             lower = axis.number("limit", "lower", default=-inf, allow_infinite=True)
             upper = axis.number("limit", "upper", default=inf, allow_infinite=True)
-            position = Range(
-                lower if lower > -_UNLIMITED else -inf, upper if upper < _UNLIMITED else inf
-            )
+            position = Range(lower, upper)
         if axis.number("dynamics", "spring_stiffness", default=0.0):
             message = f"the spring of joint '{element.attributes.get('name')}' is left out"
             self._diagnostics.warn("no-counterpart", message, axis.element.span)
@@ -160,4 +157,4 @@ def with_mimic(parts: JointParts, joints: dict[str, JointParts], diagnostics: Di
 def _both_ways(axis: SdfReader, name: str) -> Range:
     """Return a limit for both directions; a negative one, as -1, means none."""
     limit = axis.number("limit", name, default=inf, allow_infinite=True)
-    return Range(-limit, limit) if 0.0 <= limit < _UNLIMITED else UNLIMITED
+    return Range(-limit, limit) if limit >= 0.0 else UNLIMITED

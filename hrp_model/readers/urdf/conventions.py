@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-# URDF requires finite limits: this value, far beyond any real joint, means no limit.
-UNLIMITED = 1e6
-
 # Cylinders are along Y in a Body and along Z in URDF: +90 degrees about X.
 Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 Y_TO_Z.setflags(write=False)

@@ -8,13 +8,11 @@ from math import hypot, inf
 import numpy as np
 from urdf_parser_py import urdf
 
-from ...body import UNLIMITED as NO_LIMIT
-from ...body import Joint, JointType, Range
+from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...rigid import Array, Pose, unit_vector
 from ..mimics import Follower
 from ..xml_tree import Element
-from .conventions import UNLIMITED
 from .links import pose
 from .objects import ObjectReader, UrdfObject
 
@@ -138,7 +136,7 @@ class JointReader:
             if made.type != "continuous":
                 message = f"{made.type} joint '{made.name}' has no <limit>; it is unlimited"
                 self._diagnostics.warn("missing-limit", message, element.span)
-            return NO_LIMIT, NO_LIMIT, NO_LIMIT
+            return UNLIMITED, UNLIMITED, UNLIMITED
         missing = [name for name in ("effort", "velocity") if getattr(limit, name) is None]
         if missing:
             written = element.first("limit")
@@ -146,9 +144,9 @@ class JointReader:
             self._diagnostics.warn(
                 "missing-limit", message, element.span if written is None else written.span
             )
-        position = NO_LIMIT
+        position = UNLIMITED
         if made.type != "continuous":
-            position = Range(_end(limit.lower or 0.0), _end(limit.upper or 0.0))
+            position = Range(limit.lower or 0.0, limit.upper or 0.0)
         return position, _both_ways(limit.velocity), _both_ways(limit.effort)
 
     def _resistance(self, made: UrdfObject, element: Element) -> tuple[float, float]:
@@ -171,16 +169,10 @@ class JointReader:
 def _most(made: UrdfObject, name: str) -> float:
     """Return a limit for both directions; infinite if it is not given."""
     limit = None if made.limit is None else getattr(made.limit, name)
-    return inf if limit is None else _end(abs(limit))
-
-
-def _end(limit: float) -> float:
-    """Return an end of a range: infinite from ``UNLIMITED`` on."""
-    return limit if abs(limit) < UNLIMITED else inf if limit > 0.0 else -inf
+    return inf if limit is None else abs(limit)
 
 
 def _both_ways(limit: float | None) -> Range:
     if limit is None:
-        return NO_LIMIT
-    end = _end(abs(limit))
-    return Range(0.0 - end, end)  # never -0
+        return UNLIMITED
+    return Range(0.0 - abs(limit), abs(limit))  # never -0

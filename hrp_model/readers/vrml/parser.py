@@ -12,7 +12,11 @@ from .nodes import Declaration, Document, Node, Proto, Use
 from .scalars import TemplateError, TooManyProblemsError, UnexpectedTokenError
 from .tokens import TokenKind
 
-_OTHER_LANGUAGES = (("VRML 1.0", "#VRML V1.0", "vrml-1"), ("X3D", "#X3D", "x3d"))
+_OTHER_LANGUAGES = (
+    ("VRML 1.0", "#VRML V1.0", "vrml-1"),
+    ("Open Inventor", "#Inventor", "vrml-1"),  # from which VRML 1.0 was made
+    ("X3D", "#X3D", "x3d"),
+)
 _WITH_VALUE = frozenset(("field", "exposedField", "initializeOnly", "inputOutput"))
 _WITHOUT_VALUE = frozenset(("eventIn", "eventOut", "inputOnly", "outputOnly"))
 

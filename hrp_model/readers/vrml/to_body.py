@@ -12,6 +12,7 @@ import numpy as np
 from ...body import Body, Joint, JointType, Link, Viewpoint, link_pair
 from ...devices import Device
 from ...diagnostics import Source, Span
+from ...files.compressed import format_stem, format_suffix
 from ...geometry import SceneNode, Shape
 from ...inertia import MassProperties, merge
 from ...reading import Reading, read_source
@@ -384,7 +385,7 @@ class BodyBuilder:
             draft.lacks_shapes = True
             return
         at = node.at("url")
-        if path.suffix.lower() != ".wrl":
+        if format_suffix(path) != ".wrl":
             lost = self._reading.lost_shapes
             scene = self._reading.read_scene(path, at)
             draft.lacks_shapes |= self._reading.lost_shapes > lost
@@ -427,4 +428,4 @@ def _is_orthonormal(matrix: Array) -> bool:
 
 
 def _stem(source: Source) -> str:
-    return (source.path or Path(source.name)).stem
+    return format_stem(source.path or Path(source.name))

@@ -16,12 +16,20 @@ from urdf_tools import (
     with_visuals,
 )
 
-from hrp_model.body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Range
+from hrp_model.body import (
+    MAX_LIMIT,
+    Body,
+    ExtraJoint,
+    ExtraJointType,
+    Joint,
+    JointType,
+    Link,
+    Range,
+)
 from hrp_model.devices import AccelerationSensor, Camera, Device, RangeSensor, RateGyroSensor
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.geometry import Box, Cone, Cylinder, Material, Shape, Sphere
-from hrp_model.readers.urdf.conventions import UNLIMITED
 from hrp_model.rigid import Pose, rpy_matrix
 from hrp_model.urdf import body_to_urdf
 
@@ -128,8 +136,8 @@ def test_a_missing_limit_is_a_large_finite_number(kind, diagnostics):
     joint = joint_of(wheel(type=kind, position=Range(upper=0.5)), diagnostics)
     assert joint.type == kind.value
     limit = joint.limit
-    assert (limit.lower, limit.upper) == (-UNLIMITED, 0.5)
-    assert (limit.velocity, limit.effort) == (UNLIMITED, UNLIMITED)
+    assert (limit.lower, limit.upper) == (-MAX_LIMIT, 0.5)
+    assert (limit.velocity, limit.effort) == (MAX_LIMIT, MAX_LIMIT)
 
 
 def test_inverted_limits_are_none(diagnostics):

@@ -124,6 +124,13 @@ def test_limits_that_are_none_on_one_side_are_compared(tmp_path):
 
 
 FLAT, PLATE = Mesh(WEDGE.vertices, WEDGE.triangles[:1]), Box([1, 1, 0])
+# Corners in a plane, up to the last digit, that has no axis of coordinates as its normal.
+OBLIQUE = Mesh(
+    np.array([(0.0, 0, 0), (0, -1.45, 0), (-0.4131553, -1.45, 0.4318183), (0, -2.9, 0),
+              (-0.4131553, -2.9, 0.4318183), (-0.4131553, 0, 0.4318183)]) * 1e-3
+    + (-0.0215868447, -0.0165, -0.0139318183),
+    np.array([(0, 1, 2), (0, 2, 5), (1, 3, 4), (1, 4, 2)]),
+)  # fmt: skip
 FLOATING = Joint(type=JointType.FREE, name="BOOM_JOINT")
 MUJOCO_REFUSES = {
     "an inertia of no body": (
@@ -137,6 +144,7 @@ MUJOCO_REFUSES = {
         "impossible inertia",
     ),
     "a flat shape": ({"collision": (Shape(FLAT),)}, "vertic", "flat mesh"),
+    "a flat shape in an oblique plane": ({"collision": (Shape(OBLIQUE),)}, "qhull", "flat mesh"),
     "a plate without thickness": ({"collision": (Shape(PLATE),)}, "size 2", "flat shape"),
     "a floating link": ({"joint": FLOATING}, "free joint", "floating link"),
 }
@@ -145,9 +153,10 @@ MUJOCO_REFUSES = {
 @pytest.mark.parametrize(
     ("change", "reason", "words"), MUJOCO_REFUSES.values(), ids=MUJOCO_REFUSES.keys()
 )
-def test_what_mujoco_refuses_is_told_and_the_rest_compared(change, reason, words, tmp_path):
+def test_what_mujoco_refuses_is_told_and_the_rest_compared(change, reason, words, tmp_path, capfd):
     body = changed(crane(), "BOOM", **change)
     report = report_of(body, tmp_path)
+    assert capfd.readouterr() == ("", "")
     assert report.passed, report
     assert loads(report).outcome is Outcome.REFUSED
     assert f"MuJoCo refuses the file as it is: {words}" in report.verdict

@@ -1,7 +1,5 @@
 """Mesh files: what is in them, and what is said about those that cannot be used."""
 
-import sys
-
 import numpy as np
 import pytest
 import trimesh
@@ -122,25 +120,6 @@ def test_a_broken_file_is_left_out_with_a_warning(name, data, tmp_path, diagnost
     found.scene_readers[".ply"] = read_scene
     assert found.read_scene(tmp_path / name, None) is None
     assert "is left out" in diagnostics.take("unreadable-resource").message
-
-
-@pytest.mark.parametrize(
-    ("name", "library", "install"),
-    [
-        ("a.glb", "trimesh", "pip install trimesh"),
-        ("a.ply", "trimesh", "pip install trimesh"),
-        ("a.dae", "collada", "apt install python3-collada"),
-    ],
-)
-def test_a_missing_library_is_named(name, library, install, tmp_path, diagnostics, monkeypatch):
-    monkeypatch.setitem(sys.modules, library, None)
-    (tmp_path / name).write_bytes(b"")
-    found = reading(diagnostics)
-    found.scene_readers[".ply"] = read_scene
-    assert found.read_scene(tmp_path / name, None) is None
-    message = diagnostics.take("missing-library").message
-    assert message.startswith(f"'{name}' is left out: ")
-    assert install in message
 
 
 @needs_shared

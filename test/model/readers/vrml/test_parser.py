@@ -188,8 +188,9 @@ def test_a_binary_file_is_refused_in_one_message(diagnostics):
     assert "binary" in diagnostics.take("not-text").message
 
 
-def test_vrml_1_is_refused(diagnostics):
-    document("#VRML V1.0 ascii\nSeparator { }", diagnostics)
+@pytest.mark.parametrize("header", ["#VRML V1.0 ascii", "#Inventor V2.1 ascii"])
+def test_vrml_1_is_refused(header, diagnostics):
+    document(f"{header}\nSeparator {{ }}", diagnostics)
     assert "VRML97" in diagnostics.take("vrml-1").message
 
 
