@@ -12,6 +12,7 @@ from .body import Body
 from .diagnostics import Diagnostics, ModelError, Source, Span
 from .files.model_name import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
+from .geometry import SceneNode
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
 from .readers.xml_tree import Element, parse
@@ -77,6 +78,8 @@ def _read_root(root: Element, reading: Reading) -> Body | None:
         return mjcf.read_model(root, reading)
     if root.tag == "sdf":
         return sdf.read_model(root, reading)
+    if root.tag == "COLLADA":
+        return _read_collada(root, reading)
     if root.tag == "gazebo":
         message = "SDF 1.2 and older is not read: convert it by 'gz sdf -p FILE'"
         reading.diagnostics.error("unknown-version", message, root.span)
@@ -88,6 +91,27 @@ def _read_root(root: Element, reading: Reading) -> Body | None:
     return urdf.read_robot(root, reading)
 
 
+def _read_dae(source: Source, reading: Reading) -> Body | None:
+    """Read a COLLADA file, which is a robot if it has a kinematics model."""
+    from .readers import collada
+
+    if collada.has_robot(source.text):
+        return _read_xml(source, reading)
+    shown = f"'{source.name}', which has no kinematics model,"
+    reading.report_shapes(shown, Span(source, 0, 0))
+    return None
+
+
+def _read_collada(root: Element, reading: Reading) -> Body | None:
+    from .readers import collada
+    from .readers.mesh import collada_file
+
+    def read_shapes() -> SceneNode:
+        return collada_file.read_collada_text(root.source, reading)
+
+    return collada.read_robot(root, reading, read_shapes)
+
+
 _SCENE_READERS = {
     ".wrl": vrml.read_scene,
     ".scen": choreonoid.read_scene,
@@ -97,6 +121,7 @@ _BODY_READERS = {
     ".wrl": vrml.read_body,
     ".urdf": _read_urdf,
     ".xacro": _read_xacro,
+    ".dae": _read_dae,
     **dict.fromkeys((".mjcf", ".sdf", ".xml"), _read_xml),
     **dict.fromkeys((".body", ".yaml", ".yml"), choreonoid.read_body),
 }
@@ -110,7 +135,7 @@ _BEGINNINGS = (
     (re.compile(r"\s*#(?:VRML|X3D)"), ".wrl"),
     (re.compile(r"\ufeff?\s*<[?!a-zA-Z]"), ".xml"),
 )
-KINDS = ("wrl", "body", "urdf", "xacro", "mjcf", "sdf")
+KINDS = ("wrl", "body", "urdf", "xacro", "mjcf", "sdf", "dae")
 
 
 def load_body(
@@ -121,7 +146,7 @@ def load_body(
     resource_folders: Iterable[str | os.PathLike[str]] = (),
     arguments: Mapping[str, str] | None = None,
 ) -> Body:
-    """Read a robot model: ``.wrl``, ``.body``, its wrapper ``.yaml``, ``.urdf``, xacro, MJCF, SDF.
+    """Read a robot model: ``.wrl``, ``.body``, ``.yaml``, ``.urdf``, xacro, MJCF, SDF, ``.dae``.
 
     Args:
         model: Path of the model file, or its ``file://`` or ``package://`` URI. Arguments of a
@@ -170,7 +195,8 @@ def load_body_text(
         text: The model.
         diagnostics: Receives notes and warnings; by default they are logged.
         kind: Format of the text, one of ``KINDS``; by default detected from its beginning:
-            "#VRML" or "#X3D" is VRML, "<" is URDF, MJCF or SDF, anything else a Choreonoid body.
+            "#VRML" or "#X3D" is VRML, "<" is URDF, MJCF, SDF or COLLADA, anything else a
+            Choreonoid body.
         folder: Folder to which relative references are relative; by default the working
             directory.
         name: Name of the text in messages, and of the body if the text does not name it.

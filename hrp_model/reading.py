@@ -41,7 +41,9 @@ _OTHER_KINDS = {
     ".cnoid": "a Choreonoid project: run it with hrp-sim, or name one of the models that it lists",
 }
 # XML formats; in a model file with another suffix, XML is an error.
-XML_SUFFIXES = frozenset((".mjcf", ".sdf", ".urdf", ".world", ".xacro", ".xml"))
+XML_SUFFIXES = frozenset((".dae", ".mjcf", ".sdf", ".urdf", ".world", ".xacro", ".xml"))
+# Of COLLADA, models contain their shapes.
+_MAX_SIZES = dict.fromkeys(XML_SUFFIXES, resources.MAX_XML_SIZE) | {".dae": resources.MAX_TEXT_SIZE}
 _XML_START = re.compile(r"\s*<[?!a-zA-Z]")
 
 
@@ -57,8 +59,7 @@ def read_source(path: Path, name: str | None = None, *, limit: int | None = None
         OSError: The file cannot be read, see ``resources.read_file``.
     """
     if limit is None:
-        is_xml = format_suffix(path) in XML_SUFFIXES
-        limit = resources.MAX_XML_SIZE if is_xml else resources.MAX_FILE_SIZE
+        limit = _MAX_SIZES.get(format_suffix(path), resources.MAX_FILE_SIZE)
     data = resources.read_file(path, limit)
     text, encoding = decoded(unpacked(data, path, limit))
     return Source(name or str(path), text, path, encoding)
@@ -313,6 +314,11 @@ class Reading:
             self.report_excess(error, Span(source, 0, 0) if at is None else at)
             return None
 
+    def report_shapes(self, shown: str, at: Span | None) -> None:
+        """Report that a file has shapes, but no robot; messages call it ``shown``."""
+        kind = "a file of shapes, not a robot: links of a model can refer to it"
+        self._report_suffix(f"{shown} is {kind};", at)
+
     def _report_other_kind(self, path: Path, at: Span | None, shown: str) -> None:
         """Report why a path is not a model file."""
         if not os.path.exists(path):
@@ -324,13 +330,17 @@ class Reading:
             self.diagnostics.error("unreadable-file", message, at)
             return
         suffix = format_suffix(path)
+        if suffix in self.scene_readers:
+            self.report_shapes(shown, at)
+            return
         kind = _OTHER_KINDS.get(suffix)
-        if kind is None and suffix in self.scene_readers:
-            kind = "a file of shapes, not a robot: links of a model can refer to it"
+        self._report_suffix(f"{shown}{':' if kind is None else f' is {kind};'}", at)
+
+    def _report_suffix(self, problem: str, at: Span | None) -> None:
         known = ", ".join(sorted(self.body_readers))
-        problem = ":" if kind is None else f" is {kind};"
-        message = f"{shown}{problem} models are read from {known} files"
-        self.diagnostics.error("unknown-suffix", message, at)
+        self.diagnostics.error(
+            "unknown-suffix", f"{problem} models are read from {known} files", at
+        )
 
 
 def _other_language(text: str) -> str:

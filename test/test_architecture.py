@@ -29,7 +29,8 @@ WITHOUT_ROS = tuple(
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
 READERS = tuple(
-    f"hrp_model.readers.{name}" for name in ("vrml", "choreonoid", "urdf", "xacro", "mjcf", "sdf")
+    f"hrp_model.readers.{name}"
+    for name in ("vrml", "choreonoid", "urdf", "xacro", "mjcf", "sdf", "collada")
 )
 MAX_FILE_LINES = 600  # what one reads in a sitting
 MAX_FUNCTION_LINES = 70

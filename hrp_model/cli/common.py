@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 CHECK_ALL = "'hrp-model check --all' shows them"
-MODEL = "a model: .wrl, .body, .yaml, .urdf, .xacro, .sdf or MJCF file, or its package:// URI"
+MODEL = "a model: .wrl, .body, .yaml, .urdf, .xacro, .sdf, .dae or MJCF file, or its package:// URI"
 
 
 def load_and_report(name: str, *, strict: bool = False) -> tuple[Body, list[Diagnostic]]:

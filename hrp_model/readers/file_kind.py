@@ -10,7 +10,7 @@ from ..files.compressed import format_suffix, is_compressed, unpacked
 from ..files.resources import MAX_FILE_SIZE, read_file
 from .yaml.nodes import Mapping, Node
 
-MODEL_SUFFIXES = (".body", ".mjcf", ".sdf", ".urdf", ".wrl", ".xacro")
+MODEL_SUFFIXES = (".body", ".dae", ".mjcf", ".sdf", ".urdf", ".wrl", ".xacro")
 YAML_SUFFIXES = (".yaml", ".yml")  # of models and worlds
 WRAPPER_KEYS = ("model_file", "modelFile")  # of YAML files that refer to a model and extend it
 _CHUNK = 1 << 20  # [B]
@@ -18,7 +18,11 @@ _OVERLAP = 64  # [B]; longer than any match
 _XML_PROLOG = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _SDF_WORLD = re.compile(r"<world\s[^<>]*\bname\s*=")  # plugins have elements <world> without names
 _NAMED_ROBOT = re.compile(rb"<robot\b[^>]*\sname\s*=")
-_ROBOT_NODE = re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{")
+# By suffix, what distinguishes a robot from mere shapes, anywhere in the file.
+_MARKS = {
+    ".dae": re.compile(rb"<kinematics_model\b"),
+    ".wrl": re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{"),
+}
 # Keys at the top level of a YAML file; a file in flow style begins with a brace.
 _TOP_KEY = rb"(?:^|\A\s*\{\s*)[\"']?%s[\"']?\s*:"
 _FORMAT = re.compile(_TOP_KEY % rb"format" + rb"(\s*[\"']?ChoreonoidBody)?", re.MULTILINE)
@@ -59,14 +63,15 @@ def file_kind(path: Path) -> FileKind:
     """Return the kind of a file with the suffix of a model or of YAML, without parsing it.
 
     A .wrl file is a model if it has a Humanoid or Joint node; a .xacro file if its robot has a
-    name, which files of macros have not; an .sdf file if it has no world; a YAML file if it is a
-    Choreonoid body or refers to a model. Worlds in YAML are defined by ``is_world``. An unreadable
-    file is treated as a model, so that its reader reports the error.
+    name, which files of macros have not; an .sdf file if it has no world; a .dae file if it has a
+    kinematics model; a YAML file if it is a Choreonoid body or refers to a model. Worlds in YAML
+    are defined by ``is_world``. An unreadable file is treated as a model, so that its reader
+    reports the error.
     """
     suffix = format_suffix(path)
     try:
-        if suffix == ".wrl":
-            return FileKind.MODEL if _has_robot(path) else FileKind.OTHER
+        if suffix in _MARKS:
+            return FileKind.MODEL if _has_mark(path, _MARKS[suffix]) else FileKind.OTHER
         if suffix == ".xacro":
             return FileKind.MODEL if _has_name(path) else FileKind.OTHER
         if suffix == ".sdf":
@@ -78,15 +83,18 @@ def file_kind(path: Path) -> FileKind:
     return FileKind.MODEL
 
 
-def _has_robot(path: Path) -> bool:
-    """Search for nodes of robots, without loading the whole file unless it is compressed."""
+def _has_mark(path: Path, mark: re.Pattern[bytes]) -> bool:
+    """Search for what only robots have.
+
+    Without loading the whole file into memory, unless it is compressed.
+    """
     with path.open("rb") as file:
         if is_compressed(file.read(_OVERLAP)):
-            return _ROBOT_NODE.search(unpacked(read_file(path), path, MAX_FILE_SIZE)) is not None
+            return mark.search(unpacked(read_file(path), path, MAX_FILE_SIZE)) is not None
         file.seek(0)
         end = b""
         while chunk := file.read(_CHUNK):
-            if _ROBOT_NODE.search(end + chunk):
+            if mark.search(end + chunk):
                 return True
             end = chunk[-_OVERLAP:]
     return False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_DURATION = 5.0
 WORLD = (
     "world file (.yaml), project (.cnoid, .xml, .world) or model (.wrl, .body, .yaml, .urdf, "
-    ".xacro, .sdf, MJCF), given by path or URI, or the name of a bundled world, such as rover"
+    ".xacro, .sdf, .dae, MJCF), given by path or URI, or the name of a bundled world, such as rover"
 )
 
 

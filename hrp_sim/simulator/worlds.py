@@ -35,6 +35,7 @@ _T = TypeVar("_T")
 # Words that distinguish robots from mere shapes, such as furniture in a .wrl.
 _ROBOT_KEYWORDS = {
     ".wrl": b"Humanoid",
+    ".dae": b"<kinematics_model",
     ".mjcf": b"<mujoco",
     ".sdf": b"<model",
     ".urdf": b"<robot",

@@ -63,7 +63,8 @@ def files(suffix: str) -> list[bytes]:
         paths = [p for folder in folders for p in sorted((ROOT / folder).rglob(f"*{suffix}"))]
         return [data for data in (p.read_bytes() for p in paths) if len(data) <= _SMALL]
     if suffix == ".dae":
-        return [_COLLADA.encode()]
+        robot = (ROOT / "test/data/collada/arm.dae").read_bytes()
+        return [_COLLADA.encode(), robot]
     if suffix == ".glb":
         return [minimal_glb(), _export("glb")]
     if suffix == ".stl":

@@ -29,7 +29,8 @@ _WORDS = {
     b"property float double uchar int uint8 int32 x y z vertex_indices end_header comment nan",
     ".dae": b"triangles polylist polygons trifans tristrips lines input semantic VERTEX NORMAL "
     b"TEXCOORD COLOR source offset count stride instance_node instance_geometry "
-    b"instance_controller lookat skew library_nodes library_controllers vcount p ph h contributor",
+    b"instance_controller lookat skew library_nodes library_controllers vcount p ph h contributor "
+    b"attachment_start setparam bind symbol base_odometry lookat density",
     ".glb": b"translation rotation scale matrix mode uri NORMAL TEXCOORD_0 COLOR_0 sparse skins "
     b"KHR_draco_mesh_compression byteStride images textures data:application/octet-stream;base64,",
 }
@@ -91,6 +92,12 @@ def read_mesh(path: Path) -> None:
     read_model(model)
 
 
+def read_collada(path: Path) -> None:
+    """Load a COLLADA file: a robot, or one that a model shows."""
+    is_robot = b"<kinematics_model" in path.read_bytes()
+    (read_model if is_robot else read_mesh)(path)
+
+
 def read_world(path: Path) -> None:
     """Load a world file."""
     found = Diagnostics(listener=lambda _: None)
@@ -123,7 +130,7 @@ TARGETS = {
         Target("body", ".body", 3.0, read_model, _body),
         Target("urdf", ".urdf", 2.0, read_model),
         Target("world", ".yaml", 1.0, read_world, _world),
-        Target("dae", ".dae", 1.0, read_mesh),
+        Target("dae", ".dae", 1.0, read_collada),
         Target("stl", ".stl", 0.5, read_mesh),
         Target("obj", ".obj", 0.5, read_mesh),
         Target("glb", ".glb", 0.5, read_mesh),

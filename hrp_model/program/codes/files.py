@@ -90,7 +90,7 @@ CODES = {
         "read the message; such a model may be impossible to simulate",
     ),
     "no-counterpart": (
-        "a part of an MJCF or SDF has no counterpart and is left out",
+        "a part of an MJCF, SDF or COLLADA has no counterpart and is left out",
         "check whether the robot needs it; if so, model it by links, joints and shapes",
     ),
     "not-a-model": (

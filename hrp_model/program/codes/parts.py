@@ -82,7 +82,7 @@ CODES = {
     ),
     "unstated-mass": (
         "the mass of a link is to be derived from its shapes",
-        "write mass and inertia; 'gz sdf -p FILE --expand-auto-inertials' prints them",
+        "write mass and inertia; for SDF, 'gz sdf -p FILE --expand-auto-inertials' prints them",
     ),
     "duplicate-joint-name": ("two joints have the same name", "give each joint a unique name"),
     "duplicate-link": ("two links have the same name", "give each link a unique name"),
@@ -110,6 +110,10 @@ CODES = {
     "inner-free-joint": (
         "a joint below the root is free",
         "use a joint type that connects it to its parent",
+    ),
+    "instance-cycle": (
+        "an articulated system of a COLLADA file contains itself",
+        "instantiate another articulated system, which has the kinematics",
     ),
     "joint-in-segment": (
         "a Joint is inside a Segment",

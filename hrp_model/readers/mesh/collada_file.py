@@ -38,7 +38,12 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
         OSError: The file cannot be read.
         ValueError: It is not a COLLADA file, or has no polygons.
     """
-    source = read_source(path, limit=MAX_TEXT_SIZE)
+    return read_collada_text(read_source(path, limit=MAX_TEXT_SIZE), reading)
+
+
+def read_collada_text(source: Source, reading: Reading) -> SceneNode:
+    """Read the visual scene of a COLLADA document, as ``read_collada``."""
+    path = source.path or Path(source.name)
     root = _root(source, reading.diagnostics)
     parts = ColladaParts(root, path.name, reading.diagnostics)
     file = _File(parts, MeshResources(path, reading))

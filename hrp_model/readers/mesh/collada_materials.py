@@ -98,7 +98,10 @@ class _Shading:
         written = self._shader.first("diffuse")
         map_ = None if written is None else written.first("texture")
         texture = None if map_ is None else self._texture(map_)
+        # OpenHRP writes a colour, too, which remains if there is no image.
         diffuse = self._color("diffuse", 1.0 if map_ is not None else _GREY)
+        if texture is not None:
+            diffuse = (1.0, 1.0, 1.0)
         brightness = sum(diffuse)
         ambient = sum(self._color("ambient", 0.1)) / brightness if brightness > 0.0 else 1.0
         shininess = self._float("shininess") or 0.0

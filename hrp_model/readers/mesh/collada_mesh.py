@@ -123,9 +123,10 @@ class _MeshReader:
             if attribute is not None:
                 own = tex_coords if given.semantic == "TEXCOORD" else attributes
                 own.setdefault(given.set if own is tex_coords else given.semantic, attribute)
+        used, index_list = _used_rows(index_list, len(points))
         return Primitive(
             symbol=element.attributes.get("material", ""),
-            points=points,
+            points=points[used],
             index_list=index_list,
             normals=attributes.get("NORMAL"),
             colors=attributes.get("COLOR"),
@@ -260,6 +261,18 @@ def _rows(source: Element, parts: ColladaParts) -> Array | None:
     count = max(len(values) - offset, 0) // stride
     rows = values[offset : offset + count * stride].reshape(count, stride)
     return rows[:, named] if named else rows
+
+
+def _used_rows(index_list: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Return the rows of ``count`` that an index list uses, and the list with indices of these.
+
+    Thousands of primitives may share a large source, which each would copy.
+    """
+    is_index = (index_list >= 0) & (index_list < count)
+    used, inverse = np.unique(index_list[is_index], return_inverse=True)
+    compact = np.where(index_list < 0, -1, len(used)).astype(np.int32)
+    compact[is_index] = inverse
+    return used, compact
 
 
 def _index_list(index: IntArray, ends: IntArray, usable: NDArray[np.bool_]) -> tuple[IntArray, int]:

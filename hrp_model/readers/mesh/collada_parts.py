@@ -37,12 +37,20 @@ class ColladaParts(LostParts):
         """Return the element that an attribute refers to; None after reporting that none is there.
 
         Args:
-            element: The element with the reference "#id".
+            element: The element with the reference "#id", or "#id/inner" as OpenHRP writes, with
+                the id or SID of an element inside.
             attribute: The attribute.
             tags: Tags that the other element may have.
         """
         written = element.attributes.get(attribute, "")
-        found = self._by_id.get(written[1:]) if written.startswith("#") else None
+        name, *inner = written[1:].split("/")
+        found = self._by_id.get(name) if written.startswith("#") else None
+        for part in inner:
+            inside = [] if found is None else found.descendants()
+            found = next(
+                (x for x in inside if part in (x.attributes.get("id"), x.attributes.get("sid"))),
+                None,
+            )
         if found is not None and found.tag in tags:
             return found
         self.lose(element, f"there is no <{tags[0]}> '{written}'")

@@ -22,7 +22,8 @@ def refusal(path):
         ("arm.dae", "links of a model can refer to it"),
         (
             "arm.doc",
-            "models are read from .body, .mjcf, .sdf, .urdf, .wrl, .xacro, .xml, .yaml, .yml files",
+            "models are read from .body, .dae, .mjcf, .sdf, .urdf, .wrl, .xacro, .xml, .yaml, "
+            ".yml files",
         ),
     ],
 )

@@ -367,13 +367,16 @@ def test_models_and_worlds_are_found_where_they_lie(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "pole.urdf").write_text(URDF, encoding="utf-8")
     (tmp_path / "chair.wrl").write_text("#VRML V2.0 utf8\nShape { }\n", encoding="utf-8")
+    (tmp_path / "chair.dae").write_text("<COLLADA/>", encoding="utf-8")
+    (tmp_path / "desk.dae").write_text("<COLLADA><kinematics_model/></COLLADA>", encoding="utf-8")
     (tmp_path / "w.yaml").write_text("bodies: []\n", encoding="utf-8")
     (tmp_path / "other.yaml").write_text("links: []\n", encoding="utf-8")
     models, problems = spawnables([str(tmp_path), "relative", "package://nobody"])
     uris = [model.resource.uri for model in models]
     assert "package://hrp_ros/models/arm/arm.body" in uris
-    assert uris[-1] == f"file://{tmp_path}/deep/pole.urdf"
-    assert f"file://{tmp_path}/chair.wrl" not in uris
+    assert uris[-1] == f"file://{tmp_path}/desk.dae"
+    assert f"file://{tmp_path}/deep/pole.urdf" in uris
+    assert not {f"file://{tmp_path}/chair.wrl", f"file://{tmp_path}/chair.dae"}.intersection(uris)
     assert problems[0].startswith("'relative': ")
     assert len(problems) == 2
     worlds, _ = available_worlds(WorldQuery([f"file://{tmp_path}"]))

@@ -39,6 +39,11 @@ def test_a_model_alone_is_put_on_a_floor(tmp_path, diagnostics):
     assert floor.body.is_static
 
 
+def test_a_robot_in_collada_is_put_on_a_floor(diagnostics):
+    entries = load_world(ROOT / "test" / "data" / "collada" / "arm.dae", diagnostics).bodies
+    assert [entry.placement.name for entry in entries] == ["floor", "ARM"]
+
+
 @pytest.mark.parametrize(
     ("pedestal", "bob", "top"),
     [

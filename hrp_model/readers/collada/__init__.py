@@ -1,0 +1,43 @@
+"""COLLADA with kinematics, as OpenHRP and OpenRAVE write robots: XML to Body."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from ...body import Body
+from ...diagnostics import Span
+from ...reading import Reading, TooLargeError
+from ..xml_tree import Element
+from .shapes import ShapeReader
+from .to_body import RobotReader
+
+__all__ = ["ShapeReader", "has_robot", "read_robot"]
+
+_KINEMATICS = re.compile(r"<kinematics_model\b")
+
+
+def has_robot(text: str) -> bool:
+    """Return whether a text contains a kinematics model; without one it has shapes only."""
+    return _KINEMATICS.search(text) is not None
+
+
+def read_robot(root: Element, reading: Reading, read_shapes: ShapeReader) -> Body | None:
+    """Read the robot of a ``<COLLADA>`` element.
+
+    Problems are reported to ``reading.diagnostics``; None after an error.
+
+    Args:
+        root: The element.
+        reading: The context.
+        read_shapes: Returns the visual scene of the same document; called at most once. It may
+            raise as a reader of scenes.
+    """
+    try:
+        # Overflows give non-finite numbers, which validation reports with their place.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return RobotReader(root, reading, read_shapes).body()
+    except (TooLargeError, RecursionError) as error:
+        reading.report_excess(error, Span(root.source, 0, 0))
+        return None
