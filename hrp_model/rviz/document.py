@@ -7,9 +7,10 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
-import yaml
 
 from ..body import Body
+from ..files.yaml_text import yaml_text
+from ..printable import printable_lines
 from ..rigid import Pose
 from ..shapes.measure import BoundingBox, bounding_box, union
 from ..shapes.tessellate import shape_mesh, transformed
@@ -18,6 +19,7 @@ from .displays import Display, frames, grid
 # Distance in radii from which a sphere fits into RViz's field of view of 45 degrees, with a margin.
 _DISTANCE = 1.15 / np.sin(np.radians(22.5))
 _MIN_RADIUS = 0.01  # [m]
+_FARTHEST = 1e15  # [m]; absurd models are cut off there
 
 
 def body_box(body: Body, poses: Mapping[str, Pose]) -> BoundingBox:
@@ -60,6 +62,7 @@ def document(
         frames_on: Whether the TF display is enabled.
     """
     box = visible or BoundingBox(np.full(3, -0.5), np.full(3, 0.5))
+    box = BoundingBox(*(np.nan_to_num(np.clip(x, -_FARTHEST, _FARTHEST)) for x in box))
     radius = view_radius(box)
     height = box.low[2] if floor_height is None else floor_height
     cell = rounded(_floor_125(radius / 2.0))
@@ -68,10 +71,8 @@ def document(
         *displays,
         frames(rounded(0.4 * radius), on=frames_on),
     ]
-    text: str = yaml.safe_dump(
-        _layout(shown, frame, box), sort_keys=False, allow_unicode=True, width=1000
-    )
-    return "".join(f"# {line}\n" for line in comment.splitlines()) + text
+    text = yaml_text(_layout(shown, frame, box), width=1000)
+    return "".join(f"# {line}\n" for line in printable_lines(comment).splitlines()) + text
 
 
 def view_radius(box: BoundingBox) -> float:
