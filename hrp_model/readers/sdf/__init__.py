@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from ...body import Body
 from ...diagnostics import Span
 from ...reading import Reading, TooLargeError
@@ -27,9 +25,7 @@ def read_model(root: Element, reading: Reading) -> Body | None:
     if model is None:
         return None
     try:
-        # Overflows give non-finite numbers, which validation reports with their place.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return ModelReader(model, reading).body()
+        return ModelReader(model, reading).body()
     except (TooLargeError, RecursionError) as error:
         reading.report_excess(error, Span(root.source, 0, 0))
         return None
