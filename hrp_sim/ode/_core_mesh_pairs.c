@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define CHUNK_TRIANGLES 128
-#define MANY_CHUNK_PAIRS 128 /* take ODE up to 0.3 s */
+#define MANY_CHUNK_PAIRS 64 /* take ODE up to half a second */
 #define CHUNK_CONTACTS 64    /* requested of two chunks */
 #define FEW_CONTACTS 4       /* so few are all stored */
 
