@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from .body import Body
 from .diagnostics import Diagnostics, ModelError, Source, Span
 from .files.model_name import split_model_name
@@ -138,6 +140,8 @@ _BEGINNINGS = (
 KINDS = ("wrl", "body", "urdf", "xacro", "mjcf", "sdf", "dae")
 
 
+# Overflows give non-finite numbers, which validation reports with their place.
+@np.errstate(over="ignore", invalid="ignore")
 def load_body(
     model: str | os.PathLike[str],
     diagnostics: Diagnostics | None = None,
@@ -178,6 +182,7 @@ def load_body(
     return _checked(body, diagnostics)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def load_body_text(
     text: str,
     diagnostics: Diagnostics | None = None,

@@ -19,7 +19,7 @@ from ..load import load_body
 from ..program import report
 from ..program.command import run_program
 from ..program.completion import model_files
-from ..program.console import output_console, print_data
+from ..program.console import output_console, print_data, print_message
 from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
 from ..program.parsing import CommandParser, PrintText, Suggestions
 from ..urdf import rviz_config
@@ -225,6 +225,9 @@ def _dump(options: argparse.Namespace) -> int:
         _print_json(dump_body(body, postures))
     except KeyError as error:
         raise UsageError(f"{options.poses}: {error.args[0]}") from None
+    except ValueError:  # JSON has only finite numbers
+        print_message("error: a size or position of the model is too large to be calculated with")
+        return PROBLEMS
     return GOOD
 
 

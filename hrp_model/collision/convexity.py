@@ -10,7 +10,7 @@ import numpy as np
 
 from ..geometry import Box, Capsule, Cylinder, Geometry, Mesh, Sphere
 from ..rigid import Array, Pose
-from ..shapes.measure import signed_volume
+from ..shapes.measure import signed_volume, used_vertices
 from .hull import convex_hull, is_flat, principal
 
 Primitive: TypeAlias = Box | Sphere | Cylinder | Capsule
@@ -42,7 +42,7 @@ def convex_equivalent(mesh: Mesh) -> tuple[Geometry, Pose] | None:
     Returns:
         None for a mesh that is concave, flat, empty or open.
     """
-    points = mesh.vertices[np.unique(mesh.triangles)]
+    points = used_vertices(mesh)
     if len(points) < 4 or is_flat(points):
         return None
     hull = _Hull(convex_hull(points))

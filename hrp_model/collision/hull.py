@@ -8,6 +8,7 @@ import numpy as np
 
 from ..geometry import IntArray, Mesh
 from ..rigid import IDENTITY_3, Array, Pose, axis_angle_matrix
+from ..shapes.measure import used_vertices
 from ..shapes.unique_rows import unique_rows
 
 # Thickness given to flat shapes, in [m], and its maximum as a share of their size: bodies without
@@ -71,7 +72,7 @@ def tight_box(mesh: Mesh, R_GF: Array = IDENTITY_3) -> tuple[Pose, Array]:
     Returns:
         Pose of the box in G, and its size, shape (3,), always positive.
     """
-    points = mesh.vertices[np.unique(mesh.triangles)]
+    points = used_vertices(mesh)
     center = points.mean(axis=0)
     points = points - center
     extreme = _extreme_points(points)

@@ -15,7 +15,7 @@ from ..body import Body, Link
 from ..diagnostics import Diagnostics
 from ..geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from ..rigid import Array, Pose
-from ..shapes.measure import area, signed_volume
+from ..shapes.measure import area, signed_volume, used_vertices
 from ..shapes.tessellate import mesh_origin, placed_mesh, placed_mesh_key
 from .decompose import Decomposer, Progress
 from .hull import convex_hull, is_flat, tight_box
@@ -127,7 +127,7 @@ class _Simplifier(ABC):
         mesh = placed_mesh(shape, solid=True)
         if not area(mesh) > 0.0:
             return
-        if is_flat(mesh.vertices[np.unique(mesh.triangles)]):
+        if is_flat(used_vertices(mesh)):
             message = f"a collision shape of link '{link.name}' is flat; it is made thicker"
             self._diagnostics.warn("flat-collision-shape", message, link.at)
         tasks[key] = _Task(mesh, origin, link)
@@ -200,7 +200,7 @@ class _ConvexParts(_Simplifier):
 
 
 def _hull(mesh: Mesh) -> Mesh:
-    return convex_hull(mesh.vertices[np.unique(mesh.triangles)])
+    return convex_hull(used_vertices(mesh))
 
 
 def _parts_or_hull(parts: list[Mesh], hull: list[Mesh]) -> list[Mesh]:
@@ -214,7 +214,7 @@ def _is_nearly_convex(mesh: Mesh, hull: Mesh) -> bool:
 
     A hole in the mesh is treated as if closed by a cone to the centre.
     """
-    if is_flat(mesh.vertices[np.unique(mesh.triangles)]):
+    if is_flat(used_vertices(mesh)):
         return _is_nearly_convex_in_plane(mesh, hull)
     center = mesh.vertices[mesh.triangles].mean(axis=(0, 1))
     volume = abs(signed_volume(replace(mesh, vertices=mesh.vertices - center)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
@@ -67,6 +69,7 @@ def run_program(
         installed; 130 after Ctrl-C.
     """
     interrupts = _Interrupts()
+    silence_libraries()
     try:
         with interrupts:
             configure_streams()
@@ -78,6 +81,18 @@ def run_program(
             return INTERRUPTED
         raise
     return INTERRUPTED if interrupts.received else status
+
+
+def silence_libraries() -> None:
+    """Keep what libraries print about absurd numbers and images from the standard error.
+
+    Diagnostics report these with their place. Warnings about the code of users remain.
+    """
+    if not sys.warnoptions:
+        modules = r"(numpy|scipy|PIL|trimesh|hrp_model|hrp_sim|hrp_msgs)(\.|$)"
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=modules)
+    for name in ("PIL", "trimesh"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
 
 
 def _status(program: str, command: Callable[[], int], problems: tuple[type[Exception], ...]) -> int:

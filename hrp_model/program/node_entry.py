@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ..diagnostics import MissingLibraryError
 from ..printable import printable
-from .command import GOOD, WRONG_USE, allow_interrupts, run_program
+from .command import GOOD, WRONG_USE, allow_interrupts, run_program, silence_libraries
 from .console import configure_streams, print_message, print_text
 from .libraries import missing_ros
 
@@ -31,6 +31,7 @@ def run_node(module: str, program: str) -> int:
         ``--ros-args``.
     """
     configure_streams()
+    silence_libraries()
     try:
         node = importlib.import_module(module)
         params = importlib.import_module("hrp_msgs.node.parameters")

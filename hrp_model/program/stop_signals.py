@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
+from typing import NoReturn
 
 # Timeout of each wait, in [s]: if a signal arrives just before a wait begins, Python runs its
 # handler only when the wait ends.
@@ -54,6 +55,18 @@ class StopSignals:
         if self._received:  # its exception got lost, for instance in a destructor
             action()
 
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """Make every signal in a ``with`` block raise KeyboardInterrupt.
+
+        For what may wait without an end after ``stop``, such as for the reader of a pipe.
+        """
+        before, self._action = self._action, _interrupt
+        try:
+            yield
+        finally:
+            self._action = before
+
     def wait(self) -> None:
         """Wait for a signal; to be called by the main thread, after ``stop``."""
         while not self._received:
@@ -67,3 +80,7 @@ class StopSignals:
             self._action()
         elif is_first:
             raise KeyboardInterrupt
+
+
+def _interrupt() -> NoReturn:
+    raise KeyboardInterrupt

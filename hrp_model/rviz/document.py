@@ -7,10 +7,11 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
-import yaml
 
 from ..body import Body, Link
+from ..files.yaml_text import yaml_text
 from ..frames import Frame
+from ..printable import printable_lines
 from ..rigid import Pose
 from ..shapes.measure import BoundingBox, bounding_box, union
 from ..shapes.tessellate import shape_mesh, transformed
@@ -21,6 +22,7 @@ from .displays import Display, frames, grid, rounded, tools
 _DISTANCE = 3.0
 _YAW, _PITCH = 3.6, 0.3
 _MIN_RADIUS = 0.01  # [m]
+_FARTHEST = 1e15  # [m]; absurd models are cut off there
 
 
 def body_box(body: Body, poses: Mapping[str, Pose]) -> BoundingBox:
@@ -79,6 +81,7 @@ def document(
         ValueError: The namespace is not valid in ROS.
     """
     box = visible or BoundingBox(np.full(3, -0.5), np.full(3, 0.5))
+    box = BoundingBox(*(np.nan_to_num(np.clip(x, -_FARTHEST, _FARTHEST)) for x in box))
     radius = view_radius(box)
     height = box.low[2] if floor_height is None else floor_height
     cell = rounded(_floor_125(radius / 2.0))
@@ -89,8 +92,8 @@ def document(
     ]
     view = _view(Frame(frame, "", Pose()) if followed is None else followed, box)
     layout = _layout(shown, frame, view, tools(namespace), is_simulation=is_simulation)
-    text: str = yaml.safe_dump(layout, sort_keys=False, allow_unicode=True, width=1000)
-    return "".join(f"# {line}\n" for line in comment.splitlines()) + text
+    text = yaml_text(layout, width=1000)
+    return "".join(f"# {line}\n" for line in printable_lines(comment).splitlines()) + text
 
 
 def view_radius(box: BoundingBox) -> float:

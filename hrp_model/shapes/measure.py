@@ -82,13 +82,17 @@ def bounding_box(mesh: Mesh) -> BoundingBox | None:
 
     Indices of vertices that do not exist, which simulation and exporters report, are ignored.
     """
+    vertices = used_vertices(mesh)
+    return BoundingBox(vertices.min(axis=0), vertices.max(axis=0)) if len(vertices) else None
+
+
+def used_vertices(mesh: Mesh) -> Array:
+    """Return the vertices of triangles, in their order, each once, shape (n, 3)."""
     triangles, count = mesh.triangles, len(mesh.vertices)
     used = np.zeros(count, dtype=bool)
     used[triangles[(triangles >= 0) & (triangles < count)]] = True
-    if not used.any():
-        return None
-    vertices = mesh.vertices[used]
-    return BoundingBox(vertices.min(axis=0), vertices.max(axis=0))
+    vertices: Array = mesh.vertices[used]
+    return vertices
 
 
 def area(mesh: Mesh) -> float:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
-
 from ..body import Body, ExtraJoint, ExtraJointType
 from ..diagnostics import Diagnostics
+from ..files.yaml_text import TextDumper, yaml_text
 from ..frames import BodyFrames
 from ..kinematics.loops import Mimic, loop_closures, mimic_joints
 from ..kinematics.loops.constraints import loop_joints, loop_name
@@ -76,7 +75,7 @@ def loops_yaml(body: Body, frames: BodyFrames, diagnostics: Diagnostics | None =
         },
         "closed_at": closed_at,
     }
-    return _HEADER + yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return _HEADER + yaml_text(document, _Dumper)
 
 
 def _loop(
@@ -116,7 +115,7 @@ def _mimic(mimic: Mimic, frames: BodyFrames) -> dict[str, Any]:
     }
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(TextDumper):
     """Writes lists of numbers on one line, and no aliases."""
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> Any:

@@ -27,10 +27,11 @@ def kind_of_device(device: Device) -> str:
 def missing_numbers(numbers: Collection[int]) -> str:
     """Return which of 0, 1, ... up to the largest are missing, as a list for a message."""
     present = set(numbers)
+    end = max(present, default=-1)
     missing: list[str] = []
     number = 0
     # Only as many as are listed, as the largest number may be huge.
-    while len(missing) < 9 and number < max(present, default=-1):
+    while len(missing) < 9 and number < end:
         if number not in present:
             missing.append(str(number))
         number += 1

@@ -14,6 +14,7 @@ from hrp_model.collision.hull import convex_hull, is_flat
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.cache import cache_folder
 from hrp_model.geometry import Mesh, Shape
+from hrp_model.shapes.measure import used_vertices
 from hrp_model.shapes.tessellate import shape_mesh
 
 from ..physics.engine import ConvexMeshes, Placement
@@ -37,7 +38,7 @@ def triangle_geom(placement: Placement, link: Link, shape: Shape) -> Geom:
     vertices, triangles = mesh.vertices, mesh.triangles
     if len(triangles) and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         raise link_error(placement, link, "a collision mesh refers to vertices that do not exist")
-    used = vertices[np.unique(triangles)]
+    used = used_vertices(mesh)
     if not np.all(np.abs(used) < MAX_SIZE):
         problem = f"the vertices of a collision mesh must be within {MAX_SIZE:g} m"
         raise link_error(placement, link, problem)
@@ -114,7 +115,7 @@ def _mesh(placement: Placement, link: Link, shape: Shape) -> Mesh:
 
 def _hull(mesh: Mesh) -> Shape | None:
     """Return the convex hull of a mesh, or None for a flat one."""
-    points = mesh.vertices[np.unique(mesh.triangles)]
+    points = used_vertices(mesh)
     return None if len(points) < 4 or is_flat(points) else Shape(convex_hull(points))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rich.live import Live
 
 from hrp_model import Diagnostic
+from hrp_model.files.writer import is_special
 from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import output_console, print_data, print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
@@ -122,6 +123,8 @@ class RunCourse:
             elapsed = time.monotonic() - start
         has_failed = bool(runner.simulation.controllers.failures)  # printed when it happened
         failures = [] if runner.stopped else setup.missed()
+        if options.save:
+            self._save(runner, signals)
         failures += self._finish(runner, elapsed, table, recording)
         for failure in failures:
             print_message(f"error: {failure}")
@@ -160,15 +163,18 @@ class RunCourse:
         )
         return runner
 
+    def _save(self, runner: Runner, signals: StopSignals) -> None:
+        """Save the state; a signal ends the wait for the reader of a pipe."""
+        path = self._options.save
+        with writing(), signals.interrupting() if is_special(path) else nullcontext():
+            runner.simulation.save().to_file(path)
+
     def _finish(
         self, runner: Runner, elapsed: float, table: LiveTable, recording: RunRecording | None
     ) -> list[str]:
-        """Save the state, and print the result of a run; return what has failed in it."""
+        """Print the result of a run; return what has failed in it."""
         options = self._options
         self._recorder.follow(runner.simulation)  # a service may have loaded another world
-        if options.save:
-            with writing():
-                runner.simulation.save().to_file(options.save)
         error = "" if runner.error is None else str(runner.error)
         result = result_of(self._recorder, options.world, elapsed, error)
         recorded = None if recording is None else recording.summary

@@ -12,6 +12,7 @@ from math import inf
 
 from hrp_model import Diagnostics
 from hrp_model.devices import Camera
+from hrp_model.files.writer import is_special
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
@@ -179,13 +180,19 @@ def _write(
     signals: StopSignals,
     total: int,
 ) -> None:
-    """Write the film; a signal ends it with the frames taken so far.
+    """Write the film; a signal ends it with the frames taken so far, a second one a wait.
 
     Raises:
         UsageError: It cannot be written.
     """
     requests: list[None] = []
-    signals.stop(lambda: requests.append(None))
+
+    def stop() -> None:
+        if requests and is_special(film.path):  # it may wait for the reader of a pipe
+            raise KeyboardInterrupt
+        requests.append(None)
+
+    signals.stop(stop)
     bar = progress(f"filming {film.path}", None if film.is_picture else total)
     with _usage_errors(), writing(), writing_film(film) as writer, bar as advance:
         film_frames(frames, renderer, writer, advance=advance, stopped=lambda: bool(requests))

@@ -218,6 +218,14 @@ typedef struct {
     int count, capacity;
 } LinkNumbers;
 
+/* Triangles of a mesh that lie close together. */
+typedef struct {
+    dTriMeshDataID data;           /* NULL until it is collided */
+    const dTriIndex *indices;
+    int corners;
+    dReal box[6];                  /* in the frame of the mesh */
+} MeshChunk;
+
 typedef struct {
     dTriMeshDataID data;
     dReal *vertices;
@@ -226,7 +234,12 @@ typedef struct {
     dReal (*points)[3];            /* the corners, each once, neighbours side by side */
     dReal (*boxes)[6];             /* of each BLOCK_POINTS of them */
     int point_count;
+    int vertex_count;
     dReal middle[3], half[3];      /* of its box in its own frame */
+    MeshChunk *chunks;             /* made when they are needed, see _core_mesh_pairs.c */
+    int chunk_count;
+    dTriIndex *chunk_indices;      /* the corners in the order of the chunks */
+    dGeomID chunk_shape;           /* any chunk, to collide it */
 } Mesh;
 
 typedef struct {
@@ -331,6 +344,12 @@ typedef struct {
     double seconds;
 } PairCost;
 
+/* Two links whose contacts ODE failed to find. */
+typedef struct {
+    long body[2];
+    int link[2];
+} FailedPair;
+
 typedef struct {
     PyObject_HEAD
     dWorldID world;
@@ -374,6 +393,9 @@ typedef struct {
     int record_pair_costs;        /* whether steps record times of collision detection */
     PairCost *pair_costs;         /* of the last attempt at a step */
     size_t pair_cost_count, pair_cost_capacity;
+    int collide_failed;           /* whether ODE failed to find contacts of the current links */
+    FailedPair *failed;            /* in the last call of step, each once */
+    int failed_count, failed_capacity;
 } World;
 
 /* _core_buffers.c */
@@ -499,6 +521,12 @@ PyObject *world_get_record_pair_costs(World *world, void *closure);
 int world_set_record_pair_costs(World *world, PyObject *value, void *closure);
 PyObject *world_read_pair_costs(World *world, PyObject *none);
 
+/* _core_failed_pairs.c */
+void failed_pairs_clear(World *world);
+void failed_pairs_append(World *world, const Body *a, int link_a, const Body *b, int link_b);
+void failed_pairs_free(World *world);
+PyObject *world_read_failed_pairs(World *world, PyObject *none);
+
 /* _core_friction.c */
 void free_slip(const World *world, dBodyID a, dBodyID b, const dContact *contact, dReal slip[3]);
 void friction_align(const World *world, dReal slip[3], dContact *contact);
@@ -563,6 +591,7 @@ typedef void OdeWork(World *world, void *arguments);
 int ode_run(World *world, OdeWork *work, void *arguments);
 int ode_run_or_raise(World *world, OdeWork *work, void *arguments);
 int is_interrupted(World *world);
+int guarded_collide(dGeomID a, dGeomID b, int max, dContactGeom *found, int stride);
 int rows_check(World *world, Fault *fault);
 int world_ready(World *world);
 int world_usable(World *world);

@@ -6,7 +6,6 @@
 
 #define PARALLEL 1e-8 /* sine of the angle below which edges count as parallel */
 #define TILT 1e-7     /* [rad] */
-#define MAX_FOUND 512  /* contacts requested: ODE returns the first, not the deepest */
 #define FLAT_CONTACTS 3  /* fewest contact points of boxes that lie flat on each other */
 #define MIN_DEPTH 1e-6   /* more than the tilt changes the depth, in [m] */
 
@@ -44,11 +43,12 @@ static dGeomID tilted(dGeomID substitute_box, dGeomID box)
 }
 
 /* Find the contacts of two shapes; retry boxes that lie flat on each other with one of them
- * tilted. Returns their number. */
+ * tilted. Returns their number, or -1 if ODE fails. */
 static int shapes_find(const World *world, dGeomID a, dGeomID b, PatchPoint *found)
 {
-    int count = dCollide(a, b, MAX_FOUND, &found->at, sizeof *found);
-    if (count >= FLAT_CONTACTS || dGeomGetClass(a) != dBoxClass || dGeomGetClass(b) != dBoxClass ||
+    int count = guarded_collide(a, b, MAX_FOUND, &found->at, sizeof *found);
+    if (count < 0 || count >= FLAT_CONTACTS || dGeomGetClass(a) != dBoxClass ||
+        dGeomGetClass(b) != dBoxClass ||
         !are_nearly_parallel(dGeomGetRotation(a), dGeomGetRotation(b)))
         return count;
     PatchPoint first[FLAT_CONTACTS];
@@ -62,12 +62,16 @@ static int shapes_find(const World *world, dGeomID a, dGeomID b, PatchPoint *fou
 }
 
 /* Append the contacts of two shapes, whose bounds were placed. */
-void shapes_collide(const World *world, Patch *patch, const Geom *a, const Geom *b)
+void shapes_collide(World *world, Patch *patch, const Geom *a, const Geom *b)
 {
-    if (face_collide(patch, a, b))
+    if (face_collide(patch, a, b) || meshes_collide(world, patch, a, b))
         return;
     PatchPoint *found = patch_reserve(patch, MAX_FOUND);
     int count = shapes_find(world, a->geom, b->geom, found);
+    if (count < 0) {
+        world->collide_failed = 1;
+        return;
+    }
     patch->count += count;
     for (int i = 0; i < count; i++) {
         found[i].a = a;

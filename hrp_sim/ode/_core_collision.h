@@ -51,7 +51,13 @@ void mesh_blocks_free(Mesh *mesh);
 /* _core_faces.c */
 int face_collide(Patch *patch, const Geom *a, const Geom *b);
 
+/* _core_mesh_pairs.c */
+#define MAX_FOUND 512 /* contacts requested: ODE returns the first, not the deepest */
+void mesh_chunks_destroy(Mesh *mesh);
+void mesh_chunks_free(Mesh *mesh);
+int meshes_collide(World *world, Patch *patch, const Geom *a, const Geom *b);
+
 /* _core_boxes.c */
-void shapes_collide(const World *world, Patch *patch, const Geom *a, const Geom *b);
+void shapes_collide(World *world, Patch *patch, const Geom *a, const Geom *b);
 
 #endif

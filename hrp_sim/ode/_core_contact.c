@@ -219,7 +219,11 @@ static void links_collide(const Pair *pair)
                            pair->links[1]->shapes->material))
         return;
     double start = pair_costs_start(world);
+    world->collide_failed = 0;
     links_find(pair);
+    if (world->collide_failed)
+        failed_pairs_append(world, pair->bodies[0], pair->links[0]->link, pair->bodies[1],
+                            pair->links[1]->link);
     patch_reduce(&patch, world->max_contacts);
     pair_costs_append(world, pair->bodies[0], pair->links[0]->link, pair->bodies[1],
                       pair->links[1]->link, start);

@@ -4,7 +4,8 @@
 static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
 {
     const int *v = flat_ints(flat, GEOM_FIRST_VERTEX), *t = flat_ints(flat, GEOM_FIRST_TRIANGLE);
-    int vertices = v[k + 1] - v[k], corners = 3 * (t[k + 1] - t[k]);
+    int vertices = v[k + 1] - v[k], given = 3 * (t[k + 1] - t[k]);
+    int corners = given == 3 ? 6 : given; /* ODE crashes on meshes of one triangle: repeat it */
     /* ODE stores pointers to both arrays. */
     mesh->vertices = malloc(sizeof(dReal) * 3 * (size_t)vertices + 1);
     mesh->indices = malloc(sizeof(dTriIndex) * (size_t)corners + 1);
@@ -14,8 +15,9 @@ static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
     memcpy(mesh->vertices, flat_reals(flat, VERTICES) + 3 * v[k],
            sizeof(dReal) * 3 * (size_t)vertices);
     for (int i = 0; i < corners; i++)
-        mesh->indices[i] = (dTriIndex)flat_ints(flat, TRIANGLES)[3 * t[k] + i];
+        mesh->indices[i] = (dTriIndex)flat_ints(flat, TRIANGLES)[3 * t[k] + i % given];
     mesh->corners = corners;
+    mesh->vertex_count = vertices;
     if (!mesh_blocks_create(mesh, vertices))
         return NULL;
     dGeomTriMeshDataBuildDouble(mesh->data, mesh->vertices, 3 * sizeof(dReal), vertices,
@@ -142,9 +144,11 @@ void geoms_destroy(Body *body)
 {
     set_destroy(&body->moving);
     set_destroy(&body->fixed);
-    for (int i = 0; i < body->meshes; i++)
+    for (int i = 0; i < body->meshes; i++) {
+        mesh_chunks_destroy(&body->mesh[i]);
         if (body->mesh[i].data)
             dGeomTriMeshDataDestroy(body->mesh[i].data);
+    }
 }
 
 /* Free the memory of a body's shapes. They were destroyed in ODE, or ODE must not be called. */
@@ -154,6 +158,7 @@ void geoms_free(Body *body)
         free(body->mesh[i].vertices);
         free(body->mesh[i].indices);
         mesh_blocks_free(&body->mesh[i]);
+        mesh_chunks_free(&body->mesh[i]);
     }
     free(body->moving.items);
     free(body->fixed.items);

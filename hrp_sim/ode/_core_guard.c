@@ -89,6 +89,23 @@ static int attempt(World *world, OdeWork *work, void *arguments)
     return done;
 }
 
+/* Find at most max contacts of two shapes. Returns their number, or -1 if an assertion of ODE fails:
+ * it only reads what it collides, so the world remains valid. Its messages about full tables of
+ * contacts say nothing about the solver, and are not counted. */
+int guarded_collide(dGeomID a, dGeomID b, int max, dContactGeom *found, int stride)
+{
+    jmp_buf here, *outer = error_exit;
+    long messages = message_count;
+    volatile int count = -1;
+    if (setjmp(here) == 0) {
+        error_exit = &here;
+        count = dCollide(a, b, max, found, stride);
+    }
+    error_exit = outer;
+    message_count = messages;
+    return count;
+}
+
 /* Run work in ODE without the GIL, with the world marked as busy. Work must not own memory
  * referenced only by its local variables, because an ODE error leaves it by longjmp. Returns 0 in
  * that case; the world is then broken, since its ODE objects may be inconsistent. */
@@ -96,12 +113,14 @@ int ode_run(World *world, OdeWork *work, void *arguments)
 {
     int done;
     world->busy = 1;
-    Py_BEGIN_ALLOW_THREADS
+    world->interrupt = 0;
+    world->thread = PyEval_SaveThread();
     ode_lock();
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
     done = attempt(world, work, arguments);
     ode_unlock();
-    Py_END_ALLOW_THREADS
+    PyEval_RestoreThread(world->thread);
+    world->thread = NULL;
     world->busy = 0;
     if (!done)
         world->broken = 1;

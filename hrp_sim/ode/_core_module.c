@@ -26,6 +26,7 @@ static int world_close(World *world)
     records_free(world);
     sweep_free(&world->sweep);
     pair_costs_free(world);
+    failed_pairs_free(world);
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
@@ -282,6 +283,9 @@ static PyMethodDef methods[] = {
      "read_contacts(ids, values): write the contacts that the last step recorded."},
     {"read_pair_costs", (PyCFunction)world_read_pair_costs, METH_NOARGS,
      "read_pair_costs(): return body, link, body, link and time of each pair of the last step."},
+    {"read_failed_pairs", (PyCFunction)world_read_failed_pairs, METH_NOARGS,
+     "read_failed_pairs(): return body, link, body and link of each pair of which ODE failed to "
+     "find contacts in the last call of step."},
     {"close", (PyCFunction)world_close_method, METH_NOARGS, "Free everything."},
     {NULL, NULL, 0, NULL},
 };

@@ -36,7 +36,8 @@ static void body_add(World *world, void *arguments)
     Body *body = addition->body;
     if (body_create(world, body, addition->flat)) {
         body_record_start(body);
-        addition->added = overlaps_disable(world, body, &addition->overlapping);
+        addition->added =
+            overlaps_disable(world, body, &addition->overlapping) && !world->interrupt;
     }
     if (!addition->added)
         body_destroy(body);
@@ -77,8 +78,10 @@ PyObject *world_add_body(World *world, PyObject *args)
             addition.body->id = world->next_id++;
             world->bodies[world->count++] = addition.body;
             result = addition_result(&addition);
-        } else {
+        } else if (!world->interrupt) {
             PyErr_NoMemory();
+        } else if (!PyErr_Occurred()) { /* else a signal handler raised it */
+            PyErr_SetString(PyExc_RuntimeError, "interrupted");
         }
     }
     flat_release(&flat);

@@ -117,6 +117,7 @@ void world_step(World *world, long count, Fault *fault)
 {
     *fault = (Fault){.kind = FAULT_NONE};
     message_count = 0;
+    failed_pairs_clear(world);
     for (int i = 0; i < world->count; i++)
         if (!drives_check(world->bodies[i], fault) || !wrenches_check(world->bodies[i], fault))
             return;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -35,7 +35,13 @@ from ..physics.snapshot import check_arrays, check_bodies, check_settings, setti
 from ..physics.state import SimulatedBody, WorldState
 from . import _core
 from .saved_state import EngineBody, body_arrays
-from .step_errors import MANY_MESSAGES, body_error, solver_error, warn_of_messages
+from .step_errors import (
+    MANY_MESSAGES,
+    body_error,
+    solver_error,
+    warn_of_failed_contacts,
+    warn_of_messages,
+)
 
 _MAX_RAY_LENGTH = 1e6  # [m]
 _NO_BODY = _ALL_LINKS = -1
@@ -74,6 +80,7 @@ class OdeEngine:
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = 0
         self._has_warned = False
+        self._failed_pairs: set[tuple[int, int, int, int]] = set()  # that were warned of
         self._has_points = False  # whether the records of contacts belong to the state
 
     @property
@@ -358,6 +365,8 @@ class OdeEngine:
             fault = world.step(count)
         finally:  # signal handlers may raise exceptions in the call or right after it
             self._time_ns += world.steps_done * self._step_ns
+        if failed := world.read_failed_pairs():
+            self._warn_of_failed_pairs(failed)
         if fault is None:
             self._has_points = count > 0
             if world.message_count >= MANY_MESSAGES and not self._has_warned:
@@ -370,7 +379,9 @@ class OdeEngine:
         raise self._failure(kind, number, index)
 
     def interrupt(self) -> None:
-        """Ask for a step that is being taken to be given up; no effect between steps.
+        """Ask for a step that is being taken, or the adding of a body, to be given up.
+
+        No effect at other times; ``add_body`` raises PhysicsError.
 
         May be called from any thread and from signal handlers.
         """
@@ -416,6 +427,14 @@ class OdeEngine:
     def _check_usable(self) -> None:
         if self._world.broken:
             raise PhysicsError("ODE has failed in a step; the world can only be reset")
+
+    def _warn_of_failed_pairs(self, failed: Collection[tuple[int, int, int, int]]) -> None:
+        """Warn, once per pair, of links whose contacts ODE failed to find."""
+        new = set(failed) - self._failed_pairs
+        self._failed_pairs |= new
+        of = {entry.number: entry.initial for entry in self._entries.values()}
+        pairs = (((of[i], a), (of[j], b)) for i, a, j, b in sorted(new))
+        warn_of_failed_contacts(pairs, self._time_ns)
 
     def _failure(self, kind: int, number: int, index: int) -> PhysicsError:
         step = self._time_ns // self._settings.step_ns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import fields
 
 import numpy as np
@@ -25,6 +26,22 @@ def warn_of_messages(time_ns: int) -> None:
         "(1e-7) or another solver may help",
         time_ns / 1e9,
     )
+
+
+def warn_of_failed_contacts(
+    pairs: Iterable[tuple[tuple[Articulation, int], tuple[Articulation, int]]], time_ns: int
+) -> None:
+    """Warn of links, by body and index, of which ODE misses contacts at a time in [ns]."""
+    for pair in pairs:
+        (link_a, a), (link_b, b) = (
+            (articulation.placement.body.links[link].name, articulation.placement.name)
+            for articulation, link in pair
+        )
+        _log.warning(
+            "ODE cannot find all contacts of link '%s' of body '%s' and link '%s' of body '%s' at "
+            "%.6g s: simpler collision shapes, or convex_meshes: true, may help",
+            *(link_a, a, link_b, b, time_ns / 1e9),
+        )
 
 
 def solver_error(when: str) -> PhysicsError:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, Diagnostics
 from hrp_model.devices import Light
 from hrp_model.geometry import Material, Mesh, Shape, Texture
+from hrp_model.shapes.measure import used_vertices
 from hrp_model.shapes.tessellate import corner_normals, drawn_mesh, transformed
 from hrp_model.shapes.texturing import transformed_coords
 
@@ -206,7 +207,7 @@ class _Builder:
         kind = _kind(texture, mesh.solid, material, bool(ids[:, 2].any()))
         parts = self._parts.setdefault(kind, _Parts())
         if kind.transparent:
-            corners = mesh.vertices[np.unique(mesh.triangles)]
+            corners = used_vertices(mesh)
             box = box_around(corners, shape.T_FG[:3, :3])
             parts.chunks.append(Chunk(link, box, parts.index_count, len(indices)))
         parts.vertices.append(vertices)

@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Body
 from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
-from hrp_model.shapes.measure import boxes_overlap
+from hrp_model.shapes.measure import boxes_overlap, used_vertices
 from hrp_model.shapes.tessellate import shape_mesh
 
 from ..physics.state import SimulatedBody
@@ -76,5 +76,5 @@ def _local_points(body: Body) -> list[tuple[int, Array]]:
 def _points(shape: Shape) -> Array:
     """Return the corners of a shape, in the frame of its link."""
     mesh = shape_mesh(shape, _DIVISIONS, solid=True)
-    points: Array = mesh.vertices[np.unique(mesh.triangles)]
+    points: Array = used_vertices(mesh)
     return points[np.all(np.isfinite(points), axis=1)]

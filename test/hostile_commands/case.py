@@ -12,6 +12,8 @@ MEMORY_LIMIT = 1 << 30  # resident, in [B]
 CPU_LIMIT = 10.0  # [s]
 # What rich itself writes to a terminal: colours, cursor movement, erasing.
 _RICH_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[mABCDGHJKhl]")
+# What Python prints for a warning of a library: "/usr/lib/x.py:5: RuntimeWarning: ...".
+_LIBRARY_WARNING = re.compile(r"\.py:\d+: \w+Warning: ")
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def check(case: Case, outcome: Outcome) -> None:
     ending = f"exit status {outcome.status}, not {case.status}:\n{text[-3000:]}"
     assert "Traceback (most recent call last)" not in text, text[-3000:]
     assert "Exception ignored" not in text, text[-3000:]
+    assert not _LIBRARY_WARNING.search(text), text[-3000:]
     assert outcome.status in case.status, ending
     assert outcome.memory < MEMORY_LIMIT, f"{outcome.memory / 2**20:.0f} MiB"
     assert outcome.cpu_seconds < CPU_LIMIT, f"{outcome.cpu_seconds:.1f} s"

@@ -92,6 +92,12 @@ MODELS: Mapping[str, tuple[str, str | bytes]] = {
     "mass list": ("body", BODY.replace("mass: 1.0", "mass: [[1]]")),
     "tiny numbers": ("body", BODY.replace("0.01", "1e-320")),
     "huge numbers": ("body", BODY.replace("0.1", "1e300")),
+    "numbers at the end of doubles": (
+        "urdf",
+        URDF.replace('"0.1 0.1 0.1"', '"1e308 1 1"').replace(
+            'mass value="1"', 'mass value="1e308"'
+        ),
+    ),
     "binary id": ("body", BODY.replace("joint_id: 0", "joint_id: 999999999999999999999")),
     "negative id": ("body", BODY.replace("joint_id: 0", "joint_id: -5")),
     "empty range": ("body", BODY.replace("[ -90, 90 ]", "[ 90, -90 ]")),
@@ -150,6 +156,7 @@ _COMMANDS = (
     ("hrp-model", "dump"),
     ("hrp-model", "urdf"),
     ("hrp-model", "tree"),
+    ("hrp-model", "rviz"),
     ("hrp-sim", "run", "--duration", "0.002"),
     ("hrp-sim", "sensors"),
 )

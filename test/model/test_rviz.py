@@ -1,6 +1,10 @@
 """``hrp-model rviz``: a configuration for one model, as model_node publishes it."""
 
+import json
+
+import numpy as np
 import yaml
+from arm_model import ARM, write_model
 from paths import MODELS, ROOT
 
 from hrp_model.cli.main import main
@@ -34,6 +38,24 @@ def test_prefix_and_namespace_are_those_of_the_node(capsys):
     assert frame == "a/b/PELVIS"
     assert displays["RobotModel"]["TF Prefix"] == "a/b"
     assert displays["RobotModel"]["Description Topic"]["Value"] == "/lab/robot_description"
+
+
+def test_names_that_reorder_text_are_escaped(tmp_path, capsys):
+    """The name is the same when the file is read."""
+    name = "A\u202egnp.\u202c腕"
+    path = write_model(tmp_path, ARM.replace("BASE", json.dumps(name)))
+    assert main(["rviz", path]) == 0
+    out = capsys.readouterr().out
+    assert "\u202e" not in out
+    assert "腕" in out or "\\u8155" in out
+    assert shown(out)[0] == name
+
+
+def test_absurd_sizes_are_shown_as_far_as_numbers_reach(tmp_path, capsys):
+    path = write_model(tmp_path, ARM.replace("radius: 0.1", "radius: 1e308"))
+    assert main(["rviz", path]) == 0
+    manager = yaml.safe_load(capsys.readouterr().out)["Visualization Manager"]
+    assert np.isfinite(manager["Views"]["Current"]["Distance"])
 
 
 def test_a_prefix_that_rviz_cannot_have_is_wrong_use(capsys):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...body import Body
 from ...diagnostics import MissingLibraryError, Span
 from ...reading import Reading, TooLargeError
@@ -30,9 +28,7 @@ def read_model(root: Element, reading: Reading) -> Body | None:
         raise MissingLibraryError(message) from None
     try:
         model = compiled(root, reading)
-        # Overflows give non-finite numbers, which validation reports with their place.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return None if model is None else ModelReader(model, reading).body()
+        return None if model is None else ModelReader(model, reading).body()
     except (TooLargeError, RecursionError) as error:
         reading.report_excess(error, Span(root.source, 0, 0))
         return None

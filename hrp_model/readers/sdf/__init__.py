@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
-
 from ...body import Body
 from ...diagnostics import Span
 from ...reading import Reading, TooLargeError
@@ -57,9 +55,7 @@ def read_world(root: Element, reading: Reading) -> list[tuple[Body, Body]]:
 def _reporting_excess(root: Element, reading: Reading) -> Iterator[None]:
     """Report what is too large or too deep within a ``with`` block, and end it."""
     try:
-        # Overflows give non-finite numbers, which validation reports with their place.
-        with np.errstate(over="ignore", invalid="ignore"):
-            yield
+        yield
     except (TooLargeError, RecursionError) as error:
         reading.report_excess(error, Span(root.source, 0, 0))
 

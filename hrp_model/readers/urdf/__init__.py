@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...body import Body
 from ...diagnostics import Span
 from ...reading import Reading, TooLargeError
@@ -22,9 +20,7 @@ def read_robot(root: Element, reading: Reading) -> Body | None:
     try:
         if not _is_robot(root, reading):
             return None
-        # Overflows give non-finite numbers, which validation reports with their place.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return RobotReader(root, reading).body()
+        return RobotReader(root, reading).body()
     except (TooLargeError, RecursionError) as error:
         reading.report_excess(error, Span(root.source, 0, 0))
         return None

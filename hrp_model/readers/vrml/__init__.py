@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from ...body import Body
 from ...diagnostics import Source, Span
 from ...geometry import SceneNode
@@ -26,9 +24,7 @@ def read_body(source: Source, reading: Reading) -> Body | None:
     """
     try:
         document = parse(source, reading.diagnostics, known_types())
-        # Overflows give non-finite numbers, which validation reports with their place.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return BodyBuilder(reading).body(document)
+        return BodyBuilder(reading).body(document)
     except (TooLargeError, RecursionError) as error:
         reading.report_excess(error, Span(source, 0, 0))
         return None
@@ -43,8 +39,7 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
     source = read_source(path)
     try:
         document = parse(source, reading.diagnostics, known_types())
-        with np.errstate(over="ignore", invalid="ignore"):
-            return SceneBuilder(reading, Expander(reading.diagnostics)).scene(document.nodes)
+        return SceneBuilder(reading, Expander(reading.diagnostics)).scene(document.nodes)
     except (TooLargeError, RecursionError) as error:
         reading.report_excess(error, Span(source, 0, 0))
         return SceneNode()

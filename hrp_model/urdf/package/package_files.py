@@ -6,14 +6,12 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-import yaml
-
 from ...body import Body
 from ...diagnostics import counted
+from ...files.yaml_text import yaml_text
 from ...frames import BodyFrames, legal_name
 from ...rigid import matrix_rpy
 from ..convert import LOOPS_FILE, Conversion
@@ -113,7 +111,7 @@ def joint_state_publisher_yaml(body: Body, frames: BodyFrames) -> str | None:
         if link.name in frames.joints:
             lower, upper = link.joint.position_limits
             zeros[frames.joints[link.name]] = min(max(float(link.joint.initial), lower), upper)
-    return _yaml({"/**": {"ros__parameters": {"zeros": zeros}}}) if zeros else None
+    return yaml_text({"/**": {"ros__parameters": {"zeros": zeros}}}) if zeros else None
 
 
 def control_dependencies(conversion: Conversion, options: UrdfOptions) -> set[str]:
@@ -211,8 +209,3 @@ def readme(package: str, body: Body, command: Sequence[str], paths: Collection[s
 
 def _launch(path: str) -> str:
     return f"`{path.rpartition('/')[2]}` {_LAUNCHES[path]}"
-
-
-def _yaml(data: Any) -> str:
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-    return text

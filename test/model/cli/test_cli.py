@@ -229,6 +229,29 @@ def test_tree_shows_links_joints_and_devices(model, capsys):
     assert lines[3] == "wrist  ForceSensor id 0"
 
 
+def test_a_dump_of_absurd_numbers_is_refused(tmp_path, capsys):
+    text = ARM.replace("radius: 0.1", "radius: 1e308")
+    assert main(["dump", write_model(tmp_path, text)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "too large to be calculated with" in err
+
+
+def test_the_tree_of_a_long_chain_grows_with_its_links(tmp_path, capsys):
+    lengths = []
+    for count in (500, 1000):
+        links = "".join(
+            f"  - {{ name: L{i}{f', parent: L{i - 1}' if i else ''} }}\n" for i in range(count)
+        )
+        head = "format: ChoreonoidBody\nformat_version: 2.0\nname: chain\nlinks:\n"
+        assert main(["tree", write_model(tmp_path, head + links)]) == 0
+        out = capsys.readouterr().out
+        assert all(f" L{i} " in out for i in range(count))
+        lengths.append(len(out))
+    assert "L998" in out.splitlines()[-1].split("parent")[1]
+    assert lengths[1] < 2.5 * lengths[0]
+
+
 @pytest.mark.parametrize("command", ["check", "dump", "urdf", "tree"])
 @pytest.mark.parametrize("name", ["nothing", "n" * 5000])
 def test_a_missing_model_is_one_located_message(command, name, tmp_path, capsys):

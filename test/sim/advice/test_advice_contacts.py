@@ -1,5 +1,6 @@
 """What is told at the start about what touches, against what becomes of it."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import combinations, permutations
 from math import pi
@@ -15,7 +16,7 @@ from hrp_model.body import Body, ExtraJointType, Joint, JointType, Link
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.shapes.tessellate import shape_mesh
-from hrp_sim.advice import advise
+from hrp_sim.advice import advise, contacts
 from hrp_sim.advice.contacts import bodies_start_apart, overlap_warning
 from hrp_sim.advice.initial_state import InitialState
 from hrp_sim.advice.shapes import Solids
@@ -50,6 +51,10 @@ def at(body, *p, R=None, **placement):
 def on_floor(*entries, **physics):
     floor = at(FLOOR, 0, 0, 0, name="floor", fixed=True)
     return WorldConfig(physics=PhysicsSettings(**physics), bodies=(floor, *entries))
+
+
+def starts(config):
+    return [InitialState(entry, config.physics) for entry in config.bodies]
 
 
 def codes(config):
@@ -110,6 +115,25 @@ def test_links_that_a_joint_connects_may_overlap():
     # The joint is no excuse for a third body.
     third = replace(config, bodies=(*config.bodies, at(cube(name="third"), 0.1, 0, 2)))
     assert codes(replace(third, joints=(joint,))) == ["starts-inside"]
+
+
+def test_bodies_in_one_place_are_compared_with_few_others(monkeypatch):
+    """With hundreds of bodies in one place, the work grows with their number."""
+    examined = []
+    monkeypatch.setattr(contacts, "deepest_overlap", lambda *pair: examined.append(pair))
+    for count in (50, 100):
+        examined.clear()
+        bodies = tuple(at(cube(name=f"c{k}"), 0.02, 0, 1 + 1e-5 * k) for k in range(count))
+        list(bodies_start_apart(PhysicsSettings(), starts(on_floor(*bodies))))
+        per_body = Counter(id(side) for pair in examined for side in pair)
+        assert len(per_body) == count
+        assert len(examined) < 10 * count
+
+
+def test_each_of_many_bodies_on_one_floor_is_looked_at():
+    """The floor has more of them than bodies in one place are compared with."""
+    bodies = tuple(at(cube(name=f"c{k}"), 0.3 * k, 0, 0.0) for k in range(-15, 15))
+    assert codes(on_floor(*bodies)) == ["starts-inside"] * 30
 
 
 def test_every_pair_of_many_bodies_is_looked_at():

@@ -1,7 +1,9 @@
 """What ``hrp-sim run`` and ``check`` answer with: results, JSON, expectations, exit statuses."""
 
 import json
+import os
 import re
+import signal
 import threading
 
 import jsonschema
@@ -13,6 +15,7 @@ import hrp_model.cli.main
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_sim.cli.check import check_world
 from hrp_sim.cli.main import main
+from hrp_sim.physics.snapshot import Snapshot
 
 ARM = MODELS / "arm" / "arm.body"
 SCHEMA = json.loads((ROOT / "docs" / "run-schema.json").read_text(encoding="utf-8"))
@@ -34,6 +37,35 @@ def world(tmp_path):
         return path
 
     return write
+
+
+def test_a_signal_ends_the_wait_for_the_reader_of_a_saved_state(tmp_path, monkeypatch):
+    pipe, is_saving, is_over = tmp_path / "state.npz", threading.Event(), threading.Event()
+    os.mkfifo(pipe)
+    to_file = Snapshot.to_file
+
+    def watched(snapshot, path):
+        is_saving.set()
+        to_file(snapshot, path)
+
+    def interrupt():
+        is_saving.wait()
+        for _ in range(100):
+            os.kill(os.getpid(), signal.SIGTERM)
+            if is_over.wait(0.1):
+                return
+        pipe.read_bytes()  # so that a command that hangs fails
+
+    monkeypatch.setattr(Snapshot, "to_file", watched)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    status = main(["run", "arm", "--no-ros", "--duration", "0.001", "--save", str(pipe)])
+    is_over.set()
+    thread.join()
+    for number, handler in before.items():  # a command that was stopped ignores them
+        signal.signal(number, handler)
+    assert status == 130
 
 
 def test_without_a_world_the_humanoid_runs_and_ends_by_itself(capsys, monkeypatch):

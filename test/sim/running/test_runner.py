@@ -298,6 +298,17 @@ def test_a_signal_ends_a_run_that_stands_still(number, send):
     assert runner.stopped
 
 
+def test_each_signal_ends_a_wait_that_may_have_no_end(number):
+    """As for the reader of a pipe, after the signal that ended the run."""
+    with StopSignals() as signals:
+        signals.stop()
+        signal.raise_signal(number)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt), signals.interrupting():
+                signal.raise_signal(number)
+        signal.raise_signal(number)
+
+
 def test_without_a_signal_everything_is_as_before(number):
     before = signal.getsignal(number)
     with StopSignals() as signals:
