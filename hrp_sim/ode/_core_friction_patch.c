@@ -17,20 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_DIRECTION 0.9999 /* cosine, 0.8 degrees */
-#define MAX_MU 1e9
 #define MIN_WEAK 0.01     /* smaller shares of mu are softer than contacts */
-#define FLAT 1e-6         /* area of a patch that is a line, relative to its radius squared */
-#define SKEW 1e-6         /* of a parallelogram, relative to its radius */
-#define ON_RIM 0.02       /* distance from the rim of a cap, relative to its radius */
-#define LINE_POINTS 24
-#define REACH 0.28867513459481287 /* 1 / sqrt(12): the radius of gyration of a piece of a line */
-#define GRID 3            /* pairs of points along each side of a square */
-#define NARROW 4.0        /* square root of the aspect of quadrilaterals that are nearly lines */
-#define RINGS 4
-#define RING_POINTS 9
-#define MAX_CORNERS 128   /* as World.max_contacts */
-#define MAX_POINTS 128    /* of any of the rules below */
 #define YIELD 5e-5        /* along the normal, in [m/s] */
 #define HOLD_YIELD 2e-4   /* across it */
 #define KEPT 0.9995        /* of what is held, in a step: stress within a jam relaxes */
@@ -38,428 +25,6 @@
 #define MAX_YIELDING 1e-3 /* relative to the mobility of the groups */
 #define MAX_HOLD_YIELDING 0.02 /* likewise, along the patch */
 #define MAX_EVENED 1e-5   /* differences of depth, in [m] */
-
-/* Contact points of one patch, counter-clockwise. One thread at a time is in ODE, so one is enough. */
-typedef struct {
-    const dReal *at;
-    dReal angle;
-} Corner;
-static Corner corners[MAX_CORNERS];
-
-static int is_parallel(const dReal a[3], const dReal b[3])
-{
-    return dot3(a, b) >= SAME_DIRECTION * sqrt(dot3(a, a) * dot3(b, b));
-}
-
-/* Whether a contact belongs to a patch. */
-static int belongs(const System *system, const Friction *friction, const Friction *own,
-                   const Touch *touch)
-{
-    const Touch *first = &system->touches[friction->touch];
-    return friction->cluster == own->cluster && friction->corners < MAX_CORNERS &&
-           first->first == touch->first && first->second == touch->second &&
-           friction->mu == own->mu && friction->along[0] == own->along[0] &&
-           friction->along[1] == own->along[1] && is_parallel(first->normal, touch->normal) &&
-           is_parallel(friction->tangent, own->tangent);
-}
-
-/* Add a contact point to the patch that it belongs to. The cluster is that of the points of two
- * links; cap is the radius of a cylinder that stands on its cap there, or 0. */
-void friction_join(System *system, Touch *touch, const dContact *contact, int cluster, dReal cap)
-{
-    const dSurfaceParameters *surface = &contact->surface;
-    const dReal mu = min_real(surface->mu, MAX_MU);
-    const dReal mu2 = surface->mode & dContactMu2 ? min_real(surface->mu2, MAX_MU) : mu;
-    Friction own = {.first = touch->first, .second = touch->second, .cluster = cluster,
-                    .touch = (int)(touch - system->touches), .corners = 1, .cap = cap,
-                    .mu = max_real(mu, mu2)};
-    own.along[0] = own.mu > 0.0 ? mu / own.mu : 1.0;
-    own.along[1] = own.mu > 0.0 ? mu2 / own.mu : 1.0;
-    if (mu != mu2)
-        memcpy(own.tangent, contact->fdir1, sizeof own.tangent);
-    for (int f = system->first_friction; f < system->friction_count; f++)
-        if (belongs(system, &system->frictions[f], &own, touch)) {
-            system->frictions[f].corners++;
-            touch->friction = f;
-            return;
-        }
-    if (!array_reserve(&system->frictions, &system->friction_capacity, system->friction_count + 1,
-                       sizeof own)) {
-        system->is_short = 1;
-        touch->friction = 0;
-        return;
-    }
-    touch->friction = system->friction_count++;
-    system->frictions[touch->friction] = own;
-}
-
-/* Return the next contact point of a patch, from the given one on. */
-static Touch *corner_from(const System *system, const Friction *friction, const Touch *touch)
-{
-    const int number = (int)(friction - system->frictions);
-    Touch *corner = system->touches + (touch - system->touches);
-    while (corner->friction != number)
-        corner++;
-    return corner;
-}
-
-static Touch *first_corner(const System *system, const Friction *friction)
-{
-    return &system->touches[friction->touch];
-}
-
-/* Set the rows of a patch, through the middle of its contact points. */
-static void rows_set(const System *system, Friction *friction, const dReal *normal)
-{
-    dReal arms[2][3] = {{0.0}}, *tangent = friction->tangent;
-    dVector3 along[2];
-    if (dot3(tangent, tangent) > 0.0) {
-        cross3(along[1], normal, tangent);
-        const dReal length = sqrt(dot3(along[1], along[1]));
-        for (int i = 0; i < 3; i++)
-            along[1][i] /= length;
-        cross3(along[0], along[1], normal);
-    } else {
-        dPlaneSpace(normal, along[0], along[1]);
-    }
-    const int nodes[2] = {friction->first, friction->second};
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < 3 && nodes[k] != WORLD_NODE; i++)
-            arms[k][i] = friction->middle[i] - system->nodes[nodes[k]].p[i];
-    for (int r = 0; r < 2; r++)
-        point_row(friction->J_first + 6 * r, friction->J_second + 6 * r, along[r], arms[0],
-                  arms[1]);
-    turn_row(friction->J_first + 12, friction->J_second + 12, normal);
-    for (int r = 0; r < 3; r++)
-        friction->before[r] = velocity_along(system, friction->first, friction->J_first + 6 * r) +
-                              velocity_along(system, friction->second, friction->J_second + 6 * r);
-}
-
-/* Place the contact points of a patch in its plane, and subtract the velocity of the surface, which
- * moves like a rigid body. */
-static void corners_place(const System *system, Friction *friction)
-{
-    dReal moves[2] = {0.0, 0.0}, turns = 0.0, square = 0.0;
-    Touch *touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        dReal away[3];
-        touch = corner_from(system, friction, touch);
-        for (int i = 0; i < 3; i++)
-            away[i] = touch->p[i] - friction->middle[i];
-        const dReal x = touch->at[0] = dot3(away, friction->J_first);
-        const dReal y = touch->at[1] = dot3(away, friction->J_first + 6);
-        const dReal vx = dot3(touch->surface, friction->J_first);
-        const dReal vy = dot3(touch->surface, friction->J_first + 6);
-        moves[0] += vx / friction->corners;
-        moves[1] += vy / friction->corners;
-        turns += x * vy - y * vx;
-        square += x * x + y * y;
-        friction->radius = max_real(friction->radius, x * x + y * y);
-    }
-    friction->radius = sqrt(friction->radius);
-    friction->before[0] -= moves[0];
-    friction->before[1] -= moves[1];
-    friction->before[2] -= square > 0.0 ? turns / square : 0.0;
-}
-
-/* Set the middle of a patch, its rows, and where its contact points are in its plane. */
-static void plane_set(const System *system, Friction *friction)
-{
-    dVector3 normal = {0.0};
-    const Touch *touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
-        for (int i = 0; i < 3; i++) {
-            friction->middle[i] += touch->p[i] / friction->corners;
-            normal[i] += touch->normal[i];
-        }
-    }
-    const dReal length = sqrt(dot3(normal, normal));
-    for (int i = 0; i < 3; i++)
-        normal[i] /= length;
-    rows_set(system, friction, normal);
-    corners_place(system, friction);
-}
-
-static dReal cross_of(const dReal a[2], const dReal b[2])
-{
-    return a[0] * b[1] - a[1] * b[0];
-}
-
-/* Return a number that increases with the angle of a vector. */
-static dReal pseudo_angle(const dReal at[2])
-{
-    const dReal sum = fabs(at[0]) + fabs(at[1]);
-    const dReal share = sum > 0.0 ? at[0] / sum : 1.0;
-    return at[1] < 0.0 ? share : 2.0 - share;
-}
-
-/* List the corners of a patch counter-clockwise. */
-static void corners_list(const System *system, const Friction *friction)
-{
-    const Touch *touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
-        const Corner corner = {touch->at, pseudo_angle(touch->at)};
-        int place = c;
-        for (; place > 0 && corners[place - 1].angle > corner.angle; place--)
-            corners[place] = corners[place - 1];
-        corners[place] = corner;
-    }
-}
-
-/* Twice the area of the triangle of the middle, a corner and the next one. */
-static dReal wedge_of(const Friction *friction, int c)
-{
-    return max_real(cross_of(corners[c].at, corners[(c + 1) % friction->corners].at), 0.0);
-}
-
-/* Whether the patch is the whole cap of a cylinder. */
-static int is_cap(const Friction *friction)
-{
-    for (int c = 0; c < friction->corners; c++)
-        if (!(fabs(hypot(corners[c].at[0], corners[c].at[1]) - friction->cap) <
-              ON_RIM * friction->cap))
-            return 0;
-    return 1;
-}
-
-/* Keep the two corners that are farthest apart. */
-static void longest_line_find(const Friction *friction)
-{
-    Corner ends[2] = {corners[0], corners[1]};
-    dReal longest = -1.0;
-    for (int i = 0; i < friction->corners; i++)
-        for (int k = i + 1; k < friction->corners; k++) {
-            const dReal length = hypot(corners[k].at[0] - corners[i].at[0],
-                                       corners[k].at[1] - corners[i].at[1]);
-            if (length > longest) {
-                longest = length;
-                ends[0] = corners[i];
-                ends[1] = corners[k];
-            }
-        }
-    memcpy(corners, ends, sizeof ends);
-}
-
-/* Set mean and variance of the area of a polygon, whose corners are listed. */
-static void polygon_measure(Friction *friction, dReal twice_area)
-{
-    dReal *mean = friction->mean, *variance = friction->variance;
-    for (int c = 0; c < friction->corners; c++) {
-        const dReal *a = corners[c].at, *b = corners[(c + 1) % friction->corners].at;
-        const dReal share = wedge_of(friction, c) / twice_area;
-        for (int k = 0; k < 2; k++)
-            mean[k] += share * (a[k] + b[k]) / 3.0;
-        variance[0] += share * (a[0] * a[0] + a[0] * b[0] + b[0] * b[0]) / 6.0;
-        variance[1] += share * (2.0 * a[0] * a[1] + a[0] * b[1] + b[0] * a[1] + 2.0 * b[0] * b[1]) /
-                       12.0;
-        variance[2] += share * (a[1] * a[1] + a[1] * b[1] + b[1] * b[1]) / 6.0;
-    }
-    variance[0] -= mean[0] * mean[0];
-    variance[1] -= mean[0] * mean[1];
-    variance[2] -= mean[1] * mean[1];
-}
-
-static int is_parallelogram(dReal radius)
-{
-    dReal off = 0.0;
-    for (int k = 0; k < 2; k++)
-        off += fabs(corners[0].at[k] - corners[1].at[k] + corners[2].at[k] - corners[3].at[k]);
-    return off < SKEW * radius;
-}
-
-/* Set what area a patch has: a point, a line, a disc, or the polygon of its contact points. */
-static void area_set(const System *system, Friction *friction)
-{
-    dReal twice_area = 0.0;
-    friction->area = AREA_POINT;
-    friction->is_symmetric = 1;
-    if (friction->corners == 1)
-        return;
-    corners_list(system, friction);
-    for (int c = 0; c < friction->corners; c++)
-        twice_area += wedge_of(friction, c);
-    if (friction->corners == 2 || twice_area < FLAT * friction->radius * friction->radius) {
-        longest_line_find(friction);
-        const dReal *a = corners[0].at, *b = corners[1].at;
-        const dReal half[2] = {0.5 * (b[0] - a[0]), 0.5 * (b[1] - a[1])};
-        friction->area = AREA_LINE;
-        for (int k = 0; k < 2; k++)
-            friction->mean[k] = 0.5 * (a[k] + b[k]);
-        friction->variance[0] = half[0] * half[0] / 3.0;
-        friction->variance[1] = half[0] * half[1] / 3.0;
-        friction->variance[2] = half[1] * half[1] / 3.0;
-    } else if (friction->cap > 0.0 && is_cap(friction)) {
-        friction->area = AREA_DISC;
-        friction->variance[0] = friction->variance[2] = 0.25 * friction->cap * friction->cap;
-    } else {
-        friction->area = AREA_POLYGON;
-        friction->is_symmetric = friction->corners == 4 && is_parallelogram(friction->radius);
-        polygon_measure(friction, twice_area);
-    }
-}
-
-/* Add a point. Its share is an area until all are known. */
-static void point_add(System *system, Friction *friction, dReal x, dReal y, dReal share,
-                      dReal reach)
-{
-    system->friction_points[friction->points_end++] =
-        (FrictionPoint){.x = x, .y = y, .reach = reach, .share = share};
-}
-
-/* Add points along the line between the first two corners. */
-static void line_add(System *system, Friction *friction)
-{
-    const dReal *a = corners[0].at, *b = corners[1].at;
-    const dReal reach = REACH * hypot(b[0] - a[0], b[1] - a[1]) / LINE_POINTS;
-    for (int i = 0; i < LINE_POINTS; i++) {
-        const dReal u = (i + 0.5) / LINE_POINTS;
-        point_add(system, friction, (1.0 - u) * a[0] + u * b[0], (1.0 - u) * a[1] + u * b[1], 1.0,
-                  reach);
-    }
-}
-
-/* The points of a side of a quadrilateral. */
-typedef struct {
-    int count;
-    dReal reach;
-} Side;
-
-static Side side_of(dReal length, dReal other)
-{
-    const dReal aspect = sqrt(length / max_real(other, 1e-9 * length));
-    if (aspect > NARROW)
-        return (Side){LINE_POINTS, REACH * length / LINE_POINTS};
-    return (Side){aspect < 1.0 / NARROW ? 1 : 2 * (int)max_real(GRID * aspect + 0.5, 1.0), 0.0};
-}
-
-/* Return the place of a point, from 0 to 1: pairs integrate by Gauss' rule, unless they are a line. */
-static dReal place_of(const Side *side, int i)
-{
-    if (side->count == 1 || side->reach > 0.0)
-        return (i + 0.5) / side->count;
-    return (i / 2 + 0.5 + (i % 2 ? 0.5 : -0.5) / sqrt(3.0)) * 2.0 / side->count;
-}
-
-/* Add a grid of points on the quadrilateral of the corners. */
-static void grid_add(System *system, Friction *friction)
-{
-    const Corner *c = corners;
-    dReal length[2] = {0.0, 0.0};
-    for (int i = 0; i < 4; i++)
-        length[i % 2] += 0.5 * hypot(c[(i + 1) % 4].at[0] - c[i].at[0],
-                                     c[(i + 1) % 4].at[1] - c[i].at[1]);
-    const Side columns = side_of(length[0], length[1]), rows = side_of(length[1], length[0]);
-    for (int i = 0; i < columns.count; i++)
-        for (int j = 0; j < rows.count; j++) {
-            const dReal u = place_of(&columns, i), v = place_of(&rows, j);
-            dReal at[2], along_u[2], along_v[2];
-            for (int k = 0; k < 2; k++) {
-                const dReal a = c[0].at[k], b = c[1].at[k], d = c[2].at[k], e = c[3].at[k];
-                at[k] = (1.0 - v) * ((1.0 - u) * a + u * b) + v * ((1.0 - u) * e + u * d);
-                along_u[k] = (1.0 - v) * (b - a) + v * (d - e);
-                along_v[k] = (1.0 - u) * (e - a) + u * (d - b);
-            }
-            point_add(system, friction, at[0], at[1], fabs(cross_of(along_u, along_v)),
-                      columns.reach + rows.reach);
-        }
-}
-
-/* Add points on the triangles between the middle and the corners, parts x parts in each. */
-static void fan_add(System *system, Friction *friction, int parts)
-{
-    for (int c = 0; c < friction->corners; c++) {
-        const dReal *a = corners[c].at, *b = corners[(c + 1) % friction->corners].at;
-        for (int i = 0; i < parts; i++)
-            for (int j = 0; j < 2 * (parts - i) - 1; j++) { /* every other one points back */
-                const dReal third = (j % 2 ? 2.0 : 1.0) / 3.0;
-                const dReal u = (i + third) / parts, v = (j / 2 + third) / parts;
-                point_add(system, friction, u * a[0] + v * b[0], u * a[1] + v * b[1],
-                          wedge_of(friction, c), 0.0);
-            }
-    }
-}
-
-/* Add points on a disc, by Gauss' rule for the square of their distance. */
-static void disc_add(System *system, Friction *friction)
-{
-    static const dReal square[RINGS] = {0.06943184420297371, 0.33000947820757187,
-                                        0.6699905217924281, 0.9305681557970263};
-    static const dReal weight[RINGS] = {0.17392742256872692, 0.32607257743127307,
-                                        0.32607257743127307, 0.17392742256872692};
-    for (int ring = 0; ring < RINGS; ring++)
-        for (int i = 0; i < RING_POINTS; i++) {
-            const dReal turn = 2.0 * M_PI * (i + (dReal)ring / RINGS) / RING_POINTS;
-            const dReal away = friction->cap * sqrt(square[ring]);
-            point_add(system, friction, away * cos(turn), away * sin(turn), weight[ring], 0.0);
-        }
-}
-
-/* Whether the quadrilateral of four corners is convex. */
-static int is_convex(void)
-{
-    for (int i = 0; i < 4; i++) {
-        dReal a[2], b[2];
-        for (int k = 0; k < 2; k++) {
-            a[k] = corners[(i + 1) % 4].at[k] - corners[i].at[k];
-            b[k] = corners[(i + 2) % 4].at[k] - corners[(i + 1) % 4].at[k];
-        }
-        if (!(cross_of(a, b) > 0.0))
-            return 0;
-    }
-    return 1;
-}
-
-/* Bound friction at each point by its share of the load. Where the pressure would pull it is none,
- * and more elsewhere. */
-static void bounds_set(const System *system, Friction *friction)
-{
-    FrictionPoint *point = system->friction_points + friction->points;
-    FrictionPoint *end = system->friction_points + friction->points_end;
-    dReal all = 0.0;
-    for (FrictionPoint *p = point; p < end; p++) {
-        const dReal pressure = 1.0 + friction->pressure[0] * (p->x - friction->mean[0]) +
-                               friction->pressure[1] * (p->y - friction->mean[1]);
-        p->bound = p->share * max_real(pressure, 0.0);
-        all += p->bound;
-    }
-    for (FrictionPoint *p = point; p < end && all > 0.0; p++)
-        p->bound *= friction->mu * friction->load / all;
-}
-
-/* Add the points of a patch. There is room for those of each. */
-static void points_set(System *system, Friction *friction)
-{
-    friction->points = friction->points_end = system->friction_point_count;
-    if (friction->corners > 1)
-        corners_list(system, friction);
-    switch (friction->area) {
-    case AREA_POINT:
-        point_add(system, friction, 0.0, 0.0, 1.0, 0.0);
-        break;
-    case AREA_LINE:
-        longest_line_find(friction);
-        line_add(system, friction);
-        break;
-    case AREA_DISC:
-        disc_add(system, friction);
-        break;
-    default:
-        if (friction->corners == 4 && is_convex())
-            grid_add(system, friction);
-        else
-            fan_add(system, friction, friction->corners < 8 ? 3 : friction->corners < 16 ? 2 : 1);
-    }
-    system->friction_point_count = friction->points_end;
-    FrictionPoint *point = system->friction_points;
-    dReal area = 0.0;
-    for (int i = friction->points; i < friction->points_end; i++)
-        area += point[i].share;
-    for (int i = friction->points; i < friction->points_end; i++)
-        point[i].share /= area;
-    bounds_set(system, friction);
-}
 
 /* Let the contact points of a patch share its load evenly.
  *
@@ -495,6 +60,23 @@ static void load_share(const System *system, const Friction *friction, dReal rat
         touch->row.target += KEPT * min_real(touch->row.softness * impulse, YIELD) +
                              touch->raised - raised;
     }
+}
+
+/* Bound friction at each point by its share of the load. Where the pressure would pull it is none,
+ * and more elsewhere. */
+static void bounds_set(const System *system, Friction *friction)
+{
+    FrictionPoint *point = system->friction_points + friction->points;
+    FrictionPoint *end = system->friction_points + friction->points_end;
+    dReal all = 0.0;
+    for (FrictionPoint *p = point; p < end; p++) {
+        const dReal pressure = 1.0 + friction->pressure[0] * (p->x - friction->mean[0]) +
+                               friction->pressure[1] * (p->y - friction->mean[1]);
+        p->bound = p->share * max_real(pressure, 0.0);
+        all += p->bound;
+    }
+    for (FrictionPoint *p = point; p < end && all > 0.0; p++)
+        p->bound *= friction->mu * friction->load / all;
 }
 
 /* Bound the friction of a patch by the load of its contact points. */
@@ -590,13 +172,13 @@ int frictions_fill(const World *world, System *system)
             load_share(system, friction, system->erp / world->step);
         if (!(friction->mu > 0.0))
             continue;
-        plane_set(system, friction);
-        area_set(system, friction);
+        patch_plane_set(system, friction);
+        patch_area_set(system, friction);
         friction_load(system, friction);
         hold_set(system, friction);
     }
     return array_reserve(&system->friction_points, &system->friction_point_capacity,
-                         system->friction_count * MAX_POINTS, sizeof(FrictionPoint));
+                         system->friction_count * MAX_PATCH_POINTS, sizeof(FrictionPoint));
 }
 
 /* Follow the normal impulses of a patch with its load. Where friction changes them so much that they
@@ -662,8 +244,10 @@ static const Response *respond(System *system, Friction *friction, const dReal r
         memcpy(response->rate, rate, sizeof response->rate);
         return response;
     }
-    if (!friction->points_end)
-        points_set(system, friction);
+    if (!friction->points_end) {
+        patch_points_set(system, friction);
+        bounds_set(system, friction);
+    }
     const FrictionPoint *p = system->friction_points + friction->points;
     const FrictionPoint *end = system->friction_points + friction->points_end;
     const dReal vx = friction->before[0] + rate[0], vy = friction->before[1] + rate[1];

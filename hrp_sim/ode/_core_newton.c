@@ -26,7 +26,7 @@
 #define ROUNDING 1e-13    /* likewise, relative to the largest impulse of its joints */
 #define FRICTION_TOLERANCE 1e-6 /* of friction, relative to the largest impulse of the island */
 #define LOAD_TOLERANCE 1e-5 /* likewise, when its bounds change */
-#define LOAD_SHARE 1e-2     /* or relative to its own bound; the next step continues */
+#define LOAD_SHARE 1e-4     /* or relative to its own bound; the next step continues */
 #define STICKS_BIT 2
 
 static Touch *touch_at(const View *view, int i)

@@ -18,6 +18,7 @@
 #include "_core.h"
 
 #define WORLD_NODE (-1)
+#define MAX_PATCH_POINTS 128 /* of the friction of a patch */
 #define MAX_AXIS_ROWS 4
 
 /* A group: generalized velocities are (v of its centre of mass, w), in W. */
@@ -215,8 +216,29 @@ dReal mobility_of(const System *system, int first, int second, int turns);
 Touch *touch_append(System *system);
 void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, dBodyID b);
 
-/* _core_friction_patch.c */
+/* Return the next contact point of a patch, from the given one on. */
+static inline Touch *corner_from(const System *system, const Friction *friction,
+                                 const Touch *touch)
+{
+    const int number = (int)(friction - system->frictions);
+    Touch *corner = system->touches + (touch - system->touches);
+    while (corner->friction != number)
+        corner++;
+    return corner;
+}
+
+static inline Touch *first_corner(const System *system, const Friction *friction)
+{
+    return &system->touches[friction->touch];
+}
+
+/* _core_patch_areas.c */
 void friction_join(System *system, Touch *touch, const dContact *contact, int cluster, dReal cap);
+void patch_plane_set(const System *system, Friction *friction);
+void patch_area_set(const System *system, Friction *friction);
+void patch_points_set(System *system, Friction *friction);
+
+/* _core_friction_patch.c */
 int frictions_fill(const World *world, System *system);
 void friction_load(const System *system, Friction *friction);
 void friction_relax(const System *system, Friction *friction);

@@ -70,9 +70,9 @@ class PhysicsSettings:
         convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
             "auto": those that are convex, as the hull or primitive that they are. "parts": also
             concave ones, as convex parts.
-        predict_sticking: Whether WORLD and DENSE first assume that contacts at rest stick,
-            and solve again where one would pull or slip. The motion is the same, computed
-            faster; with DENSE stacks stay up because contact forces are distributed evenly.
+        predict_sticking: Whether DENSE first assumes that contacts at rest stick, and solves
+            again where one would pull or slip. The motion is the same, computed faster; stacks
+            stay up because contact forces are distributed evenly.
         seed: Of the random order of constraints, which WORLD has none of.
     """
 

@@ -9,10 +9,10 @@ import yaml
 from vehicles import vehicle, wheel
 
 from hrp_model import Diagnostics, Range, Severity, load_body_text
+from hrp_model.body import MAX_LIMIT as LARGE
 from hrp_model.description.joint_limits import joint_limit_parameters
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.vehicle import rolling_wheels
-from hrp_model.readers.urdf.conventions import UNLIMITED as LARGE
 from hrp_model.urdf import (
     CommandInterface,
     Hardware,

@@ -1,0 +1,17 @@
+"""The table of friction in docs/physics.md is what its script measures, near the closed forms."""
+
+import pytest
+from page_tools import page_rows, same
+from page_tools import script as loaded
+
+pytest.importorskip("mujoco", reason="mujoco, which friction is compared with, is missing")
+
+
+def test_friction_is_as_the_page_says():
+    script = loaded("friction_table")
+    written = [row for row in page_rows(script) if row[1] != "---"][1:]
+    found = list(script.rows())
+    assert len(found) == len(written)
+    for row, on_page in zip(found, written, strict=True):
+        assert all(map(same, row, on_page)), (row, on_page)
+        assert float(row[2]) == pytest.approx(float(row[1]), rel=0.01)
