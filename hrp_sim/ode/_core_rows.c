@@ -7,8 +7,8 @@
 /* Smallest softness of a row with bounds, relative to the mobility of its groups by themselves. */
 #define MIN_SOFTNESS 1e-10 /* of a contact */
 #define MIN_AXIS_SOFTNESS 1e-12
-#define SETTLED 1e-5  /* [m] */
-#define SETTLING 20.0 /* [1/s] */
+#define SETTLED 1e-6   /* [m] */
+#define SETTLING 5e-8  /* [m/s] */
 #define MAX_STIFFNESS 1e7 /* of a contact, relative to the inertia of its groups */
 
 /* Make room for count items, growing by half; there is an array even for none. Returns 0 when
@@ -459,7 +459,7 @@ static dReal separation(const System *system, const dContact *contact, dReal par
     if (contact->geom.depth < 0.0)
         return contact->geom.depth / h;
     if (contact->geom.depth < settled && !is_spring)
-        return SETTLING * (contact->geom.depth - settled);
+        return -SETTLING;
     dReal depth = max_real(contact->geom.depth - system->surface_layer, 0.0);
     dReal speed = is_spring
                       ? surface->soft_erp / h * contact->geom.depth

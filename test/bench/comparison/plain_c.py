@@ -16,7 +16,7 @@ from hrp_model.rigid import Array
 SOURCES = Path(__file__).resolve().parents[1] / "loop"
 # Files of the engine that the program shares, see loop/engine.c.
 ENGINE = Path(__file__).resolve().parents[3] / "hrp_sim" / "ode"
-SHARED = ("bounds", "boxes", "integrate", "mesh_blocks", "mesh_faces", "patch")
+SHARED = ("bounds", "boxes", "faces", "integrate", "mesh_blocks", "patch")
 
 
 class BenchError(RuntimeError):

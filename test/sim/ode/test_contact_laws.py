@@ -24,7 +24,7 @@ SHAPES = (Box(SIZE), Sphere(0.1), Cylinder(0.1, 0.2), Box(SIZE[::-1]))
 FORCE = 1e-6  # [N] of balances, with masses of 0.5 to 5 kg
 SPEED = 1e-6  # [m/s] of rates of contacts; the posture in the middle is known to second order
 YIELD = 2e-4  # [m/s] by which points of a patch give way under its load
-SETTLING = 2e-4  # [m/s] at which points sink in that hardly touch
+SETTLING = 5e-8  # [m/s] at which points sink in that hardly touch
 IMPACT = 2e-3  # [m/s] by which a patch gives way under a load that it did not carry before
 EVENED = 4e-3  # [m/s] at most between points of a patch that are not equally deep
 

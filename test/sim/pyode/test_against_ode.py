@@ -76,17 +76,17 @@ def test_robots_of_random_joints_are_in_the_same_place_after_a_second(seed):
 
 
 @SEEDS
-@EXACT
 @pytest.mark.parametrize("predict_sticking", [True, False])
-def test_piles_of_all_primitives_accelerate_alike(seed, solver, predict_sticking):
+def test_piles_of_boxes_and_round_shapes_accelerate_alike(seed, predict_sticking):
+    """Of cylinders, and of friction with WORLD, the engine `ode` has laws of its own."""
     engines = in_both(
-        *pile(np.random.default_rng(seed)), solver=solver, predict_sticking=predict_sticking
+        *pile(np.random.default_rng(seed)), solver=DENSE, predict_sticking=predict_sticking
     )
     for engine in engines:
         engine.record_contacts = True
     step(engines)
     assert engines[0].contacts == engines[1].contacts > 0
-    assert difference(engines, "a", "alpha") < 1e-3 * ONE_STEP * (1 if solver is DENSE else 3)
+    assert difference(engines, "a", "alpha") < 1e-3 * ONE_STEP
     for _ in range(50):
         if predict_sticking or any(grazing(engine) for engine in engines):
             break  # what sticks for whom makes differences that grow
