@@ -62,7 +62,7 @@ class LoadListener(Node):
 
     Attributes:
         stamps: Of each topic, in [ns]; meaningless for messages without a header.
-        last: Time of the last message other than the clock, in [s] of the steady clock.
+        last: Time of the last new sample of a topic with a rate, in [s] of the steady clock.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -79,9 +79,12 @@ class LoadListener(Node):
 
         def record(data: bytes) -> None:
             sec, nanosec = _STAMP.unpack_from(data)
-            stamps.append(sec * NS_PER_S + nanosec)
-            if topic != "/clock":  # published for ever, also while the time does not advance
+            stamp = sec * NS_PER_S + nanosec
+            if topic in RATES:
+                if stamps[-1:] == [stamp]:  # repeated while the time does not advance
+                    return
                 self.last = time.monotonic()
+            stamps.append(stamp)
 
         return record
 
