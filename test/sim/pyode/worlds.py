@@ -17,7 +17,7 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body, Range
 from hrp_model.devices import ForceSensor
-from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
+from hrp_model.geometry import Box, Capsule, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.engines import ENGINES, make_engine
 from hrp_sim.physics.engine import PhysicsSettings, Placement
@@ -43,7 +43,7 @@ def rotation(rng):
 
 def shape(rng):
     a, b, c = rng.uniform(0.05, 0.2, size=3)
-    return [Box(np.array([a, b, c])), Sphere(a), Cylinder(a, b), Capsule(a, b)][rng.integers(4)]
+    return [Box(np.array([a, b, c])), Sphere(a), Capsule(a, b)][rng.integers(3)]
 
 
 def inertia(rng):
