@@ -7,10 +7,10 @@
  * less (Coulomb). So a wheel pivots, and a disc or a box spins down, as with uniform pressure,
  * wherever the few contact points are.
  *
- * While a point holds, it yields in proportion to its part of the bound. The
- * function that the solver minimizes grows with the square of such a slip, and with the length of a
- * longer one: it is convex and smooth. Where mu differs along the two tangents, the slip is scaled
- * by its share along each, and the bound is an ellipse.
+ * While a point holds, it yields: its slip at the bound is the same everywhere. The function that
+ * the solver minimizes grows with the square of such a slip, and with the length of a longer one: it
+ * is convex and smooth. Where mu differs along the two tangents, the slip is scaled by its share
+ * along each, and the bound is an ellipse.
  */
 #include "_core_solver.h"
 
@@ -129,8 +129,8 @@ static void hold_slope(const Friction *friction, dReal slope[6])
     slope[5] = k * yy + j * xx;
 }
 
-/* Set how much a patch yields while it holds: by HOLD_YIELD under the most that it may hold; and by nothing
- * under the friction of the last step, so that it does not creep. */
+/* Set how much a patch yields while it holds: by HOLD_YIELD under the most that it may hold, and by
+ * nothing under the friction of the last step, so that it does not creep. */
 static void hold_set(const System *system, Friction *friction)
 {
     const Touch *touch = first_corner(system, friction);

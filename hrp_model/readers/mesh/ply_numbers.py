@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...rigid import Array
 from ..number_list import number_list
 
 
-class PlyNumbers:
+class PlyNumbers(ABC):
     """The numbers after the header. Places count bytes of a binary file, and values of a text.
 
     Attributes:
@@ -24,18 +25,19 @@ class PlyNumbers:
     at: int = 0
     end: int
 
+    @abstractmethod
     def type(self, kind: str) -> str:
         """Return the type of values that are declared as a type of numpy."""
-        raise NotImplementedError
 
+    @abstractmethod
     def width(self, kind: str) -> int:
         """Return how many places a number of a type takes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reader(self, kind: str) -> Callable[[int], tuple[Any, ...]]:
         """Return a function that returns the number of a type at a place, as a tuple of one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self, starts: NDArray[np.int64], kinds: list[tuple[str, int]]) -> list[NDArray[Any]]:
         """Return the columns of rows that have the same form.
 
@@ -46,7 +48,6 @@ class PlyNumbers:
         Returns:
             An array of shape (n, number) for each column.
         """
-        raise NotImplementedError
 
 
 class BinaryNumbers(PlyNumbers):
