@@ -303,7 +303,7 @@ typedef struct {
     int active;    /* bounds of its rows, see rows_remember */
     int groups[2]; /* numbers from 1 on; 0: the world */
     int at[3];     /* in the frame of the first group, in 0.1 mm */
-    dReal impulse, friction[3]; /* of the exact solver: along the normal, and across it in W */
+    dReal impulse, slip[3]; /* of the exact solver: along the normal, and of the patch there, in W */
     dReal load;                 /* impulse along the normal that bounds friction */
 } ContactMemory;
 

@@ -55,23 +55,23 @@ void touches_begin(World *world)
         world->system->first_friction = world->system->friction_count;
 }
 
-static dReal remembered(dReal impulse)
+static dReal remembered(dReal number)
 {
-    return fabs(impulse) < MAX_REMEMBERED ? impulse : 0.0; /* a snapshot may contain anything */
+    return fabs(number) < MAX_REMEMBERED ? number : 0.0; /* a snapshot may contain anything */
 }
 
 /* Read what a contact left in the last step. */
 static void memory_read(const World *world, int number, Touch *touch)
 {
     touch->impulse_before = touch->load = 0.0;
-    memset(touch->friction_before, 0, sizeof touch->friction_before);
+    memset(touch->slip_before, 0, sizeof touch->slip_before);
     if (number >= world->candidate_limit)
         return;
     const ContactMemory *memory = &world->memory[number];
     touch->impulse_before = max_real(remembered(memory->impulse), 0.0);
     touch->load = max_real(remembered(memory->load), 0.0);
     for (int i = 0; i < 3; i++)
-        touch->friction_before[i] = remembered(memory->friction[i]);
+        touch->slip_before[i] = remembered(memory->slip[i]);
 }
 
 /* Add a contact to the system; the normal points into a. For the others see friction_join. */

@@ -13,10 +13,6 @@
 #define LONG_COLUMN 16 /* blocks of a column whose elimination takes some time */
 #define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
 
-/* Two numbers side by side: compilers do not find by themselves that a row of 6 is three of them. */
-typedef dReal Pair
-    __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal)), may_alias));
-
 /* Copy a block: faster than what compilers make of memcpy for this size. */
 static inline void block_copy(dReal *to, const dReal *from)
 {

@@ -15,12 +15,14 @@
 #include "_core_solver.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #define MIN_WEAK 0.01     /* smaller shares of mu are softer than contacts */
 #define YIELD 5e-5        /* along the normal, in [m/s] */
 #define HOLD_YIELD 2e-4   /* across it */
 #define KEPT 0.9995        /* of what is held, in a step: stress within a jam relaxes */
+#define MAX_TURN 4.0      /* of a patch that holds, relative to that at which its rim slips */
 #define LEAST_PART 0.1    /* of a change of the load */
 #define MAX_YIELDING 1e-3 /* relative to the mobility of the groups */
 #define MAX_HOLD_YIELDING 0.02 /* likewise, along the patch */
@@ -37,23 +39,17 @@
 static void load_share(const System *system, const Friction *friction, dReal rate)
 {
     dReal impulse = 0.0, depth = 0.0, raised = 0.0;
-    Touch *touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
+    for_corners(system, friction, touch) {
         impulse += touch->impulse_before / friction->corners;
         depth += touch->depth / friction->corners;
     }
     if (!(impulse > 0.0))
         return;
-    touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
+    for_corners(system, friction, touch) {
         touch->raised = rate * clamp(touch->depth - depth, -MAX_EVENED, MAX_EVENED);
         raised += touch->raised / friction->corners;
     }
-    touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
+    for_corners(system, friction, touch) {
         const dReal most = max_real(MAX_YIELDING * touch->mobility, touch->row.softness);
         touch->row.softness = clamp(YIELD / impulse, touch->row.softness, most);
         touch->yields = 1;
@@ -62,31 +58,81 @@ static void load_share(const System *system, const Friction *friction, dReal rat
     }
 }
 
-/* Bound friction at each point by its share of the load. Where the pressure would pull it is none,
- * and more elsewhere. */
-static void bounds_set(const System *system, Friction *friction)
+static Pair pair_max(Pair a, Pair b)
 {
-    FrictionPoint *point = system->friction_points + friction->points;
-    FrictionPoint *end = system->friction_points + friction->points_end;
-    dReal all = 0.0;
-    for (FrictionPoint *p = point; p < end; p++) {
-        const dReal pressure = 1.0 + friction->pressure[0] * (p->x - friction->mean[0]) +
-                               friction->pressure[1] * (p->y - friction->mean[1]);
-        p->bound = p->share * max_real(pressure, 0.0);
-        all += p->bound;
-    }
-    for (FrictionPoint *p = point; p < end && all > 0.0; p++)
-        p->bound *= friction->mu * friction->load / all;
+    return (Pair){max_real(a[0], b[0]), max_real(a[1], b[1])};
 }
 
-/* Bound the friction of a patch by the load of its contact points. */
-void friction_load(const System *system, Friction *friction)
+/* Sums over the points of a patch: of stiffnesses k, and of what they lead to in its rows, for the
+ * slip (a, b) of each, scaled by both shares of mu, and c of its piece about its middle. */
+typedef struct {
+    Pair k, x, y, turn;  /* k times 1, x, y, and the square of the arms */
+    Pair a, b, about;    /* k times a, b, and how they turn the patch */
+    Pair aa, ab, a_about, bb, b_about, about_about; /* of products, k / square of the slip */
+    Pair slips; /* 1 where it is not less than the point yields */
+} Sums;
+
+/* Set the slope J^T k J of a patch for the sums of stiffnesses. */
+static void slope_set(const Friction *friction, const Sums *sums, dReal slope[6])
 {
-    const Touch *touch = first_corner(system, friction);
+    const dReal strong = friction->along[0], weak = friction->along[1];
+    slope[0] = strong * strong * (sums->k[0] + sums->k[1]);
+    slope[1] = 0.0;
+    slope[2] = -strong * strong * (sums->y[0] + sums->y[1]);
+    slope[3] = weak * weak * (sums->k[0] + sums->k[1]);
+    slope[4] = weak * weak * (sums->x[0] + sums->x[1]);
+    slope[5] = sums->turn[0] + sums->turn[1];
+}
+
+static void stiffness_sum(const Friction *friction, const FrictionPoints *p, Pair k, Sums *sums)
+{
+    const Pair on_a = friction->along[0] * p->y, on_b = friction->along[1] * p->x;
+    sums->k += k;
+    sums->x += k * p->x;
+    sums->y += k * p->y;
+    sums->turn += k * (on_a * on_a + on_b * on_b + p->reach * p->reach);
+}
+
+/* Bound friction at each point by its share of the load. Where the pressure would pull it is none,
+ * and more elsewhere. While a point holds, it yields in proportion to its bound. */
+static void bounds_set(const System *system, Friction *friction)
+{
+    FrictionPoints *points = system->friction_points + friction->points;
+    FrictionPoints *end = system->friction_points + friction->points_end;
+    Pair all = {0.0};
+    for (FrictionPoints *p = points; p < end; p++) {
+        const Pair pressure = 1.0 + friction->pressure[0] * (p->x - friction->mean[0]) +
+                              friction->pressure[1] * (p->y - friction->mean[1]);
+        p->bound = p->share * pair_max(pressure, (Pair){0.0});
+        all += p->bound;
+    }
+    const dReal sum = all[0] + all[1];
+    Sums sums = {.k = {0.0}};
+    for (FrictionPoints *p = points; p < end && sum > 0.0; p++) {
+        stiffness_sum(friction, p, friction->stiffness / sum * p->bound, &sums);
+        p->bound *= friction->mu * friction->load / sum;
+    }
+    slope_set(friction, &sums, friction->hold);
+}
+
+/* Set the slope of a patch that holds, if any linear pressure leaves its second moments. */
+static void hold_set(Friction *friction)
+{
+    const dReal k = friction->stiffness * friction->along[0] * friction->along[0];
+    const dReal j = friction->stiffness * friction->along[1] * friction->along[1];
+    const dReal *mean = friction->mean, *centre = friction->centre;
+    const dReal xx = friction->variance[0] + mean[0] * (2.0 * centre[0] - mean[0]);
+    const dReal yy = friction->variance[2] + mean[1] * (2.0 * centre[1] - mean[1]);
+    const dReal hold[6] = {k, 0.0, -k * centre[1], j, j * centre[0], k * yy + j * xx};
+    memcpy(friction->hold, hold, sizeof hold);
+}
+
+/* Place the centre of the load of a patch, and set the gradient of its pressure. */
+static void pressure_set(const System *system, Friction *friction)
+{
     const dReal *mean = friction->mean, *variance = friction->variance;
     dReal load = 0.0, moment[2] = {0.0, 0.0};
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
+    for_corners(system, friction, touch) {
         load += touch->load;
         moment[0] += touch->load * touch->at[0];
         moment[1] += touch->load * touch->at[1];
@@ -96,68 +142,83 @@ void friction_load(const System *system, Friction *friction)
         friction->centre[k] = load > 0.0 ? moment[k] / load : mean[k];
         friction->pressure[k] = 0.0;
     }
-    if (load > 0.0 && friction->corners > 1) {
-        const dReal least = 1e-9 * (variance[0] + variance[2]); /* a line has none across */
-        const dReal xx = variance[0] + least, xy = variance[1], yy = variance[2] + least;
-        const dReal x = friction->centre[0] - mean[0], y = friction->centre[1] - mean[1];
-        friction->pressure[0] = (yy * x - xy * y) / (xx * yy - xy * xy);
-        friction->pressure[1] = (xx * y - xy * x) / (xx * yy - xy * xy);
-    }
-    const dReal *pressure = friction->pressure;
+    if (!(load > 0.0) || friction->corners == 1)
+        return;
+    const dReal least = 1e-9 * (variance[0] + variance[2]); /* a line has none across */
+    const dReal xx = variance[0] + least, xy = variance[1], yy = variance[2] + least;
+    const dReal x = friction->centre[0] - mean[0], y = friction->centre[1] - mean[1];
+    friction->pressure[0] = (yy * x - xy * y) / (xx * yy - xy * xy);
+    friction->pressure[1] = (xx * y - xy * x) / (xx * yy - xy * xy);
+}
+
+/* Whether the pressure of a patch is none too steep to be positive everywhere, and leaves its second
+ * moments. */
+static int is_even(const Friction *friction)
+{
+    const dReal *pressure = friction->pressure, *mean = friction->mean;
     const dReal steep = sqrt(pressure[0] * pressure[0] + pressure[1] * pressure[1]);
     const dReal reach = friction->radius + sqrt(mean[0] * mean[0] + mean[1] * mean[1]);
-    friction->is_even = steep == 0.0 || (friction->is_symmetric && steep * reach < 1.0);
+    return steep == 0.0 || (friction->is_symmetric && steep * reach < 1.0);
+}
+
+/* Bound the friction of a patch by the load of its contact points. */
+static void friction_load(System *system, Friction *friction)
+{
+    pressure_set(system, friction);
     friction->is_known = 0;
+    if (is_even(friction))
+        hold_set(friction);
+    else if (!friction->points_end)
+        patch_points_set(system, friction);
     if (friction->points_end)
         bounds_set(system, friction);
 }
 
-/* Set how the impulse of a patch that holds changes with its rates. Each point yields in proportion
- * to its pressure; that is linear, so the second moments of a symmetric area remain. */
-static void hold_slope(const Friction *friction, dReal slope[6])
+/* Return the speed of the middle of a patch, each tangent scaled by its share. */
+static dReal middle_speed(const Friction *friction, const dReal slip[3])
 {
-    const dReal k = friction->stiffness * friction->along[0] * friction->along[0];
-    const dReal j = friction->stiffness * friction->along[1] * friction->along[1];
-    const dReal *mean = friction->mean, *centre = friction->centre;
-    const dReal xx = friction->variance[0] + mean[0] * (2.0 * centre[0] - mean[0]);
-    const dReal yy = friction->variance[2] + mean[1] * (2.0 * centre[1] - mean[1]);
-    slope[0] = k;
-    slope[1] = 0.0;
-    slope[2] = -k * centre[1];
-    slope[3] = j;
-    slope[4] = j * centre[0];
-    slope[5] = k * yy + j * xx;
+    const dReal x = friction->along[0] * slip[0], y = friction->along[1] * slip[1];
+    return sqrt(x * x + y * y);
 }
 
-/* Set how much a patch yields while it holds: by HOLD_YIELD under the most that it may hold, and by
- * nothing under the friction of the last step, so that it does not creep. */
-static void hold_set(const System *system, Friction *friction)
+/* Set how much a patch yields while it holds: by HOLD_YIELD under the most that it may hold. */
+static void stiffness_set(const System *system, Friction *friction)
 {
-    const Touch *touch = first_corner(system, friction);
+    const Touch *touch = &system->touches[friction->touch];
     const dReal weak = max_real(min_real(friction->along[0], friction->along[1]), MIN_WEAK);
     const dReal most = friction->corners / (touch->rigid * weak * weak);
     const dReal least = min_real(1.0 / (MAX_HOLD_YIELDING * touch->mobility), most);
-    dReal load = 0.0, held[3] = {0.0}, *before = friction->before;
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
-        const dReal x = dot3(touch->friction_before, friction->J_first);
-        const dReal y = dot3(touch->friction_before, friction->J_first + 6);
-        load += touch->impulse_before;
-        held[0] += KEPT * x;
-        held[1] += KEPT * y;
-        held[2] += KEPT * (touch->at[0] * y - touch->at[1] * x);
-    }
+    dReal load = 0.0;
+    for_corners(system, friction, corner)
+        load += corner->impulse_before;
     friction->stiffness = load > 0.0 ? clamp(friction->mu * load / HOLD_YIELD, least, most) : most;
-    dReal slope[6];
-    hold_slope(friction, slope);
-    const dReal *centre = friction->centre, k = slope[0], j = slope[3];
-    /* About the centre of the load, forces do not turn the patch. */
-    const dReal stiff = slope[5] - k * centre[1] * centre[1] - j * centre[0] * centre[0];
-    const dReal turn = held[2] - centre[0] * held[1] + centre[1] * held[0];
-    const dReal turns = stiff > 1e-9 * slope[5] ? turn / stiff : 0.0;
-    before[0] -= (k > 0.0 ? held[0] / k : 0.0) + turns * centre[1];
-    before[1] -= (j > 0.0 ? held[1] / j : 0.0) - turns * centre[0];
-    before[2] -= turns;
+}
+
+/* Let a patch stay stretched by the slip of the last step, unless that was so fast that only its
+ * direction matters: what it held acts again, and it does not creep. A turn is remembered longer, as
+ * points near its centre still hold while others slip. Newton's method begins with that slip. */
+static void stretch_recall(const System *system, Friction *friction)
+{
+    dReal slip[3];
+    patch_motion(system, friction, offsetof(Touch, slip_before), slip);
+    const dReal yield = friction->mu * friction->load / friction->stiffness;
+    const dReal stretch = middle_speed(friction, slip) +
+                          friction->radius * fabs(slip[2]) / MAX_TURN;
+    const dReal kept = KEPT * min_real(1.0, yield / max_real(stretch, 1e-300));
+    for (int r = 0; r < 3; r++) {
+        friction->before[r] += kept * slip[r];
+        friction->rate[r] = friction->load > 0.0 ? slip[r] - friction->before[r] : 0.0;
+    }
+}
+
+/* Set the slip of a patch at a contact point, in W. */
+void friction_slip(const Friction *friction, const Touch *touch, dReal slip[3])
+{
+    const dReal turn = friction->before[2] + friction->rate[2];
+    const dReal x = friction->before[0] + friction->rate[0] - turn * touch->at[1];
+    const dReal y = friction->before[1] + friction->rate[1] + turn * touch->at[0];
+    for (int i = 0; i < 3; i++)
+        slip[i] = x * friction->J_first[i] + y * friction->J_first[6 + i];
 }
 
 /* Set the rows and the areas of all patches, after all contacts were created. Returns 0 when memory
@@ -165,40 +226,46 @@ static void hold_set(const System *system, Friction *friction)
 int frictions_fill(const World *world, System *system)
 {
     system->friction_point_count = 0;
+    if (!array_reserve(&system->friction_points, &system->friction_point_capacity,
+                       system->friction_count * MAX_PATCH_POINTS / 2, sizeof(FrictionPoints)))
+        return 0;
     for (int f = 0; f < system->friction_count; f++) {
         Friction *friction = &system->frictions[f];
-        const Touch *touch = first_corner(system, friction);
+        const Touch *touch = &system->touches[friction->touch];
         if (friction->corners > 1 && touch->row.softness == touch->rigid)
             load_share(system, friction, system->erp / world->step);
         if (!(friction->mu > 0.0))
             continue;
         patch_plane_set(system, friction);
         patch_area_set(system, friction);
+        stiffness_set(system, friction);
         friction_load(system, friction);
-        hold_set(system, friction);
+        stretch_recall(system, friction);
     }
-    return array_reserve(&system->friction_points, &system->friction_point_capacity,
-                         system->friction_count * MAX_PATCH_POINTS, sizeof(FrictionPoint));
+    return 1;
+}
+
+/* Return by how much the normal impulses of a patch differ from its load. */
+dReal friction_lag(const System *system, const Friction *friction)
+{
+    dReal sum = 0.0;
+    for_corners(system, friction, touch)
+        sum += fabs(max_real(touch->row.impulse, 0.0) - touch->load);
+    return sum;
 }
 
 /* Follow the normal impulses of a patch with its load. Where friction changes them so much that they
  * would alternate, as in a wedge, follow by the part that the last change suggests (Aitken). */
-void friction_relax(const System *system, Friction *friction)
+void friction_relax(System *system, Friction *friction)
 {
-    Touch *touch = first_corner(system, friction);
     dReal change = -friction->load;
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
+    for_corners(system, friction, touch)
         change += max_real(touch->row.impulse, 0.0);
-    }
     const dReal last = friction->load_change, ratio = last != 0.0 ? change / last : 0.0;
     const dReal part = ratio < 0.0 ? max_real(1.0 / (1.0 - ratio), LEAST_PART) : 1.0;
     friction->load_change = change;
-    touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
+    for_corners(system, friction, touch)
         touch->load += part * (max_real(touch->row.impulse, 0.0) - touch->load);
-    }
     friction_load(system, friction);
 }
 
@@ -210,76 +277,86 @@ static void slope_multiply(const dReal S[6], const dReal x[3], dReal out[3])
 }
 
 /* Compute the response of a patch that holds everywhere. */
-static void respond_sticking(const Friction *friction, const dReal rate[3], Response *response)
+static void respond_sticking(const Friction *friction, const dReal slip[3], Response *response)
 {
-    const dReal slip[3] = {friction->before[0] + rate[0], friction->before[1] + rate[1],
-                           friction->before[2] + rate[2]};
     response->sticks = 1;
-    hold_slope(friction, response->slope);
-    slope_multiply(response->slope, slip, response->impulse);
+    memcpy(response->slope, friction->hold, sizeof friction->hold);
+    slope_multiply(friction->hold, slip, response->impulse);
     for (int r = 0; r < 3; r++)
         response->impulse[r] = -response->impulse[r];
 }
 
-/* Whether a patch certainly holds everywhere at some rates: even its fastest point. */
-static int certainly_sticks(const Friction *friction, const dReal rate[3])
+/* Add the response of two points: k (1 - n n^T) with n = (a, b, c) / its length, where they slip. */
+static void points_respond(const Friction *friction, const FrictionPoints *p, const dReal slip[3],
+                           Sums *sums)
 {
-    const dReal vx = friction->along[0] * (friction->before[0] + rate[0]);
-    const dReal vy = friction->along[1] * (friction->before[1] + rate[1]);
-    const dReal slip = sqrt(vx * vx + vy * vy) +
-                       friction->radius * fabs(friction->before[2] + rate[2]);
-    return friction->is_even && slip * friction->stiffness <= friction->mu * friction->load;
+    const dReal strong = friction->along[0], weak = friction->along[1];
+    const dReal yield = max_real(friction->mu * friction->load / friction->stiffness, 1e-100);
+    const Pair a = strong * (slip[0] - slip[2] * p->y), b = weak * (slip[1] + slip[2] * p->x);
+    const Pair c = slip[2] * p->reach, square = a * a + b * b + c * c;
+    const Pair most = pair_max(square, (Pair){yield * yield, yield * yield});
+    const Pair inverse = 1.0 / (Pair){sqrt(most[0]), sqrt(most[1])};
+    const Pair slips = {square[0] == most[0] ? 1.0 : 0.0, square[1] == most[1] ? 1.0 : 0.0};
+    const Pair k = p->bound * inverse, back = slips * k * inverse * inverse;
+    const Pair about = weak * p->x * b - strong * p->y * a + p->reach * c;
+    stiffness_sum(friction, p, k, sums);
+    sums->a += k * a;
+    sums->b += k * b;
+    sums->about += k * about;
+    sums->aa += back * a * a;
+    sums->ab += back * a * b;
+    sums->a_about += back * a * about;
+    sums->bb += back * b * b;
+    sums->b_about += back * b * about;
+    sums->about_about += back * about * about;
+    sums->slips += slips;
 }
 
-/* Compute the response of a patch, unless it is known. */
+/* Compute the response of a patch where points may slip. */
+static void respond_slipping(const System *system, const Friction *friction, const dReal slip[3],
+                             Response *response)
+{
+    const FrictionPoints *p = system->friction_points + friction->points;
+    const FrictionPoints *end = system->friction_points + friction->points_end;
+    const dReal strong = friction->along[0], weak = friction->along[1];
+    Sums sums = {.k = {0.0}};
+    for (; p < end; p++)
+        points_respond(friction, p, slip, &sums);
+    dReal *impulse = response->impulse, *slope = response->slope;
+    impulse[0] = -strong * (sums.a[0] + sums.a[1]);
+    impulse[1] = -weak * (sums.b[0] + sums.b[1]);
+    impulse[2] = -(sums.about[0] + sums.about[1]);
+    slope_set(friction, &sums, slope);
+    slope[0] -= strong * strong * (sums.aa[0] + sums.aa[1]);
+    slope[1] -= strong * weak * (sums.ab[0] + sums.ab[1]);
+    slope[2] -= strong * (sums.a_about[0] + sums.a_about[1]);
+    slope[3] -= weak * weak * (sums.bb[0] + sums.bb[1]);
+    slope[4] -= weak * (sums.b_about[0] + sums.b_about[1]);
+    slope[5] -= sums.about_about[0] + sums.about_about[1];
+    response->sticks = sums.slips[0] + sums.slips[1] == 0.0;
+}
+
+/* Compute the response of a patch, unless it is known. It certainly holds everywhere if even its
+ * fastest point does. */
 static const Response *respond(System *system, Friction *friction, const dReal rate[3])
 {
     Response *response = &friction->response;
-    if (friction->is_known && response->rate[0] == rate[0] && response->rate[1] == rate[1] &&
-        response->rate[2] == rate[2])
+    if (friction->is_known && memcmp(response->rate, rate, sizeof response->rate) == 0)
         return response;
     friction->is_known = 1;
-    if (certainly_sticks(friction, rate)) {
-        respond_sticking(friction, rate, response);
-        memcpy(response->rate, rate, sizeof response->rate);
+    memcpy(response->rate, rate, sizeof response->rate);
+    const dReal slip[3] = {friction->before[0] + rate[0], friction->before[1] + rate[1],
+                           friction->before[2] + rate[2]};
+    const dReal fastest = middle_speed(friction, slip) + friction->radius * fabs(slip[2]);
+    if (fastest * friction->stiffness <= friction->mu * friction->load) {
+        respond_sticking(friction, slip, response);
         return response;
     }
     if (!friction->points_end) {
         patch_points_set(system, friction);
         bounds_set(system, friction);
     }
-    const FrictionPoint *p = system->friction_points + friction->points;
-    const FrictionPoint *end = system->friction_points + friction->points_end;
-    const dReal vx = friction->before[0] + rate[0], vy = friction->before[1] + rate[1];
-    const dReal w = friction->before[2] + rate[2];
-    const dReal strong = friction->along[0], weak = friction->along[1];
-    const dReal bounds = friction->mu * friction->load;
-    const dReal stiffness = bounds > 0.0 ? friction->stiffness / bounds : 0.0;
-    dReal *sum = response->impulse, *S = response->slope;
-    *response = (Response){.rate = {rate[0], rate[1], rate[2]}, .sticks = 1};
-    for (; p < end; p++) {
-        const dReal a = strong * (vx - w * p->y), b = weak * (vy + w * p->x), c = p->reach * w;
-        const dReal square = a * a + b * b + c * c;
-        dReal k = stiffness * p->bound, back = 0.0;
-        if (square * k * k > p->bound * p->bound) {
-            k = p->bound / sqrt(square);
-            back = k / square;
-            response->sticks = 0;
-        }
-        /* k (1 - n n^T) with n = (a, b, c) / its length, for rows that turn by -y, x and reach. */
-        const dReal turn_a = -strong * p->y, turn_b = weak * p->x;
-        const dReal n[3] = {strong * a, weak * b, turn_a * a + turn_b * b + p->reach * c};
-        sum[0] -= k * n[0];
-        sum[1] -= k * n[1];
-        sum[2] -= k * n[2];
-        S[0] += k * strong * strong - back * n[0] * n[0];
-        S[1] -= back * n[0] * n[1];
-        S[2] += k * strong * turn_a - back * n[0] * n[2];
-        S[3] += k * weak * weak - back * n[1] * n[1];
-        S[4] += k * weak * turn_b - back * n[1] * n[2];
-        S[5] += k * (turn_a * turn_a + turn_b * turn_b + p->reach * p->reach) -
-                back * n[2] * n[2];
-    }
+    respond_slipping(system, friction, slip, response);
     return response;
 }
 
@@ -305,7 +382,10 @@ void friction_linearize(System *system, Friction *friction)
 void friction_hold(Friction *friction)
 {
     Response response;
-    respond_sticking(friction, friction->rate, &response);
+    const dReal slip[3] = {friction->before[0] + friction->rate[0],
+                           friction->before[1] + friction->rate[1],
+                           friction->before[2] + friction->rate[2]};
+    respond_sticking(friction, slip, &response);
     model_set(friction, &response);
 }
 
@@ -366,15 +446,11 @@ void friction_part(const System *system, const Touch *touch, dReal impulse[3])
     memset(impulse, 0, 3 * sizeof(dReal));
     if (!(friction->mu > 0.0))
         return;
-    const Touch *corner = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, corner++) {
-        corner = corner_from(system, friction, corner);
+    for_corners(system, friction, corner) {
         load += max_real(corner->row.impulse, 0.0);
     }
     dReal square = 0.0, turn = f[2];
-    corner = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, corner++) {
-        corner = corner_from(system, friction, corner);
+    for_corners(system, friction, corner) {
         const dReal x = corner->at[0], y = corner->at[1];
         const dReal share = load > 0.0 ? max_real(corner->row.impulse, 0.0) / load
                                        : 1.0 / friction->corners;

@@ -27,6 +27,7 @@
 #define FRICTION_TOLERANCE 1e-6 /* of friction, relative to the largest impulse of the island */
 #define LOAD_TOLERANCE 1e-5 /* likewise, when its bounds change */
 #define LOAD_SHARE 1e-4     /* or relative to its own bound; the next step continues */
+#define MOST_CHANGE 2.0     /* of friction, relative to mu and the changes of impulses */
 #define STICKS_BIT 2
 
 static Touch *touch_at(const View *view, int i)
@@ -461,9 +462,11 @@ static int loads_update(const View *view)
     int changes = 0;
     for (int i = 0; i < view->friction_count; i++) {
         Friction *friction = view->frictions[i];
+        const dReal allowed = max_real(least, LOAD_SHARE * friction->mu * friction->load);
+        if (MOST_CHANGE * friction->mu * friction_lag(view->system, friction) <= allowed)
+            continue;
         friction_relax(view->system, friction);
-        changes |= friction_error(view->system, friction) >
-                   max_real(least, LOAD_SHARE * friction->mu * friction->load);
+        changes |= friction_error(view->system, friction) > allowed;
     }
     return changes;
 }
@@ -477,8 +480,8 @@ static int is_stiff(const View *view)
     return 0;
 }
 
-/* Remember of each contact whether it pushes, whether its patch sticks, and its impulse, for the
- * next solution to begin with. */
+/* Remember of each contact whether it pushes, whether its patch sticks, its impulse and its slip, for
+ * the next solution to begin with. */
 static void rows_remember(const View *view)
 {
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
@@ -492,7 +495,7 @@ static void rows_remember(const View *view)
         memory->impulse = touch->row.impulse;
         memory->load = touch->load;
         memory->wait = touch->jammed_left;
-        friction_part(view->system, touch, memory->friction);
+        friction_slip(&view->system->frictions[touch->friction], touch, memory->slip);
     }
 }
 

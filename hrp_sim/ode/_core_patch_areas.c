@@ -4,6 +4,7 @@
 #include "_core_solver.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #define SAME_DIRECTION 0.9999 /* cosine, 0.8 degrees */
@@ -25,6 +26,11 @@ typedef struct {
     dReal angle;
 } Corner;
 static Corner corners[MAX_CORNERS];
+
+static dReal dot2(const dReal a[2], const dReal b[2])
+{
+    return a[0] * b[0] + a[1] * b[1];
+}
 
 static int is_parallel(const dReal a[3], const dReal b[3])
 {
@@ -52,14 +58,19 @@ void friction_join(System *system, Touch *touch, const dContact *contact, int cl
     const dReal mu2 = surface->mode & dContactMu2 ? min_real(surface->mu2, MAX_MU) : mu;
     Friction own = {.first = touch->first, .second = touch->second, .cluster = cluster,
                     .touch = (int)(touch - system->touches), .corners = 1, .cap = cap,
+                    .last = (int)(touch - system->touches),
                     .mu = max_real(mu, mu2)};
+    touch->next = -1;
     own.along[0] = own.mu > 0.0 ? mu / own.mu : 1.0;
     own.along[1] = own.mu > 0.0 ? mu2 / own.mu : 1.0;
     if (mu != mu2)
         memcpy(own.tangent, contact->fdir1, sizeof own.tangent);
     for (int f = system->first_friction; f < system->friction_count; f++)
         if (belongs(system, &system->frictions[f], &own, touch)) {
-            system->frictions[f].corners++;
+            Friction *friction = &system->frictions[f];
+            system->touches[friction->last].next = own.touch;
+            friction->last = own.touch;
+            friction->corners++;
             touch->friction = f;
             return;
         }
@@ -100,40 +111,42 @@ static void rows_set(const System *system, Friction *friction, const dReal *norm
                               velocity_along(system, friction->second, friction->J_second + 6 * r);
 }
 
-/* Place the contact points of a patch in its plane, and subtract the velocity of the surface, which
- * moves like a rigid body. */
+/* Place the contact points of a patch in its plane. */
 static void corners_place(const System *system, Friction *friction)
 {
-    dReal moves[2] = {0.0, 0.0}, turns = 0.0, square = 0.0;
-    Touch *touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
+    for_corners(system, friction, touch) {
         dReal away[3];
-        touch = corner_from(system, friction, touch);
         for (int i = 0; i < 3; i++)
             away[i] = touch->p[i] - friction->middle[i];
-        const dReal x = touch->at[0] = dot3(away, friction->J_first);
-        const dReal y = touch->at[1] = dot3(away, friction->J_first + 6);
-        const dReal vx = dot3(touch->surface, friction->J_first);
-        const dReal vy = dot3(touch->surface, friction->J_first + 6);
-        moves[0] += vx / friction->corners;
-        moves[1] += vy / friction->corners;
-        turns += x * vy - y * vx;
-        square += x * x + y * y;
-        friction->radius = max_real(friction->radius, x * x + y * y);
+        for (int k = 0; k < 2; k++)
+            touch->at[k] = dot3(away, friction->J_first + 6 * k);
+        friction->radius = max_real(friction->radius, dot2(touch->at, touch->at));
     }
     friction->radius = sqrt(friction->radius);
-    friction->before[0] -= moves[0];
-    friction->before[1] -= moves[1];
-    friction->before[2] -= square > 0.0 ? turns / square : 0.0;
+}
+
+/* Set the motion of a rigid body, along the rows of a patch, that has the velocities in W that are
+ * stored so far into its contact points. */
+void patch_motion(const System *system, const Friction *friction, size_t velocity, dReal motion[3])
+{
+    dReal turns = 0.0, square = 0.0;
+    memset(motion, 0, 3 * sizeof(dReal));
+    for_corners(system, friction, touch) {
+        const dReal *v = (const dReal *)((const char *)touch + velocity);
+        const dReal x = dot3(v, friction->J_first), y = dot3(v, friction->J_first + 6);
+        motion[0] += x / friction->corners;
+        motion[1] += y / friction->corners;
+        turns += touch->at[0] * y - touch->at[1] * x;
+        square += dot2(touch->at, touch->at);
+    }
+    motion[2] = square > 0.0 ? turns / square : 0.0;
 }
 
 /* Set the middle of a patch, its rows, and where its contact points are in its plane. */
 void patch_plane_set(const System *system, Friction *friction)
 {
     dVector3 normal = {0.0};
-    const Touch *touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
+    for_corners(system, friction, touch) {
         for (int i = 0; i < 3; i++) {
             friction->middle[i] += touch->p[i] / friction->corners;
             normal[i] += touch->normal[i];
@@ -142,8 +155,12 @@ void patch_plane_set(const System *system, Friction *friction)
     const dReal length = sqrt(dot3(normal, normal));
     for (int i = 0; i < 3; i++)
         normal[i] /= length;
+    dReal surface[3];
     rows_set(system, friction, normal);
     corners_place(system, friction);
+    patch_motion(system, friction, offsetof(Touch, surface), surface);
+    for (int r = 0; r < 3; r++)
+        friction->before[r] -= surface[r];
 }
 
 static dReal cross_of(const dReal a[2], const dReal b[2])
@@ -162,11 +179,10 @@ static dReal pseudo_angle(const dReal at[2])
 /* List the corners of a patch counter-clockwise. */
 static void corners_list(const System *system, const Friction *friction)
 {
-    const Touch *touch = first_corner(system, friction);
-    for (int c = 0; c < friction->corners; c++, touch++) {
-        touch = corner_from(system, friction, touch);
+    int count = 0;
+    for_corners(system, friction, touch) {
         const Corner corner = {touch->at, pseudo_angle(touch->at)};
-        int place = c;
+        int place = count++;
         for (; place > 0 && corners[place - 1].angle > corner.angle; place--)
             corners[place] = corners[place - 1];
         corners[place] = corner;
@@ -269,8 +285,14 @@ void patch_area_set(const System *system, Friction *friction)
 static void point_add(System *system, Friction *friction, dReal x, dReal y, dReal share,
                       dReal reach)
 {
-    system->friction_points[friction->points_end++] =
-        (FrictionPoint){.x = x, .y = y, .reach = reach, .share = share};
+    FrictionPoints *pair = &system->friction_points[friction->points + friction->point_count / 2];
+    const int side = friction->point_count++ % 2;
+    if (side == 0)
+        *pair = (FrictionPoints){.x = {0.0}};
+    pair->x[side] = x;
+    pair->y[side] = y;
+    pair->reach[side] = reach;
+    pair->share[side] = share;
 }
 
 /* Add points along the line between the first two corners. */
@@ -379,7 +401,8 @@ static int is_convex(void)
 /* Add the points of a patch. There is room for those of each. */
 void patch_points_set(System *system, Friction *friction)
 {
-    friction->points = friction->points_end = system->friction_point_count;
+    friction->points = system->friction_point_count;
+    friction->point_count = 0;
     if (friction->corners > 1)
         corners_list(system, friction);
     switch (friction->area) {
@@ -399,12 +422,13 @@ void patch_points_set(System *system, Friction *friction)
         else
             fan_add(system, friction, friction->corners < 8 ? 3 : friction->corners < 16 ? 2 : 1);
     }
+    friction->points_end = friction->points + (friction->point_count + 1) / 2;
     system->friction_point_count = friction->points_end;
-    FrictionPoint *point = system->friction_points;
-    dReal area = 0.0;
+    FrictionPoints *point = system->friction_points;
+    Pair area = {0.0};
     for (int i = friction->points; i < friction->points_end; i++)
         area += point[i].share;
     for (int i = friction->points; i < friction->points_end; i++)
-        point[i].share /= area;
+        point[i].share /= area[0] + area[1];
 }
 

@@ -112,6 +112,6 @@ void memory_recall(World *world, int number, const dReal p[3], dBodyID a, dBodyI
         now->active = nearest->active;
         now->impulse = nearest->impulse;
         now->load = nearest->load;
-        memcpy(now->friction, nearest->friction, sizeof now->friction);
+        memcpy(now->slip, nearest->slip, sizeof now->slip);
     }
 }

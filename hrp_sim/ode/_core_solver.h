@@ -21,6 +21,10 @@
 #define MAX_PATCH_POINTS 128 /* of the friction of a patch */
 #define MAX_AXIS_ROWS 4
 
+/* Two numbers side by side: compilers do not find by themselves that a row of 6 is three of them. */
+typedef dReal Pair
+    __attribute__((vector_size(2 * sizeof(dReal)), aligned(sizeof(dReal)), may_alias));
+
 /* A group: generalized velocities are (v of its centre of mass, w), in W. */
 typedef struct {
     dBodyID group;
@@ -73,13 +77,14 @@ typedef struct {
     int first, second; /* second may be WORLD_NODE */
     int is_stiff;      /* whether its stiffness leaves errors in what else its groups can do */
     int friction;      /* that of its patch */
+    int next;          /* contact point of it, or -1 */
     dReal at[2];       /* from the middle of the patch, along both tangents, in [m] */
     dReal depth, mobility; /* in [m]; of both nodes, in [1/kg] */
     dReal rigid;       /* softness of a contact without a spring */
     int yields;        /* whether its softness is that of load_share */
     dReal raised;      /* speed at which it is made as deep as the others of its patch */
     dReal load;        /* impulse along the normal that bounds friction */
-    dReal impulse_before, friction_before[3]; /* in the last step */
+    dReal impulse_before, slip_before[3]; /* in the last step, see friction_slip */
     dReal p[3], normal[3]; /* in W; the normal points into the first node */
     dReal surface[3];  /* velocity of the second surface relative to the first, in W */
     dReal J_first[6], J_second[6];
@@ -90,13 +95,13 @@ typedef struct {
     int examined, jammed_left; /* in how many steps it is soft, see overlap_recall */
 } Touch;
 
-/* A point of a patch: friction there is bounded by the point's share of the load. */
+/* Two points of a patch: friction there is bounded by their share of the load. */
 typedef struct {
-    dReal x, y;  /* from the middle of the patch, along both tangents, in [m] */
-    dReal reach; /* of the piece of a line that it stands for: its turning is slip, too, in [m] */
-    dReal share; /* of the area; all sum up to 1 */
-    dReal bound; /* of the impulse */
-} FrictionPoint;
+    Pair x, y;  /* from the middle of the patch, along both tangents, in [m] */
+    Pair reach; /* of the piece of a line that each stands for: its turning is slip, too, in [m] */
+    Pair share; /* of the area; all sum up to 1 */
+    Pair bound; /* of the impulse */
+} FrictionPoints;
 
 enum { AREA_POINT, AREA_LINE, AREA_DISC, AREA_POLYGON };
 
@@ -112,10 +117,11 @@ typedef struct {
  * _core_friction_patch.c. */
 typedef struct {
     int first, second;
-    int touch;              /* its first contact point */
+    int touch, last;        /* its first and its last contact point */
     int cluster;            /* of the points of the two links */
     int corners;            /* number of its contact points */
     int points, points_end; /* range of friction_points; empty until they matter */
+    int point_count;
     dReal middle[3], tangent[3]; /* in W; the tangent is zero if any will do */
     int area;               /* AREA_... */
     dReal radius;           /* of the patch, in [m] */
@@ -124,8 +130,9 @@ typedef struct {
     dReal mean[2], variance[3]; /* of its area: xx, xy, yy */
     dReal pressure[2];      /* gradient of the pressure, relative to its mean, in [1/m] */
     dReal centre[2];        /* of the load */
-    int is_symmetric, is_even; /* whether hold_slope is exact for any linear pressure, and now */
+    int is_symmetric;       /* whether any linear pressure leaves its second moments */
     dReal stiffness;        /* of all points while they stick */
+    dReal hold[6];          /* the slope then, see Response */
     dReal load;             /* of its contact points */
     dReal load_change;      /* by which its contact points last differed from it */
     dReal J_first[18], J_second[18];
@@ -149,7 +156,7 @@ struct System {
     Coupling *couplings;
     Touch *touches;
     Friction *frictions;
-    FrictionPoint *friction_points;
+    FrictionPoints *friction_points;
     GearNodes *gears; /* of the last couplings */
     int gear_count, gear_capacity;
     int node_count, coupling_count, touch_count, friction_count, friction_point_count;
@@ -216,32 +223,28 @@ dReal mobility_of(const System *system, int first, int second, int turns);
 Touch *touch_append(System *system);
 void touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID a, dBodyID b);
 
-/* Return the next contact point of a patch, from the given one on. */
-static inline Touch *corner_from(const System *system, const Friction *friction,
-                                 const Touch *touch)
+static inline Touch *touch_or_null(const System *system, int number)
 {
-    const int number = (int)(friction - system->frictions);
-    Touch *corner = system->touches + (touch - system->touches);
-    while (corner->friction != number)
-        corner++;
-    return corner;
+    return number < 0 ? NULL : &system->touches[number];
 }
 
-static inline Touch *first_corner(const System *system, const Friction *friction)
-{
-    return &system->touches[friction->touch];
-}
+/* For all contact points of a patch. */
+#define for_corners(system, friction, corner)                                \
+    for (Touch *corner = touch_or_null(system, (friction)->touch); corner; \
+         corner = touch_or_null(system, corner->next))
 
 /* _core_patch_areas.c */
 void friction_join(System *system, Touch *touch, const dContact *contact, int cluster, dReal cap);
 void patch_plane_set(const System *system, Friction *friction);
+void patch_motion(const System *system, const Friction *friction, size_t velocity,
+                  dReal motion[3]);
 void patch_area_set(const System *system, Friction *friction);
 void patch_points_set(System *system, Friction *friction);
 
 /* _core_friction_patch.c */
 int frictions_fill(const World *world, System *system);
-void friction_load(const System *system, Friction *friction);
-void friction_relax(const System *system, Friction *friction);
+dReal friction_lag(const System *system, const Friction *friction);
+void friction_relax(System *system, Friction *friction);
 void friction_linearize(System *system, Friction *friction);
 void friction_hold(Friction *friction);
 void friction_update(Friction *friction);
@@ -249,6 +252,7 @@ dReal friction_error(System *system, Friction *friction);
 void friction_search(System *system, Friction *friction, dReal x, dReal *derivative,
                      dReal *curvature);
 dReal friction_least_slip(const Friction *friction);
+void friction_slip(const Friction *friction, const Touch *touch, dReal slip[3]);
 void friction_part(const System *system, const Touch *touch, dReal impulse[3]);
 
 /* _core_gears.c */
