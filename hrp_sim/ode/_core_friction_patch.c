@@ -211,9 +211,12 @@ static void stretch_recall(const System *system, Friction *friction)
     }
 }
 
-/* Set the slip of a patch at a contact point, in W. */
+/* Set the slip of a patch at a contact point, in W; zero without friction. */
 void friction_slip(const Friction *friction, const Touch *touch, dReal slip[3])
 {
+    memset(slip, 0, 3 * sizeof(dReal));
+    if (!(friction->mu > 0.0))
+        return;
     const dReal turn = friction->before[2] + friction->rate[2];
     const dReal x = friction->before[0] + friction->rate[0] - turn * touch->at[1];
     const dReal y = friction->before[1] + friction->rate[1] + turn * touch->at[0];
@@ -245,13 +248,18 @@ int frictions_fill(const World *world, System *system)
     return 1;
 }
 
-/* Return by how much the normal impulses of a patch differ from its load. */
-dReal friction_lag(const System *system, const Friction *friction)
+/* Let the normal impulses of a patch be its load in the next step, if they differ by so little now.
+ * Returns whether they do. */
+int friction_follows(const System *system, const Friction *friction, dReal allowed)
 {
     dReal sum = 0.0;
     for_corners(system, friction, touch)
         sum += fabs(max_real(touch->row.impulse, 0.0) - touch->load);
-    return sum;
+    if (sum > allowed)
+        return 0;
+    for_corners(system, friction, touch)
+        touch->load = max_real(touch->row.impulse, 0.0);
+    return 1;
 }
 
 /* Follow the normal impulses of a patch with its load. Where friction changes them so much that they

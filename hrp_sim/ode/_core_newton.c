@@ -463,7 +463,7 @@ static int loads_update(const View *view)
     for (int i = 0; i < view->friction_count; i++) {
         Friction *friction = view->frictions[i];
         const dReal allowed = max_real(least, LOAD_SHARE * friction->mu * friction->load);
-        if (MOST_CHANGE * friction->mu * friction_lag(view->system, friction) <= allowed)
+        if (friction_follows(view->system, friction, allowed / (MOST_CHANGE * friction->mu)))
             continue;
         friction_relax(view->system, friction);
         changes |= friction_error(view->system, friction) > allowed;

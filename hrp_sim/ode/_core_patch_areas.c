@@ -37,51 +37,72 @@ static int is_parallel(const dReal a[3], const dReal b[3])
     return dot3(a, b) >= SAME_DIRECTION * sqrt(dot3(a, a) * dot3(b, b));
 }
 
+/* What the contacts of a patch have in common, besides both nodes and the normal. */
+typedef struct {
+    int cluster;
+    dReal mu, along[2], tangent[3];
+} Grip;
+
+static Grip grip_of(const dSurfaceParameters *surface, const dReal *fdir1, int cluster)
+{
+    const dReal mu = min_real(surface->mu, MAX_MU);
+    const dReal mu2 = surface->mode & dContactMu2 ? min_real(surface->mu2, MAX_MU) : mu;
+    const dReal most = max_real(mu, mu2);
+    Grip grip = {cluster, most, {1.0, 1.0}, {0.0}};
+    if (mu == mu2)
+        return grip;
+    grip.along[0] = mu / most;
+    grip.along[1] = mu2 / most;
+    memcpy(grip.tangent, fdir1, sizeof grip.tangent);
+    return grip;
+}
+
 /* Whether a contact belongs to a patch. */
-static int belongs(const System *system, const Friction *friction, const Friction *own,
+static int belongs(const System *system, const Friction *friction, const Grip *grip,
                    const Touch *touch)
 {
     const Touch *first = &system->touches[friction->touch];
-    return friction->cluster == own->cluster && friction->corners < MAX_CORNERS &&
+    return friction->cluster == grip->cluster && friction->corners < MAX_CORNERS &&
            first->first == touch->first && first->second == touch->second &&
-           friction->mu == own->mu && friction->along[0] == own->along[0] &&
-           friction->along[1] == own->along[1] && is_parallel(first->normal, touch->normal) &&
-           is_parallel(friction->tangent, own->tangent);
+           friction->mu == grip->mu && friction->along[0] == grip->along[0] &&
+           friction->along[1] == grip->along[1] && is_parallel(first->normal, touch->normal) &&
+           is_parallel(friction->tangent, grip->tangent);
 }
 
 /* Add a contact point to the patch that it belongs to. The cluster is that of the points of two
  * links; cap is the radius of a cylinder that stands on its cap there, or 0. */
 void friction_join(System *system, Touch *touch, const dContact *contact, int cluster, dReal cap)
 {
-    const dSurfaceParameters *surface = &contact->surface;
-    const dReal mu = min_real(surface->mu, MAX_MU);
-    const dReal mu2 = surface->mode & dContactMu2 ? min_real(surface->mu2, MAX_MU) : mu;
-    Friction own = {.first = touch->first, .second = touch->second, .cluster = cluster,
-                    .touch = (int)(touch - system->touches), .corners = 1, .cap = cap,
-                    .last = (int)(touch - system->touches),
-                    .mu = max_real(mu, mu2)};
+    const Grip grip = grip_of(&contact->surface, contact->fdir1, cluster);
+    const int number = (int)(touch - system->touches);
+    Friction *friction = system->frictions + system->first_friction;
+    Friction *end = system->frictions + system->friction_count;
     touch->next = -1;
-    own.along[0] = own.mu > 0.0 ? mu / own.mu : 1.0;
-    own.along[1] = own.mu > 0.0 ? mu2 / own.mu : 1.0;
-    if (mu != mu2)
-        memcpy(own.tangent, contact->fdir1, sizeof own.tangent);
-    for (int f = system->first_friction; f < system->friction_count; f++)
-        if (belongs(system, &system->frictions[f], &own, touch)) {
-            Friction *friction = &system->frictions[f];
-            system->touches[friction->last].next = own.touch;
-            friction->last = own.touch;
-            friction->corners++;
-            touch->friction = f;
+    touch->friction = 0;
+    while (friction < end && !belongs(system, friction, &grip, touch))
+        friction++;
+    if (friction < end) {
+        system->touches[friction->last].next = number;
+    } else {
+        if (!array_reserve(&system->frictions, &system->friction_capacity,
+                           system->friction_count + 1, sizeof *friction)) {
+            system->is_short = 1;
             return;
         }
-    if (!array_reserve(&system->frictions, &system->friction_capacity, system->friction_count + 1,
-                       sizeof own)) {
-        system->is_short = 1;
-        touch->friction = 0;
-        return;
+        friction = &system->frictions[system->friction_count++];
+        memset(friction, 0, offsetof(Friction, J_first));
+        friction->first = touch->first;
+        friction->second = touch->second;
+        friction->touch = number;
+        friction->cluster = cluster;
+        friction->cap = cap;
+        friction->mu = grip.mu;
+        memcpy(friction->along, grip.along, sizeof grip.along);
+        memcpy(friction->tangent, grip.tangent, sizeof grip.tangent);
     }
-    touch->friction = system->friction_count++;
-    system->frictions[touch->friction] = own;
+    friction->last = number;
+    friction->corners++;
+    touch->friction = (int)(friction - system->frictions);
 }
 
 /* Set the rows of a patch, through the middle of its contact points. */
@@ -321,36 +342,42 @@ static Side side_of(dReal length, dReal other)
     return (Side){aspect < 1.0 / NARROW ? 1 : 2 * (int)max_real(GRID * aspect + 0.5, 1.0), 0.0};
 }
 
-/* Return the place of a point, from 0 to 1: pairs integrate by Gauss' rule, unless they are a line. */
-static dReal place_of(const Side *side, int i)
+/* Set the places of points along a side, from 0 to 1: pairs integrate by Gauss' rule, unless they are
+ * a line. */
+static void places_set(const Side *side, dReal places[LINE_POINTS])
 {
-    if (side->count == 1 || side->reach > 0.0)
-        return (i + 0.5) / side->count;
-    return (i / 2 + 0.5 + (i % 2 ? 0.5 : -0.5) / sqrt(3.0)) * 2.0 / side->count;
+    const int is_even = side->count == 1 || side->reach > 0.0;
+    const dReal apart = is_even ? 0.0 : 0.5 - 1.0 / sqrt(3.0), each = 1.0 / side->count;
+    for (int i = 0; i < side->count; i++)
+        places[i] = (i + 0.5 + (i % 2 ? -apart : apart)) * each;
 }
 
-/* Add a grid of points on the quadrilateral of the corners. */
+/* Add a grid of points on the quadrilateral of the corners: a + u b + v c + u v d. */
 static void grid_add(System *system, Friction *friction)
 {
-    const Corner *c = corners;
-    dReal length[2] = {0.0, 0.0};
+    dReal length[2] = {0.0, 0.0}, us[LINE_POINTS], vs[LINE_POINTS];
+    dReal b[2], c[2], d[2];
     for (int i = 0; i < 4; i++)
-        length[i % 2] += 0.5 * hypot(c[(i + 1) % 4].at[0] - c[i].at[0],
-                                     c[(i + 1) % 4].at[1] - c[i].at[1]);
+        length[i % 2] += 0.5 * hypot(corners[(i + 1) % 4].at[0] - corners[i].at[0],
+                                     corners[(i + 1) % 4].at[1] - corners[i].at[1]);
     const Side columns = side_of(length[0], length[1]), rows = side_of(length[1], length[0]);
-    for (int i = 0; i < columns.count; i++)
+    const dReal *a = corners[0].at;
+    for (int k = 0; k < 2; k++) {
+        b[k] = corners[1].at[k] - a[k];
+        c[k] = corners[3].at[k] - a[k];
+        d[k] = corners[2].at[k] - a[k] - b[k] - c[k];
+    }
+    places_set(&columns, us);
+    places_set(&rows, vs);
+    for (int i = 0; i < columns.count; i++) {
+        const dReal u = us[i], along_v[2] = {c[0] + u * d[0], c[1] + u * d[1]};
         for (int j = 0; j < rows.count; j++) {
-            const dReal u = place_of(&columns, i), v = place_of(&rows, j);
-            dReal at[2], along_u[2], along_v[2];
-            for (int k = 0; k < 2; k++) {
-                const dReal a = c[0].at[k], b = c[1].at[k], d = c[2].at[k], e = c[3].at[k];
-                at[k] = (1.0 - v) * ((1.0 - u) * a + u * b) + v * ((1.0 - u) * e + u * d);
-                along_u[k] = (1.0 - v) * (b - a) + v * (d - e);
-                along_v[k] = (1.0 - u) * (e - a) + u * (d - b);
-            }
-            point_add(system, friction, at[0], at[1], fabs(cross_of(along_u, along_v)),
+            const dReal v = vs[j], along_u[2] = {b[0] + v * d[0], b[1] + v * d[1]};
+            point_add(system, friction, a[0] + u * b[0] + v * along_v[0],
+                      a[1] + u * b[1] + v * along_v[1], fabs(cross_of(along_u, along_v)),
                       columns.reach + rows.reach);
         }
+    }
 }
 
 /* Add points on the triangles between the middle and the corners, parts x parts in each. */

@@ -135,13 +135,13 @@ typedef struct {
     dReal hold[6];          /* the slope then, see Response */
     dReal load;             /* of its contact points */
     dReal load_change;      /* by which its contact points last differed from it */
-    dReal J_first[18], J_second[18];
     dReal before[3];        /* velocities along the rows before the step, from the surfaces' own */
     dReal rate[3], rate_before[3];  /* J dv of the current solution, and of the one before */
     dReal base[3], slope[6]; /* Newton's model: impulse = base - slope rate; slope: upper triangle */
     dReal impulse[3];       /* of the model at the current solution */
     int sticks;             /* whether no point slips, in the model */
     int is_known;           /* whether the response is that for the current bounds */
+    dReal J_first[18], J_second[18]; /* from here on not cleared before they are set */
     Response response;      /* at the rates that were last asked for */
 } Friction;
 
@@ -243,7 +243,7 @@ void patch_points_set(System *system, Friction *friction);
 
 /* _core_friction_patch.c */
 int frictions_fill(const World *world, System *system);
-dReal friction_lag(const System *system, const Friction *friction);
+int friction_follows(const System *system, const Friction *friction, dReal allowed);
 void friction_relax(System *system, Friction *friction);
 void friction_linearize(System *system, Friction *friction);
 void friction_hold(Friction *friction);
