@@ -127,6 +127,19 @@ def test_a_block_just_below_the_angle_of_friction_does_not_creep():
     np.testing.assert_allclose(thing.motion.p[0], before, atol=2e-6)
 
 
+@pytest.mark.parametrize("part", [0.5, 0.95])
+def test_a_disc_does_not_turn_under_a_smaller_moment_than_friction(part):
+    """Under most of it only points near the middle hold, while those at the rim would slip."""
+    disc = lone(placed(Cylinder(0.1, 0.04), at(R=UPRIGHT)), inertia=np.diag([0.003, 0.003, 0.005]))
+    engine, thing, _ = world(moving(disc, at(z=0.02)), floor(), friction=0.3)
+    engine.step(100)
+    thing.wrench.torque[0, 2] = part * 2.0 / 3.0 * 0.3 * G * 0.1
+    engine.step(300)
+    before = thing.motion.R[0].copy()
+    engine.step(1000)
+    np.testing.assert_allclose(thing.motion.R[0], before, atol=1e-5)
+
+
 def test_a_wheel_loads_both_ends_of_the_line_on_which_it_stands():
     engine, _, _ = world(moving(robot(), at(z=RADIUS)), floor())
     engine.record_contacts = True
