@@ -105,6 +105,7 @@ decompose._LIBRARIES = {{"vhacdx": meet}}
     assert_same(found, expected)
 
 
+@pytest.mark.slow
 def test_the_library_finds_the_same_in_any_process(monkeypatch):
     found = []
     for count in (1, 2):

@@ -50,7 +50,11 @@ def test_simulations_in_turn_in_one_process_do_not_disturb_each_other(kind):
 
 @pytest.mark.parametrize(
     ("context", "kind"),
-    [("spawn", "humanoid"), ("fork", "arm"), pytest.param("spawn", "cart", marks=needs_opengl)],
+    [
+        pytest.param("spawn", "humanoid", marks=pytest.mark.slow),
+        ("fork", "arm"),
+        pytest.param("spawn", "cart", marks=needs_opengl),
+    ],
 )
 def test_processes_give_what_one_process_gives(context, kind):
     if context not in multiprocessing.get_all_start_methods():

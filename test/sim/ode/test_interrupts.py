@@ -13,7 +13,7 @@ from hrp_sim.physics.engine import StepInterrupted
 TICK = 0.02  # [s]
 # Cubes in one point, and steps before: the first world takes long to find contacts, the second one
 # to solve them.
-CROWDS = pytest.mark.parametrize(("count", "before"), [(120, 0), (120, 4)])
+CROWDS = pytest.mark.parametrize(("count", "before"), [(60, 0), (60, 4)])
 
 
 class Alarm(BaseException):
