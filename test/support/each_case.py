@@ -13,7 +13,7 @@ T = TypeVar("T")
 def spread(cases: Iterable[T], count: int) -> list[T]:
     """Return ``count`` of the cases, evenly spread over their order, or all if they are fewer."""
     known = list(cases)
-    step = max(1.0, len(known) / count)
+    step = max(1.0, len(known) / max(1, count))
     return [known[int(i * step)] for i in range(min(count, len(known)))]
 
 

@@ -97,7 +97,7 @@ decompose._LIBRARIES = {{"vhacdx": meet}}
             one.close()
 
     with gate:
-        gate.settimeout(60.0)
+        gate.settimeout(300.0)
         porter = Thread(target=let_two_pass)
         porter.start()
         found = split()

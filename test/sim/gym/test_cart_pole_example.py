@@ -37,7 +37,7 @@ def test_processes_print_what_one_process_prints(cart_pole, capsys):
     policy, _ = cart_pole.learn(InlineExecutor(), seed=5, generations=1)
     lines = capsys.readouterr().out
     command = [sys.executable, EXAMPLE, "--seed", "5", "--generations", "1", "--jobs", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.startswith(lines)
     assert str(policy.round(2).tolist()) in done.stdout
 

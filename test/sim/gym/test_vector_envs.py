@@ -74,7 +74,7 @@ def test_a_fresh_process_gives_equal_observations():
         [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=True,
     )
     env = make("humanoid")
@@ -107,7 +107,7 @@ def test_a_process_forked_from_one_that_renders_says_so():
         [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 1
