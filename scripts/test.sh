@@ -8,9 +8,8 @@
 set -euo pipefail
 # shellcheck source=scripts/bootstrap.sh
 source "$(dirname "${BASH_SOURCE[0]}")/bootstrap.sh"
-# Readers, models, steps of the engine and sensors, but no processes, browsers or nodes.
-QUICK=(test/model/{description,files,kinematics,readers,shapes,validate} test/test_architecture.py
-  test/sim/{advice,control,motion,ode,running,sensors,world})
+# Kinematics, shapes, sensors, control and world files, but no processes, browsers or nodes.
+QUICK=(test/model/{description,files,kinematics,shapes,validate} test/sim/{control,motion,sensors,world})
 selected=()
 case ${1:-} in
   --quick) selected=("${QUICK[@]}") && shift ;;
