@@ -8,7 +8,15 @@ from setuptools import Extension, find_packages, setup
 
 PACKAGE = "hrp_ros"
 ROOT = Path(__file__).parent
-C_FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-std=c11", "-Wall", "-Wextra", "-Werror=implicit"]
+C_FLAGS = [
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-std=c11",
+    "-Wall",
+    "-Wextra",
+    "-Werror=implicit",
+]
 
 VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
     "pin>=2.6",  # pinocchio
