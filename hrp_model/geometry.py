@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .rigid import IDENTITY_4, Array, Pose, frozen_array, is_rotation
+from .rigid import IDENTITY_4, Array, Pose, frozen_array, rotation_error
 
 IntArray = NDArray[np.int32]
 ByteArray = NDArray[np.uint8]
@@ -304,12 +304,19 @@ class Shape:
             which a scaled primitive cannot represent. ``tolerance`` bounds the cosines
             between the columns.
         """
+        pose, scale, error = self._pose_and_scale
+        return (pose, scale) if error <= tolerance else None
+
+    @cached_property
+    def _pose_and_scale(self) -> tuple[Pose, Array, float]:
+        """T_FG as a pose and a scale, and the error of its rotation; kept, as many ask for it."""
         columns = self.T_FG[:3, :3]
-        scale = np.linalg.norm(columns, axis=0)
+        scale = np.sqrt((columns * columns).sum(axis=0))
         if not np.all(scale > 0.0):
-            return None
+            return Pose(), scale, inf
         R = columns / scale
-        return (Pose(R, self.T_FG[:3, 3]), scale) if is_rotation(R, tolerance) else None
+        scale.setflags(write=False)
+        return Pose(R, self.T_FG[:3, 3]), scale, rotation_error(R)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,32 @@ def pytest_sessionstart() -> None:
         subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=ROOT)
 
 
+# Unit tests come first, since they find most mistakes; then those that run whole programs.
+_UNITS = ("model", "models", "msgs", "sim")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order the tests: unit tests first."""
+    items.sort(key=lambda item: _folder(item) not in _UNITS)
+
+
+def pytest_report_collectionfinish(items: list[pytest.Item]) -> str:
+    """Return how many tests follow and about how long they take."""
+    seconds = sum(_SECONDS.get(_folder(item), _OTHER_SECONDS) for item in items)
+    length = f"{seconds / 60.0:.0f} min" if seconds > 90.0 else f"{seconds:.0f} s"
+    return f"{len(items)} tests, about {length} in one process"
+
+
+# Average time of a test, in [s], by folder.
+_SECONDS = {"model": 0.04, "models": 0.1, "msgs": 0.02, "sim": 0.1, "ros": 1.0}
+_OTHER_SECONDS = 0.3
+
+
+def _folder(item: pytest.Item) -> str:
+    """Return the name of the folder or file in test/ that has a test."""
+    return [*item.nodeid.split("/"), ""][1]
+
+
 @pytest.fixture(autouse=True)
 def _heeds_ctrl_c() -> Iterator[None]:
     """Have programs heed SIGINT, which is ignored in the background jobs of scripts."""

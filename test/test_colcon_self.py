@@ -71,6 +71,7 @@ def test_they_start_without_the_libraries_that_rosdep_does_not_bring(workspace):
         sourced(workspace, "sh", "-c", script, "sh", programs / command[0], *command[1:])
 
 
+@pytest.mark.slow
 def test_colcon_tests_it(workspace):
     said = colcon(
         "test", workspace, "--return-code-on-test-failure", "--event-handlers", "console_direct+",

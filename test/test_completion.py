@@ -46,16 +46,18 @@ def complete(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "candidates"),
     [
-        ("hrp-model d", ["dump"]),
+        pytest.param("hrp-model d", ["dump"], marks=pytest.mark.slow),
         ("hrp-sim r", ["replay", "run", "rviz"]),
         ("hrp-sim run rover --solver ", ["dense", "quick", "world"]),
-        ("hrp-sim run --nam", []),
+        pytest.param("hrp-sim run --nam", [], marks=pytest.mark.slow),
         ("hrp-sim sensors rover --nam", ["--naming"]),
         ("hrp-model urdf arm", ["arm.body", "arm2.WRL", "arm_parts/"]),
-        ("hrp-model check arm.body arm_parts/", ["arm_parts/hand.body"]),
-        ("hrp-model tree .a", [".arm.body"]),
-        ("hrp-model tree nowhere/", []),
-        ("hrp-model urdf arm.body -o arms", ["arms.txt"]),
+        pytest.param(
+            "hrp-model check arm.body arm_parts/", ["arm_parts/hand.body"], marks=pytest.mark.slow
+        ),
+        pytest.param("hrp-model tree .a", [".arm.body"], marks=pytest.mark.slow),
+        pytest.param("hrp-model tree nowhere/", [], marks=pytest.mark.slow),
+        pytest.param("hrp-model urdf arm.body -o arms", ["arms.txt"], marks=pytest.mark.slow),
         ("hrp-sim check arm", ["arm", "arm.body", "arm2.WRL", "arm_parts/"]),
     ],
 )

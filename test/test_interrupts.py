@@ -6,6 +6,7 @@ import sys
 from importlib.util import find_spec
 
 import pytest
+from each_case import mostly_slow
 from paths import MODELS, ROOT
 
 # Presses Ctrl-C when the n-th module is imported after the entry point's own, and says so.
@@ -43,11 +44,11 @@ def ended(code, program, *arguments):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", text]
     return subprocess.run(
-        command, env=env, capture_output=True, text=True, check=False, timeout=100
+        command, env=env, capture_output=True, text=True, check=False, timeout=300
     )
 
 
-@pytest.mark.parametrize("number", [1, 30, 150, 300, 450, 600, 800])
+@pytest.mark.parametrize("number", mostly_slow([1, 30, 150, 300, 450, 600, 800], 2))
 @pytest.mark.parametrize("program", COMMANDS)
 def test_ctrl_c_while_modules_are_imported(program, number):
     done = ended(AT_IMPORT.format(number=number), program, *COMMANDS[program])
@@ -90,7 +91,7 @@ print(status)
 def test_an_interrupt_that_is_lost_or_wrapped_is_one_all_the_same():
     done = subprocess.run(
         [sys.executable, "-c", COMMAND], env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=False, timeout=100,
+        capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("[130, 130, 130]\n", "")
 

@@ -260,6 +260,7 @@ def test_all_sources_are_in_the_sdist(source, sdist):
     assert not [name for name in packed if "__pycache__" in name]
 
 
+@pytest.mark.slow
 def test_the_wheel_of_the_sdist_is_that_of_the_tree(sdist, wheel, tmp_path):
     """It is built as pip does it, with nothing from a network, and nothing built before."""
     if find_spec("pip") is None:

@@ -8,6 +8,7 @@ import sys
 import pytest
 from paths import ROOT
 
+pytestmark = pytest.mark.slow  # test_docs checks links and tables of the pages
 IMPORTS = re.compile(r"^from hrp_(?:model|sim)[\w.]* import (.+)$", re.M)
 LOADED = re.compile(
     r"<(?:script|img|iframe|source)[^>]* src=\"(https?:|//)|<link[^>]* href=\"(https?:|//)"

@@ -107,7 +107,7 @@ def shell(line, *, terminal=False, **environment):
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     if not terminal:
         done = subprocess.run(
-            ["sh", "-c", line], env=env, capture_output=True, check=False, timeout=100, cwd=ROOT
+            ["sh", "-c", line], env=env, capture_output=True, check=False, timeout=300, cwd=ROOT
         )
         return done.returncode, done.stdout, done.stderr
     main, end = pty.openpty()
@@ -115,7 +115,7 @@ def shell(line, *, terminal=False, **environment):
     reader = threading.Thread(target=lambda: shown.append(read_all(main)))
     reader.start()
     done = subprocess.run(
-        ["sh", "-c", line], env=env, stdout=end, stderr=end, check=False, timeout=100, cwd=ROOT
+        ["sh", "-c", line], env=env, stdout=end, stderr=end, check=False, timeout=300, cwd=ROOT
     )
     os.close(end)
     reader.join()

@@ -57,13 +57,31 @@ def programs(tmp_path_factory):
         yield folder
 
 
+# These start sweeps, tests, browsers or nodes, whose own tests are elsewhere, or repeat commands.
+SLOW_PAGES = {
+    *("docs/certificates.md", "docs/gym.md", "docs/physics.md", "docs/recordings.md"),
+    *("docs/ros2.md", "docs/sensors.md", "docs/studies.md", "docs/sweeps.md", "docs/video.md"),
+    *("docs/viewer.md", "docs/howto/lock_step_ci.md", "docs/howto/moveit.md"),
+    *("docs/howto/nav2.md", "docs/howto/problems.md", "docs/howto/project.md"),
+    *("docs/howto/ros2_control.md", "docs/howto/sensors.md", "docs/howto/sweep.md"),
+    *("docs/howto/test_scenarios.md", "docs/controllers.md", "docs/projects.md"),
+}
+WALKS = [TUTORIAL, *([page] for page in PAGES)]
+each_page = pytest.mark.parametrize("pages", WALKS, ids=lambda pages: name_of(pages[0]))
 each_walk = pytest.mark.parametrize(
-    "pages", [TUTORIAL, *([page] for page in PAGES)], ids=lambda pages: name_of(pages[0])
+    "pages",
+    [
+        pytest.param(
+            pages,
+            id=name_of(pages[0]),
+            marks=[pytest.mark.slow] if name_of(pages[0]) in SLOW_PAGES else [],
+        )
+        for pages in WALKS
+    ],
 )
 
 
 @each_walk
-@pytest.mark.timeout(300)
 @pytest.mark.usefixtures("only_own_plugin")
 def test_pages_say_what_happens(pages, programs, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
@@ -76,7 +94,7 @@ def test_pages_say_what_happens(pages, programs, tmp_path, monkeypatch):
         pytest.skip(f"the rest was done; not: {'; '.join(needed)}")
 
 
-@each_walk
+@each_page
 def test_files_of_pages_are_used_by_other_blocks(pages):
     steps = [s for page in pages for s in WALK["steps_of"](page.read_text(encoding="utf-8"))]
     for step in (step for step in steps if step.file not in (None, *SETTINGS)):
@@ -86,7 +104,7 @@ def test_files_of_pages_are_used_by_other_blocks(pages):
         assert any(name in text for name in names for text in others), step.file
 
 
-@each_walk
+@each_page
 def test_commands_that_are_never_run_are_understood(pages):
     steps = [s for page in pages for s in WALK["steps_of"](page.read_text(encoding="utf-8"))]
     text = "\n".join(step.text for step in steps if step.left_out).replace("\\\n", "")

@@ -15,6 +15,7 @@ import pytest
 from paths import ROOT
 
 SCRIPTS = sysconfig.get_path("scripts")
+pytestmark = pytest.mark.slow  # test_packaging compares the files of a wheel
 HUMANOID = "package://hrp_ros/models/humanoid/humanoid.wrl"
 
 

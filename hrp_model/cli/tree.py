@@ -11,13 +11,13 @@ from ..printable import printable
 from ..program.body_text import device_words, joint_words
 
 # Levels of indentation; without a limit, the text grows with the square of the links of a chain.
-_MAX_DEPTH = 100
+_MAX_DEPTH = 40
 
 
 def body_tree(body: Body) -> Tree:
     """Return the links from the root down, each with its joint, mass and devices.
 
-    Links deeper than 100 levels are at this level, with the names of their parents.
+    Links deeper than 40 levels are at this level, with the names of their parents.
     """
     title = _label(
         (body.name, "bold"),

@@ -9,6 +9,7 @@ import numpy as np
 from ..body import Body, JointType
 from ..rigid import Array
 from . import BodyState
+from .spatial import cross
 
 # Natural frequency of simulated servos, in [rad/s]. Stiff enough that a limb sags by a few
 # milliradians under its own weight: g / (l w^2) = 3 mrad for a limb of 0.3 m.
@@ -103,7 +104,7 @@ def _twists(state: BodyState) -> Array:
         i = state.body.link_index(link.name)
         axis = state.R[i] @ link.joint.axis
         if link.joint.type is JointType.REVOLUTE:
-            twist[:3] = np.cross(axis, state.p[0] - state.p[i])
+            twist[:3] = cross(axis, state.p[0] - state.p[i])
             twist[3:] = axis
         else:
             twist[:3] = axis

@@ -21,7 +21,6 @@ _MAX_POINTS = 2000
 _DIVISIONS = 16
 # Points of shapes, kept because many bodies may be spawned near the same ones.
 _clouds: WeakKeyDictionary[Shape, Array] = WeakKeyDictionary()
-_rigid_parts: WeakKeyDictionary[Shape, tuple[Pose, Array] | None] = WeakKeyDictionary()
 
 
 class Solid(NamedTuple):
@@ -137,9 +136,7 @@ def _collide(a: InitialState, link_a: int, b: InitialState, link_b: int) -> bool
 def _deepest(one: tuple[Solids, Solid], other: tuple[Solids, Solid]) -> float:
     """Return the greatest depth of a point of one shape in another, a primitive, in [m]."""
     solids, solid = other
-    if solid.shape not in _rigid_parts:
-        _rigid_parts[solid.shape] = solid.shape.rigid_parts()
-    parts = _rigid_parts[solid.shape]
+    parts = solid.shape.rigid_parts()
     if parts is None or isinstance(solid.shape.geometry, Mesh):
         return 0.0
     X_LG, scale = parts

@@ -16,6 +16,7 @@ from ..running.runner import Runner
 
 # Minimum simulation time over which rates are measured, in [s], except at the beginning.
 WINDOW = 1.0
+MAX_ROWS = 300  # of thousands of sensors, drawing all takes longer than the steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class LiveTable:
         table.add_column("per sim. s", justify="right", no_wrap=True)
         if self._listening:
             table.add_column("received", justify="right", style="green", no_wrap=True)
-        for row in rows:
+        for row in rows[:MAX_ROWS]:
             rate = Text(f"{self._rates.get(row.name, 0.0):.1f}" if row.count else "-")
             if not row.is_subscribed and rate.plain in ("-", "0.0"):
                 rate = Text("no subscriber", "dim")
@@ -86,7 +87,8 @@ class LiveTable:
         clock = f"time {now_ns / NS_PER_S:9.3f} s"
         if factor := self._runner.measured_factor:
             clock += f"    real-time factor {factor:5.2f}"
-        return Group(table, Text(clock))
+        more = [Text(f"and {len(rows) - MAX_ROWS} more", "dim")] if len(rows) > MAX_ROWS else []
+        return Group(table, *more, Text(clock))
 
     def _measure(self, rows: list[Row], now_ns: int) -> None:
         elapsed = (now_ns - self._base_ns) / NS_PER_S

@@ -186,8 +186,8 @@ class RunCourse:
         else:
             console = output_console()
             console.print(table)
-            for line in (*result_lines(result, recorded), *speed_lines(result)):
-                console.print(line, soft_wrap=True)
+            lines = (*result_lines(result, recorded), *speed_lines(result))
+            console.print("\n".join(lines), soft_wrap=True)
         report_written(path for path in (options.save, options.trace, options.record) if path)
         failed = [str(outcome) for outcome in outcomes if not outcome.holds]
         return [f"{error}\nhint: {self._setup.hint}", *failed] if error else failed

@@ -77,7 +77,7 @@ class OdeEngine:
         self._entries: dict[str, EngineBody] = {}
         self._joints: dict[str, tuple[int, BodyJoint]] = {}  # with their numbers
         # Replaced, never modified, so that any thread may iterate over it.
-        self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
+        self._simulated = MappingProxyType[str, SimulatedBody](ByName("body", {}))
         self._time_ns = 0
         self._has_warned = False
         self._failed_pairs: set[tuple[int, int, int, int]] = set()  # that were warned of
@@ -179,8 +179,8 @@ class OdeEngine:
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
         simulated = replace(simulated, remarks=overlap_remarks(articulation, overlapping))
         self._entries[name] = EngineBody(number, articulation, simulated)
-        known = {**self._simulated, name: simulated}
-        self._simulated = MappingProxyType(ByName("body", known))
+        known = ByName("body", self._simulated | {name: simulated})
+        self._simulated = MappingProxyType(known)
         return simulated
 
     def remove_body(self, name: str) -> None:

@@ -19,6 +19,7 @@ from bench.comparison.scene_file import write_scene
 from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene
 from bench.comparison.session import Session
 from bench.comparison.targets import Measured, Quantity, Target
+from each_case import mostly_slow
 from paths import MODELS
 from sim.physics.scenes import (
     PRISMATIC,
@@ -124,7 +125,7 @@ def difference(engine, plain, steps):
 
 @needs_compiler
 @OF_ODE
-@pytest.mark.parametrize("name", STEPPED)
+@pytest.mark.parametrize("name", mostly_slow(STEPPED, 4))
 def test_every_scene_ends_where_plain_c_ends(name, solver, program, tmp_path):
     scene = with_solver(make_scene(name), solver)
     engine, plain = beside_plain_c(scene, program, tmp_path)
@@ -136,7 +137,7 @@ def test_every_scene_ends_where_plain_c_ends(name, solver, program, tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", STEPPED)
+@pytest.mark.parametrize("name", mostly_slow(STEPPED, 4))
 def test_our_own_solver_begins_as_plain_c_does(name, program, tmp_path):
     engine, plain = beside_plain_c(with_solver(make_scene(name), Solver.WORLD), program, tmp_path)
     assert difference(engine, plain, 10) <= CLOSE
@@ -187,7 +188,9 @@ def test_both_find_boxes_that_ode_loses(program, tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("name", "layers"), [("scan", 1), ("layers", 15)])
+@pytest.mark.parametrize(
+    ("name", "layers"), [("scan", 1), pytest.param("layers", 15, marks=pytest.mark.slow)]
+)
 def test_both_see_the_same_along_every_ray(name, layers, program, tmp_path):
     session = Session(make_scene(name), Solver.WORLD, program, tmp_path)
     session.check()
@@ -255,6 +258,7 @@ def test_the_documentation_has_a_row_of_each_implementation():
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatch):
     written, text = tmp_path / "out.json", tmp_path / "page.md"
     text.write_text(f"before\n{page.BEGIN}\n{page.END}\nafter\n")

@@ -315,11 +315,11 @@ def _strange_files() -> Iterator[Case]:
         model = name.partition("/")[0]
         for command in (("hrp-model", "check"), ("hrp-sim", "run", "--duration", "0.002")):
             yield Case(f"{name}: {command[1]}", (*command, model), {name: content}, (0, 1))
-    crowd = {"model.body": _shapes(2_000, 20), "world.yaml": (
+    crowd = {"model.body": _shapes(1_000, 20), "world.yaml": (
         "physics: { self_collision: true }\nbodies: [ { model: model.body } ]\n"
     )}  # fmt: skip
     for command in (("hrp-model", "check", "model.body"), ("hrp-sim", "sensors", "world.yaml")):
-        yield Case(f"40,000 shapes: {command[1]}", command, crowd, (0, 1))
+        yield Case(f"20,000 shapes: {command[1]}", command, crowd, (0, 1))
 
 
 CASES = (*_model_cases(), *_mesh_cases(), *_reference_cases(), *_strange_files())

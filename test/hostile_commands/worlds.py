@@ -19,7 +19,7 @@ def _physics(keys: str) -> str:
 
 
 _MANY = "bodies:\n" + "".join(
-    f"  - {{ name: b{i}, model: sample.body, position: [ {i}, 0, 1 ] }}\n" for i in range(2_000)
+    f"  - {{ name: b{i}, model: sample.body, position: [ {i}, 0, 1 ] }}\n" for i in range(1_000)
 )
 WORLDS: Mapping[str, Content] = {
     "empty": "",
@@ -80,7 +80,7 @@ WORLDS: Mapping[str, Content] = {
     + "bodies: *a39\n",
     "deep": "bodies: " + "[" * 30_000,
     "100,000 bodies of nothing": "bodies: [" + "{}," * 100_000 + "]\n",
-    "2,000 bodies": _MANY,
+    "1,000 bodies": _MANY,
     "200,000 equal keys": "seed: 1\n" * 200_000 + WORLD,
     "tags": "bodies: !!python/object/apply:os.system [ 'touch owned' ]\n",
     "two documents": WORLD + "---\n" + WORLD,

@@ -171,6 +171,6 @@ assert trajectory.joint_trajectory(wanted).points[0].positions[0] == 1.0
 def test_readings_are_converted_and_serialized_without_ros():
     command = [sys.executable, "-c", WITHOUT_ROS]
     path = {"PYTHONPATH": f"{ROOT}:{ROOT / 'test' / 'support'}"}
-    result = subprocess.run(command, capture_output=True, text=True, env=path, timeout=60)
+    result = subprocess.run(command, capture_output=True, text=True, env=path, timeout=300)
     assert result.returncode == 0, result.stderr
     assert "imu:Imu sensor_msgs/msg/Imu" in result.stdout

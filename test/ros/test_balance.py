@@ -26,7 +26,7 @@ from hrp_model import load_body
 from hrp_sim import Simulation, load_world
 
 SECONDS = int(os.environ.get("HRP_BALANCE_SECONDS", "2"))
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(120 + 20 * SECONDS)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(600 + 20 * SECONDS)]
 # The tests share two cores with others: at half the speed a hitch is half as long for the robot.
 FACTOR = 1.0 if SECONDS >= 30 else 0.5
 HUMANOID = MODELS / "humanoid" / "humanoid.wrl"

@@ -62,7 +62,15 @@ def start(monkeypatch, capfd):
     return start
 
 
-@pytest.mark.parametrize(("node", "count"), [("model_node", 60), ("sim_node", 15)])
+@pytest.mark.parametrize(
+    ("node", "count"),
+    [
+        ("model_node", 15),
+        ("sim_node", 5),
+        pytest.param("model_node", 60, marks=pytest.mark.slow),
+        pytest.param("sim_node", 15, marks=pytest.mark.slow),
+    ],
+)
 def test_ctrl_c_at_any_moment_ends_a_node_in_silence(node, count, start):
     length, *ended = start(node, sys.maxsize // 2)
     assert ended == [0, []]

@@ -24,7 +24,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image, JointState
 from std_srvs.srv import SetBool
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.ros
 
 LISTENER = ROOT / "scripts" / "load_listener.py"
 WORLD = f"""

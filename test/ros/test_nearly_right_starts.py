@@ -21,7 +21,7 @@ def started(program, *arguments):
         [sys.executable, "-c", code, *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return done.returncode, done.stdout + done.stderr

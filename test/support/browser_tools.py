@@ -38,7 +38,7 @@ ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 )  # fmt: skip
 SIZE = (1000, 450)  # of a page, in pixels; small, as there is no GPU
-TIMEOUT = 30.0  # [s]; a loaded machine without a GPU draws slowly
+TIMEOUT = 300.0  # [s]; a loaded machine without a GPU draws slowly
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 Pixels = NDArray[np.uint8]

@@ -67,7 +67,7 @@ def sourced(workspace, *command):
     """Run a command in the environment of a workspace; return its output."""
     done = subprocess.run(
         [str(word) for word in command],
-        cwd="/", env=overlay(workspace), capture_output=True, text=True, timeout=60,
+        cwd="/", env=overlay(workspace), capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()

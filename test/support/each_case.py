@@ -10,6 +10,29 @@ import pytest
 T = TypeVar("T")
 
 
+def spread(cases: Iterable[T], count: int) -> list[T]:
+    """Return ``count`` of the cases, evenly spread over their order, or all if they are fewer."""
+    known = list(cases)
+    step = max(1.0, len(known) / max(1, count))
+    return [known[int(i * step)] for i in range(min(count, len(known)))]
+
+
+def some_or_all(name: str, cases: Iterable[T], count: int) -> pytest.MarkDecorator:
+    """Parametrize a test by lists of cases: ``count`` of them, and all, which is slow."""
+    known = list(cases)
+    every = pytest.param(known, id="all", marks=pytest.mark.slow)
+    return pytest.mark.parametrize(name, [pytest.param(spread(known, count), id="some"), every])
+
+
+def mostly_slow(cases: Iterable[T], count: int) -> list[object]:
+    """Return cases as parameters of a test, all but ``count`` of them marked as slow."""
+    known = list(cases)
+    kept = {id(case) for case in spread(known, count)}
+    return [
+        case if id(case) in kept else pytest.param(case, marks=pytest.mark.slow) for case in known
+    ]
+
+
 def check_each(cases: Iterable[T], check: Callable[[T], object]) -> None:
     """Check every case, and fail at the end with the messages of all that failed.
 

@@ -31,7 +31,7 @@ from hrp_sim.sensors import IDEAL
 
 STEP = 1e-4  # [s]
 STEP_NS = 100_000
-PATIENCE = 30.0  # [s]
+PATIENCE = 300.0  # [s]
 MARKER_RADIUS = 0.05
 _ALWAYS = {"rate": 1.0 / STEP}  # a sample at every step
 

@@ -27,7 +27,7 @@ from hrp_ros.testing.ros.domain import environment_of, reserved_domain
 _STACK = ExitStack()  # until this process ends
 DOMAIN_ID = _STACK.enter_context(reserved_domain())
 ENVIRONMENT = {**environment_of(DOMAIN_ID), "PYTHONUNBUFFERED": "1"}
-PATIENCE = 120.0  # [s]; how long a loaded machine may take before a test gives up
+PATIENCE = 300.0  # [s]; how long a loaded machine may take before a test gives up
 RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(
     depth=10,

@@ -53,7 +53,7 @@ class Session:
             done.set()
 
         self.ros.node.executor.create_task(act)
-        assert done.wait(60.0)
+        assert done.wait(300.0)
         if failure:
             raise failure[0]
 

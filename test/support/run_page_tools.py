@@ -15,7 +15,7 @@ from hrp_sim.running.distribution import Distribution
 from hrp_sim.running.runner import Runner
 from hrp_sim.view.run_viewer import RunViewer
 
-PATIENCE = 30.0  # [s] after which a test that would hang fails instead
+PATIENCE = 300.0  # [s] after which a test that would hang fails instead
 
 
 class RunPage:

@@ -33,7 +33,7 @@ def run_workflow(folder):
     environment = os.environ | {"COLUMNS": "200"}
     return subprocess.run(
         ["bash", "-ec", command],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=150,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
 
 
@@ -45,6 +45,7 @@ def test_the_example_passes_and_leaves_its_baseline(repository):
     assert (repository / name).read_bytes() == (EXAMPLE / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_heavier_forearm_is_named(repository):
     """The controller compensates the weight of the model, so that no expectation fails."""
     model = repository / "models" / "arm.body"

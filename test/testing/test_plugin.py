@@ -160,6 +160,7 @@ def test_without_an_option_files_are_kept_in_the_cache(pytester, run):
     run().stdout.fnmatch_lines(["*/.pytest_cache/d/hrp_ros/fall.scenario.yaml_fall/*"])
 
 
+@pytest.mark.slow
 def test_files_are_kept_elsewhere_if_the_cache_cannot_be_written(pytester, run):
     write_scenario(pytester.path, FAILING)
     (pytester.path / ".pytest_cache").touch()
@@ -444,6 +445,7 @@ def test_reports_for_other_programs_name_the_files(pytester, run):
     assert "moment.png" in failure.text
 
 
+@pytest.mark.slow
 def test_several_processes_of_xdist_share_the_tests(pytester, run):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     for name in ("a", "b", "c"):

@@ -24,8 +24,13 @@ def model(tmp_path):
 
 # What cannot be written
 
+OTHERS = [
+    pytest.param(command, marks=pytest.mark.slow)
+    for command in (["urdf", "--verify"], ["dump"], ["check"])
+]
 
-@pytest.mark.parametrize("command", [["urdf"], ["urdf", "--verify"], ["dump"], ["tree"], ["check"]])
+
+@pytest.mark.parametrize("command", [["urdf"], ["tree"], *OTHERS])
 def test_a_full_disk_behind_the_standard_output_is_told(command, model):
     if not os.path.exists("/dev/full"):
         pytest.skip("there is no /dev/full")

@@ -97,7 +97,7 @@ decompose._LIBRARIES = {{"vhacdx": meet}}
             one.close()
 
     with gate:
-        gate.settimeout(60.0)
+        gate.settimeout(300.0)
         porter = Thread(target=let_two_pass)
         porter.start()
         found = split()
@@ -105,6 +105,7 @@ decompose._LIBRARIES = {{"vhacdx": meet}}
     assert_same(found, expected)
 
 
+@pytest.mark.slow
 def test_the_library_finds_the_same_in_any_process(monkeypatch):
     found = []
     for count in (1, 2):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference_data
-from each_case import check_each
+from each_case import check_each, some_or_all
 from kinematics_samples import move_randomly, random_body
 from paths import MODELS, needs_shared
 
@@ -67,9 +67,10 @@ def test_a_model_of_this_package(path):
 
 
 @needs_shared
-def test_a_published_model():
+@some_or_all("files", REFERENCES, 40)
+def test_a_published_model(files):
     """With bodies made of the reference's own numbers, so that no reader is involved."""
-    check_each(REFERENCES, lambda file: check_against_pinocchio(reference_body(file)))
+    check_each(files, lambda file: check_against_pinocchio(reference_body(file)))
 
 
 def reference_body(file):

@@ -18,8 +18,6 @@ sys.exit({program}())
     ("program", "missing"),
     [
         ("model_node", "rclpy"),
-        ("model_node", "tf2_msgs"),
-        ("sim_node", "rclpy"),
         ("sim_node", "tf2_msgs"),
         ("view_node", "rclpy"),
     ],
@@ -47,9 +45,9 @@ def test_a_defect_of_this_package_is_no_lack_of_ros():
 
 
 @pytest.mark.parametrize(
-    ("program", "parameter"), [("model_node", "frame_prefix"), ("sim_node", "force_stdev")]
+    ("program", "parameter", "word"),
+    [("model_node", "frame_prefix", "--help"), ("sim_node", "force_stdev", "-h")],
 )
-@pytest.mark.parametrize("word", ["-h", "--help"])
 def test_help_lists_the_parameters(program, parameter, word):
     pytest.importorskip("rclpy", reason="ROS 2 is not importable")
     start = f"import sys; from hrp_ros.programs import {program}; sys.exit({program}())"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import reference_data
 import trimesh
-from each_case import check_each
+from each_case import check_each, some_or_all
 from paths import MODELS, SHARED, needs_shared
 from silent_diagnostics import silent
 from urdf_tools import body_poses, check_urdf, file_of, origin_matrix, parsed, urdf_poses
@@ -41,9 +41,10 @@ whole_robots = pytest.mark.parametrize(
 
 
 @needs_shared
-def test_its_links_stand_where_the_reference_says():
+@some_or_all("files", REFERENCES, 40)
+def test_its_links_stand_where_the_reference_says(files):
     """With bodies made of the reference's own numbers, so that no reader is involved."""
-    check_each(REFERENCES, check_places)
+    check_each(files, check_places)
 
 
 def check_places(file):
@@ -63,8 +64,9 @@ def check_places(file):
 
 
 @needs_shared
-def test_every_model_that_loads_becomes_a_urdf(tmp_path):
-    check_each(LOADED, lambda file: check_urdf_of(file, tmp_path))
+@some_or_all("files", LOADED, 40)
+def test_every_model_that_loads_becomes_a_urdf(files, tmp_path):
+    check_each(files, lambda file: check_urdf_of(file, tmp_path))
 
 
 def check_urdf_of(file, tmp_path):

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from each_case import check_each
+from each_case import check_each, mostly_slow, some_or_all
 from paths import SHARED, needs_shared
 from verify_samples import main_models, report_of, silent
 
@@ -34,8 +34,9 @@ def test_the_list_names_models():
 
 
 @needs_shared
-def test_kinematics_and_dynamics_are_the_models(tmp_path):
-    check_each(ALL, lambda model: check_motion(model, tmp_path))
+@some_or_all("models", ALL, 40)
+def test_kinematics_and_dynamics_are_the_models(models, tmp_path):
+    check_each(models, lambda model: check_motion(model, tmp_path))
 
 
 def check_motion(model, tmp_path):
@@ -47,7 +48,7 @@ def check_motion(model, tmp_path):
 
 
 @needs_shared
-@pytest.mark.parametrize("model", SAMPLED)
+@pytest.mark.parametrize("model", mostly_slow(SAMPLED, 3))
 def test_everything_is_the_models(model, tmp_path):
     for module in ("yourdfpy", "mujoco"):
         pytest.importorskip(module, reason=f"{module} reads URDFs independently of us")

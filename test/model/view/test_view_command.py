@@ -115,7 +115,7 @@ def test_without_viser_the_message_says_how_to_install_it(monkeypatch):
 def test_a_signal_ends_it_without_an_error(model, number):
     with shown(model) as (process, _):
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=300)
         assert (process.returncode, out, err) in [(0, "", ""), (130, "", "")]
 
 
@@ -128,7 +128,7 @@ def test_browsers_go_and_come_servers_that_end_say_so_and_those_that_die_are_mis
         page.wait_for_text("arm")
         process.terminate()
         page.wait_for_text("This page is no longer updated")
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=300)
         assert (process.returncode, err) == (0, "")
     with shown(model, "--port", address.rpartition(":")[2]) as (process, again):
         assert again == address
@@ -193,10 +193,10 @@ def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
             proxy=None,
         ) as connection:
             if is_let_in:
-                assert connection.recv(timeout=30)
+                assert connection.recv(timeout=300)
             else:
                 with pytest.raises(Exception, match="1008"):
-                    connection.recv(timeout=30)
+                    connection.recv(timeout=300)
 
 
 @pytest.mark.parametrize(

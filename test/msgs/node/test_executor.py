@@ -18,7 +18,7 @@ from std_srvs.srv import SetBool
 
 from hrp_msgs.node.executor import ExecutorThread, remove_destroyed
 
-PATIENCE = 60.0  # [s]
+PATIENCE = 300.0  # [s]
 
 
 class Log:
@@ -118,7 +118,6 @@ def test_what_has_ended_of_a_node_is_forgotten_and_the_rest_is_served(served):
     assert log.errors == []
 
 
-@pytest.mark.timeout(120)
 def test_serving_ends_at_any_moment_though_nothing_comes():
     os.environ.update(ENVIRONMENT)
     context = rclpy.Context()

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from each_case import mostly_slow
 from paths import MODELS, SHARED, needs_shared
 from sim.certificate.certified import certified_after, rows_of
 from sim.physics.scenes import FIXED, FREE, PRISMATIC, REVOLUTE, X, Y, Z, at, child, root
@@ -261,7 +262,7 @@ def test_a_urdf_that_is_no_xml_is_unequal(tmp_path):
 
 
 @needs_shared
-@pytest.mark.parametrize("model", SAMPLED)
+@pytest.mark.parametrize("model", mostly_slow(SAMPLED, 2))
 def test_published_models_are_equal_or_have_a_cause(model):
     certificate = certify(load_body(SHARED / "models" / model, silent()), states=5)
     assert certificate.is_equal or certificate.causes

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from hrp_sim.cli.live_table import LiveTable, Row
+from hrp_sim.cli.live_table import MAX_ROWS, LiveTable, Row
 from hrp_sim.physics.schedule import NS_PER_S
 
 
@@ -29,7 +29,8 @@ class Run:
         self.lines = list(lines)
         page = io.StringIO()
         Console(file=page, width=width).print(self.board)
-        rows = page.getvalue().splitlines()
+        self.page = page.getvalue()
+        rows = self.page.splitlines()
         cells = [[c.strip() for c in row.strip("│").split("│")] for row in rows if row[:1] == "│"]
         return {name: others for name, *others in cells}, rows[-1]
 
@@ -107,3 +108,9 @@ def test_a_topic_that_nobody_listens_to_says_so_unless_it_is_published_neverthel
     }
     rows, _ = run.drawn(4.0, Row("tf", "TFMessage", 40, is_subscribed=False))
     assert rows == {"tf": ["TFMessage", "no subscriber"]}
+
+
+def test_of_thousands_of_rows_the_first_are_drawn(run):
+    rows, _ = run.drawn(1.0, *(Row(f"imu{i}", "Imu", 1) for i in range(MAX_ROWS + 700)))
+    assert list(rows) == [f"imu{i}" for i in range(MAX_ROWS)]
+    assert "and 700 more\n" in run.page

@@ -14,7 +14,7 @@ pytest.importorskip("viser")
 
 from hrp_sim.cli.main import main
 
-PATIENCE = 60.0  # [s] after which a test that would hang fails instead
+PATIENCE = 300.0  # [s] after which a test that would hang fails instead
 
 
 @pytest.fixture

@@ -209,7 +209,7 @@ def test_a_signal_leaves_a_controller_that_never_returns(arm):
     main = threading.main_thread().ident
 
     def interrupt():
-        entered.wait(20)
+        entered.wait(300)
         signal.pthread_kill(main, signal.SIGINT)
 
     helper = threading.Thread(target=interrupt)

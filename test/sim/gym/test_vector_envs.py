@@ -50,7 +50,11 @@ def test_simulations_in_turn_in_one_process_do_not_disturb_each_other(kind):
 
 @pytest.mark.parametrize(
     ("context", "kind"),
-    [("spawn", "humanoid"), ("fork", "arm"), pytest.param("spawn", "cart", marks=needs_opengl)],
+    [
+        pytest.param("spawn", "humanoid", marks=pytest.mark.slow),
+        ("fork", "arm"),
+        pytest.param("spawn", "cart", marks=needs_opengl),
+    ],
 )
 def test_processes_give_what_one_process_gives(context, kind):
     if context not in multiprocessing.get_all_start_methods():
@@ -70,7 +74,7 @@ def test_a_fresh_process_gives_equal_observations():
         [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=True,
     )
     env = make("humanoid")
@@ -103,7 +107,7 @@ def test_a_process_forked_from_one_that_renders_says_so():
         [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 1

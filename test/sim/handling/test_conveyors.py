@@ -15,7 +15,8 @@ from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Placement, Sol
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
-ENGINES = pytest.mark.parametrize("engine", ["ode", "pyode"])
+SLOW_PYODE = pytest.param("pyode", marks=pytest.mark.slow)
+ENGINES = pytest.mark.parametrize("engine", ["ode", SLOW_PYODE])
 SIZE = np.array([0.2, 0.1, 0.1])
 Z = np.array([0.0, 0.0, 1.0])
 
@@ -65,7 +66,7 @@ def test_a_box_on_a_conveyor_reaches_its_speed(solver, engine):
     assert_allclose(motion.v[0], 0.0, atol=1e-6)
 
 
-@ENGINES
+@pytest.mark.parametrize("engine", ["ode", "pyode"])
 def test_the_axis_is_in_the_frame_of_the_device(engine):
     R_LS, R_WL = axis_angle_matrix(Z, 0.4), axis_angle_matrix(Z, 0.5)
     conveyor = belt(X_LS=at(R=R_LS), axis=np.array([0.0, 1.0, 0.0]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from paths import PYTHONPATH
 
 
-def run_program(name, *arguments, seconds=120):
+def run_program(name, *arguments, seconds=600):
     """Run a program of this folder, and return its last line; fail if it did not end by itself."""
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name(name), *map(str, arguments)],

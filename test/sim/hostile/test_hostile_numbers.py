@@ -8,7 +8,13 @@ from sim.hostile.hostile_runs import run_program
 
 
 @pytest.mark.parametrize(
-    ("program", "count"), [("hostile_bodies.py", 400), ("hostile_worlds.py", 120)]
+    ("program", "count"),
+    [
+        ("hostile_bodies.py", 100),
+        ("hostile_worlds.py", 40),
+        pytest.param("hostile_bodies.py", 400, marks=pytest.mark.slow),
+        pytest.param("hostile_worlds.py", 120, marks=pytest.mark.slow),
+    ],
 )
 def test_hostile_numbers_are_refused_or_simulated(program, count):
     lived, refused = map(int, run_program(program, 0, count).split())
@@ -16,13 +22,15 @@ def test_hostile_numbers_are_refused_or_simulated(program, count):
     assert min(lived, refused) > count / 10
 
 
-def test_hostile_sensors_lights_and_looks_are_left_out_or_simulated():
-    lived, readings = map(int, run_program("hostile_sensors.py", 0, 60).split())
-    assert lived == 60
+@pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_hostile_sensors_lights_and_looks_are_left_out_or_simulated(count):
+    lived, readings = map(int, run_program("hostile_sensors.py", 0, count).split())
+    assert lived == count
     assert readings > 10 * lived
 
 
-def test_hostile_calls_of_services_are_refused_or_done():
-    done, refused = map(int, run_program("hostile_services.py", 0, 100).split())
-    assert done + refused == 15 * 100
-    assert min(done, refused) > 100
+@pytest.mark.parametrize("count", [30, pytest.param(100, marks=pytest.mark.slow)])
+def test_hostile_calls_of_services_are_refused_or_done(count):
+    done, refused = map(int, run_program("hostile_services.py", 0, count).split())
+    assert done + refused == 15 * count
+    assert min(done, refused) > count

@@ -121,7 +121,8 @@ def test_a_link_with_a_material_of_the_table_has_its_friction_alone():
     assert thing.motion.v[0, 0] / 0.2 == pytest.approx(5.0, abs=1e-3)
 
 
-ENGINES = [("ode", solver) for solver in Solver] + [("pyode", Solver.WORLD)]
+SLOW_PYODE = pytest.param("pyode", Solver.WORLD, marks=pytest.mark.slow)
+ENGINES = [*(("ode", solver) for solver in Solver), SLOW_PYODE]
 
 
 @pytest.mark.parametrize(("engine", "solver"), ENGINES)

@@ -13,7 +13,7 @@ from hrp_sim.physics.engine import StepInterrupted
 TICK = 0.02  # [s]
 # Cubes in one point, and steps before: the first world takes long to find contacts, the second one
 # to solve them.
-CROWDS = pytest.mark.parametrize(("count", "before"), [(120, 0), (120, 4)])
+CROWDS = pytest.mark.parametrize(("count", "before"), [(60, 0), (80, 4)])
 
 
 class Alarm(BaseException):
@@ -108,7 +108,9 @@ def steps(engine, twin, is_stepping=None):
             if is_stepping is not None:
                 is_stepping.clear()
         except (StepInterrupted, Alarm) as error:
-            return before, error
+            if engine.state.time_ns == before.time_ns:
+                return before, error
+            # The signal came when the step had just ended.
         twin.step()
     raise AssertionError("no step was given up")
 

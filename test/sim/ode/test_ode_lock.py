@@ -27,7 +27,7 @@ from hrp_sim.ode import OdeEngine, guard
 from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.physics.state import SimulatedBody
 
-LIMIT = 60.0  # [s], for what takes milliseconds
+LIMIT = 300.0  # [s], for what takes milliseconds
 
 
 def rays(engine):

@@ -215,8 +215,8 @@ def test_bricks_neither_creep_nor_tilt_on_fine_triangles(com, solver):
         )
         engine.step(500)
         before = thing.motion.p[0].copy()
-        engine.step(2000)
-        assert np.linalg.norm(thing.motion.p[0] - before) < 2e-5  # 0.1 mm in 10 s
+        engine.step(500)
+        assert np.linalg.norm(thing.motion.p[0] - before) < 5e-6  # 0.1 mm in 10 s
         assert thing.motion.R[0, 2, 2] == pytest.approx(1.0, abs=1e-6)
         assert thing.motion.p[0, 2] == pytest.approx(0.025, abs=2e-4)
 

@@ -10,7 +10,11 @@ from hrp_sim.physics.engine import Solver
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out ``dense`` with PyODE, where ``world`` is the same solver."""
+    """Leave out ``dense`` with PyODE, where ``world`` is the same solver; mark slow tests.
+
+    PyODE steps in Python. Of each file its first test is fast enough; ``sim/pyode`` compares it
+    with the engine of this package.
+    """
 
     def is_repetition(item):
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
@@ -18,6 +22,12 @@ def pytest_collection_modifyitems(config, items):
 
     config.hook.pytest_deselected(items=[item for item in items if is_repetition(item)])
     items[:] = [item for item in items if not is_repetition(item)]
+    files = set()
+    for item in items:
+        if "engine_name" in getattr(item, "fixturenames", ()) and "pyode" in item.name:
+            if item.path in files:
+                item.add_marker(pytest.mark.slow)
+            files.add(item.path)
 
 
 @pytest.fixture(params=ENGINES)

@@ -7,6 +7,7 @@ from page_tools import script as loaded
 pytest.importorskip("mujoco", reason="mujoco, which friction is compared with, is missing")
 
 
+@pytest.mark.slow
 def test_friction_is_as_the_page_says():
     script = loaded("friction_table")
     written = [row for row in page_rows(script) if row[1] != "---"][1:]

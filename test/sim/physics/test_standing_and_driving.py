@@ -49,7 +49,7 @@ def stack(count, shift=0.0):
     ]
 
 
-@pytest.mark.parametrize("shift", [0.0, 0.01])
+@pytest.mark.parametrize("shift", [pytest.param(0.0, marks=pytest.mark.slow), 0.01])
 def test_iterations_hold_a_stack_of_ten_cubes(shift):
     placements = stack(10, shift)
     engine, *cubes = world(*placements, floor(), solver=Solver.QUICK)

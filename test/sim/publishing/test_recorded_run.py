@@ -81,7 +81,7 @@ def alone(tmp_path_factory):
         ],
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'test' / 'support'}"},
         check=True,
-        timeout=120,
+        timeout=300,
     )
     return path
 

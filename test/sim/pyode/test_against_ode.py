@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_case import mostly_slow
 from paths import MODELS
 from sim.physics.bodies import chain
 from sim.physics.scenes import (
@@ -41,9 +42,9 @@ ONE_STEP = 1e-6  # of what differs after one step, relative to the largest numbe
 ONE_SECOND = 1e-3  # [rad] or [m]
 GRAZING = 1e-8  # [m], within which ODE finds a cylinder's contact points or does not
 
-SEEDS = pytest.mark.parametrize("seed", range(12))
+SEEDS = pytest.mark.parametrize("seed", mostly_slow(range(12), 1))
 DENSE = Solver.DENSE
-SOLVERS = pytest.mark.parametrize("solver", list(Solver))
+SOLVERS = pytest.mark.parametrize("solver", mostly_slow(Solver, 1))
 
 
 def step(engines, count=1):
@@ -65,7 +66,7 @@ def test_robots_of_random_joints_accelerate_alike(seed, is_fixed):
     assert difference(engines, "q", "p", "R") < ONE_SECOND
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_slow(range(3), 1))
 def test_robots_of_random_joints_are_in_the_same_place_after_a_second(seed):
     rng = np.random.default_rng(seed)
     engines = in_both(robot_in_motion(rng, is_fixed=False))
@@ -114,7 +115,7 @@ def test_robots_on_the_floor_collide_with_it_and_with_themselves():
 
 
 @SOLVERS
-@pytest.mark.parametrize("world", ["arm", "humanoid_in_room", "rover"])
+@pytest.mark.parametrize("world", mostly_slow(["arm", "humanoid_in_room", "rover"], 1))
 def test_the_package_s_worlds_after_a_second(world, solver):
     config = load_world(MODELS / "worlds" / f"{world}.yaml").with_physics(solver=solver)
     simulations = [

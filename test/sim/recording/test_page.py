@@ -51,7 +51,7 @@ def slide_to(page, time, duration=2.0):
     """
     scene = page.tab.frame_locator("iframe")
     slider, shown = scene.locator(".mantine-Slider-root").first, scene.locator("input").first
-    slider.wait_for(timeout=30_000)
+    slider.wait_for(timeout=300_000)
 
     def is_there():
         box = slider.bounding_box()
@@ -176,7 +176,7 @@ def test_a_page_refuses_what_it_does_not_contain(pages, tmp_path):
     )
     (tmp_path / "page.html").write_text(page_html("t", [], [], scene))
     page = pages.open(f"file://{tmp_path}/page.html")
-    page.tab.frame_locator("iframe").get_by_text("refused").wait_for(timeout=30_000)
+    page.tab.frame_locator("iframe").get_by_text("refused").wait_for(timeout=300_000)
     assert page.foreign == []
     page.errors.clear()  # the browser reports the refusal
 

@@ -11,7 +11,7 @@ from hrp_sim.running.runner import Runner
 from hrp_sim.sensors import RenderRequest
 from hrp_sim.world.load import load_world
 
-PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 CAMERA = "mast_camera"
 
 

@@ -16,7 +16,7 @@ from hrp_sim.control import JointCommand
 from hrp_sim.running.lock_step import REPUBLISH_PERIOD, LockStep
 from hrp_sim.running.runner import Runner
 
-PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hrp_sim import Simulation
 from hrp_sim.running.reload import Reloader, carry_over
 from hrp_sim.running.runner import Runner
 
-PATIENCE = 30.0  # [s] after which a test that would hang fails instead
+PATIENCE = 300.0  # [s] after which a test that would hang fails instead
 
 
 @pytest.fixture

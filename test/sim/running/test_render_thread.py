@@ -10,7 +10,7 @@ import pytest
 from hrp_sim.render import RendererUnavailable
 from hrp_sim.running.render_thread import RenderThread
 
-PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
 
 class Camera:

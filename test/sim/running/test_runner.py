@@ -13,7 +13,7 @@ from hrp_model.program.stop_signals import StopSignals
 from hrp_sim.running.pace import CATCH_UP, MAX_LAG
 from hrp_sim.running.runner import Runner
 
-PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from runner_tools import Clock, Counter
 
 from hrp_sim.running.runner import Change, NotRunningError, Runner
 
-PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
 
 @pytest.fixture

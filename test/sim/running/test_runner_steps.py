@@ -9,7 +9,7 @@ from runner_tools import Counter
 from hrp_sim.running import mailbox
 from hrp_sim.running.runner import Change, Runner, RunStateError
 
-PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
 
 @contextmanager

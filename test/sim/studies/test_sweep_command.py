@@ -295,11 +295,11 @@ def test_a_case_that_hangs_is_ended_also_in_a_world_of_its_own(study, tmp_path, 
     text = STUDY.replace("friction: [0.2, 0.8]", "controllers.Wood.args.seconds: [0, 600]")
     text += "controllers: [{class: a.py:A, body: Wood, args: {}}]\n"
     study.write_text(text.replace("[5, 10, 15]", "[5]"), encoding="utf-8")
-    assert swept(study, "--timeout", "0.5") == 1
+    assert swept(study, "--timeout", "2") == 1
     assert "error: 1 of 2 cases failed; see out/report.html" in capsys.readouterr().err
     errors = [row["error"] for row in rows(tmp_path / "out" / "cases.csv")]
     assert errors[0] == ""
-    assert errors[1].startswith("it took longer than 0.5 s")
+    assert errors[1].startswith("it took longer than 2")
 
 
 def test_ctrl_c_keeps_finished_cases_and_says_how_to_continue(study, tmp_path):
@@ -310,12 +310,12 @@ def test_ctrl_c_keeps_finished_cases_and_says_how_to_continue(study, tmp_path):
     program = subprocess.Popen(
         [*words, "--jobs", "1"], stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
     )
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not list((tmp_path / "out").glob("cases/*.npz")) and time.monotonic() < end:
         assert program.poll() is None
         time.sleep(0.05)
     program.send_signal(signal.SIGINT)
-    _, err = program.communicate(timeout=60)
+    _, err = program.communicate(timeout=300)
     assert program.returncode == 130
     assert "\nto continue: hrp-sim sweep study.yaml --out out --jobs 1\n" in err
     assert 0 < len(list((tmp_path / "out").glob("cases/*.npz"))) < 4000

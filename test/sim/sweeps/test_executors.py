@@ -10,6 +10,7 @@ from multiprocessing import get_context
 
 import pytest
 import sweep_functions
+from each_case import mostly_slow
 from paths import ROOT
 
 from hrp_model.version import __version__
@@ -18,7 +19,8 @@ from hrp_sim.sweeps import WorkerError
 
 WORLD = ROOT / "models" / "blocks" / "wood.body"
 QUIET = 50  # no messages of Dask about workers that die
-TIME = 60.0  # [s] in which anything must have happened
+TIME = 300.0  # [s] in which anything must have happened
+LIMIT = 2  # [s]; of a case, far above the milliseconds that one takes without other load
 
 
 def counted(tmp_path, cases=20):
@@ -95,17 +97,18 @@ def test_a_dask_worker_that_is_killed_costs_no_case(client, expected, tmp_path):
     assert set(runs(tmp_path)) == {float(i) for i in range(20)}
 
 
-@pytest.mark.parametrize("hang", ["loops", "is deaf", "holds the lock"])
+@pytest.mark.parametrize("hang", ["loops", *mostly_slow(["is deaf", "holds the lock"], 0)])
 def test_a_case_that_hangs_in_a_dask_worker_is_the_only_failure(client, hang, expected, tmp_path):
     cases = [case | {"hang": hang} for case in counted(tmp_path)]
     run, executor = sweep_functions.hanging, client.get_executor()
-    result = sweep(WORLD, cases, run, executor, timeout=0.5)
+    result = sweep(WORLD, cases, run, executor, timeout=LIMIT)
     assert set(result.failures) == {3}
-    assert result.errors[3].startswith("it took longer than 0.5 s")
+    assert result.errors[3].startswith(f"it took longer than {LIMIT} s")
     assert runs(tmp_path).count(3.0) == (hang == "holds the lock")  # others hang before they count
     assert result.state_hashes[4:] == expected[4:]
 
 
+@pytest.mark.slow
 def test_a_case_that_kills_every_dask_worker_is_the_only_failure(client, expected):
     cases = [{"force": float(i)} for i in range(20)]
     result = sweep(WORLD, cases, sweep_functions.killed_always, client.get_executor())
@@ -171,6 +174,7 @@ def scheduler_file(tmp_path):
             process.wait(TIME)
 
 
+@pytest.mark.slow
 def test_a_cluster_of_separate_processes_runs_every_case_once(scheduler_file, expected, tmp_path):
     from distributed import Client
 

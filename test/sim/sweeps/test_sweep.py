@@ -130,7 +130,7 @@ def test_a_function_of_a_script_keeps_its_place_and_its_globals(tmp_path):
         "if __name__ == '__main__':\n"
         f"    print(sweep({str(WORLD)!r}, [{{'a': 1}}], run, jobs=1).errors[0])\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
     assert done.stdout == f"ValueError: no ({script}:6)\n"
 
 
@@ -275,7 +275,7 @@ def test_an_interactive_session_gets_words():
     session = "from hrp_sim import sweep\ndef run(sim, case): return {}\n"
     session += f"sweep({str(WORLD)!r}, [{{'a': 1}}], run, jobs=1)\n"
     done = subprocess.run(
-        [sys.executable, "-"], input=session, capture_output=True, text=True, timeout=60
+        [sys.executable, "-"], input=session, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 1
     assert "interactive session" in done.stderr.splitlines()[-1]
@@ -287,7 +287,7 @@ def test_a_script_without_a_guard_gets_words(tmp_path):
         "from hrp_sim import sweep\ndef run(sim, case): return {}\n"
         f"sweep({str(WORLD)!r}, [{{'a': 1}}], run, jobs=1)\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     assert "__name__ == '__main__'" in done.stderr.splitlines()[-1]
 

@@ -222,7 +222,7 @@ def test_ctrl_c_leaves_a_shorter_film_that_plays(tmp_path):
     while process.poll() is None and draft_size() == 0:  # bounded by the time-out of tests
         pass
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
     about, frames = read_mp4(path)
     assert 0 < len(frames) < 30_000

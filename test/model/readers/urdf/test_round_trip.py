@@ -5,7 +5,7 @@ from math import tan
 
 import numpy as np
 import pytest
-from each_case import check_each
+from each_case import check_each, some_or_all
 from paths import MODELS, SHARED, needs_shared
 from urdf_tools import random_body
 from verify_samples import crane, main_models, silent
@@ -107,8 +107,9 @@ def test_our_models_come_back(path, tmp_path):
 
 
 @needs_shared
-def test_published_models_come_back():
-    check_each(main_models(), check_published)
+@some_or_all("models", main_models(), 40)
+def test_published_models_come_back(models):
+    check_each(models, check_published)
 
 
 def check_published(model):

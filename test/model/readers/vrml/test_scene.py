@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from each_case import check_each
+from each_case import check_each, some_or_all
 from paths import SHARED, needs_shared
 from vrml_tools import reading, write
 
@@ -116,8 +116,9 @@ def _parts():
 
 
 @needs_shared
-def test_real_parts_have_the_shapes_of_the_reference():
-    check_each(_parts(), check_part)
+@some_or_all("parts", _parts(), 30)
+def test_real_parts_have_the_shapes_of_the_reference(parts):
+    check_each(parts, check_part)
 
 
 def check_part(part):

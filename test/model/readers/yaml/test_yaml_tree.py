@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from each_case import check_each
+from each_case import check_each, some_or_all
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from paths import MODELS, ROOT, SHARED
@@ -317,8 +317,9 @@ FILES = sorted(
 
 
 @needs_both
-def test_both_parsers_read_a_file_alike():
-    check_each(FILES, lambda path: assert_same_with_both_parsers(read_source(path).text))
+@some_or_all("files", FILES, 40)
+def test_both_parsers_read_a_file_alike(files):
+    check_each(files, lambda path: assert_same_with_both_parsers(read_source(path).text))
 
 
 @needs_both
