@@ -15,4 +15,6 @@ case ${1:-} in
   --quick) selected=("${QUICK[@]}") && shift ;;
   --all) selected=(-m "") && shift ;;
 esac
+# Hundreds of processes import the same modules, which pytest rewrites, too.
+unset PYTHONDONTWRITEBYTECODE
 exec "$VENV/bin/python" -m pytest "${selected[@]}" "$@"
