@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -27,7 +29,7 @@ extensions = [
     "sphinxarg.ext",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["examples"]
+exclude_patterns = ["examples", "decisions"]  # decisions are for developers, in the repository
 smartquotes = False  # they would turn the dashes of options, and quotes around file names
 
 html_theme = "furo"
@@ -36,6 +38,7 @@ html_theme_options = {"navigation_with_keys": True}
 html_show_sphinx = html_show_copyright = False
 html_static_path = ["style"]
 html_css_files = ["site.css"]
+html_js_files = ["sort_tables.js"]
 copybutton_selector = "div:not(.highlight-text) > div.highlight pre"  # not what a command prints
 
 # Anchors of headings as GitHub makes them, so that links work in both.
@@ -51,6 +54,9 @@ python_use_unqualified_type_names = True
 
 # Pages at the top of the repository, which GitHub expects there, are included in pages of the site.
 _TOP_PAGES = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
+
+# Links to decisions, which are in the repository only, become text.
+_DECISIONS = re.compile(r"\[([^\]]+)\]\((?:\.\./|docs/)*decisions/[^)]*\)")
 
 # Parts of signatures that are no Python, so that Sphinx would not format them: defaults of fields
 # with a factory, enumerations, functions; parameters of types.
@@ -77,11 +83,34 @@ class Codes(SphinxDirective):
         return [found]
 
 
+class Measured(SphinxDirective):
+    """A table of measured values, data/NAME.csv, which the reader can sort."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        path = Path(self.env.srcdir) / "data" / f"{self.arguments[0]}.csv"
+        self.env.note_dependency(str(path))
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = csv.reader(file)
+        group = nodes.tgroup(cols=len(header))
+        group += [nodes.colspec(colwidth=1) for _ in header]
+        group += nodes.thead("", self._row(header))
+        group += nodes.tbody("", *map(self._row, rows))
+        return [nodes.table("", group, classes=["sortable"])]
+
+    @staticmethod
+    def _row(cells: list[str]) -> nodes.row:
+        return nodes.row("", *(nodes.entry("", nodes.paragraph("", cell)) for cell in cells))
+
+
 def setup(app: Sphinx) -> None:
     """Add the directive, and repair links and signatures."""
 
     def link_to_site(_app: Sphinx, _page: str, source: list[str]) -> None:
-        source[0] = _TOP_PAGES.sub(lambda m: f"](/{m[1].lower()}.md", source[0])
+        text = _DECISIONS.sub(r"\1", source[0])
+        source[0] = _TOP_PAGES.sub(lambda m: f"](/{m[1].lower()}.md", text)
 
     def make_python(*event: object) -> tuple[str, object] | None:
         shown, returned = event[-2:]
@@ -96,6 +125,7 @@ def setup(app: Sphinx) -> None:
             text.parent.replace(text, nodes.Text(" \N{EN DASH} "))
 
     app.add_directive("codes", Codes)
+    app.add_directive("measured", Measured)
     app.connect("doctree-read", dash)
     app.connect("source-read", link_to_site)
     app.connect("autodoc-process-signature", make_python)

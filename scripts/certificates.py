@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Certify models, and write the section "Published models" of docs/certificates.md.
+"""Certify models, and write docs/data/certificates.csv.
 
-python scripts/certificates.py FOLDER [--list LIST.md] [-o docs/certificates.md] [--jobs N]
+python scripts/certificates.py FOLDER [--list LIST.md] [-o FOLDER] [--jobs N]
 
 FOLDER and the list are those of scripts/model_table.py.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from measured import DATA, Table, model_name, write_tables
 from model_table import find_models, read_list
-from page_section import table, write_section
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError
@@ -29,15 +29,13 @@ from hrp_model.verify.library import Quantity
 from hrp_sim.certificate import LIBRARIES, Certificate, certify
 from hrp_sim.certificate.engine_rows import ENGINE
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "certificates.md"
-BEGIN = "<!-- Published models: made by scripts/certificates.py -->"
-END = "<!-- end of Published models -->"
 COLUMNS = [
     "model",
     "joints",
     *(f"accelerations in {name}" for name in (ENGINE, *LIBRARIES)),
     "motion of 1 s",
     "momentum",
+    "cause of a difference",
 ]
 STILL = "nothing moves"
 
@@ -93,41 +91,33 @@ def _largest(certificate: Certificate, library: str, quantity: Quantity) -> str:
     return f"{max(differences):.0e}" if differences else ""
 
 
-def section(results: Sequence[Result]) -> str:
-    """Return the section: the numbers, the models that are not equal, and all models."""
+def summary(results: Sequence[Result]) -> str:
+    """Return how many models are equal."""
     moving = [x for x in results if x.cells and not x.is_still]
     equal = sum(x.is_equal for x in moving)
     still = sum(x.is_still for x in results)
     share = 100 * equal // max(1, len(moving))
-    summary = (
+    return (
         f"Of {len(results)} published models, {len(moving)} have something that moves, and {equal} "
         f"of these ({share} %) are equal in ODE, pinocchio and MuJoCo. In {still} nothing moves."
     )
-    others = [x for x in results if not x.is_equal]
-    causes = [[x.model.replace("__", "/", 1), _escaped(x.cause)] for x in others]
-    return "\n\n".join(
-        [summary, table(["not equal in all three", "cause"], causes), *_tables(results)]
-    )
 
 
-def _tables(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a table for each repository."""
-    for top in dict.fromkeys(x.model.partition("/")[0] for x in results):
-        rows = [x for x in results if x.model.partition("/")[0] == top and x.cells]
-        yield f"### {top.replace('__', '/')}"
-        yield table(COLUMNS, [[x.model.partition("/")[2] or x.model, *x.cells] for x in rows])
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
+def tables(results: Sequence[Result]) -> dict[str, Table]:
+    """Return the table by its name."""
+    unread = [""] * (len(COLUMNS) - 2)
+    rows = [
+        [model_name(x.model), *(x.cells or unread), "" if x.is_equal else x.cause] for x in results
+    ]
+    return {"certificates": (COLUMNS, rows)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Certify all models and write the section; return the exit status."""
+    """Certify all models and write the table; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the models")
     parser.add_argument("--list", type=Path, metavar="LIST.md", help="list of models")
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to update")
+    parser.add_argument("-o", "--output", type=Path, default=DATA, help="folder of the table")
     parser.add_argument("--jobs", type=int, default=2, help="models in parallel; default: 2")
     options = parser.parse_args(arguments)
     if options.list is None:
@@ -138,7 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no models in {options.folder}")
     with ProcessPoolExecutor(options.jobs) as pool:
         results = list(pool.map(partial(result, folder=options.folder), models))
-    write_section(options.output, BEGIN, END, section(results))
+    print(summary(results))
+    write_tables(tables(results), options.output)
     return 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measure collision detection of models alone on a floor; write the tables of docs/collision.md.
+"""Measure collision detection of models alone on a floor; write tables in docs/data.
 
-python scripts/collision_table.py FOLDER... [--steps 300] [-o docs/collision.md]
+python scripts/collision_table.py FOLDER... [--steps 300] [-o FOLDER]
 
 Every model in the folders that loads and can move is simulated, held by its servos, with the
 default settings, each value of convex_meshes, and without self-collision; and limp with the default
@@ -22,8 +22,8 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from measured import DATA, Table, model_name, write_tables
 from model_table import find_models
-from page_section import table, write_section
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import Simulation, load_world
@@ -33,7 +33,6 @@ from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
 from hrp_sim.world.config import WorldConfig
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "collision.md"
 STEP = PhysicsSettings().time_step
 DEAR = 2.0  # [us] that are noise
 REAL_TIME = 3.0  # slower models are listed, with the cause
@@ -45,10 +44,6 @@ VARIANTS: dict[str, dict[str, object]] = {
     "true": {"convex_meshes": True},
     "parts": {"convex_meshes": "parts"},
     "apart": {"self_collision": False},
-}
-MARKS = {
-    name: (f"<!-- {name}: made by scripts/collision_table.py -->", f"<!-- end of {name} -->")
-    for name in ("Self-collision", "Meshes", "Slow models")
 }
 
 
@@ -147,23 +142,23 @@ def measure(path: Path, name: str, steps: int) -> Model | None:
     return model
 
 
-def self_collision(models: Sequence[Model]) -> str:
-    """Return what self-collision costs and finds."""
+def self_collision(models: Sequence[Model]) -> Table:
+    """Return what self-collision costs and finds; print the sums."""
     both = [m for m in models if {"auto", "apart"} <= m.runs.keys()]
     ratios = [m.runs["auto"].step / m.runs["apart"].step for m in both]
     longer = [m.runs["auto"].step - m.runs["apart"].step for m in both]
     dear = [m for m, r, t in zip(both, ratios, longer, strict=True) if r > 1.1 and t > DEAR]
     touching = [m for m in both if m.runs["auto"].touching]
-    text = (
+    print(
         f"Of {len(both)} models that move, self-collision makes the step of the median one "
         f"{median(ratios):.2f} times as long, and that of {len(dear)} by more than 10 % and "
         f"{DEAR:g} us longer. "
-        f"In {len(touching)}, links touch each other in the first step.\n\n"
+        f"In {len(touching)}, links touch each other in the first step."
     )
     listed = sorted({m.name: m for m in (*dear, *touching)}.values(), key=lambda m: m.name)
     rows = [
         [
-            m.name,
+            model_name(m.name),
             str(m.runs["auto"].touching),
             f"{m.runs['auto'].step:.0f}",
             f"{m.runs['apart'].step:.0f}",
@@ -173,10 +168,10 @@ def self_collision(models: Sequence[Model]) -> str:
         for m in listed
     ]
     header = ["model", "pairs touching at first", "us, on", "us, off", "points, on", "points, off"]
-    return text + table(header, rows)
+    return header, rows
 
 
-def meshes(models: Sequence[Model]) -> str:
+def meshes(models: Sequence[Model]) -> Table:
     """Return the time of collision detection with each value of convex_meshes."""
     rows = []
     for m in sorted(models, key=lambda m: m.name):
@@ -186,16 +181,16 @@ def meshes(models: Sequence[Model]) -> str:
         loads = [m.runs[key].load for key in ("false", "auto")]
         rows.append(
             [
-                *(m.name, str(m.triangles)),
+                *(model_name(m.name), str(m.triangles)),
                 *(f"{x.collision:.1f}" if x else "" for x in times),
                 *(f"{1e3 * x:.0f}" for x in loads),
             ]
         )
     header = ["model", "triangles", "false", "auto", "true", "parts", "load false", "load auto"]
-    return table(header, rows)
+    return header, rows
 
 
-def slow(models: Sequence[Model]) -> str:
+def slow(models: Sequence[Model]) -> Table:
     """Return the models that are slow, and why."""
     rows = []
     for m in sorted(models, key=lambda m: m.name):
@@ -205,12 +200,8 @@ def slow(models: Sequence[Model]) -> str:
                 collision = found.collision / found.step
                 cells = [f"{found.step:.0f}", f"{1e6 * STEP / found.step:.2f}"]
                 cells += [f"{collision:.0%}", f"{found.contacts:.0f}"]
-                rows.append([m.name, name, *cells])
-    count = sum("limp" in m.runs for m in models)
-    text = f"Of {count} models, those below {REAL_TIME:g} times real time:\n\n"
-    return text + table(
-        ["model", "servos", "us a step", "real time", "of it collision", "points"], rows
-    )
+                rows.append([model_name(m.name), name, *cells])
+    return ["model", "servos", "us a step", "real time", "of it collision", "points"], rows
 
 
 def find(folders: Sequence[Path]) -> Iterator[tuple[Path, str]]:
@@ -225,7 +216,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("-o", "--output", type=Path, default=PAGE)
+    parser.add_argument("-o", "--output", type=Path, default=DATA, help="folder of the tables")
     options = parser.parse_args()
     logging.getLogger("hrp_sim").setLevel(logging.ERROR)
     models = []
@@ -234,9 +225,8 @@ def main() -> None:
         if model is not None:
             models.append(model)
             print(name, model.error, file=sys.stderr)
-    makers = {"Self-collision": self_collision, "Meshes": meshes, "Slow models": slow}
-    for name, maker in makers.items():
-        write_section(options.output, *MARKS[name], maker(models))
+    makers = {"self_collision": self_collision, "collision_meshes": meshes, "slow_models": slow}
+    write_tables({name: maker(models) for name, maker in makers.items()}, options.output)
 
 
 if __name__ == "__main__":

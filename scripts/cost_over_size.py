@@ -6,7 +6,7 @@ python scripts/cost_over_size.py [--family NAME] [--solver NAME] [--json FILE] [
 The worlds are made here. All sizes and solvers of a family take turns in one run on one core;
 times are medians of CPU times. The exponent is the slope of a line fitted to the logarithms of the
 larger half of the sizes: 1 is linear. A size that would take too long is left out. --page writes
-the section "Cost over size" of docs/performance.md and its picture. All takes some minutes.
+docs/data/cost_over_size.csv and its picture. All takes some minutes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 
 from bench.comparison.measure import on_one_core
-from page_section import table, write_section
+from measured import Table, print_tables, write_tables
 
 from hrp_model import Body, Link, Pose, load_body
 from hrp_model.body import Joint, JointType
@@ -39,10 +39,7 @@ from hrp_sim.engines import make_engine
 from hrp_sim.physics.engine import Engine, PhysicsError, PhysicsSettings, Placement, Solver
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "pictures" / "cost_over_size.svg"
-BEGIN = "<!-- Cost over size: made by scripts/cost_over_size.py -->"
-END = "<!-- end of Cost over size -->"
 ROUNDS = 5
 SETTLING = 200  # steps before the first that is timed
 EDGE = 0.1  # of a box, in [m]
@@ -272,21 +269,21 @@ def _foreseen(runs: Sequence[_Run], size: int) -> float:
     return float(last.step_s * (size / last.size) ** WORST_EXPONENT)
 
 
-def section(curves: Sequence[Curve]) -> str:
-    """Return the table of each family, and the picture."""
-    parts = [f"![Time of a step over the size of a world]({PICTURE.relative_to(PAGE.parent)})"]
+def tables(curves: Sequence[Curve]) -> dict[str, Table]:
+    """Return the table by its name: a row for each size, and one for the exponents."""
+    solvers = list(dict.fromkeys(curve.solver for curve in curves))
+    rows = []
     for name, family in FAMILIES.items():
-        some = [curve for curve in curves if curve.family == name]
+        some = {curve.solver: curve for curve in curves if curve.family == name}
         if not some:
             continue
-        header = [family.title, *map(str, family.sizes), "exponent"]
-        rows = []
-        for curve in some:
-            times = [_microseconds(curve.us.get(size)) for size in family.sizes]
-            exponent = "" if curve.exponent is None else f"{curve.exponent:.2f}"
-            rows.append([f"`{curve.solver}` [us]", *times, exponent])
-        parts.append(table(header, rows))
-    return "\n\n".join(parts)
+        for size in family.sizes:
+            times = [_microseconds(some[s].us.get(size)) if s in some else "" for s in solvers]
+            rows.append([family.title, str(size), *times])
+        exponents = [some[s].exponent if s in some else None for s in solvers]
+        found = ["" if exponent is None else f"{exponent:.2f}" for exponent in exponents]
+        rows.append([family.title, "exponent", *found])
+    return {"cost_over_size": (["worlds", "size", *(f"{s} [us]" for s in solvers)], rows)}
 
 
 def _microseconds(us: float | None) -> str:
@@ -349,7 +346,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="processor time for each size and solver (default: %(default)g)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
-    parser.add_argument("--page", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--page", action="store_true", help="write docs/data, and the picture")
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)
     names = options.family or list(FAMILIES)
@@ -364,9 +361,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_atomically(options.json, json.dumps(content, indent=1).encode())
     if options.page:
         draw(curves, PICTURE)
-        write_section(PAGE, BEGIN, END, section(curves))
+        write_tables(tables(curves))
     else:
-        print(section(curves))
+        print_tables(tables(curves))
     return 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measure friction, and write the section "Friction" of docs/physics.md.
+"""Measure friction, and write docs/data/friction.csv.
 
-python scripts/friction_table.py [-o docs/physics.md]
+python scripts/friction_table.py [-o FOLDER]
 
 Bodies that slide, spin and pivot on a plane are compared with closed forms, with a pressure that is
 uniform or linear, and with MuJoCo, which reads the same model.
@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
-from page_section import table, write_section
+from measured import DATA, write_tables
 from sim.physics.scenes import (
     TRACK,
     G,
@@ -43,8 +43,6 @@ from hrp_model.geometry import Box
 from hrp_model.rigid import Array, axis_angle_matrix
 from hrp_sim.physics.state import SimulatedBody
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "physics.md"
-BEGIN, END = "<!-- Friction: made by scripts/friction_table.py -->", "<!-- end of Friction -->"
 MU, STEP = 0.3, 1e-3
 DISC, BOX, BALL = 0.1, np.array([0.3, 0.2, 0.02]), 0.1  # radius, sides, radius, in [m]
 SPIN = 8.0  # [rad/s]
@@ -300,12 +298,12 @@ def lone_block() -> Body:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the section."""
+    """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to update")
+    parser.add_argument("-o", "--output", type=Path, default=DATA, help="folder of the table")
     options = parser.parse_args(arguments)
     header = ["friction of 0.3; tracks 1.0 along and 0.5 across", "exact", "here", "MuJoCo"]
-    write_section(options.output, BEGIN, END, table(header, list(rows())))
+    write_tables({"friction": (header, list(rows()))}, options.output)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measure what geared grippers do, and write the section "Grippers" of docs/physics.md.
+"""Measure what geared grippers do, and write docs/data/grippers.csv.
 
-python scripts/gripper_table.py [-o docs/physics.md]
+python scripts/gripper_table.py [-o FOLDER]
 
 Two fingers slide along X; the right one follows the left one. Forces and positions are compared
 with closed forms, and with MuJoCo, whose fingers an equality couples.
@@ -22,7 +22,7 @@ from scipy.integrate import solve_ivp
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
-from page_section import table, write_section
+from measured import DATA, write_tables
 from sim.physics.scenes import PRISMATIC, REVOLUTE, G, X, Y, at, child, fixed, placed, root, world
 from sim.physics.scenes import lone as one_link
 from sim.physics.scenes import moving as free
@@ -33,8 +33,6 @@ from hrp_model.geometry import Box
 from hrp_sim.physics.engine import Engine
 from hrp_sim.physics.state import SimulatedBody
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "physics.md"
-BEGIN, END = "<!-- Grippers: made by scripts/gripper_table.py -->", "<!-- end of Grippers -->"
 HALF, START = np.array([0.01, 0.02, 0.02]), 0.05  # of a finger, in [m]
 MASS, DAMPING, INERTIA = 0.1, 10.0, 1e-4  # of a finger, in [kg], [N s/m] and [kg m^2]
 CUBE = 0.04  # [m]
@@ -224,12 +222,12 @@ def rows() -> Iterator[list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the section."""
+    """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to update")
+    parser.add_argument("-o", "--output", type=Path, default=DATA, help="folder of the table")
     options = parser.parse_args(arguments)
     header = ["geared joints, 10 N on the leader", "exact", "here", "MuJoCo"]
-    write_section(options.output, BEGIN, END, table(header, list(rows())))
+    write_tables({"grippers": (header, list(rows()))}, options.output)
 
 
 if __name__ == "__main__":

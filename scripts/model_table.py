@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Write a table of models: whether they load, their diagnostics, and the time to load.
+"""Measure models: whether they load, their diagnostics, and the time to load.
 
-python scripts/model_table.py FOLDER [--list LIST.md] [--verify] [-o docs/models.md]
+python scripts/model_table.py FOLDER [--list LIST.md] [--verify] [-o docs/data]
 
 The list is Markdown. Rows of its tables whose first cell is a model in FOLDER are the models;
 rows whose first cell is a folder in FOLDER, named OWNER__REPOSITORY, give in their second cell
 the commit of that repository. Without a list every model file in FOLDER counts. With --verify
-each model is converted to a URDF, which independent libraries compare with the model.
+each model is converted to a URDF, which independent libraries compare with the model. With -o
+the tables models.csv, warnings.csv and sources.csv are written, else printed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,37 +26,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from measured import Table, model_name, print_tables, write_tables
+
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError, Severity
 from hrp_model.urdf import convert
 from hrp_model.verify import LIBRARIES, Outcome, Report, verify
-from hrp_model.verify.mujoco_errors import ERROR_KINDS
 from hrp_model.verify.report import ABSENT
 
 SUFFIXES = (".wrl", ".body", ".yaml", ".yml")
-HEADER = """\
-# Models
-
-Results of `hrp_model` for {count} published models: {loaded} load, and {clean} of these
-without a warning. `hrp-model check --list-codes` explains the codes.
-
-Made by `scripts/model_table.py` from copies of the repositories below. A time is the median of
-{repeats} loads, with all referenced files, in a process that has loaded the model before; it is
-rounded, and depends on the machine.
-"""
-VERIFIED = """\
-The last columns compare the URDF of each model, with meshes, as read by independent libraries, with
-the model: {passed} of {count} pass with all of them. The first number is the largest difference in
-kinematics, dynamics, limits and primitives, at most 1e-9; the second that of meshes and colours,
-which are written in single precision, relative to their size, at most 1e-6. `check_urdf` compares
-the tree of links only. Causes for which MuJoCo rejects a model are in brackets; the rest of the
-model is compared.
-
-{reasons}
-"""
 COLUMNS = ["model", "loads", "links", "joints", "devices", "warnings", "ms"]
 EXACT = 1e-9
-NUMBERS = {"links", "joints", "devices", "ms"}
 
 
 @dataclass
@@ -77,13 +58,14 @@ class Row:
     seconds: float = 0.0
     verified: dict[str, str] = field(default_factory=dict)
 
-    def __str__(self) -> str:
-        inside = self.model.partition("/")[2] or self.model
+    @property
+    def cells(self) -> list[str]:
+        """The row of the table, below COLUMNS and the libraries."""
         loads = "yes" if self.counts else f"no: {_counted(self.errors)}"
-        numbers = self.counts or ("", "", "")
-        cells = [inside, loads, *numbers, _counted(self.warnings), _milliseconds(self.seconds)]
-        cells += self.verified.values()
-        return f"| {' | '.join(map(str, cells))} |"
+        numbers = map(str, self.counts or ("", "", ""))
+        name = model_name(self.model)
+        cells = [name, loads, *numbers, _counted(self.warnings), _milliseconds(self.seconds)]
+        return [*cells, *self.verified.values()]
 
 
 def read_list(text: str, folder: Path) -> tuple[list[str], dict[str, str]]:
@@ -143,31 +125,33 @@ def verified(model: str, folder: Path) -> dict[str, str]:
     return {library: _verdict(report, library) for library in LIBRARIES}
 
 
-def page(rows: Sequence[Row], commits: Mapping[str, str], repeats: int) -> Iterator[str]:
-    """Yield the lines of the page: a table for each repository, and their sums."""
+def summary(rows: Sequence[Row]) -> str:
+    """Return how many models load, are free of warnings, and pass in all libraries."""
     loaded = [row for row in rows if row.counts]
     clean = sum(not row.warnings for row in loaded)
-    yield HEADER.format(count=len(rows), loaded=len(loaded), clean=clean, repeats=repeats)
+    text = f"{len(rows)} models: {len(loaded)} load, and {clean} of these without a warning"
+    if not any(row.verified for row in loaded):
+        return text
+    passed = sum(not any(map(_is_failure, row.verified.values())) for row in loaded)
+    return f"{text}; {passed} of {len(loaded)} pass with all libraries"
+
+
+def tables(rows: Sequence[Row], commits: Mapping[str, str]) -> dict[str, Table]:
+    """Return the models, the sums of their warnings, and the commits of their repositories."""
+    loaded = [row for row in rows if row.counts]
+    found = [row.warnings for row in loaded]
     libraries = list(loaded[0].verified) if loaded else []
-    if libraries:
-        passed = sum(not any(map(_is_failure, row.verified.values())) for row in loaded)
-        cells = "\n".join(cell for row in loaded for cell in row.verified.values())
-        kinds = [kind for kind in ERROR_KINDS.values() if kind.name in cells]
-        reasons = "\n".join(f"* {kind.name}: {kind.reason}" for kind in kinds)
-        yield VERIFIED.format(count=len(loaded), passed=passed, reasons=reasons)
-    yield from _sums("Warnings", [row.warnings for row in loaded])
-    for top in dict.fromkeys(row.model.partition("/")[0] for row in rows):
-        owner, found, repository = top.partition("__")
-        if found:
-            name = f"{owner}/{repository}"
-            yield f"## [{name}](https://github.com/{name})\n"
-            if top in commits:
-                yield f"Commit {commits[top]}.\n"
-        else:
-            yield f"## {top}\n"
-        yield _heading([*COLUMNS, *libraries])
-        yield from (str(row) for row in rows if row.model.partition("/")[0] == top)
-        yield ""
+    sums = [
+        [code, str(sum(code in counter for counter in found)), str(times)]
+        for code, times in sorted(sum(found, Counter[str]()).items())
+    ]
+    repositories = dict.fromkeys(row.model.partition("/")[0] for row in rows)
+    sources = [[model_name(top), commits[top]] for top in repositories if top in commits]
+    return {
+        "models": ([*COLUMNS, *libraries], [row.cells for row in rows]),
+        "warnings": (["code", "models", "times"], sums),
+        "sources": (["repository", "commit"], sources),
+    }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -178,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--list", type=Path, metavar="LIST.md", help="list of models and their sources"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="OUT.md", help="default: standard output"
+        "-o", "--output", type=Path, metavar="FOLDER", help="default: standard output"
     )
     parser.add_argument("--repeats", type=int, default=3, help="loads per model; default: 3")
     parser.add_argument("--verify", action="store_true", help="also compare URDFs with the models")
@@ -195,11 +179,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = [measure(model, options.folder, max(1, options.repeats)) for model in models]
     if options.verify:
         _verify_all(rows, options.folder, options.jobs)
-    text = "\n".join(page(rows, commits, max(1, options.repeats)))
+    print(summary(rows))
     if options.output is None:
-        print(text)
+        print_tables(tables(rows, commits))
     else:
-        options.output.write_text(text, encoding="utf-8")
+        write_tables(tables(rows, commits), options.output)
     return 0
 
 
@@ -212,23 +196,6 @@ def _verify_all(rows: Sequence[Row], folder: Path, jobs: int) -> None:
             found = list(pool.map(partial(verified, folder=folder), models))
     for row, cells in zip(rows, found, strict=True):
         row.verified = cells
-
-
-def _sums(title: str, found: Sequence[Counter[str]]) -> Iterator[str]:
-    """Yield a table of the number of diagnostics and of models by code."""
-    total = sum(found, Counter())
-    if not total:
-        return
-    yield f"## {title}\n\n| code | models | times |\n| --- | ---: | ---: |\n" + "\n".join(
-        f"| {code} | {sum(code in counter for counter in found)} | {times} |"
-        for code, times in sorted(total.items())
-    )
-    yield ""
-
-
-def _heading(columns: Sequence[str]) -> str:
-    rules = ("---:" if column in NUMBERS else "---" for column in columns)
-    return f"| {' | '.join(columns)} |\n| {' | '.join(rules)} |"
 
 
 def _verdict(report: Report, library: str) -> str:

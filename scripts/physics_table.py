@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measure the accuracy of the physics, and write the section "Accuracy" of docs/physics.md.
+"""Measure the accuracy of the physics; write free_motion.csv and physics_checks.csv in docs/data.
 
-python scripts/physics_table.py [--quick] [-o docs/physics.md]
+python scripts/physics_table.py [--quick] [-o FOLDER]
 
 Motions are compared with MuJoCo (Runge-Kutta at 0.1 ms, minimal coordinates) and with closed forms.
 Everything is deterministic, as no row contains a time. --quick prints only the rows that are
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
-from page_section import table, write_section
+from measured import DATA, Table, print_tables, write_tables
 from sim.physics.bodies import chain, top
 from sim.physics.measures import G, energy, momentum, separation
 from sim.physics.mujoco_peer import free_motion
@@ -36,8 +36,6 @@ from hrp_sim import Simulation, load_world
 from hrp_sim.physics.engine import Placement, Solver
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "physics.md"
-BEGIN, END = "<!-- Accuracy: made by scripts/physics_table.py -->", "<!-- end of Accuracy -->"
 STEPS = 1000, 2000, 4000
 X, Z = np.eye(3)[0], np.eye(3)[2]
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -66,7 +64,7 @@ def motions() -> Iterator[Motion]:
     """Yield the free motions of the table."""
     arm = load_body(ROOT / "models" / "arm" / "arm.body")
     start = np.linspace(0.3, -0.3, len(arm.moving_links))
-    yield Motion("`models/arm` released, with its rotors", fixed(without_contacts(arm), q=start))
+    yield Motion("models/arm released, with its rotors", fixed(without_contacts(arm), q=start))
     yield Motion("branched chain, a slider, no rotors", fixed(chain(rotors=False), q=Q, dq=DQ))
     yield Motion("the same with rotors", fixed(chain(), q=Q, dq=DQ))
     tumbling = moving(chain(free=True, rotors=False), q=Q, dq=DQ, v=V, w=W)
@@ -221,7 +219,7 @@ CHECKS = (
         is_quick=False,
     ),
     Check(
-        "humanoid in hold, drift in 60 s (`quick`: 150 iterations)",
+        "humanoid in hold, drift in 60 s (quick: 150 iterations)",
         lambda s: _minute(s),
         is_quick=False,
     ),
@@ -237,33 +235,30 @@ def check_row(check: Check) -> list[str]:
     return [check.what, *(check.measure(solver) for solver in Solver)]
 
 
-def section(*, quick: bool) -> str:
-    """Return both tables."""
+def tables(*, quick: bool) -> dict[str, Table]:
+    """Return both tables by name."""
     free = [free_row(motion, solver) for motion in motions() for solver in Solver]
     checks = [check_row(check) for check in CHECKS if check.is_quick or not quick]
     header = ["free motion of 1 s, joint error [rad, m]", "solver"]
-    header += ["1 ms", "0.5 ms", "0.25 ms", "order", "energy [J]", "gap [m]"]
-    return "\n\n".join(
-        [
-            table(header, free),
-            "Energy gained and the largest gap between the halves of a joint are those at 1 ms.",
-            table(["measured at 1 ms", *(f"`{s.value}`" for s in Solver)], checks),
-        ]
-    )
+    header += ["1 ms", "0.5 ms", "0.25 ms", "order", "energy at 1 ms [J]", "gap at 1 ms [m]"]
+    return {
+        "free_motion": (header, free),
+        "physics_checks": (["measured at 1 ms", *(s.value for s in Solver)], checks),
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the section, or print its quick rows."""
+    """Write the tables, or print its quick rows."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--quick", action="store_true", help="print the quick rows only; write nothing"
     )
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to update")
+    parser.add_argument("-o", "--output", type=Path, default=DATA, help="folder of the table")
     options = parser.parse_args(arguments)
     if options.quick:
-        print(section(quick=True))
+        print_tables(tables(quick=True))
         return
-    write_section(options.output, BEGIN, END, section(quick=False))
+    write_tables(tables(quick=False), options.output)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure how fast every model of a folder is, alone on a floor, and write docs/real_time.md.
+"""Measure how fast every model of a folder is, alone on a floor: docs/data/real_time.csv.
 
 python scripts/real_time_table.py [FOLDER] [--list LIST.md] [--only WORD] [--json FILE] [--page]
 
@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 
 from bench.comparison.measure import on_one_core
 from bench.comparison.mujoco_twin import MujocoTwin, TwinError
+from measured import Table, model_name, print_tables, write_tables
 from model_table import find_models, read_list
-from page_section import table, write_section
 
 from hrp_model import Diagnostics, ModelError
 from hrp_model.files.writer import write_atomically
@@ -41,8 +41,6 @@ from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.world.config import WorldConfig
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "real_time.md"
-BEGIN, END = "<!-- Models: made by scripts/real_time_table.py -->", "<!-- end of Models -->"
 GOAL = 3.0  # real-time factor
 DURATION = 2.0  # simulated, in [s]
 SLICE = 10  # steps that are timed together
@@ -210,7 +208,7 @@ def rows_of(results: Sequence[Result]) -> list[list[str]]:
     moving = [r for r in results if r.ours]
     return [
         [
-            result.model,
+            model_name(result.model),
             str(result.joints),
             str(result.shapes),
             str(result.triangles or ""),
@@ -225,9 +223,7 @@ def _cells(ours: Timing | None, mujoco: Timing | None) -> list[str]:
     """Return time, real-time factor and contacts, and MuJoCo's time and contacts."""
     if ours is None:
         return ["", "", "", "", ""]
-    factor = _short(ours.factor)
-    cells = [_short(ours.us), f"**{factor}**" if ours.factor < GOAL else factor]
-    cells.append(f"{ours.contacts:g}")
+    cells = [_short(ours.us), _short(ours.factor), f"{ours.contacts:g}"]
     has_twin = mujoco is not None and not mujoco.error and mujoco.us > 0.0
     return cells + ([_short(mujoco.us), f"{mujoco.contacts:g}"] if has_twin else ["", ""])
 
@@ -237,31 +233,33 @@ def _short(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-def section(results: Sequence[Result]) -> str:
-    """Return the tables as Markdown."""
+def summary(results: Sequence[Result]) -> str:
+    """Return how many models are fast, the time beside MuJoCo, and which cannot be simulated."""
     moving = [r for r in results if r.ours]
     slow = [r for r in moving if r.slowest < GOAL]
     static = sum(r.is_static for r in results)
-    header = ["model", "joints", "shapes", "triangles"]
-    header += ["limp us", "x", "contacts", "MuJoCo us", "contacts"]
-    header += ["holding us", "x", "contacts", "MuJoCo us", "contacts"]
     parts = [
         f"{len(moving)} models move; {len(moving) - len(slow)} of them are at least {GOAL:g} times "
         f"as fast as real time on one core, limp and holding. {static} models are static, and "
         f"left out.",
-        table(header, rows_of(results)),
     ]
     compared = [(r.ours[c].us / t.us) for r in moving for c, t in r.mujoco.items() if t.us > 0.0]
     if compared:
-        parts.insert(
-            1,
+        parts.append(
             f"Where MuJoCo simulates the same, a step here takes {statistics.median(compared):.2g} "
             f"times as long as there (median of {len(compared)} runs).",
         )
-    failed = [[r.model, r.error.replace("|", "\\|")] for r in results if r.error]
-    if failed:
-        parts += ["Models that cannot be simulated:", table(["model", "reason"], failed)]
-    return "\n\n".join(parts)
+    parts += [f"{r.model} cannot be simulated: {r.error}" for r in results if r.error]
+    return "\n".join(parts)
+
+
+def tables(results: Sequence[Result]) -> dict[str, Table]:
+    """Return the table by its name."""
+    header = ["model", "joints", "shapes", "triangles"]
+    for state in ("limp", "holding"):
+        header += [f"{state} [us]", f"{state} x", f"{state} contacts"]
+        header += [f"{state} MuJoCo [us]", f"{state} MuJoCo contacts"]
+    return {"real_time": (header, rows_of(results))}
 
 
 def models_of(folder: Path | None, listing: Path | None) -> dict[str, Path]:
@@ -296,7 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--seconds", type=float, default=10.0, help="processor time of a run (default: %(default)g)"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
-    parser.add_argument("--page", action="store_true", help="write docs/real_time.md")
+    parser.add_argument("--page", action="store_true", help="write docs/data/real_time.csv")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)
@@ -314,10 +312,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         content = json.dumps([asdict(result) for result in results], indent=1)
         write_atomically(options.json, content.encode())
-    if options.page:
-        write_section(PAGE, BEGIN, END, section(results))
-    else:
-        print(section(results))
+    print(summary(results))
+    (write_tables if options.page else print_tables)(tables(results))
     return 0
 
 

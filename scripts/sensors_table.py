@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measure the accuracy of the sensors, and write the section "Accuracy" of docs/sensors.md.
+"""Measure the accuracy of the sensors; write the tables sensors_*.csv in docs/data.
 
-python scripts/sensors_table.py [-o docs/sensors.md]
+python scripts/sensors_table.py [-o FOLDER]
 
 Readings are compared with closed forms and with pinocchio. Everything is deterministic, as no row
 contains a time. The scenes are those of the tests.
@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
-from page_section import table, write_section
+from measured import DATA, Table, write_tables
 from ray_oracle import distances
 from sim.render.scenes import OPTICAL, camera_matrix, glowing, pixel_rays
 from sim.sensors.handmade import random_pose
@@ -34,8 +34,6 @@ from hrp_model.geometry import Shape
 from hrp_sim.render import LinkPoses, Pinhole, Renderer
 from hrp_sim.sensors import RangeSensor, RangeSensor3D, ScanReading
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "sensors.md"
-BEGIN, END = "<!-- Accuracy: made by scripts/sensors_table.py -->", "<!-- end of Accuracy -->"
 STEPS = 1e-3, 5e-4, 2.5e-4
 PENDULUM = ObliquePendulum(0)
 LENS = Pinhole(320, 240, 1.2, 0.04, 100.0)
@@ -130,21 +128,22 @@ def moving_row(what: str, error: Callable[[float], float], steps: Sequence[float
     return [what, *(f"{error(step):.1e}" for step in steps)]
 
 
-def section() -> str:
-    """Return both tables."""
-    moving = table(
+def tables() -> dict[str, Table]:
+    """Return both tables by name."""
+    moving = (
         ["relative error of moving bodies, by step", *(f"{step * 1e3:g} ms" for step in STEPS)],
         [moving_row(what, error, STEPS) for what, error in swinging()],
     )
-    return f"{moving}\n\n{table(['relative error, at any step', 'worst'], still_rows())}"
+    still = ["relative error, at any step", "worst"], still_rows()
+    return {"sensors_by_step": moving, "sensors_at_any_step": still}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the section."""
+    """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to update")
+    parser.add_argument("-o", "--output", type=Path, default=DATA, help="folder of the table")
     output = parser.parse_args(arguments).output
-    write_section(output, BEGIN, END, section())
+    write_tables(tables(), output)
 
 
 if __name__ == "__main__":

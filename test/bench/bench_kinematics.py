@@ -4,10 +4,10 @@
     python -m pytest test/bench/bench_kinematics.py
     python test/bench/bench_kinematics.py [FILE ...] [--page]
 
-prints a table; --page writes it into docs/kinematics.md. Both compute the same quantities of the
-same robot, and the quantities include forward kinematics. They take turns, so that other load
-affects both; times are medians of CPU time, the ratio is the median of the turns' ratios.
-Pinocchio's results are copied into one array where they are one. Times never fail a test.
+prints a table; --page writes docs/data/kinematics_speed.csv. Both compute the same quantities of
+the same robot, forward kinematics included. They take turns, so that other load affects both; times
+are medians of CPU time, the ratio is the median of the turns' ratios. Pinocchio's results are
+copied into one array where they are one. Times never fail a test.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from hrp_model.kinematics import BodyState, fast_dynamics
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = [ROOT / "models" / "arm" / "arm.body", ROOT / "models" / "humanoid" / "humanoid.wrl"]
-PAGE = ROOT / "docs" / "kinematics.md"
-BEGIN, END = "<!-- Speed: made by test/bench/bench_kinematics.py -->", "<!-- end of Speed -->"
 HEADER = ["robot", "postures", "quantity", "[us]", "numpy alone [us]", "pinocchio [us]", "ratio"]
 MANY, TURNS = 10_000, 7
 SINGLES = 2000  # calls in a turn, with one posture
@@ -147,14 +145,11 @@ def test_speed(rows, path, postures):
 
 
 def main() -> None:
-    from page_section import table, write_section
+    from measured import print_tables, write_tables
 
     files = [Path(name) for name in sys.argv[1:] if name != "--page"] or MODELS
     rows = [row for postures in (MANY, 1) for path in files for row in rows_of(path, postures)]
-    if "--page" in sys.argv:
-        write_section(PAGE, BEGIN, END, table(HEADER, rows))
-    else:
-        print(table(HEADER, rows))
+    (write_tables if "--page" in sys.argv else print_tables)({"kinematics_speed": (HEADER, rows)})
 
 
 if __name__ == "__main__":

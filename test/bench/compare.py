@@ -6,7 +6,7 @@ python test/bench/compare.py [FILE ...] [--scene NAME] [--solver NAME] [--runs N
 Steps and scans are compared with a plain C program on ODE (test/bench/loop), images with plain
 moderngl, small sensors with plain numpy. Both sides are checked for equal results, then timed in
 turns. All scenes take many minutes, one takes about one. A FILE is a model, limp on a floor, or
-a world, limp. --page writes the section "Comparison" of docs/performance.md.
+a world, limp. --page writes the tables speed*.csv in docs/data.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from bench.comparison.machine import this_machine
 from bench.comparison.measure import on_one_core
-from bench.comparison.page import BEGIN, END, section
+from bench.comparison.page import tables
 from bench.comparison.plain_c import BenchError, compile_loop
 from bench.comparison.report import print_rows, to_json
 from bench.comparison.rows import Row
 from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene, scene_of_file
 from bench.comparison.sensor_session import SensorSession
 from bench.comparison.session import Session
-from page_section import write_section
+from measured import write_tables
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hrp_model import ModelError
@@ -42,8 +42,6 @@ from hrp_model.program.console import message_console, output_console
 from hrp_model.program.outputs import Output, check_outputs, writing
 from hrp_sim.cli import argument_types
 from hrp_sim.physics.engine import PhysicsError, Solver
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,7 +70,7 @@ def _main(argv: Sequence[str] | None) -> int:
         if options.json:
             write_atomically(options.json, to_json(*results).encode())
         if options.page:
-            write_section(PAGE, BEGIN, END, section(*results))
+            write_tables(tables(*results))
     return GOOD
 
 
@@ -141,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
         "--holding", action="store_true", help="step the files also with servos that hold"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
-    parser.add_argument("--page", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--page", action="store_true", help="write the tables of docs/data")
     return parser
 
 

@@ -5,11 +5,11 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from bench import compare
-from bench.comparison import page
 from bench.comparison.contenders import EngineRun, ScannerRun
 from bench.comparison.measure import Ratio, measure_interleaved
 from bench.comparison.mujoco_twin import MujocoTwin, TwinError
@@ -20,6 +20,7 @@ from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene
 from bench.comparison.session import Session
 from bench.comparison.targets import Measured, Quantity, Target
 from each_case import mostly_slow
+from page_tools import measured_rows
 from paths import MODELS
 from sim.physics.scenes import (
     PRISMATIC,
@@ -250,9 +251,7 @@ def test_another_scene_is_noticed(program, tmp_path):
 
 
 def test_the_documentation_has_a_row_of_each_implementation():
-    text = compare.PAGE.read_text(encoding="utf-8")
-    section = text.partition(page.BEGIN)[2].partition(page.END)[0]
-    names = {line.split(" | ")[0].removeprefix("| ") for line in section.splitlines()}
+    names = {cell for row in measured_rows("speed") for cell in row[:4]}
     optional = {Measured.MUJOCO, Measured.DENSE}  # where there is such a library or solver
     assert {measured.value for measured in set(Measured) - optional} <= names
 
@@ -260,9 +259,8 @@ def test_the_documentation_has_a_row_of_each_implementation():
 @needs_compiler
 @pytest.mark.slow
 def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatch):
-    written, text = tmp_path / "out.json", tmp_path / "page.md"
-    text.write_text(f"before\n{page.BEGIN}\n{page.END}\nafter\n")
-    monkeypatch.setattr(compare, "PAGE", text)
+    written = tmp_path / "out.json"
+    monkeypatch.setattr(compare, "write_tables", partial(compare.write_tables, folder=tmp_path))
     arguments = ["--duration", "0.01", "--runs", "1", "--json", written, "--page"]
     scenes = ["--scene", "arm", "--scene", "scan", "--solver", Solver.DENSE.value, "--original"]
     assert compare.main([str(HUMANOID), *map(str, [*scenes, *arguments])]) == 0
@@ -292,13 +290,12 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     limp = rows["humanoid.body", Measured.SIMULATION_STICKING.value]
     assert limp["ratio_to_original"]["median"] > 0.0
     assert ("humanoid.body", Measured.ORIGINAL.value) in rows
-    lines = text.read_text().splitlines()
-    assert (lines[0], lines[-1]) == ("before", "after")
-    assert f"| processor | {content['machine']['processor']}, " in text.read_text()
-    assert (
-        f"| arm | {Solver.DENSE.value} | engine, 1 step a call | ratio <= 1.1, very good 1.03 |"
-        in text.read_text()
-    )
+    tables = {path.stem: path.read_text() for path in tmp_path.glob("*.csv")}
+    assert content["machine"]["processor"] in tables["speed_machine"]
+    step = next(line for line in tables["speed"].splitlines() if "engine, 1 step" in line)
+    assert step.startswith("arm,")
+    target = '"engine, 1 step a call","ratio <= 1.1, very good 1.03",'
+    assert f"arm,{Solver.DENSE.value},{target}" in tables["speed_targets"]
 
 
 @pytest.mark.parametrize(

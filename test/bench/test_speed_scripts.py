@@ -1,9 +1,11 @@
 """The scripts that measure many models, many sizes and many steps, in short."""
 
+import csv
 import importlib.util
 import json
 import logging
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -70,19 +72,24 @@ def test_a_model_is_measured_limp_and_holding(real_time):
     assert row[:3] == ["arm", "6", "11"]
 
 
-def test_models_are_sorted_and_the_slow_ones_are_marked(real_time):
+def test_models_are_sorted_and_the_slow_ones_are_counted(real_time):
     def result(name, factor):
         timing = real_time.Timing(us=1000.0 / factor, factor=factor, contacts=4)
         return real_time.Result(name, ours={"limp": timing})
 
     still = real_time.Result("still", is_static=True)
     broken = real_time.Result("broken", error="a | b")
-    text = real_time.section([result("fast", 50.0), result("slow", 2.0), still, broken])
+    results = [result("fast", 50.0), result("slow", 2.0), still, broken]
+    text = real_time.summary(results)
     assert "2 models move; 1 of them" in text
     assert "1 models are static" in text
-    assert text.index("| slow |") < text.index("| fast |")
-    assert "**2**" in text
-    assert "| broken | a \\| b |" in text
+    assert "broken cannot be simulated: a | b" in text
+    header, rows = real_time.tables(results)["real_time"]
+    assert [(row[0], row[header.index("limp x")]) for row in rows] == [
+        ("slow", "2"),
+        ("fast", "50"),
+    ]
+    assert all(len(row) == len(header) for row in rows)
 
 
 def test_a_model_that_cannot_be_read_is_reported_without_its_folder(real_time, tmp_path):
@@ -118,9 +125,8 @@ def test_the_exponent_is_that_of_the_larger_sizes(cost):
 
 
 def test_curves_are_measured_written_and_drawn(cost, tmp_path, monkeypatch):
-    page, picture = tmp_path / "page.md", tmp_path / "pictures" / "cost.svg"
-    page.write_text(f"before\n{cost.BEGIN}\n{cost.END}\nafter\n")
-    monkeypatch.setattr(cost, "PAGE", page)
+    table, picture = tmp_path / "cost_over_size.csv", tmp_path / "pictures" / "cost.svg"
+    monkeypatch.setattr(cost, "write_tables", partial(cost.write_tables, folder=tmp_path))
     monkeypatch.setattr(cost, "PICTURE", picture)
     monkeypatch.setattr(cost, "SETTLING", 3)
     figures = tmp_path / "figures.json"
@@ -129,7 +135,12 @@ def test_curves_are_measured_written_and_drawn(cost, tmp_path, monkeypatch):
     curves = json.loads(figures.read_text())
     assert [c["solver"] for c in curves] == [solver.value for solver in Solver]
     assert all(c["us"]["4"] > 0.0 for c in curves)
-    assert "| contacts of one body | 4 | 9 |" in page.read_text()
+    with table.open(newline="") as file:
+        header, first, *rows = csv.reader(file)
+    assert header[2:] == [f"{solver.value} [us]" for solver in Solver]
+    assert first[:2] == ["contacts of one body", "4"]
+    assert all(float(cell) > 0.0 for cell in first[2:])
+    assert rows[-1][1] == "exponent"
     assert "contacts of one body" in picture.read_text()
 
 

@@ -1,5 +1,6 @@
-"""The script that writes the page of models."""
+"""The script that measures models."""
 
+import csv
 import importlib.util
 import sys
 from dataclasses import replace
@@ -18,9 +19,17 @@ def script():
     spec = importlib.util.spec_from_file_location("model_table", ROOT / "scripts/model_table.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for it
+    sys.path.insert(0, str(ROOT / "scripts"))
     spec.loader.exec_module(module)
     yield module
+    sys.path.remove(str(ROOT / "scripts"))
     del sys.modules[spec.name]
+
+
+def rows_of(folder, name="models"):
+    """Return the rows of a written table by their first cell."""
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return {row[0]: row for row in csv.reader(file)}
 
 
 @pytest.fixture
@@ -59,19 +68,16 @@ def test_a_list_names_models_and_commits(script, folder):
     )
 
 
-def test_a_page_has_a_row_for_each_model(script, folder, tmp_path):
-    out = tmp_path / "models.md"
-    assert script.main([str(folder), "-o", str(out), "--repeats", "1"]) == 0
-    text = out.read_text(encoding="utf-8")
-    rows = [line for line in text.splitlines() if ".body |" in line or ".wrl |" in line]
-    broken, good, doubtful = (row.strip("| ").split(" | ") for row in rows)
-    assert good[:5] == ["good.body", "yes", "1", "0", "0"]
-    assert doubtful[:2] == ["parts/doubtful.body", "yes"]
-    assert doubtful[5] == "default-inertia"
-    assert broken[:2] == ["broken.wrl", "no: unexpected-end"]
-    assert "3 published models: 2 load, and 1 of these\nwithout a warning" in text
-    assert "| default-inertia | 1 | 1 |" in text
-    assert str(tmp_path) not in text
+def test_a_table_has_a_row_for_each_model(script, folder, tmp_path, capsys):
+    assert script.main([str(folder), "-o", str(tmp_path), "--repeats", "1"]) == 0
+    rows = rows_of(tmp_path)
+    assert rows["some-one/some-robots/good.body"][1:5] == ["yes", "1", "0", "0"]
+    doubtful = rows["some-one/some-robots/parts/doubtful.body"]
+    assert (doubtful[1], doubtful[5]) == ("yes", "default-inertia")
+    assert rows["own/broken.wrl"][1] == "no: unexpected-end"
+    assert rows_of(tmp_path, "warnings")["default-inertia"] == ["default-inertia", "1", "1"]
+    assert "3 models: 2 load, and 1 of these without a warning" in capsys.readouterr().out
+    assert all(str(tmp_path) not in path.read_text() for path in tmp_path.glob("*.csv"))
 
 
 FLAT = "geometry: { type: Box, size: [ 1, 1, 0 ] }"
@@ -83,24 +89,21 @@ def needs_libraries():
         pytest.importorskip(module, reason=f"{module} reads URDFs independently of us")
 
 
-def test_a_page_tells_what_independent_libraries_say(script, folder, tmp_path, needs_libraries):
+def test_a_table_has_what_independent_libraries_find(
+    script, folder, tmp_path, capsys, needs_libraries
+):
     (folder / "own" / "flat.body").write_text(HEADER + BOX % (INERTIA, FLAT))
-    out = tmp_path / "models.md"
-    assert script.main([str(folder), "-o", str(out), "--verify", "--jobs", "1"]) == 0
-    text = out.read_text(encoding="utf-8")
-    rows = [line for line in text.splitlines() if ".body |" in line or ".wrl |" in line]
-    broken, flat, good, _ = ([x.strip() for x in row.strip("|").split("|")] for row in rows)
-    assert broken[-4:] == [""] * 4
-    for numbers in good[-4:]:
+    assert script.main([str(folder), "-o", str(tmp_path), "--verify", "--jobs", "1"]) == 0
+    rows = rows_of(tmp_path)
+    assert rows["model"][-4:] == ["pinocchio", "yourdfpy", "MuJoCo", "check_urdf"]
+    assert rows["own/broken.wrl"][-4:] == [""] * 4
+    for numbers in rows["some-one/some-robots/good.body"][-4:]:
         assert all(float(number) <= 1e-6 for number in numbers.split(", "))
-    assert "(flat shape)" in flat[-2]
-    assert "* flat shape: a box" in text
-    assert "* flat mesh" not in text
-    assert "3 of 3 pass with all of them" in text
-    assert "| pinocchio | yourdfpy | MuJoCo | check_urdf |" in text
+    assert "(flat shape)" in rows["own/flat.body"][-2]
+    assert "3 of 3 pass with all libraries" in capsys.readouterr().out
 
 
-def test_a_page_names_what_fails(script, folder, tmp_path, monkeypatch, needs_libraries):
+def test_a_table_names_what_fails(script, folder, tmp_path, monkeypatch, capsys, needs_libraries):
     honest = script.convert
 
     def wrong(*args, **kwargs):
@@ -108,20 +111,18 @@ def test_a_page_names_what_fails(script, folder, tmp_path, monkeypatch, needs_li
         return replace(made, urdf=made.urdf.replace('<mass value="1.0"', '<mass value="1.1"'))
 
     monkeypatch.setattr(script, "convert", wrong)
-    out = tmp_path / "models.md"
-    assert script.main([str(folder), "-o", str(out), "--verify", "--jobs", "1"]) == 0
-    text = out.read_text(encoding="utf-8")
-    assert "0 of 2 pass with all of them" in text
-    assert "FAILED mass and inertia of links, FAILED total mass" in text
+    assert script.main([str(folder), "-o", str(tmp_path), "--verify", "--jobs", "1"]) == 0
+    assert "0 of 2 pass with all libraries" in capsys.readouterr().out
+    good = rows_of(tmp_path)["some-one/some-robots/good.body"]
+    assert "FAILED mass and inertia of links, FAILED total mass" in good
 
 
-def test_a_page_names_its_sources(script, folder, tmp_path, capsys):
+def test_a_list_selects_models_and_states_their_sources(script, folder, tmp_path):
     (tmp_path / "list.md").write_text(LIST)
-    assert script.main([str(folder), "--list", str(tmp_path / "list.md"), "--repeats", "1"]) == 0
-    text = capsys.readouterr().out
-    link = "## [some-one/some-robots](https://github.com/some-one/some-robots)\n\nCommit 0123abc."
-    assert link in text
-    assert "good.body" not in text
+    options = ["--list", str(tmp_path / "list.md"), "--repeats", "1", "-o", str(tmp_path)]
+    assert script.main([str(folder), *options]) == 0
+    assert rows_of(tmp_path, "sources")["some-one/some-robots"][1] == "0123abc"
+    assert "some-one/some-robots/good.body" not in rows_of(tmp_path)
 
 
 def test_a_folder_without_models_is_wrong_use(script, tmp_path, capsys):

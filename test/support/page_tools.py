@@ -1,5 +1,6 @@
 """Tables of the documentation, and the scripts that generate them."""
 
+import csv
 import importlib
 import re
 import sys
@@ -18,12 +19,10 @@ def script(name):
     return importlib.import_module(name)
 
 
-def page_rows(script):
-    """Return the table rows that a script has written into its page."""
-    text = script.PAGE.read_text(encoding="utf-8")
-    made = text.partition(script.BEGIN)[2].partition(script.END)[0]
-    lines = [line for line in made.splitlines() if line.startswith("| ")]
-    return [line.strip("| ").split(" | ") for line in lines]
+def measured_rows(name):
+    """Return the rows of a table of measured values, docs/data/NAME.csv, without its headings."""
+    with (ROOT / "docs" / "data" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
 
 
 def marked_rows(text, name):

@@ -17,12 +17,12 @@ from .measure import Ratio
 from .rows import Row
 from .targets import Quantity, Target
 
-_PEERS = {
+PEERS = {
     Quantity.TO_ORIGINAL: "original",
     Quantity.TO_DENSE: "to dense",
     Quantity.TO_MUJOCO: "to MuJoCo",
 }
-_SHORT = {**_PEERS, Quantity.SPEED: "real-time", Quantity.TIME: "us"}
+_SHORT = {**PEERS, Quantity.SPEED: "real-time", Quantity.TIME: "us"}
 SCHEMA = 2  # incremented when a field changes its meaning or is removed
 
 
@@ -46,7 +46,7 @@ def print_rows(rows: Sequence[Row], console: PlainConsole) -> None:
 
 def headings(rows: Sequence[Row]) -> list[str]:
     """Return the headings of a table of rows of one scene."""
-    peers = [_PEERS[quantity] for quantity in _peers(rows)]
+    peers = [PEERS[quantity] for quantity in _peers(rows)]
     return ["", "us", "real-time", "ratio", "quartiles", *peers, "target"]
 
 
@@ -109,7 +109,7 @@ def _verdict(target: Target, verdict: str) -> str:
 
 def _peers(rows: Sequence[Row]) -> list[Quantity]:
     """Return the further ratios that any of the rows has."""
-    return [quantity for quantity in _PEERS if any(quantity in row.to_peers for row in rows)]
+    return [quantity for quantity in PEERS if any(quantity in row.to_peers for row in rows)]
 
 
 def _as_dict(ratio: Ratio | None) -> dict[str, float] | None:
