@@ -83,8 +83,8 @@ class Codes(SphinxDirective):
         return [found]
 
 
-class Measured(SphinxDirective):
-    """A table of measured values, data/NAME.csv, which the reader can sort."""
+class DataTable(SphinxDirective):
+    """A generated table, data/NAME.csv, which the reader can sort."""
 
     required_arguments = 1
 
@@ -125,7 +125,7 @@ def setup(app: Sphinx) -> None:
             text.parent.replace(text, nodes.Text(" \N{EN DASH} "))
 
     app.add_directive("codes", Codes)
-    app.add_directive("measured", Measured)
+    app.add_directive("data", DataTable)
     app.connect("doctree-read", dash)
     app.connect("source-read", link_to_site)
     app.connect("autodoc-process-signature", make_python)

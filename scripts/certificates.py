@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measured import DATA, Table, model_name, write_tables
+from data_tables import DATA, Table, model_name, write_tables
 from model_table import find_models, read_list
 
 from hrp_model import load_body

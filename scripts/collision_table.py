@@ -22,7 +22,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measured import DATA, Table, model_name, write_tables
+from data_tables import DATA, Table, model_name, write_tables
 from model_table import find_models
 
 from hrp_model import Diagnostics, ModelError

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 
 from bench.comparison.measure import on_one_core
-from measured import Table, print_tables, write_tables
+from data_tables import Table, print_tables, write_tables
 
 from hrp_model import Body, Link, Pose, load_body
 from hrp_model.body import Joint, JointType

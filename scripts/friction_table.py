@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
-from measured import DATA, write_tables
+from data_tables import DATA, write_tables
 from sim.physics.scenes import (
     TRACK,
     G,

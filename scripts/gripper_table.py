@@ -22,7 +22,7 @@ from scipy.integrate import solve_ivp
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
-from measured import DATA, write_tables
+from data_tables import DATA, write_tables
 from sim.physics.scenes import PRISMATIC, REVOLUTE, G, X, Y, at, child, fixed, placed, root, world
 from sim.physics.scenes import lone as one_link
 from sim.physics.scenes import moving as free

@@ -26,7 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measured import Table, model_name, print_tables, write_tables
+from data_tables import Table, model_name, print_tables, write_tables
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError, Severity

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
-from measured import DATA, Table, print_tables, write_tables
+from data_tables import DATA, Table, print_tables, write_tables
 from sim.physics.bodies import chain, top
 from sim.physics.measures import G, energy, momentum, separation
 from sim.physics.mujoco_peer import free_motion

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 
 from bench.comparison.measure import on_one_core
 from bench.comparison.mujoco_twin import MujocoTwin, TwinError
-from measured import Table, model_name, print_tables, write_tables
+from data_tables import Table, model_name, print_tables, write_tables
 from model_table import find_models, read_list
 
 from hrp_model import Diagnostics, ModelError

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write the tables of parameters into docs/ros2.md.
+"""Write the tables of parameters and of sensor options: docs/data/parameters_*.csv and the like.
 
-python scripts/ros2_tables.py [-o docs/ros2.md]
+python scripts/ros2_tables.py [-o FOLDER]
 
 They are generated from the tables from which the nodes declare their parameters. Needs ROS 2.
 """
@@ -17,44 +17,54 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from page_section import table, write_section
+from data_tables import DATA, Table, write_tables
 
 from hrp_model.ros.parameters import MODEL_NODE, VIEW_NODE
 from hrp_msgs.node.parameters import Param
 from hrp_sim.ros.sim_node import PARAMETERS
-from hrp_sim.world.sensor_options import COMMON_OPTIONS
+from hrp_sim.world.sensor_options import OPTIONS
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "ros2.md"
-SENSORS = {option.name for option in COMMON_OPTIONS}
-# docs/sensors.md lists the options of sensors.
+SENSORS = set(OPTIONS)
 SIM_NODE = [p for p in PARAMETERS if p.name not in SENSORS and p.name != "<sensor>.<option>"]
 TABLES = {"sim_node": SIM_NODE, "model_node": MODEL_NODE, "view_node": VIEW_NODE}
 
 
-def marks(node: str) -> tuple[str, str]:
-    """Return the lines that enclose the parameters of a node."""
-    return (
-        f"<!-- Parameters of {node}: made by scripts/ros2_tables.py -->",
-        f"<!-- end of the parameters of {node} -->",
-    )
+def parameter_table(params: Iterable[Param]) -> Table:
+    """Return a table of parameters."""
+    header = ["parameter", "default", "values", "set", "meaning"]
+    return header, [
+        [
+            param.name,
+            _word(param.default),
+            _values(param),
+            "at the start" if param.read_only else "at any time",
+            param.doc,
+        ]
+        for param in params
+    ]
 
 
-def parameter_table(params: Iterable[Param]) -> str:
-    """Return a table of parameters; those in bold can be set at any time."""
-    return table(("parameter", "default", "values", "meaning"), [_row(p) for p in params])
-
-
-def _row(param: Param) -> tuple[str, str, str, str]:
-    name = f"`{param.name}`" if param.read_only else f"**`{param.name}`**"
-    doc = param.doc.replace("|", "\\|").replace("<", "&lt;")
-    return name, f"`{_word(param.default)}`", _values(param), doc
+def option_table() -> Table:
+    """Return the table of the options of sensors."""
+    rows = []
+    for option in OPTIONS.values():
+        rules = option.metadata
+        values = ", ".join(rules.get("choices", ()))
+        if isinstance(option.default, float):
+            least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
+            values = f"{least:g} and more" if most == inf else f"{least:g} to {most:g}"
+        kinds = ", ".join(sorted(rules["kinds"])) or "all"
+        default = option.default
+        shown = f"{default:g}" if isinstance(default, float) else _word(default)
+        rows.append([option.name, kinds, shown, values, rules["doc"]])
+    return ["option", "for", "default", "values", "meaning"], rows
 
 
 def _values(param: Param) -> str:
     if param.choices:
-        return ", ".join(f"`{_word(choice)}`" for choice in param.choices)
+        return ", ".join(map(_word, param.choices))
     if isinstance(param.default, bool):
-        return "`true`, `false`"
+        return "true, false"
     if param.minimum == -inf and param.maximum == inf:
         return "text" if isinstance(param.default, str) else "any number"
     return f"{param.minimum:.10g} to {param.maximum:.10g}"
@@ -67,11 +77,11 @@ def _word(value: bool | float | str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the tables."""
-    parser = argparse.ArgumentParser(description="Write the tables of docs/ros2.md.")
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, metavar="FILE")
+    parser = argparse.ArgumentParser(description="Write tables of docs/data.")
+    parser.add_argument("-o", "--output", type=Path, default=DATA, metavar="FOLDER")
     output = parser.parse_args(argv).output
-    for node, params in TABLES.items():
-        write_section(output, *marks(node), parameter_table(params))
+    parameters = {f"parameters_{node}": parameter_table(p) for node, p in TABLES.items()}
+    write_tables({**parameters, "sensor_options": option_table()}, output)
     return 0
 
 

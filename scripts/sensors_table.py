@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
-from measured import DATA, Table, write_tables
+from data_tables import DATA, Table, write_tables
 from ray_oracle import distances
 from sim.render.scenes import OPTICAL, camera_matrix, glowing, pixel_rays
 from sim.sensors.handmade import random_pose

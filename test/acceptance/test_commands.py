@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 import yaml
-from page_tools import marked_rows, script
+from page_tools import ROS2_PAGES, marked_rows
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from nav_msgs.msg import Odometry
@@ -15,13 +15,12 @@ from sensor_msgs.msg import JointState
 
 pytestmark = pytest.mark.ros
 
-PAGE = script("ros2_tables").PAGE.read_text(encoding="utf-8")
 HAS_SIMULATION_INTERFACES = needs("simulation_interfaces")
 HAS_CONTROL_MSGS = needs("control_msgs")
 
 
 def rows(name):
-    return marked_rows(PAGE, name)
+    return marked_rows(ROS2_PAGES, name)
 
 
 @pytest.fixture(scope="module")

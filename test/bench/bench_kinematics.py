@@ -145,7 +145,7 @@ def test_speed(rows, path, postures):
 
 
 def main() -> None:
-    from measured import print_tables, write_tables
+    from data_tables import print_tables, write_tables
 
     files = [Path(name) for name in sys.argv[1:] if name != "--page"] or MODELS
     rows = [row for postures in (MANY, 1) for path in files for row in rows_of(path, postures)]

@@ -32,7 +32,7 @@ from bench.comparison.rows import Row
 from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene, scene_of_file
 from bench.comparison.sensor_session import SensorSession
 from bench.comparison.session import Session
-from measured import write_tables
+from data_tables import write_tables
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hrp_model import ModelError

@@ -21,6 +21,7 @@ from bench.comparison.session import Session
 from bench.comparison.targets import Measured, Quantity, Target
 from each_case import mostly_slow
 from page_tools import measured_rows
+from page_tools import data_rows
 from paths import MODELS
 from sim.physics.scenes import (
     PRISMATIC,
@@ -251,7 +252,7 @@ def test_another_scene_is_noticed(program, tmp_path):
 
 
 def test_the_documentation_has_a_row_of_each_implementation():
-    names = {cell for row in measured_rows("speed") for cell in row[:4]}
+    names = {cell for row in data_rows("speed") for cell in row[:4]}
     optional = {Measured.MUJOCO, Measured.DENSE}  # where there is such a library or solver
     assert {measured.value for measured in set(Measured) - optional} <= names
 

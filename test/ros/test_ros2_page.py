@@ -1,4 +1,4 @@
-"""docs/ros2.md says what the nodes do: its tables are held to nodes that run here.
+"""The pages docs/ros2*.md say what the nodes do: their tables are held to nodes that run here.
 
 What README.md says of ROS is held to the same.
 """
@@ -16,7 +16,7 @@ import launch_double
 import pytest
 import yaml
 from launch_double import CONTROL, Launched
-from page_tools import marked_rows, script
+from page_tools import ROS2_PAGES, data_rows, marked_rows, script
 from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -32,7 +32,7 @@ from hrp_sim.ros.sim_node import RosSession
 from hrp_sim.running.runner import Runner
 
 TABLES = script("ros2_tables")
-PAGE = TABLES.PAGE.read_text(encoding="utf-8")
+PAGE = ROS2_PAGES
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXTS = README + PAGE
 EXAMPLE = ROOT / "docs" / "examples" / "pd_controller.py"
@@ -125,7 +125,7 @@ def check(found, table, kind_of=1):
             for row in table
             if any(p.fullmatch(name) for p in patterns(row[0])) and same_kind(kind, row[kind_of])
         ]
-        assert fitting, f"docs/ros2.md has no row for {name} ({spelled(kind)})"
+        assert fitting, f"docs/ros2*.md have no row for {name} ({spelled(kind)})"
         unused -= {row[0] for row in fitting}
     assert not unused
 
@@ -185,14 +185,12 @@ def test_the_actions_are_told():
 
 @pytest.mark.parametrize("node", TABLES.TABLES)
 def test_the_parameters_are_those_of_the_nodes(node):
-    begin, end = TABLES.marks(node)
-    assert PAGE.partition(begin)[2].partition(end)[0].strip() == TABLES.parameter_table(
-        TABLES.TABLES[node]
-    )
+    _, rows = TABLES.parameter_table(TABLES.TABLES[node])
+    assert data_rows(f"parameters_{node}") == rows
 
 
 def test_parameters_that_the_text_names_exist():
-    named = set(re.findall(r"-p (\w+):=|[ `](\w+):=", TEXTS.partition("### sim_node")[0]))
+    named = set(re.findall(r"-p (\w+):=|[ `](\w+):=", TEXTS))
     known = {p.name for params in TABLES.TABLES.values() for p in params} | launch_arguments()
     assert {a or b for a, b in named} <= known | {"world", "model"}
 
@@ -301,17 +299,3 @@ def test_parameters_of_joints_are_those_of_the_node():
             given = Parameter(name, value=yaml.safe_load(value))
             [result] = session.node.set_parameters([given])
             assert result.successful, result.reason
-
-
-def test_the_links_lead_somewhere():
-    heads = {
-        re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
-        for line in PAGE.splitlines()
-        if line.startswith("#")
-    }
-    for target in re.findall(r"\]\(([^)]+)\)", PAGE):
-        file, _, head = target.partition("#")
-        if file:
-            assert (ROOT / "docs" / file).is_file(), target
-        else:
-            assert head in heads, target

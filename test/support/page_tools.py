@@ -8,6 +8,9 @@ import sys
 import pytest
 from paths import ROOT
 
+ROS2_PAGES = "".join(
+    page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("ros2*.md"))
+)
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
 NEEDS_ROS2 = re.compile(r"\bneeds (.* )?ros2\b")  # in the comment before a block
 
@@ -19,8 +22,8 @@ def script(name):
     return importlib.import_module(name)
 
 
-def measured_rows(name):
-    """Return the rows of a table of measured values, docs/data/NAME.csv, without its headings."""
+def data_rows(name):
+    """Return the rows of a generated table, docs/data/NAME.csv, without its headings."""
     with (ROOT / "docs" / "data" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))[1:]
 

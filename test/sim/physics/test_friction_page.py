@@ -1,7 +1,7 @@
 """The table of friction is what its script measures, near the closed forms."""
 
 import pytest
-from page_tools import measured_rows, same
+from page_tools import data_rows, same
 from page_tools import script as loaded
 
 pytest.importorskip("mujoco", reason="mujoco, which friction is compared with, is missing")
@@ -10,7 +10,7 @@ pytest.importorskip("mujoco", reason="mujoco, which friction is compared with, i
 @pytest.mark.slow
 def test_friction_is_as_the_page_says():
     script = loaded("friction_table")
-    written = measured_rows("friction")
+    written = data_rows("friction")
     found = list(script.rows())
     assert len(found) == len(written)
     for row, on_page in zip(found, written, strict=True):

@@ -1,7 +1,7 @@
 """The table of grippers is what its script measures, near the closed forms."""
 
 import pytest
-from page_tools import measured_rows, same
+from page_tools import data_rows, same
 from page_tools import script as loaded
 
 pytest.importorskip("mujoco", reason="mujoco, which grippers are compared with, is missing")
@@ -9,7 +9,7 @@ pytest.importorskip("mujoco", reason="mujoco, which grippers are compared with, 
 
 def test_grippers_are_as_the_page_says():
     script = loaded("gripper_table")
-    written = measured_rows("grippers")
+    written = data_rows("grippers")
     found = list(script.rows())
     assert len(found) == len(written)
     for row, on_page in zip(found, written, strict=True):

@@ -1,7 +1,7 @@
 """The tables of the accuracy of the physics are what their script measures."""
 
 import pytest
-from page_tools import measured_rows, same
+from page_tools import data_rows, same
 from page_tools import script as loaded
 
 pytest.importorskip("mujoco", reason="mujoco, which the motions are compared with, is missing")
@@ -15,7 +15,7 @@ def script():
 
 
 def test_free_motions_are_as_the_page_says(script):
-    written = {(row[0], row[1]): row for row in measured_rows("free_motion")}
+    written = {(row[0], row[1]): row for row in data_rows("free_motion")}
     for motion in script.motions():
         for solver in (Solver.WORLD, Solver.DENSE):
             found = script.free_row(motion, solver)
@@ -25,7 +25,7 @@ def test_free_motions_are_as_the_page_says(script):
 
 
 def test_quick_checks_are_as_the_page_says(script):
-    written = {row[0]: row for row in measured_rows("physics_checks")}
+    written = {row[0]: row for row in data_rows("physics_checks")}
     for check in script.CHECKS:
         assert check.what in written
         if check.is_quick:

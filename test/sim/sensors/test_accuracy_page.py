@@ -1,7 +1,7 @@
 """The tables of the accuracy of sensors are what their script measures."""
 
 import pytest
-from page_tools import measured_rows, same
+from page_tools import data_rows, same
 from page_tools import script as loaded
 
 pytest.importorskip("pinocchio", reason="pinocchio, which wrenches are compared with, is missing")
@@ -16,7 +16,7 @@ def script():
 
 @pytest.fixture(scope="module")
 def written():
-    rows = [*measured_rows("sensors_by_step"), *measured_rows("sensors_at_any_step")]
+    rows = [*data_rows("sensors_by_step"), *data_rows("sensors_at_any_step")]
     return {row[0]: row[1:] for row in rows}
 
 

@@ -1,4 +1,4 @@
-"""Tables of measured values: CSV files in docs/data, which the page docs/measured.md shows."""
+"""Generated tables: CSV files in docs/data, which pages of the site show."""
 
 from __future__ import annotations
 
