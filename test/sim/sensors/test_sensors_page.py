@@ -2,8 +2,8 @@
 
 import re
 from dataclasses import fields
-from math import inf
 
+from page_tools import data_rows
 from paths import ROOT
 
 from hrp_sim import sensors
@@ -12,27 +12,20 @@ from hrp_sim.world.sensor_options import OPTIONS
 PAGE = (ROOT / "docs" / "sensors.md").read_text(encoding="utf-8")
 
 
-def written(value):
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else value
+def test_the_table_of_options_is_that_of_the_code():
+    table = {row[0]: row[1:] for row in data_rows("sensor_options")}
+    assert list(table) == list(OPTIONS)
+    for name, option in OPTIONS.items():
+        kinds, default, values, meaning = table[name]
+        assert kinds == (", ".join(sorted(option.metadata["kinds"])) or "all")
+        assert option_value(default, option.default) == option.default
+        assert values.startswith(", ".join(option.metadata.get("choices", ())))
+        assert meaning == option.metadata["doc"]
 
 
-def row(name):
-    """Return the line of the table for an option."""
-    option = OPTIONS[name]
-    rules, default = option.metadata, written(option.default)
-    values = ", ".join(f"`{choice}`" for choice in rules.get("choices", ()))
-    if isinstance(option.default, float):
-        least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
-        values = f"{least:g} and more" if most == inf else f"{least:g} to {most:g}"
-    kinds = ", ".join(sorted(rules["kinds"])) or "all"
-    return f"| `{name}` | {kinds} | `{default}` | {values} | {rules['doc']} |"
-
-
-def test_the_table_is_that_of_the_code():
-    lines = PAGE[PAGE.index("| option |") :].split("\n\n")[0].splitlines()[2:]
-    assert lines == [row(name) for name in OPTIONS]
+def option_value(text, default):
+    """Return a value of the table with the type of the default."""
+    return text == "true" if isinstance(default, bool) else type(default)(text)
 
 
 def test_readings_hold_what_the_page_says():
