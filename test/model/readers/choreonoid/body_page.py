@@ -19,7 +19,11 @@ from hrp_model.readers.yaml.nodes import Mapping
 
 PAGE = ROOT / "docs" / "formats" / "choreonoid.md"
 SUPPORTED, IGNORED, UNSUPPORTED = "Supported", "Ignored on purpose", "Unsupported, with a warning"
-EVERY_NODE = "every node"
+EVERY_NODE, EVERY_DEVICE = "every node", "every device"
+DEVICES = (
+    *("AccelerationSensor", "RateGyroSensor", "IMU", "ForceSensor", "Camera", "RangeSensor"),
+    *("SpotLight", "PointLight", "DirectionalLight", "Holder", "Attachment", "Conveyor"),
+)
 
 
 def tables():
@@ -43,13 +47,19 @@ def words_in(cell):
     return re.findall(r"`([^`]+)`", cell)
 
 
+def nodes_in(cell):
+    """Return the nodes that a cell names."""
+    names = cell.split(", ")
+    return [name for n in names for name in (DEVICES if n == EVERY_DEVICE else [n])]
+
+
 def rows(heading):
     """Yield (node, spellings of one key) for each node of each row that names keys."""
     for names, keys, _ in TABLES[heading]:
         spellings = words_in(keys)
         if not spellings:
             continue
-        for name in names.split(", "):
+        for name in nodes_in(names):
             for node in CONTEXTS if name == EVERY_NODE else [name]:
                 if name != EVERY_NODE or spellings[0] in known(node):
                     yield node, spellings
