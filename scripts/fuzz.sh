@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Install missing requirements, then fuzz the readers: bash scripts/fuzz.sh --all --minutes 60 --jobs 2
-# Failures are saved in build/fuzz, and the exit status is 1. See docs/fuzzing.md.
+# Failures are saved in build/fuzz, and the exit status is 1. See docs/safety.md.
 
 set -euo pipefail
 # shellcheck source=scripts/bootstrap.sh

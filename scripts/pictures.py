@@ -148,7 +148,7 @@ def rover_camera(path: Path) -> None:
 
 def slid_block(path: Path) -> None:
     """The report of the study in the guide."""
-    with walked("howto/sweep.md") as folder:
+    with walked("studies.md") as folder:
         with opened((folder / "slid" / "report.html").as_uri()) as page:
             page.tab.set_viewport_size({"width": 1000, "height": 980})
             page.wait_until_still()

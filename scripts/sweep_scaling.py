@@ -5,7 +5,7 @@
 The model: the caller keeps up to ``in_flight`` chunks with a scheduler, which hands them to idle
 workers. Caller and scheduler each process one chunk at a time, and need a time for it, once when
 it is submitted and once when its result comes back. Constants are those that
-``test/bench/bench_sweeps.py --dask`` measures. The tables of docs/scaling.md are this output.
+``test/bench/bench_sweeps.py --dask`` measures. docs/performance.md has the results.
 """
 
 from __future__ import annotations

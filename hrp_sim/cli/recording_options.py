@@ -102,7 +102,7 @@ def add_plot(plot: argparse.ArgumentParser) -> None:
 def add_video(video: argparse.ArgumentParser) -> None:
     """Add the options of ``hrp-sim video``."""
     video.description = (
-        "Film a simulation or a recording, with shadows and a grid on the ground. docs/video.md "
+        "Film a simulation or a recording, with shadows and a grid on the ground. docs/viewing.md "
         "has examples."
     )
     video.add_argument(

@@ -1,1 +1,1 @@
-"""Coverage-guided fuzzing of the readers; scripts/fuzz.sh runs it, docs/fuzzing.md explains it."""
+"""Coverage-guided fuzzing of the readers; scripts/fuzz.sh runs it, docs/safety.md explains it."""
