@@ -5,6 +5,7 @@ import dataclasses
 import re
 from enum import Enum
 from functools import cache
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -54,12 +55,10 @@ def nodes_in(cell):
 
 
 def rows(heading):
-    """Yield (node, spellings of one key) for each node of each row that names keys."""
+    """Yield (node, spellings of one key) for each node and key of each row."""
     for names, keys, _ in TABLES[heading]:
-        spellings = words_in(keys)
-        if not spellings:
-            continue
-        for name in nodes_in(names):
+        found = [words_in(key) for key in keys.split(", ") if words_in(key)]
+        for name, spellings in product(nodes_in(names), found):
             for node in CONTEXTS if name == EVERY_NODE else [name]:
                 if name != EVERY_NODE or spellings[0] in known(node):
                     yield node, spellings
