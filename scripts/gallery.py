@@ -44,7 +44,7 @@ LIMIT = 0.01  # share of pixels that may differ
 HEADER = """\
 # Gallery
 
-Each model as `hrp-sim video` shows it, and its URDF. A picture leads to the large one.
+With this page you see models as `hrp-sim video` shows them, and how their URDFs look in other tools.
 
 A comparison shows the model, its URDF as other tools read it, and their difference. The model is
 rendered with OpenGL; the URDF and its GLB files, as read by yourdfpy and trimesh, are ray-traced
