@@ -125,7 +125,7 @@ def setup(app: Sphinx) -> None:
             text.parent.replace(text, nodes.Text(" \N{EN DASH} "))
 
     app.add_directive("codes", Codes)
-    app.add_directive("data", DataTable)
+    app.add_directive("data-table", DataTable)
     app.connect("doctree-read", dash)
     app.connect("source-read", link_to_site)
     app.connect("autodoc-process-signature", make_python)

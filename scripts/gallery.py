@@ -46,11 +46,8 @@ HEADER = """\
 
 With this page you see models as `hrp-sim video` shows them, and how their URDFs look in other tools.
 
-A comparison shows the model, its URDF as other tools read it, and their difference. The model is
-rendered with OpenGL; the URDF and its GLB files, as read by yourdfpy and trimesh, are ray-traced
-(Embree) in the colours that RViz gives the visuals of a link. Both have the same camera and light.
-A pixel differs if one of its colours differs by more than {tolerance} of 255: at most {limit:.0%}
-of the pixels may. Specular light is left out, since glTF cannot describe it.
+A comparison shows the model in OpenGL, its URDF as read by yourdfpy and trimesh in the colours of RViz, and their
+difference: at most {limit:.0%} of the pixels differ by more than {tolerance} of 255.
 
 Made by `scripts/gallery.py`.
 
