@@ -44,10 +44,11 @@ LIMIT = 0.01  # share of pixels that may differ
 HEADER = """\
 # Gallery
 
-With this page you see models as `hrp-sim video` shows them, and how their URDFs look in other tools.
+With this page you see models as `hrp-sim video` shows them, and their URDFs in other tools.
 
-A comparison shows the model in OpenGL, its URDF as read by yourdfpy and trimesh in the colours of RViz, and their
-difference: at most {limit:.0%} of the pixels differ by more than {tolerance} of 255.
+A comparison shows the model in OpenGL, its URDF as read by yourdfpy and trimesh in the colours
+of RViz, and their difference: at most {limit:.0%} of the pixels differ by
+more than {tolerance} of 255.
 
 Made by `scripts/gallery.py`.
 

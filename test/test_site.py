@@ -90,8 +90,8 @@ def test_every_generated_table_is_shown(site):
         head = "".join(
             f"<th[^>]*><p>{re.escape(html.escape(cell))}</p></th>\\s*" for cell in header
         )
-        [body] = re.findall(rf"<tr[^>]*>{head}</tr>\s*</thead>(.*?)</table>", pages, re.DOTALL)
-        assert body.count("<tr") == len(rows), path.name
+        shown = re.findall(rf"<tr[^>]*>{head}</tr>\s*</thead>(.*?)</table>", pages, re.DOTALL)
+        assert len(rows) in [body.count("<tr") for body in shown], path.name
 
 
 def test_every_code_has_an_anchor(site):
