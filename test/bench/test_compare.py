@@ -20,7 +20,6 @@ from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene
 from bench.comparison.session import Session
 from bench.comparison.targets import Measured, Quantity, Target
 from each_case import mostly_slow
-from page_tools import measured_rows
 from page_tools import data_rows
 from paths import MODELS
 from sim.physics.scenes import (
