@@ -4,6 +4,7 @@ import re
 import string
 
 import pytest
+from page_tools import data_rows
 from paths import ROOT
 
 DOCS = ROOT / "docs"
@@ -68,3 +69,14 @@ def test_every_decision_is_listed_and_has_its_parts():
         assert page.name.startswith(f"{number:03}-")
         assert title.startswith(f"{number}. ")
         assert parts == ["Context", "Choice", "Consequence"]
+
+
+def test_sums_of_measured_tables_are_those_of_the_pages():
+    speed = data_rows("real_time")
+    fast = [row for row in speed if all(float(row[k]) >= 3.0 for k in (5, 10) if row[k])]
+    certified = [row for row in data_rows("certificates") if row[1]]
+    moving = [row for row in certified if row[2] != "nothing moves"]
+    equal = [row for row in moving if not row[-1]]
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES).replace("\n", " ")
+    assert f"{len(fast)} of {len(speed)} published models" in pages
+    assert f"{len(moving)} have something that moves, and {len(equal)} of these are" in pages
