@@ -1,8 +1,8 @@
 """Measure the time of a step of environments, and how much of it is not physics.
 
-    python scripts/gym_cost.py
+    python scripts/gym_cost.py [--page]
 
-Prints the table of docs/gym.md.
+Prints the table, or with --page writes docs/data/gym_cost.csv.
 """
 
 import sys
@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from data_tables import print_tables, write_tables
+
 from hrp_sim.gym import RobotEnv
 
 ROUNDS, STEPS = 20, 100
@@ -57,16 +59,16 @@ def measure(env):
 
 
 def main():
-    """Print the table."""
-    print("| environment | steps per second | of which physics | besides, per step | reset |")
-    print("| --- | --- | --- | --- | --- |")
+    """Print or write the table."""
+    rows = []
     for name, (world, options) in KINDS.items():
         env = RobotEnv(world, **options)
         step, physics, reset = measure(env)
-        besides = 1e6 * (step - physics)
-        cells = f"{1 / step:.0f} | {physics / step:.0%} | {besides:.0f} us | {1e3 * reset:.1f} ms"
-        print(f"| {name} | {cells} |")
+        cells = f"{1 / step:.0f}", f"{physics / step:.0%}", f"{1e6 * (step - physics):.0f}"
+        rows.append([name, *cells, f"{1e3 * reset:.1f}"])
         env.close()
+    header = ["environment", "steps per second", "of which physics", "besides [us]", "reset [ms]"]
+    (write_tables if "--page" in sys.argv else print_tables)({"gym_cost": (header, rows)})
 
 
 if __name__ == "__main__":
