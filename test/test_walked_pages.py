@@ -59,12 +59,12 @@ def programs(tmp_path_factory):
 
 # These start sweeps, tests, browsers or nodes, whose own tests are elsewhere, or repeat commands.
 SLOW_PAGES = {
-    *("docs/certificates.md", "docs/gym.md", "docs/physics.md", "docs/recordings.md"),
-    *("docs/ros2.md", "docs/sensors.md", "docs/studies.md", "docs/sweeps.md", "docs/video.md"),
-    *("docs/viewer.md", "docs/howto/lock_step_ci.md", "docs/howto/moveit.md"),
+    *("docs/certificates.md", "docs/gym.md", "docs/physics.md", "docs/viewing.md"),
+    *("docs/ros2.md", "docs/ros2_services.md", "docs/sensors.md", "docs/studies.md"),
+    *("docs/testing.md", "docs/howto/moveit.md"),
     *("docs/howto/nav2.md", "docs/howto/problems.md", "docs/howto/project.md"),
-    *("docs/howto/ros2_control.md", "docs/howto/sensors.md", "docs/howto/sweep.md"),
-    *("docs/howto/test_scenarios.md", "docs/controllers.md", "docs/projects.md"),
+    *("docs/howto/ros2_control.md", "docs/howto/sensors.md"),
+    *("docs/controllers.md", "docs/projects.md"),
 }
 WALKS = [TUTORIAL, *([page] for page in PAGES)]
 each_page = pytest.mark.parametrize("pages", WALKS, ids=lambda pages: name_of(pages[0]))
