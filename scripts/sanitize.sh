@@ -70,7 +70,7 @@ sanitized() {
 find_leaks() {
   say "looking for leaks ..."
   ASAN_OPTIONS=fast_unwind_on_malloc=0:malloc_context_size=16 LSAN_OPTIONS=exitcode=0 \
-    sanitized scripts/soak.py --cycles 100 --steps 1000 --sensors 0 --bound 100000 2>"$work/leaks"
+    sanitized scripts/soak.py memory --cycles 100 --steps 1000 --sensors 0 --bound 100000 2>"$work/leaks"
   grep -q 'SUMMARY: AddressSanitizer: .* leaked' "$work/leaks" || {
     say "LeakSanitizer did not run"
     cat "$work/leaks"

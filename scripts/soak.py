@@ -1,239 +1,60 @@
 #!/usr/bin/env python3
-"""Add and remove bodies, step and read sensors for a long time; check that memory does not grow.
+"""Simulate for a long time; check that memory does not grow, and that no step fails.
 
-python scripts/soak.py [--cycles 1000000] [--steps 10000000] [--sensors 3600] [--bound MIB]
+python scripts/soak.py memory [--cycles 1000000] [--steps 10000000] [--sensors 3600] [--bound MIB]
+python scripts/soak.py scenes FOLDER [--scene NAME] [--solver NAME] [--steps 10000000] [--bound MIB]
 
-The memory of the process is sampled after a warm-up of a tenth. The script prints its growth, by a
-line fitted to the samples, and the growth of the memory allocated by malloc between the first and
-the last sample. The exit status is 1 if either exceeds the bound. A mistimed reading of a sensor
-ends the run. See docs/safety.md.
+memory: Bodies are added and removed, steps taken, sensors read. The memory of the process is
+sampled after a warm-up of a tenth. Printed are its growth, by a line fitted to the samples, and the
+growth of the memory allocated by malloc between the first and the last sample. A mistimed reading
+of a sensor ends the run.
+
+scenes: The humanoid, the pile and the tracks of the benchmark are stepped. Robots are pushed and
+driven, boxes thrown, at random but the same in every run; each scene starts anew from time to time.
+The state is written to FOLDER after each part, so a run that was ended goes on from there when the
+same command is given again. FOLDER/SCENE-SOLVER.json has the progress: steps, failed steps, memory,
+time of a step, digest of the state. In the background:
+
+nohup python scripts/soak.py scenes /tmp/soak > /tmp/soak.log 2>&1 &
+
+The exit status is 1 if memory grows by more than the bound, or a step failed. See docs/safety.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import gc
+import json
 import logging
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import cycle
+from dataclasses import asdict, dataclass, field, replace
+from itertools import cycle, product
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from sensor_soak import Sensors
+from bench.comparison.contenders import add_bodies
+from bench.comparison.scenes import make_scene
+from memory import MIB, SAMPLES, WARM_UP, heap, resident, watch
+from sim.soaked import Cycles, Sensors, Steps
 
-from hrp_model import Body, Link, Pose
-from hrp_model.body import ExtraJoint, ExtraJointType, Joint, JointType
-from hrp_model.devices import ForceSensor
-from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
+from hrp_model.body import JointType
+from hrp_model.files.writer import write_atomically
+from hrp_sim.engines import make_engine
+from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.physics.snapshot import Snapshot
+from hrp_sim.physics.state import SimulatedBody
 
-SAMPLES = 100
-MIB = 2**20
-X, Y, Z = np.eye(3)
-ALIVE = 6  # bodies in the world at a time, besides the floor
-TETRAHEDRON = Mesh(
-    vertices=np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]) - 0.025,
-    triangles=np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], dtype=np.int32),
-)
-
-
-def _link(name: str, parent: str | None, kind: JointType, *shapes: Shape, **more: object) -> Link:
-    joint = Joint(type=kind, name=name, axis=Y, equivalent_rotor_inertia=0.01)
-    options = {"mass": 1.0, "inertia": np.eye(3) * 0.01, "collision": shapes}
-    return Link(name=name, parent=parent, joint=joint, **{**options, **more})
-
-
-def _box() -> Body:
-    shape = Shape(Box(np.full(3, 0.1)))
-    return Body(name="box", links=(_link("BOX", None, JointType.FREE, shape),))
-
-
-def _arm() -> Body:
-    links = [_link("BASE", None, JointType.FREE, Shape(Sphere(0.05)))]
-    for k, kind in enumerate((JointType.REVOLUTE, JointType.PRISMATIC, JointType.REVOLUTE)):
-        pose = Pose(p=np.array([0.2, 0.0, 0.0]))
-        shape = Shape(Capsule(0.03, 0.1))
-        links.append(_link(f"L{k}", links[-1].name, kind, shape, X_PL=pose))
-    return Body(name="arm", links=tuple(links), devices=(ForceSensor(name="f", link="L2"),))
-
-
-def _loop(kind: ExtraJointType) -> Body:
-    """Two arms on one base with connected ends."""
-    links = [_link("BASE", None, JointType.FREE)]
-    for side, y in (("LEFT", 0.1), ("RIGHT", -0.1)):
-        pose = Pose(p=np.array([0.0, y, 0.0]))
-        links.append(_link(side, "BASE", JointType.REVOLUTE, X_PL=pose))
-    tie = ExtraJoint(type=kind, links=("LEFT", "RIGHT"), X_BJ=Pose(p=np.array([0.0, 0.2, 0.0])))
-    return Body(name=f"loop_{kind.value}", links=tuple(links), extra_joints=(tie,))
-
-
-def _tracks() -> Body:
-    links = [_link("HULL", None, JointType.FREE, Shape(Box(np.array([0.4, 0.2, 0.1]))))]
-    for side, y in (("LEFT", 0.15), ("RIGHT", -0.15)):
-        pose = Pose(p=np.array([0.0, y, 0.0]))
-        shape = Shape(Cylinder(0.08, 0.05))
-        links.append(_link(side, "HULL", JointType.TRACK, shape, X_PL=pose))
-    return Body(name="tracks", links=tuple(links))
-
-
-def _mesh() -> Body:
-    return Body(name="mesh", links=(_link("MESH", None, JointType.FREE, Shape(TETRAHEDRON)),))
-
-
-def bodies() -> list[Body]:
-    """Return one body of each kind that is added and removed."""
-    return [_box(), _arm(), *map(_loop, ExtraJointType), _tracks(), _mesh()]
-
-
-def _floor() -> Placement:
-    shape = Shape(Box(np.array([20.0, 20.0, 1.0])))
-    link = _link("FLOOR", None, JointType.FIXED, shape)
-    pose = Pose(p=np.array([0.0, 0.0, -0.5]))
-    return Placement(name="floor", body=Body(name="floor", links=(link,)), X_WL=pose, fixed=True)
-
-
-class Cycles:
-    """Each call adds a body to a world, steps, and removes one when there are enough.
-
-    From time to time one is moved, or the world is reset, or saved and restored.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._rng = np.random.default_rng(seed)
-        self._bodies = bodies()
-        self._alive: list[Placement] = []
-        self._made = 0
-        self._engine = OdeEngine(PhysicsSettings())
-        self._engine.add_body(_floor())
-
-    def __call__(self) -> None:
-        """Add a body, and remove one when there are enough."""
-        engine, rng = self._engine, self._rng
-        body = self._bodies[rng.integers(len(self._bodies))]
-        fixed = bool(rng.random() < 0.1)
-        placed = Placement(
-            name=f"{body.name}{self._made}", body=body, X_WL=self._pose(), fixed=fixed
-        )
-        engine.add_body(placed).drive.track_speed[:] = [
-            0.1 if link.joint.type is JointType.TRACK else 0.0 for link in body.links
-        ]
-        self._made += 1
-        self._alive.append(placed)
-        engine.step()
-        if len(self._alive) > ALIVE:
-            engine.remove_body(self._alive.pop(rng.integers(len(self._alive))).name)
-        if self._made % 3 == 0:
-            engine.reset()
-        elif self._made % 4 == 0:
-            moved = self._alive[rng.integers(len(self._alive))]
-            engine.move_body(replace(moved, X_WL=self._pose()))
-        elif self._made % 5 == 0:
-            saved = engine.save()
-            engine.step()
-            engine.restore(saved)
-
-    def _pose(self) -> Pose:
-        return Pose(p=self._rng.uniform([-2.0, -2.0, 0.0], [2.0, 2.0, 1.0]))
-
-
-class Steps:
-    """Each call takes many steps of a box, an arm and a tracked vehicle on a floor.
-
-    A failed step, which is a defect, ends the run.
-    """
-
-    BATCH = 100
-
-    def __init__(self, solver: Solver = Solver.WORLD) -> None:
-        self._engine = OdeEngine(PhysicsSettings(solver=solver))
-        self._engine.add_body(_floor())
-        for k, body in enumerate((_box(), _arm(), _tracks())):
-            pose = Pose(p=np.array([0.0, float(k), 0.3]))
-            self._engine.add_body(Placement(name=body.name, body=body, X_WL=pose))
-
-    def __call__(self) -> None:
-        """Take the steps."""
-        self._engine.step(self.BATCH)
-
-
-@dataclass(frozen=True)
-class Growth:
-    """Growth of the memory of the process after the warm-up, in [byte].
-
-    Attributes:
-        before, after: Resident memory at the first and the last sample.
-        slope: Of the line fitted to the resident memory, per call.
-        heap: Growth of the memory allocated by malloc; 0 if the C library does not report it.
-        calls: Calls between the first and the last sample.
-        seconds: Processor time of these calls, in [s].
-    """
-
-    before: int
-    after: int
-    slope: float
-    heap: int
-    calls: int
-    seconds: float
-
-    def exceeds(self, bound: float) -> bool:
-        """Return whether either kind of memory has grown by more than a bound."""
-        return max(self.after - self.before, self.slope * self.calls, self.heap) > bound
-
-
-def resident() -> int:
-    """Return the resident memory of this process, in [byte]."""
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize()
-
-
-class _MallInfo(ctypes.Structure):
-    _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
-    _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
-
-
-def heap() -> int:
-    """Return the memory allocated by malloc, in [byte]; 0 if the C library does not report it."""
-    mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    if mallinfo is None:
-        return 0
-    mallinfo.restype = _MallInfo
-    info = mallinfo()
-    return int(info.uordblks) + int(info.hblkhd)
-
-
-def watch(
-    call: Callable[[], None], calls: int, report: Callable[[str], None] = lambda _: None
-) -> Growth:
-    """Call a function repeatedly and return the growth of memory after a tenth of the calls."""
-    warm_up = calls // 10
-    for _ in range(warm_up):
-        call()
-    done, samples, heaps = 0, [], []
-    began = time.process_time()
-    for k in range(SAMPLES + 1):
-        while done < (calls - warm_up) * k // SAMPLES:
-            call()
-            done += 1
-        gc.collect()
-        samples.append((done, resident()))
-        heaps.append(heap())
-        seconds = time.process_time() - began
-        each = seconds / done * 1e6 if done else 0.0
-        report(
-            f"{warm_up + done}/{calls} calls, {samples[-1][1] / MIB:.2f} MiB, {each:.0f} us each"
-        )
-    slope = float(np.polyfit(*np.array(samples, dtype=np.float64).T, 1)[0]) if done else 0.0
-    return Growth(samples[0][1], samples[-1][1], slope, heaps[-1] - heaps[0], done, seconds)
+SCENES = ("humanoid", "pile", "tracks")
+BATCH = 200  # steps of constant drives
+PART = 100 * BATCH  # steps between two that are written
+RESTART = 300  # batches after which a scene starts anew
+MESSAGES = 10  # of failures that are kept
 
 
 def _progress(what: str) -> Callable[[str], None]:
@@ -248,7 +69,7 @@ def _progress(what: str) -> Callable[[str], None]:
     return print_some
 
 
-def _soak(what: str, call: Callable[[], None], calls: int, each: int, bound: float) -> bool:
+def _watched(what: str, call: Callable[[], None], calls: int, each: int, bound: float) -> bool:
     """Measure the growth of memory, print it, and return whether it is within the bound."""
     growth = watch(call, calls, _progress(what))
     if sys.stderr.isatty():
@@ -266,41 +87,190 @@ def _soak(what: str, call: Callable[[], None], calls: int, each: int, bound: flo
     return not grown
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--cycles", type=int, default=1_000_000, help="number of bodies to add (default: 1,000,000)"
-    )
-    parser.add_argument(
-        "--steps", type=int, default=10_000_000, help="number of steps (default: 10,000,000)"
-    )
-    parser.add_argument(
-        "--sensors",
-        type=int,
-        default=3600,
-        help="simulation time of the sensors, in [s] (default: 3600)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the bodies and their poses")
-    parser.add_argument(
-        "--bound", type=float, default=4.0, help="maximum growth, in [MiB] (default: 4)"
-    )
-    options = parser.parse_args(arguments)
-    if min(options.cycles, options.steps, options.sensors, options.seed) < 0:
-        parser.error("counts and seed must not be negative")
-    logging.getLogger("hrp_sim").setLevel(logging.ERROR)
+@dataclass
+class Progress:
+    """What has been done of one scene with one solver.
+
+    Attributes:
+        scene, solver: Their names.
+        steps: Steps taken, with those that were left of a batch in which one failed.
+        failures: Steps that failed, after each of which the scene starts anew.
+        messages: Of the first failures.
+        seconds: Processor time of all steps, in [s].
+        resident, heap: Samples after each part: memory of the process and of malloc, in [byte],
+            a list for each process that has worked on it.
+        digest: Of the state: equal for equal runs, however often they were ended.
+    """
+
+    scene: str
+    solver: str
+    steps: int = 0
+    failures: int = 0
+    messages: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    resident: list[list[int]] = field(default_factory=list)
+    heap: list[list[int]] = field(default_factory=list)
+    digest: str = ""
+
+    @property
+    def growth(self) -> int:
+        """Largest growth of memory in one process after its warm-up, in [byte]."""
+        growths = [0]
+        for samples in (*self.resident, *self.heap):
+            warm = samples[round(WARM_UP * len(samples)) :]
+            if len(warm) > 1:
+                growths.append(warm[-1] - warm[0])
+        return max(growths)
+
+    def __str__(self) -> str:
+        us = self.seconds / max(self.steps, 1) * 1e6
+        return (
+            f"{self.scene}, {self.solver}: {self.steps} steps, {self.failures} failed, "
+            f"{us:.1f} us each, memory grew by {self.growth / MIB:.2f} MiB"
+        )
+
+
+class SceneSoak:
+    """One scene with one solver, which goes on where it was left."""
+
+    def __init__(self, scene: str, solver: Solver, folder: Path) -> None:
+        self._report = folder / f"{scene}-{solver.value}.json"
+        self._state = folder / f"{scene}-{solver.value}.npz"
+        self._scene = make_scene(scene)
+        world = self._scene.world.with_physics(solver=solver)
+        self._engine = make_engine("ode", world.physics)
+        add_bodies(self._engine, self._scene)
+        self._engine.reset()
+        self._start = self._engine.save()
+        self.progress = Progress(scene, solver.value)
+        if self._report.exists() and self._state.exists():
+            self.progress = Progress(**json.loads(self._report.read_text(encoding="utf-8")))
+            self._engine.restore(Snapshot.from_file(self._state).arrays)
+        self.progress.resident.append([])
+        self.progress.heap.append([])
+
+    def advance(self, steps: int) -> None:
+        """Take steps in batches, and write the state."""
+        begun = time.process_time()
+        for _ in range(steps // BATCH):
+            self._batch()
+        progress = self.progress
+        progress.seconds += time.process_time() - begun
+        progress.resident[-1].append(resident())
+        progress.heap[-1].append(heap())
+        progress.digest = self._engine.state.digest()
+        Snapshot(self._engine.save()).to_file(self._state)
+        write_atomically(self._report, json.dumps(asdict(progress)).encode())
+
+    def close(self) -> None:
+        """Free the engine."""
+        self._engine.close()
+
+    def _batch(self) -> None:
+        number = self.progress.steps // BATCH
+        if number % RESTART == 0:
+            self._engine.restore(self._start)
+        rng = np.random.default_rng(number)  # depends on the place in the run alone
+        for name, body in self._engine.state.bodies.items():
+            if not body.body.is_static:
+                self._disturb(name, body, rng)
+        try:
+            self._engine.step(BATCH)
+        except PhysicsError as error:
+            self.progress.failures += 1
+            self.progress.messages = [*self.progress.messages, str(error)][:MESSAGES]
+            self._engine.reset()
+            self._engine.restore(self._start)
+        self.progress.steps += BATCH
+
+    def _disturb(self, name: str, body: SimulatedBody, rng: np.random.Generator) -> None:
+        """Push a body in one batch of ten, and change what its drives aim at."""
+        weight = 10.0 * sum(link.mass for link in body.body.links)
+        is_pushed = rng.random() < 0.1
+        body.wrench.force[0] = rng.normal(size=3) * 0.3 * weight * is_pushed
+        target = self._start[f"{name}/drive_q"]
+        body.drive.q[:] = target + rng.uniform(-0.05, 0.05, len(target))
+        for i, link in enumerate(body.body.links):
+            if link.joint.type is JointType.TRACK:
+                body.drive.track_speed[i] = rng.uniform(-0.5, 1.0)
+
+
+def soak_memory(options: argparse.Namespace) -> bool:
+    """Soak bodies that come and go, steps, and sensors; return whether memory stays."""
     bound, stays = options.bound * MIB, True
     if options.cycles:
-        stays &= _soak("cycles", Cycles(options.seed), options.cycles, 1, bound)
+        stays &= _watched("cycles", Cycles(options.seed), options.cycles, 1, bound)
     for solver in Solver if options.steps else ():
-        calls = max(1, options.steps // Steps.BATCH)
-        stays &= _soak(f"steps, solver '{solver.value}'", Steps(solver), calls, Steps.BATCH, bound)
+        calls, what = max(1, options.steps // Steps.BATCH), f"steps, solver '{solver.value}'"
+        stays &= _watched(what, Steps(solver), calls, Steps.BATCH, bound)
     if options.sensors:
         sensors = Sensors()
-        stays &= _soak("seconds of sensors", sensors, options.sensors, 1, bound)
+        stays &= _watched("seconds of sensors", sensors, options.sensors, 1, bound)
         sensors.close()
         print(", ".join(f"{name} {count}" for name, count in sensors.counts.items()))
-    return 0 if stays else 1
+    return stays
+
+
+def soak_scenes(options: argparse.Namespace) -> bool:
+    """Soak scenes; return whether no step failed and memory stays."""
+    options.folder.mkdir(parents=True, exist_ok=True)
+    is_good = True
+    for name, solver in product(options.scene or SCENES, options.solver or [Solver.WORLD.value]):
+        is_good &= _soaked(SceneSoak(name, Solver(solver), options.folder), options)
+    return is_good
+
+
+def _soaked(soak: SceneSoak, options: argparse.Namespace) -> bool:
+    """Take the steps of one scene; return whether none failed and memory stayed."""
+    progress = soak.progress
+    parts = max(1, options.steps // PART)
+    while (left := options.steps - progress.steps) >= BATCH:
+        soak.advance(min(left, PART))
+        if sys.stderr.isatty():
+            print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
+        elif progress.steps // PART % max(1, parts // 100) == 0:  # of a file, a line for each %
+            print(progress, file=sys.stderr, flush=True)
+    soak.close()
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    is_good = progress.failures == 0 and progress.growth <= options.bound * MIB
+    print(f"{progress}: {'good' if is_good else 'BAD'}", *progress.messages, sep="\n  ", flush=True)
+    return is_good
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(required=True, metavar="memory | scenes")
+    memory, scenes = commands.add_parser("memory"), commands.add_parser("scenes")
+    memory.set_defaults(soak=soak_memory)
+    scenes.set_defaults(soak=soak_scenes)
+    counts = {"cycles": "bodies to add", "sensors": "simulated seconds", "seed": "of the bodies"}
+    for name, default in (("cycles", 1_000_000), ("sensors", 3600), ("seed", 0)):
+        memory.add_argument(f"--{name}", type=_count, default=default, help=counts[name])
+    choices = {"action": "append", "default": []}
+    scenes.add_argument("folder", type=Path, metavar="FOLDER", help="of states and progress")
+    scenes.add_argument("--scene", choices=SCENES, help="may be repeated; default: all", **choices)
+    solvers = [solver.value for solver in Solver]
+    scenes.add_argument(
+        "--solver", choices=solvers, help="may be repeated; default: world", **choices
+    )
+    for command in (memory, scenes):
+        command.add_argument("--steps", type=_count, default=10_000_000, help="number of steps")
+        command.add_argument("--bound", type=float, default=4.0, help="of the growth, in [MiB]")
+    return parser
+
+
+def _count(text: str) -> int:
+    if (count := int(text)) < 0:
+        raise argparse.ArgumentTypeError("it must not be negative")
+    return count
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    options = _parser().parse_args(arguments)
+    logging.getLogger("hrp_sim").setLevel(logging.ERROR)
+    return 0 if options.soak(options) else 1
 
 
 if __name__ == "__main__":

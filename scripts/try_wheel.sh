@@ -85,6 +85,6 @@ walk() {
   quietly inside "$builder" sh -c '/venv/bin/pip install "$(echo /dist/*.whl)[view,record,ros]"' || return
   quietly inside "$builder" /venv/bin/python -m hrp_msgs.interfaces.build || return
   inside "$builder" sh -c \
-    'PATH=/venv/bin:$PATH && cd /hrp_ros && python scripts/walk_page.py docs/tutorial/?-*.md'
+    'PATH=/venv/bin:$PATH && cd /hrp_ros && python test/support/page_walk.py docs/tutorial/?-*.md'
 }
 timed "the tutorial, with its installation" walk

@@ -51,8 +51,8 @@ def test_a_command_line_that_is_nearly_right_is_told_what_was_meant(capsys, line
     assert last.endswith(f"Did you mean '{meant}'?")
 
 
-@pytest.mark.parametrize("option", ["--scene arm", "--runs=2", "--original", "--markdown a.md"])
-def test_options_of_the_comparison_with_plain_c_point_to_its_script(capsys, option):
+@pytest.mark.parametrize("option", ["--scene arm", "--runs=2", "--markdown a.md"])
+def test_options_of_the_comparison_with_mujoco_point_to_its_script(capsys, option):
     status, last = answer(capsys, f"hrp-sim bench {option}")
     assert status == 2
     assert last.endswith("is 'python test/bench/compare.py' in a source checkout")

@@ -1,17 +1,18 @@
 """A URDF shows the robot as the model does: two pictures by independent means."""
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from paths import MODELS, ROOT, SHARED, needs_shared
+from paths import MODELS, SHARED, needs_shared
 
 from hrp_sim.render.context import RendererUnavailable, thread_context
+from scripts.program import run_program
 
 pytest.importorskip("yourdfpy", reason="yourdfpy, which reads the URDF, is not installed")
 pytest.importorskip("embreex", reason="embreex, which follows the rays, is not installed")
+
+from urdf_picture import LIMIT, SKY, TOLERANCE, Rule, compare
 
 SIZE = 240, 240
 OWN = ["humanoid/humanoid.wrl", "arm/arm.body", "rover/rover.body", "room.body"]
@@ -42,20 +43,12 @@ BOX = """\
 """
 
 
-@pytest.fixture(scope="module")
-def gallery():
+@pytest.fixture(autouse=True)
+def _needs_opengl():
     try:
         thread_context()
     except RendererUnavailable as error:
         pytest.skip(f"this machine cannot draw: {error}")
-    spec = importlib.util.spec_from_file_location("gallery", ROOT / "scripts/gallery.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for it
-    path = list(sys.path)
-    spec.loader.exec_module(module)
-    yield module
-    sys.path[:] = path
-    del sys.modules[spec.name], sys.modules["urdf_picture"]
 
 
 def toy(folder: Path, **colors: str) -> Path:
@@ -67,26 +60,26 @@ def toy(folder: Path, **colors: str) -> Path:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_the_urdf_of_an_own_model_looks_like_the_model(gallery, name):
-    compared = gallery.compare(MODELS / name, SIZE)
-    assert compared.differing <= gallery.LIMIT
+def test_the_urdf_of_an_own_model_looks_like_the_model(name):
+    compared = compare(MODELS / name, SIZE)
+    assert compared.differing <= LIMIT
     assert compared.differing_of_robot <= 0.03
 
 
 @needs_shared
 @pytest.mark.parametrize("name", REAL)
-def test_the_urdf_of_a_real_robot_looks_like_the_model(gallery, name):
-    compared = gallery.compare(SHARED / "models" / name, SIZE)
-    assert compared.differing <= gallery.LIMIT
+def test_the_urdf_of_a_real_robot_looks_like_the_model(name):
+    compared = compare(SHARED / "models" / name, SIZE)
+    assert compared.differing <= LIMIT
     assert compared.differing_of_robot <= 0.03
 
 
 @pytest.mark.parametrize("rule", ["MESHES_KEEP_THEIRS", "URDF_REPLACES"])
-def test_both_pictures_show_colours_and_sides_as_they_are(gallery, rule, tmp_path):
-    one = gallery.compare(
+def test_both_pictures_show_colours_and_sides_as_they_are(rule, tmp_path):
+    one = compare(
         toy(tmp_path, red="[ 1, 0, 0 ]", green="[ 0, 1, 0 ]", white="[ 1, 1, 1 ]"),
         SIZE,
-        gallery.Rule[rule],
+        Rule[rule],
     )
     for pixels in (one.model.astype(int), one.urdf.astype(int)):
         r, g, b = np.moveaxis(pixels, 2, 0)
@@ -101,29 +94,30 @@ def test_both_pictures_show_colours_and_sides_as_they_are(gallery, rule, tmp_pat
 
 
 @pytest.mark.parametrize("rule", ["MESHES_KEEP_THEIRS", "URDF_REPLACES"])
-def test_a_translucent_link_of_one_colour_stays_translucent(gallery, rule, tmp_path):
+def test_a_translucent_link_of_one_colour_stays_translucent(rule, tmp_path):
     glass = "[ 0, 0, 1 ], transparency: 0.6"
-    one = gallery.compare(toy(tmp_path, red=glass, green=glass), SIZE, gallery.Rule[rule])
-    sky = np.round(255.0 * np.array(gallery.SKY))
+    one = compare(toy(tmp_path, red=glass, green=glass), SIZE, Rule[rule])
+    sky = np.round(255.0 * np.array(SKY))
     shown = one.urdf[(one.urdf != sky).any(axis=2)]
     assert np.median(shown[:, 0]) > 60  # of the sky behind it; pure blue has no red
-    assert one.differing <= gallery.LIMIT
+    assert one.differing <= LIMIT
     assert one.differing_of_robot <= 0.03
 
 
-def test_another_colour_or_a_missing_part_differs(gallery, tmp_path):
-    whole = gallery.compare(toy(tmp_path, red="[ 1, 0, 0 ]", green="[ 0, 1, 0 ]"), SIZE)
-    recolored = gallery.compare(toy(tmp_path, red="[ 1, 0, 0 ]", green="[ 0, 0, 1 ]"), SIZE)
-    gone = gallery.compare(toy(tmp_path, red="[ 1, 0, 0 ]"), SIZE)
+def test_another_colour_or_a_missing_part_differs(tmp_path):
+    whole = compare(toy(tmp_path, red="[ 1, 0, 0 ]", green="[ 0, 1, 0 ]"), SIZE)
+    recolored = compare(toy(tmp_path, red="[ 1, 0, 0 ]", green="[ 0, 0, 1 ]"), SIZE)
+    gone = compare(toy(tmp_path, red="[ 1, 0, 0 ]"), SIZE)
     for other in (recolored, gone):
-        off = np.abs(whole.model.astype(int) - other.urdf).max(axis=2) > gallery.TOLERANCE
-        assert off.mean() > gallery.LIMIT
-    assert whole.differing <= gallery.LIMIT
+        off = np.abs(whole.model.astype(int) - other.urdf).max(axis=2) > TOLERANCE
+        assert off.mean() > LIMIT
+    assert whole.differing <= LIMIT
 
 
-def test_the_script_writes_a_page_and_its_pictures(gallery, tmp_path):
+def test_the_script_writes_a_page_and_its_pictures(tmp_path):
     page = tmp_path / "page.md"
-    assert gallery.main([str(MODELS / "arm/arm.body"), "-o", str(page)]) == 0
+    arguments = ["gallery", str(MODELS / "arm/arm.body"), "-o", str(page)]
+    assert run_program("pages", {"gallery": ""}, arguments) == 0
     pictures = [path.name for path in (tmp_path / "page").iterdir()]
     assert sorted(pictures) == ["Arm.png", "Arm.webp", "Arm_small.webp"]
     assert all(f"page/{name}" in page.read_text() for name in pictures)

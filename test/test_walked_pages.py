@@ -3,19 +3,18 @@
 import importlib.util
 import os
 import re
-import runpy
 import shlex
 from pathlib import PurePath
 
 import pytest
 from forked_programs import forked_programs
 from page_tools import NEEDS_ROS2
+from page_walk import Walk, WalkError, missing, steps_of
 from paths import ROOT
 
 import hrp_model.cli.main
 import hrp_sim.cli.main
 
-WALK = runpy.run_path(str(ROOT / "scripts" / "walk_page.py"), run_name="walk_page")
 TUTORIAL = sorted((ROOT / "docs" / "tutorial").glob("?-*.md"))
 FOLDERS = [ROOT, ROOT / "models", ROOT / "examples" / "ci", *ROOT.glob("docs/**/")]
 PAGES = [
@@ -35,11 +34,11 @@ printf 'one\\ntwo 2.5\\n'
 def walk(pages, folder):
     """Do what texts of pages say; return what they need that is missing here."""
     needed = []
-    with WALK["Walk"](folder) as walking:
-        for step in (step for page in pages for step in WALK["steps_of"](page)):
+    with Walk(folder) as walking:
+        for step in (step for page in pages for step in steps_of(page)):
             if NEEDS_ROS2.search(step.how):
                 needed.append(f"line {step.line}: what test/acceptance walks with ROS 2")
-            elif reason := WALK["missing"](step):
+            elif reason := missing(step):
                 needed += [] if step.left_out else [f"line {step.line}: {reason}"]
             else:
                 walking.do(step)
@@ -96,7 +95,7 @@ def test_pages_say_what_happens(pages, programs, tmp_path, monkeypatch):
 
 @each_page
 def test_files_of_pages_are_used_by_other_blocks(pages):
-    steps = [s for page in pages for s in WALK["steps_of"](page.read_text(encoding="utf-8"))]
+    steps = [s for page in pages for s in steps_of(page.read_text(encoding="utf-8"))]
     for step in (step for step in steps if step.file not in (None, *SETTINGS)):
         path = PurePath(step.file)
         names = path.parts[0], path.name.removesuffix(".py")
@@ -106,7 +105,7 @@ def test_files_of_pages_are_used_by_other_blocks(pages):
 
 @each_page
 def test_commands_that_are_never_run_are_understood(pages):
-    steps = [s for page in pages for s in WALK["steps_of"](page.read_text(encoding="utf-8"))]
+    steps = [s for page in pages for s in steps_of(page.read_text(encoding="utf-8"))]
     text = "\n".join(step.text for step in steps if step.left_out).replace("\\\n", "")
     for line in text.splitlines():
         if line.startswith(("hrp-model ", "hrp-sim ")):
@@ -127,7 +126,7 @@ def test_what_is_shown_may_leave_out_parts(tmp_path, shown):
 
 @pytest.mark.parametrize("shown", ["one\n", "one\ntwo 2.4\n", "two ...\n"])
 def test_another_output_than_shown_is_an_error(tmp_path, shown):
-    with pytest.raises(WALK["WalkError"], match=r"(?s)line 2: .*two 2\.5"):
+    with pytest.raises(WalkError, match=r"(?s)line 2: .*two 2\.5"):
         walk([f"{RUN}\n```text\n{shown}```\n"], tmp_path)
 
 
@@ -143,7 +142,7 @@ def test_another_output_than_shown_is_an_error(tmp_path, shown):
     ],
 )
 def test_what_fails_is_an_error(tmp_path, page):
-    with pytest.raises(WALK["WalkError"]):
+    with pytest.raises(WalkError):
         walk([page], tmp_path)
 
 
@@ -164,24 +163,24 @@ def test_a_command_runs_beside_the_rest_and_ends_with_it(tmp_path):
 def test_a_command_that_fails_on_ctrl_c_is_an_error(tmp_path, how):
     command = "trap 'exit 3' INT; echo ready; while :; do :; done"
     page = f"<!-- walk: {how} -->\n```bash\n{command}\n```\n\n```text\nready\n```\n"
-    with pytest.raises(WALK["WalkError"], match=r"exit status 3\n"):
+    with pytest.raises(WalkError, match=r"exit status 3\n"):
         walk([page], tmp_path)
 
 
 @pytest.mark.parametrize("how", ["until printd", "skip", "need bash", "beside needs bash"])
 def test_an_unknown_comment_is_an_error(tmp_path, how):
-    with pytest.raises(WALK["WalkError"], match=f"line 2: unknown comment 'walk: {how}'"):
+    with pytest.raises(WalkError, match=f"line 2: unknown comment 'walk: {how}'"):
         walk([f"<!-- walk: {how} -->\n```bash\ntrue\n```\n"], tmp_path)
 
 
 def test_what_a_step_needs_is_looked_for():
     page = "<!-- walk: needs no-such-program -->\n```bash\nno-such-program\n```\n"
-    (step,) = WALK["steps_of"](page)
-    assert WALK["missing"](step) == "needs no-such-program"
-    (step,) = WALK["steps_of"](page.replace("walk: needs", "walk: beside, needs"))
-    assert WALK["missing"](step) == "needs no-such-program"
-    (step,) = WALK["steps_of"](page.replace("no-such-program", "numpy"))
-    assert WALK["missing"](step) == ""
+    (step,) = steps_of(page)
+    assert missing(step) == "needs no-such-program"
+    (step,) = steps_of(page.replace("walk: needs", "walk: beside, needs"))
+    assert missing(step) == "needs no-such-program"
+    (step,) = steps_of(page.replace("no-such-program", "numpy"))
+    assert missing(step) == ""
 
 
 def test_each_line_is_a_command_that_may_be_interrupted(tmp_path):
@@ -192,7 +191,7 @@ def test_each_line_is_a_command_that_may_be_interrupted(tmp_path):
 
 @pytest.mark.parametrize("line", ["false", "trap 'exit 3' INT; echo ready; while :; do :; done"])
 def test_each_line_must_succeed_or_end_by_ctrl_c(tmp_path, line):
-    with pytest.raises(WALK["WalkError"], match=r"exit status [13]\n"):
+    with pytest.raises(WalkError, match=r"exit status [13]\n"):
         walk([f"<!-- walk: each until ready -->\n```bash\n{line}\ntrue\n```\n"], tmp_path)
 
 
@@ -203,21 +202,20 @@ def test_python_may_continue(tmp_path):
     walk([page.format(2)], tmp_path)
     page = f"{first}{shown}<!-- walk: continues -->\n{second}"
     walk([page.format(1)], tmp_path)
-    with pytest.raises(WALK["WalkError"], match="the page shows"):
+    with pytest.raises(WalkError, match="the page shows"):
         walk([page.format(3)], tmp_path)
 
 
 def test_an_excerpt_stands_in_its_file(tmp_path):
-    page = (
-        "  <!-- walk: from scripts/walk_page.py -->\n  ```python\n  class WalkError({}):\n  ```\n"
-    )
+    file = "test/support/page_walk.py"
+    page = f"  <!-- walk: from {file} -->\n  ```python\n  class WalkError({{}}):\n  ```\n"
     walk([page.format("Exception")], tmp_path)
-    with pytest.raises(WALK["WalkError"], match=r"not in 'scripts/walk_page\.py'"):
+    with pytest.raises(WalkError, match=r"not in 'test/support/page_walk\.py'"):
         walk([page.format("Error")], tmp_path)
 
 
 @pytest.mark.parametrize("block", ["```\nls\n```\n", "```text\nout\n```\n", "```yaml\nx: 1\n```\n"])
 def test_a_block_that_is_not_walked_needs_a_reason(tmp_path, block):
-    with pytest.raises(WALK["WalkError"], match=r"line 1: .* neither run nor written"):
+    with pytest.raises(WalkError, match=r"line 1: .* neither run nor written"):
         walk([block], tmp_path)
     walk([f"<!-- walk: skip it has one -->\n{block}"], tmp_path)

@@ -6,7 +6,7 @@ from hrp_model.program.parsing import Suggestions, is_model_file
 
 from ..world.world_names import bundled_worlds
 
-_COMPARISON = "The comparison with plain C is 'python test/bench/compare.py' in a source checkout"
+_COMPARISON = "The comparison with MuJoCo is 'python test/bench/compare.py' in a source checkout"
 
 
 def _is_world(word: str) -> bool:
@@ -35,7 +35,6 @@ SUGGESTIONS = Suggestions(
     },
     removed={
         "hrp-sim bench --scene": _COMPARISON,
-        "hrp-sim bench --original": _COMPARISON,
         "hrp-sim bench --runs": _COMPARISON,
         "hrp-sim bench --markdown": _COMPARISON,
         "hrp-sim bench --solver": "The solver of the world is measured, and the other one tried",

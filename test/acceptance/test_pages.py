@@ -1,11 +1,11 @@
 """The tutorial, the guides and the reference, walked with the commands of ROS 2."""
 
-import runpy
 import time
 from contextlib import suppress
 
 import pytest
 from page_tools import NEEDS_ROS2
+from page_walk import Walk, WalkError, missing, steps_of
 from paths import ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -13,11 +13,10 @@ from ros_peer import PATIENCE
 
 DOCS = ROOT / "docs"
 TUTORIAL = sorted((DOCS / "tutorial").glob("?-*.md"))
-WALK = runpy.run_path(str(ROOT / "scripts" / "walk_page.py"), run_name="walk_page")
 
 
 def steps(page):
-    return WALK["steps_of"](page.read_text(encoding="utf-8"))
+    return steps_of(page.read_text(encoding="utf-8"))
 
 
 def has_ros2(page):
@@ -34,7 +33,7 @@ def do(walk, step):
     """Do a step; commands of ROS 2 again until they succeed, since nodes take time to be known."""
     deadline = time.monotonic() + (PATIENCE if NEEDS_ROS2.search(step.how) else 0.0)
     while time.monotonic() < deadline:
-        with suppress(WALK["WalkError"]):
+        with suppress(WalkError):
             return walk.do(step)
     return walk.do(step)
 
@@ -46,9 +45,9 @@ def test_commands_of_pages_print_what_the_pages_show(pages, ros, tmp_path, monke
     for name, value in ros.environment.items():
         monkeypatch.setenv(name, value)
     left_out = []
-    with WALK["Walk"](tmp_path) as walk:
+    with Walk(tmp_path) as walk:
         for step in (step for page in pages for step in steps(page)):
-            if reason := WALK["missing"](step):
+            if reason := missing(step):
                 left_out.append(reason)
             else:
                 do(walk, step)

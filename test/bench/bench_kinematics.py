@@ -23,12 +23,12 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from hrp_model import body_to_urdf, load_body
 from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.kinematics import BodyState, fast_dynamics
+from scripts.data_tables import print_tables, write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = [ROOT / "models" / "arm" / "arm.body", ROOT / "models" / "humanoid" / "humanoid.wrl"]
@@ -145,8 +145,6 @@ def test_speed(rows, path, postures):
 
 
 def main() -> None:
-    from data_tables import print_tables, write_tables
-
     files = [Path(name) for name in sys.argv[1:] if name != "--page"] or MODELS
     rows = [row for postures in (MANY, 1) for path in files for row in rows_of(path, postures)]
     (write_tables if "--page" in sys.argv else print_tables)({"kinematics_speed": (HEADER, rows)})

@@ -1,38 +1,30 @@
 #!/usr/bin/env python3
-"""Compare the speed of hrp_sim with hand-written programs that do the same work.
+"""Compare the speed of hrp_sim with other programs that do the same work.
 
 python test/bench/compare.py [FILE ...] [--scene NAME] [--solver NAME] [--runs N] [--page]
 
-Steps and scans are compared with a plain C program on ODE (test/bench/loop), images with plain
-moderngl, small sensors with plain numpy. Both sides are checked for equal results, then timed in
-turns. All scenes take many minutes, one takes about one. A FILE is a model, limp on a floor, or
-a world, limp. --page writes the tables speed*.csv in docs/data.
+Steps are compared with MuJoCo, with ODE's solvers and with PyODE, images with plain moderngl, small
+sensors with plain numpy; all are timed in turns. All scenes take many minutes, one takes about
+one. A FILE is a model, limp on a floor, or a world, limp. --page writes the tables speed*.csv in
+docs/data.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from bench.comparison.machine import this_machine
-from bench.comparison.measure import on_one_core
-from bench.comparison.page import tables
-from bench.comparison.plain_c import BenchError, compile_loop
-from bench.comparison.report import print_rows, to_json
+from bench.comparison.measure import BenchError, on_one_core
+from bench.comparison.report import print_rows, tables, to_json
 from bench.comparison.rows import Row
 from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene, scene_of_file
-from bench.comparison.sensor_session import SensorSession
 from bench.comparison.session import Session
-from data_tables import write_tables
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hrp_model import ModelError
@@ -42,14 +34,15 @@ from hrp_model.program.console import message_console, output_console
 from hrp_model.program.outputs import Output, check_outputs, writing
 from hrp_sim.cli import argument_types
 from hrp_sim.physics.engine import PhysicsError, Solver
+from scripts.data_tables import write_tables
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare, print tables, write files; return the exit status.
 
     Returns:
-        0; 1 if a model cannot be used, the plain C program does not compile, or the compared
-        programs do different work; 2 for a usage error.
+        0; 1 if a model cannot be used, or the compared programs do different work; 2 for a usage
+        error.
     """
     problems = ModelError, PhysicsError, BenchError
     return run_program("compare.py", lambda: _main(argv), problems=problems)
@@ -58,14 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
-    for name in ("original", "holding"):
-        if getattr(options, name) and not options.files:
-            parser.error(f"--{name} needs a FILE")
+    if options.holding and not options.files:
+        parser.error("--holding needs a FILE")
     if options.runs < 1:
         parser.error(f"--runs must be 1 or greater, not {options.runs}")
     check_outputs([Output("--json", options.json, None)], inputs=options.files)
-    rows, ode_version = _measure(options)
-    results = rows, this_machine(ode_version), options.duration, options.runs
+    results = _measure(options), options.duration, options.runs
     with writing():
         if options.json:
             write_atomically(options.json, to_json(*results).encode())
@@ -74,18 +65,17 @@ def _main(argv: Sequence[str] | None) -> int:
     return GOOD
 
 
-def _measure(options: argparse.Namespace) -> tuple[list[Row], str]:
-    """Print a table for each scene and solver; return all rows, and the version of ODE."""
+def _measure(options: argparse.Namespace) -> list[Row]:
+    """Print a table for each scene and solver; return all rows."""
     rows: list[Row] = []
-    ode_version = ""
-    with tempfile.TemporaryDirectory() as folder, _progress() as progress:
+    with _progress() as progress:
         comparisons = list(_comparisons(options))
         task = progress.add_task("", total=len(comparisons) * options.runs)
-        for scene, solver, original in comparisons:
+        for scene, solver in comparisons:
             progress.update(task, description=f"{scene.name}, {solver.value}")
             is_rendered = scene.subject in (Subject.PICTURES, Subject.FILMING)  # by all cores
             with nullcontext() if is_rendered else on_one_core():
-                session = _session(scene, solver, Path(folder), original=original)
+                session = Session(scene, solver)
                 session.check()
                 new = session.measure(
                     options.duration, options.runs, on_run=lambda: progress.advance(task)
@@ -95,8 +85,7 @@ def _measure(options: argparse.Namespace) -> tuple[list[Row], str]:
             for note in session.notes:
                 output_console().print(note, style="dim")
             rows += new
-            ode_version = session.ode_version or ode_version
-    return rows, ode_version
+    return rows
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -131,11 +120,6 @@ def _parser() -> argparse.ArgumentParser:
         help="number of interleaved runs of each program (default: %(default)d)",
     )
     parser.add_argument(
-        "--original",
-        action="store_true",
-        help="step the files also like Choreonoid's ODE plugin",
-    )
-    parser.add_argument(
         "--holding", action="store_true", help="step the files also with servos that hold"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
@@ -143,32 +127,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _comparisons(options: argparse.Namespace) -> Iterator[tuple[Scene, Solver, bool]]:
-    """Yield the scenes with their solvers, and whether to step them like Choreonoid's plugin."""
+def _comparisons(options: argparse.Namespace) -> Iterator[tuple[Scene, Solver]]:
+    """Yield the scenes with their solvers."""
     solvers = [Solver(name) for name in dict.fromkeys(options.solver)] or list(Solver)
     names = list(dict.fromkeys(options.scene)) or ([] if options.files else SCENE_NAMES)
-    scenes = [(make_scene(name), False) for name in names]
     controls = (False, True) if options.holding else (False,)
-    scenes += [
-        (scene_of_file(path, holding=holding), options.original)
-        for path in options.files
-        for holding in controls
-    ]
-    for scene, original in scenes:
+    scenes = [make_scene(name) for name in names]
+    scenes += [scene_of_file(path, holding=h) for path in options.files for h in controls]
+    for scene in scenes:
         # The solver has no effect on sensors.
         for solver in solvers if scene.subject is Subject.STEPS else solvers[:1]:
-            yield scene, solver, original
-
-
-def _session(
-    scene: Scene, solver: Solver, folder: Path, *, original: bool
-) -> Session | SensorSession:
-    if scene.subject not in (Subject.STEPS, Subject.SCANS):
-        return SensorSession(scene)
-    return Session(scene, solver, _program(folder), folder, original=original)
-
-
-_program = cache(compile_loop)
+            yield scene, solver
 
 
 def _progress() -> Progress:

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bench import compare
-from bench.comparison import pictures, samples, sensor_session
+from bench.comparison import pictures, samples, session
+from bench.comparison.measure import BenchError
 from bench.comparison.pictures import FilmingRun, PlainModernGLRun, check_pictures
-from bench.comparison.plain_c import BenchError
 from bench.comparison.samples import NumpySamplesRun, check_samples
 from bench.comparison.scenes import make_scene
 from bench.comparison.targets import Measured
@@ -96,7 +96,7 @@ def one_run(tmp_path):
 
 @needs_opengl
 def test_the_command_measures_sensors(one_run, monkeypatch):
-    monkeypatch.setattr(sensor_session, "FILMED_SLICE", 0.01)
+    monkeypatch.setattr(session, "FILMED_SLICE", 0.01)
     monkeypatch.setattr(pictures, "cores", lambda: 2)
     rows = one_run("camera", "filming", "samples")
     targets = {

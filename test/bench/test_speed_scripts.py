@@ -1,10 +1,8 @@
 """The scripts that measure many models, many sizes and many steps, in short."""
 
 import csv
-import importlib.util
 import json
 import logging
-import sys
 from functools import partial
 
 import numpy as np
@@ -13,26 +11,10 @@ from paths import ROOT
 
 from hrp_sim.ode import OdeEngine
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
-
-
-@pytest.fixture(scope="module")
-def script():
-    """Return a function that imports a script."""
-    path, made = list(sys.path), []
-
-    def load(name):
-        spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module  # where dataclasses look for it
-        made.append(name)
-        sys.path.insert(0, str(ROOT / "scripts"))
-        spec.loader.exec_module(module)
-        return module
-
-    yield load
-    sys.path[:] = path
-    for name in made:
-        del sys.modules[name]
+from scripts import soak
+from scripts.bench import models as real_time
+from scripts.bench import size as cost
+from scripts.program import run_program
 
 
 @pytest.fixture(autouse=True)
@@ -44,24 +26,17 @@ def _logging_as_before(monkeypatch):
     logger.setLevel(level)
 
 
-@pytest.fixture(scope="module")
-def real_time(script):
-    return script("real_time_table")
+@pytest.fixture(autouse=True)
+def _short_parts(monkeypatch):
+    monkeypatch.setattr(soak, "PART", 40)
+    monkeypatch.setattr(soak, "BATCH", 20)
 
 
-@pytest.fixture(scope="module")
-def cost(script):
-    return script("cost_over_size")
+def run(*arguments):
+    return run_program("bench", {"size": ""}, arguments)
 
 
-@pytest.fixture(scope="module")
-def soak(script):
-    module = script("scene_soak")
-    module.PART, module.BATCH = 40, 20
-    return module
-
-
-def test_a_model_is_measured_limp_and_holding(real_time):
+def test_a_model_is_measured_limp_and_holding():
     path = ROOT / "models" / "arm" / "arm.body"
     result = real_time.measure(path, "arm", seconds=0.02)
     assert (result.joints, result.shapes, result.error) == (6, 11, "")
@@ -72,7 +47,7 @@ def test_a_model_is_measured_limp_and_holding(real_time):
     assert row[:3] == ["arm", "6", "11"]
 
 
-def test_models_are_sorted_and_the_slow_ones_are_counted(real_time):
+def test_models_are_sorted_and_the_slow_ones_are_counted():
     def result(name, factor):
         timing = real_time.Timing(us=1000.0 / factor, factor=factor, contacts=4)
         return real_time.Result(name, ours={"limp": timing})
@@ -92,7 +67,7 @@ def test_models_are_sorted_and_the_slow_ones_are_counted(real_time):
     assert all(len(row) == len(header) for row in rows)
 
 
-def test_a_model_that_cannot_be_read_is_reported_without_its_folder(real_time, tmp_path):
+def test_a_model_that_cannot_be_read_is_reported_without_its_folder(tmp_path):
     broken = tmp_path / "broken.body"
     broken.write_text("format: ChoreonoidBody\nlinks: [\n")
     result = real_time.measure_apart(broken, "broken.body", seconds=0.01)
@@ -101,7 +76,7 @@ def test_a_model_that_cannot_be_read_is_reported_without_its_folder(real_time, t
 
 
 @pytest.mark.parametrize("name", ["chain", "boxes", "robots", "contacts", "wall"])
-def test_every_family_has_worlds_of_its_sizes(name, cost):
+def test_every_family_has_worlds_of_its_sizes(name):
     family = cost.FAMILIES[name]
     size = family.sizes[1]
     engine = OdeEngine(PhysicsSettings(**family.settings))
@@ -115,7 +90,7 @@ def test_every_family_has_worlds_of_its_sizes(name, cost):
     engine.close()
 
 
-def test_the_exponent_is_that_of_the_larger_sizes(cost):
+def test_the_exponent_is_that_of_the_larger_sizes():
     sizes = (5, 10, 20, 50, 100, 200)
     curve = cost.Curve("chain", "world", {n: 100.0 + 1e-3 * n**3 for n in sizes})
     assert 2.0 < curve.exponent < 3.0
@@ -124,17 +99,13 @@ def test_the_exponent_is_that_of_the_larger_sizes(cost):
     assert cost.Curve("chain", "world", {5: 1.0}).exponent is None
 
 
-def test_curves_are_measured_written_and_drawn(cost, tmp_path, monkeypatch):
+def test_curves_are_measured_written_and_drawn(tmp_path, monkeypatch):
     table, picture = tmp_path / "cost_over_size.csv", tmp_path / "pictures" / "cost.svg"
     monkeypatch.setattr(cost, "write_tables", partial(cost.write_tables, folder=tmp_path))
     monkeypatch.setattr(cost, "PICTURE", picture)
     monkeypatch.setattr(cost, "SETTLING", 3)
-    figures = tmp_path / "figures.json"
-    arguments = ["--family", "contacts", "--seconds", "0.001", "--json", str(figures), "--page"]
-    assert cost.main(arguments) == 0
-    curves = json.loads(figures.read_text())
-    assert [c["solver"] for c in curves] == [solver.value for solver in Solver]
-    assert all(c["us"]["4"] > 0.0 for c in curves)
+    arguments = ["--family", "contacts", "--seconds", "0.001", "--page"]
+    assert run("size", *arguments) == 0
     with table.open(newline="") as file:
         header, first, *rows = csv.reader(file)
     assert header[2:] == [f"{solver.value} [us]" for solver in Solver]
@@ -145,11 +116,11 @@ def test_curves_are_measured_written_and_drawn(cost, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("scene", ["humanoid", "tracks"])
-def test_a_soak_that_was_ended_goes_on_as_if_it_had_not_been(scene, soak, tmp_path):
+def test_a_soak_that_was_ended_goes_on_as_if_it_had_not_been(scene, tmp_path):
     arguments = ["--scene", scene, "--bound", "1000"]
-    assert soak.main([str(tmp_path / "whole"), *arguments, "--steps", "80"]) == 0
+    assert soak.main(["scenes", str(tmp_path / "whole"), *arguments, "--steps", "80"]) == 0
     for steps in ("40", "80", "80"):
-        assert soak.main([str(tmp_path / "parts"), *arguments, "--steps", steps]) == 0
+        assert soak.main(["scenes", str(tmp_path / "parts"), *arguments, "--steps", steps]) == 0
     whole, parts = (
         json.loads((tmp_path / name / f"{scene}-world.json").read_text())
         for name in ("whole", "parts")
@@ -158,7 +129,7 @@ def test_a_soak_that_was_ended_goes_on_as_if_it_had_not_been(scene, soak, tmp_pa
     assert whole["digest"] == parts["digest"]
 
 
-def test_a_soak_counts_failed_steps(soak, tmp_path, monkeypatch, capsys):
+def test_a_soak_counts_failed_steps(tmp_path, monkeypatch, capsys):
     real, calls = OdeEngine.step, []
 
     def step(engine, count=1):
@@ -169,13 +140,13 @@ def test_a_soak_counts_failed_steps(soak, tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(OdeEngine, "step", step)
     arguments = ["--scene", "tracks", "--steps", "80", "--bound", "1000"]
-    assert soak.main([str(tmp_path), *arguments]) == 1
+    assert soak.main(["scenes", str(tmp_path), *arguments]) == 1
     printed = capsys.readouterr().out
     assert "1 failed" in printed
     assert "its motion has diverged" in printed
 
 
-def test_growth_of_memory_is_that_of_one_process_after_its_warm_up(soak):
+def test_growth_of_memory_is_that_of_one_process_after_its_warm_up():
     flat, grown = [50, *[10] * 20], list(np.arange(100, 120))
     progress = soak.Progress("tracks", "world", resident=[flat, grown], heap=[flat])
     assert progress.growth == 17

@@ -1,12 +1,13 @@
 """The script that measures models."""
 
 import csv
-import importlib.util
-import sys
 from dataclasses import replace
 
 import pytest
-from paths import ROOT
+
+from scripts.pages import models
+from scripts.pages.models import milliseconds
+from scripts.program import read_list, run_program
 
 BOX = "links: [ { name: BOX, joint_type: free, mass: 1, %s elements: [ { type: Shape, %s } ] } ]"
 SHAPE = "geometry: { type: Box, size: [ 1, 1, 1 ] }"
@@ -14,22 +15,14 @@ INERTIA = "inertia: [ 0.2, 0, 0, 0, 0.2, 0, 0, 0, 0.2 ],"
 HEADER = "format: ChoreonoidBody\nformat_version: 2.0\nname: box\n"
 
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("model_table", ROOT / "scripts/model_table.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for it
-    sys.path.insert(0, str(ROOT / "scripts"))
-    spec.loader.exec_module(module)
-    yield module
-    sys.path.remove(str(ROOT / "scripts"))
-    del sys.modules[spec.name]
-
-
 def rows_of(folder, name="models"):
     """Return the rows of a written table by their first cell."""
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return {row[0]: row for row in csv.reader(file)}
+
+
+def run(*arguments):
+    return run_program("pages", {"models": ""}, ["models", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -61,15 +54,15 @@ LIST = """\
 """
 
 
-def test_a_list_names_models_and_commits(script, folder):
-    assert script.read_list(LIST, folder) == (
+def test_a_list_names_models_and_commits(folder):
+    assert read_list(LIST, folder) == (
         ["some-one__some-robots/parts/doubtful.body", "own/broken.wrl"],
         {"some-one__some-robots": "0123abc"},
     )
 
 
-def test_a_table_has_a_row_for_each_model(script, folder, tmp_path, capsys):
-    assert script.main([str(folder), "-o", str(tmp_path), "--repeats", "1"]) == 0
+def test_a_table_has_a_row_for_each_model(folder, tmp_path, capsys):
+    assert run(folder, "-o", str(tmp_path), "--repeats", "1") == 0
     rows = rows_of(tmp_path)
     assert rows["some-one/some-robots/good.body"][1:5] == ["yes", "1", "0", "0"]
     doubtful = rows["some-one/some-robots/parts/doubtful.body"]
@@ -89,11 +82,9 @@ def needs_libraries():
         pytest.importorskip(module, reason=f"{module} reads URDFs independently of us")
 
 
-def test_a_table_has_what_independent_libraries_find(
-    script, folder, tmp_path, capsys, needs_libraries
-):
+def test_a_table_has_what_independent_libraries_find(folder, tmp_path, capsys, needs_libraries):
     (folder / "own" / "flat.body").write_text(HEADER + BOX % (INERTIA, FLAT))
-    assert script.main([str(folder), "-o", str(tmp_path), "--verify", "--jobs", "1"]) == 0
+    assert run(folder, "-o", str(tmp_path), "--verify", "--jobs", "1") == 0
     rows = rows_of(tmp_path)
     assert rows["model"][-4:] == ["pinocchio", "yourdfpy", "MuJoCo", "check_urdf"]
     assert rows["own/broken.wrl"][-4:] == [""] * 4
@@ -103,31 +94,31 @@ def test_a_table_has_what_independent_libraries_find(
     assert "3 of 3 pass with all libraries" in capsys.readouterr().out
 
 
-def test_a_table_names_what_fails(script, folder, tmp_path, monkeypatch, capsys, needs_libraries):
-    honest = script.convert
+def test_a_table_names_what_fails(folder, tmp_path, monkeypatch, capsys, needs_libraries):
+    honest = models.convert
 
     def wrong(*args, **kwargs):
         made = honest(*args, **kwargs)
         return replace(made, urdf=made.urdf.replace('<mass value="1.0"', '<mass value="1.1"'))
 
-    monkeypatch.setattr(script, "convert", wrong)
-    assert script.main([str(folder), "-o", str(tmp_path), "--verify", "--jobs", "1"]) == 0
+    monkeypatch.setattr(models, "convert", wrong)
+    assert run(folder, "-o", str(tmp_path), "--verify", "--jobs", "1") == 0
     assert "0 of 2 pass with all libraries" in capsys.readouterr().out
     good = rows_of(tmp_path)["some-one/some-robots/good.body"]
     assert "FAILED mass and inertia of links, FAILED total mass" in good
 
 
-def test_a_list_selects_models_and_states_their_sources(script, folder, tmp_path):
+def test_a_list_selects_models_and_states_their_sources(folder, tmp_path):
     (tmp_path / "list.md").write_text(LIST)
     options = ["--list", str(tmp_path / "list.md"), "--repeats", "1", "-o", str(tmp_path)]
-    assert script.main([str(folder), *options]) == 0
+    assert run(folder, *options) == 0
     assert rows_of(tmp_path, "sources")["some-one/some-robots"][1] == "0123abc"
     assert "some-one/some-robots/good.body" not in rows_of(tmp_path)
 
 
-def test_a_folder_without_models_is_wrong_use(script, tmp_path, capsys):
+def test_a_folder_without_models_is_wrong_use(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
-        script.main([str(tmp_path)])
+        run(tmp_path)
     assert stop.value.code == 2
     assert "no models in" in capsys.readouterr().err
 
@@ -135,5 +126,5 @@ def test_a_folder_without_models_is_wrong_use(script, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("seconds", "shown"), [(0.00123, "1.2"), (0.0451, "45"), (0.678, "680"), (12.34, "12000")]
 )
-def test_times_have_two_digits_that_count(script, seconds, shown):
-    assert script._milliseconds(seconds) == shown
+def test_times_have_two_digits_that_count(seconds, shown):
+    assert milliseconds(seconds) == shown

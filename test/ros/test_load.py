@@ -1,21 +1,21 @@
 """A humanoid with all its sensors under load: who listens all the time misses nothing.
 
-scripts/ros_load.py is the long form, and measures what it costs.
+``python scripts/bench ros`` is the long form, and measures what it costs.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from paths import MODELS, ROOT
+from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
+import load_listener
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import qos_profile_sensor_data
@@ -26,7 +26,6 @@ from std_srvs.srv import SetBool
 
 pytestmark = pytest.mark.ros
 
-LISTENER = ROOT / "scripts" / "load_listener.py"
 WORLD = f"""
 physics: {{ time_step: 0.001, solver: world }}
 bodies:
@@ -57,13 +56,6 @@ STOPS = 5
 STOPPED, BETWEEN = 0.8, 0.3  # [s] of simulated time
 
 
-def listener_module():
-    spec = importlib.util.spec_from_file_location("load_listener", LISTENER)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 class Load:
     """A humanoid that runs, who listens to all of it, and a peer.
 
@@ -82,8 +74,7 @@ class Load:
         self.process = stack.enter_context(running(arguments, self.log))
         self.peer = Peer()
         stack.callback(self.peer.close)
-        self.module = listener_module()
-        self.ear = self.module.LoadListener(context=self.peer.node.context)
+        self.ear = load_listener.LoadListener(context=self.peer.node.context)
         self.peer.serve(self.ear)
         self.peer.follow("/diagnostics", DiagnosticArray)
 
@@ -107,7 +98,7 @@ class Load:
         clock = self.ear.stamps["/clock"]
         # Shown once a second while it stands still; what is heard may lag behind the answer.
         self.peer.wait_until("the time it stands at", lambda: clock[-3:] == 3 * clock[-1:])
-        for topic, rate in self.module.RATES.items():
+        for topic, rate in load_listener.RATES.items():
             stamps = self.ear.stamps[topic]
             last = clock[-1] * rate // NS_PER_S  # the number of its last sample
 
@@ -115,7 +106,7 @@ class Load:
                 return last in (round(stamp * rate / NS_PER_S) for stamp in stamps[-3:])
 
             self.peer.wait_until(f"the last of {topic}", has_come)
-            assert self.module.missing(stamps, rate) == 0, topic
+            assert load_listener.missing(stamps, rate) == 0, topic
         assert self.peer.call("sim_node/pause", SetBool, data=False).success
 
     def end(self, *signals: int) -> None:
@@ -180,7 +171,7 @@ def test_who_listens_misses_nothing_while_others_come_go_call_and_are_killed(tmp
 
         load.peer.follow("joint_commands", JointState)
         kill_a_controller(load, tmp_path)
-        with running([str(LISTENER)], tmp_path / "listener.txt", killed=True):
+        with running([load_listener.__file__], tmp_path / "listener.txt", killed=True):
             count = load.peer.node.count_subscribers
             load.peer.wait_until("a second listener", lambda: count("/head_camera/image_raw") >= 2)
             load.wait_for_all()
@@ -204,7 +195,7 @@ def test_in_lock_step_a_killed_controller_holds_up_the_run_only_until_the_time_o
         assert load.peer.call("sim_node/pause", SetBool, data=True).success
         assert load.peer.call("sim_node/pause", SetBool, data=False).success
         load.peer.wait_until("what was answered", lambda: len(stamps) > COMMANDS)
-        assert load.module.missing(stamps, load.module.RATES["/joint_states"]) == 0
+        assert load_listener.missing(stamps, load_listener.RATES["/joint_states"]) == 0
         load.end(signal.SIGINT, signal.SIGINT)
 
 
@@ -212,14 +203,14 @@ def test_a_listener_that_is_stopped_for_a_while_misses_nothing(tmp_path):
     world, said = tmp_path / "load.yaml", tmp_path / "listener.txt"
     world.write_text(WORLD, encoding="utf-8")
     arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={world}"]
-    rates = listener_module().RATES
+    rates = load_listener.RATES
     with ExitStack() as stack:
         stack.enter_context(running(arguments, tmp_path / "sim.txt"))
         peer = Peer()
         stack.callback(peer.close)
         peer.follow("/clock", Clock)
         shown = peer.messages["/clock"]
-        listener = stack.enter_context(running([str(LISTENER)], said))
+        listener = stack.enter_context(running([load_listener.__file__], said))
         for topic in rates:
             peer.wait_until(topic, lambda t=topic: peer.node.count_subscribers(t))
         peer.wait_until("the clock", lambda: shown)

@@ -16,7 +16,7 @@ import launch_double
 import pytest
 import yaml
 from launch_double import CONTROL, Launched
-from page_tools import ROS2_PAGES, data_rows, marked_rows, script
+from page_tools import ROS2_PAGES, data_rows, marked_rows
 from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -30,8 +30,8 @@ from hrp_msgs import qos
 from hrp_msgs.node.qos import profile
 from hrp_sim.ros.sim_node import RosSession
 from hrp_sim.running.runner import Runner
+from scripts.pages import parameters as tables
 
-TABLES = script("ros2_tables")
 PAGE = ROS2_PAGES
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXTS = README + PAGE
@@ -183,15 +183,15 @@ def test_the_actions_are_told():
     check(goals, actions)
 
 
-@pytest.mark.parametrize("node", TABLES.TABLES)
+@pytest.mark.parametrize("node", tables.TABLES)
 def test_the_parameters_are_those_of_the_nodes(node):
-    _, rows = TABLES.parameter_table(TABLES.TABLES[node])
+    _, rows = tables.parameter_table(tables.TABLES[node])
     assert data_rows(f"parameters_{node}") == rows
 
 
 def test_parameters_that_the_text_names_exist():
     named = set(re.findall(r"-p (\w+):=|[ `](\w+):=", TEXTS))
-    known = {p.name for params in TABLES.TABLES.values() for p in params} | launch_arguments()
+    known = {p.name for params in tables.TABLES.values() for p in params} | launch_arguments()
     assert {a or b for a, b in named} <= known | {"world", "model"}
 
 
@@ -210,8 +210,8 @@ def launch_arguments():
 def test_the_arguments_of_launch_files_are_told():
     text = PAGE[PAGE.index("| argument |") :].split("\n\n")[0]
     told = set(re.findall(r"`(\w+)`", " ".join(x.split("|")[1] for x in text.splitlines()[2:])))
-    parameters = {p.name for params in TABLES.TABLES.values() for p in params}
-    assert told - {"frame_prefix"} == launch_arguments() - parameters - TABLES.SENSORS
+    parameters = {p.name for params in tables.TABLES.values() for p in params}
+    assert told - {"frame_prefix"} == launch_arguments() - parameters - tables.SENSORS
 
 
 @pytest.mark.ros

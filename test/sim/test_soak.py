@@ -1,37 +1,32 @@
 """The short form of scripts/soak.py: bodies come and go, sensors are read, the memory stays."""
 
 import gc
-import importlib.util
 import mmap
 import subprocess
 import sys
 from dataclasses import replace
 
+import memory
 import pytest
+from memory import MIB, watch
 from paths import ROOT
 from sim.physics.scenes import at, floor, moving
 from sim.render.scenes import needs_opengl, why_no_opengl
+from sim.soaked import RATES, Sensors, WrongSampleError, bodies
 
 from hrp_sim.physics.engine import Solver
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
+from scripts import soak
 
-MIB = 2**20
 
-
-@pytest.fixture(scope="module")
-def soak():
-    spec = importlib.util.spec_from_file_location("soak", ROOT / "scripts/soak.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for it
-    path = list(sys.path)
-    spec.loader.exec_module(module)
-    module.SAMPLES = 20
+@pytest.fixture(scope="module", autouse=True)
+def _few_samples():
+    samples, memory.SAMPLES = memory.SAMPLES, 20
     gc.freeze()  # each sample collects garbage: what other tests left is none of its matter
-    yield module
+    yield
     gc.unfreeze()
-    sys.path[:] = path
-    del sys.modules[spec.name]
+    memory.SAMPLES = samples
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +39,7 @@ def run_apart(*arguments):
 
     What other tests left to malloc is taken up at any time.
     """
-    command = [sys.executable, ROOT / "scripts/soak.py", *arguments]
+    command = [sys.executable, ROOT / "scripts/soak.py", "memory", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -66,15 +61,14 @@ def test_a_minute_of_sensors_has_every_sample_once_and_leaves_nothing():
 
 @pytest.mark.parametrize("name", ["gyro", "scanner", pytest.param("camera", marks=needs_opengl)])
 @pytest.mark.parametrize("deed", ["drop", "drop the last", "delay", "double"])
-def test_a_wrong_sample_is_noticed(deed, name, soak, monkeypatch):
-    sensor_soak = sys.modules[soak.Sensors.__module__]
-    sensors, step, seen = soak.Sensors(), Simulation.step, []
+def test_a_wrong_sample_is_noticed(deed, name, monkeypatch):
+    sensors, step, seen = Sensors(), Simulation.step, []
 
     def spoiled(simulation):
         readings = step(simulation)
         if name in readings:
             seen.append(readings[name])
-            if (deed, len(seen)) in (("drop", 3), ("drop the last", sensor_soak.RATES[name])):
+            if (deed, len(seen)) in (("drop", 3), ("drop the last", RATES[name])):
                 del readings[name]
             elif (deed, len(seen)) == ("delay", 3):
                 readings[name] = replace(seen[2], time_ns=seen[2].time_ns + 1_000_000)
@@ -85,22 +79,22 @@ def test_a_wrong_sample_is_noticed(deed, name, soak, monkeypatch):
 
     monkeypatch.setattr(Simulation, "step", spoiled)
     complaint = "samples in 1 s" if deed == "drop the last" else r"sample [34] is of"
-    with pytest.raises(sensor_soak.WrongSampleError, match=complaint):
+    with pytest.raises(WrongSampleError, match=complaint):
         sensors()
     sensors.close()
 
 
-def test_what_is_spawned_into_a_simulation_and_removed_leaves_nothing(soak):
+def test_what_is_spawned_into_a_simulation_and_removed_leaves_nothing():
     simulation = Simulation(WorldConfig(bodies=(BodyEntry(placement=floor()),)))
 
     def cycle():
-        for body in soak.bodies():
+        for body in bodies():
             simulation.spawn(BodyEntry(placement=moving(body, at(z=1.0))))
             simulation.step()
             simulation.remove(body.name)
         simulation.reset()
 
-    growth = soak.watch(cycle, 40)
+    growth = watch(cycle, 40)
     assert not growth.exceeds(2 * MIB), growth
 
 
@@ -116,15 +110,15 @@ class Leak:
         self.kept.append(pages)
 
 
-def test_growth_is_noticed(soak):
-    growth = soak.watch(Leak(), 3000)
+def test_growth_is_noticed():
+    growth = watch(Leak(), 3000)
     assert growth.exceeds(4 * MIB)
     assert growth.slope == pytest.approx(2 * mmap.PAGESIZE, rel=0.2)
 
 
-def test_the_command_prints_what_it_measured(soak, capsys):
+def test_the_command_prints_what_it_measured(capsys):
     counts = ["--cycles", "20", "--steps", "200", "--sensors", "10", "--seed", "3"]
-    assert soak.main(counts) == 0
+    assert soak.main(["memory", *counts]) == 0
     printed = capsys.readouterr()
     *lines, samples = printed.out.splitlines()
     solvers = [f"steps, solver '{solver.value}'" for solver in Solver]
@@ -136,7 +130,7 @@ def test_the_command_prints_what_it_measured(soak, capsys):
         assert f"{name}: " in printed.err
 
 
-def test_the_command_fails_on_growth(soak, monkeypatch, capsys):
+def test_the_command_fails_on_growth(monkeypatch, capsys):
     monkeypatch.setattr(soak, "Cycles", lambda seed: Leak())
-    assert soak.main(["--cycles", "1000", "--steps", "0", "--sensors", "0"]) == 1
+    assert soak.main(["memory", "--cycles", "1000", "--steps", "0", "--sensors", "0"]) == 1
     assert "GROWS by more than 4 MiB" in capsys.readouterr().out

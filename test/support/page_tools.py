@@ -1,9 +1,7 @@
-"""Tables of the documentation, and the scripts that generate them."""
+"""Tables of the documentation."""
 
 import csv
-import importlib
 import re
-import sys
 
 import pytest
 from paths import ROOT
@@ -13,13 +11,6 @@ ROS2_PAGES = "".join(
 )
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
 NEEDS_ROS2 = re.compile(r"\bneeds (.* )?ros2\b")  # in the comment before a block
-
-
-def script(name):
-    """Return a script as a module."""
-    if str(ROOT / "scripts") not in sys.path:
-        sys.path.insert(0, str(ROOT / "scripts"))
-    return importlib.import_module(name)
 
 
 def data_rows(name):

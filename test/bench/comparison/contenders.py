@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Protocol
 
-import numpy as np
-
-from hrp_model import JointType
-from hrp_model.rigid import Array
+from hrp_model import Diagnostics, JointType
 from hrp_sim.control import BodyController, JointCommand
 from hrp_sim.engines import make_engine
 from hrp_sim.physics.engine import Engine, PhysicsError, PhysicsSettings
 from hrp_sim.sensors import RangeSensor, RangeSensor3D
 from hrp_sim.simulation import Simulation
 
-from .plain_c import PlainC
 from .scenes import Scene
 
 
@@ -71,31 +66,40 @@ class EngineRun:
                 step()
         return time.thread_time() - start
 
-    def positions(self) -> Array:
-        """Return the positions of all links of all bodies, in [m], shape (n, 3)."""
-        return np.concatenate([s.motion.p for s in self.engine.state.bodies.values()])
-
     def close(self) -> None:
         """Free the engine."""
         self.engine.close()
 
 
 class SimulationRun:
-    """``Simulation.step()``: controllers, engine, and the sensors that are due."""
+    """``Simulation.step()``: controllers, engine, and the sensors that are due.
 
-    def __init__(self, scene: Scene) -> None:
-        self._simulation = Simulation(scene.world)
+    Args:
+        scene: The world and the speed of its tracks.
+        reads: Whether sensors are read.
+    """
+
+    def __init__(self, scene: Scene, *, reads: bool = True) -> None:
+        silent = Diagnostics(listener=lambda _: None)
+        self.simulation = Simulation(scene.world, defer_images=True, diagnostics=silent)
+        if not reads:
+            self.simulation.wanted = lambda _: False
         for entry in scene.world.bodies:
             names = [x.joint.name for x in entry.placement.body.links if _is_track(x.joint.type)]
             if names:
                 speeds = [scene.track_speed] * len(names)
-                self._simulation.command(
+                self.simulation.command(
                     entry.placement.name, JointCommand(names=names, velocity=speeds)
                 )
 
+    @property
+    def contacts(self) -> int:
+        """Number of contact points in the last step."""
+        return self.simulation.engine.contacts
+
     def advance(self, steps: int) -> float:
         """Step, and read the sensors that are due."""
-        step = self._simulation.step
+        step = self.simulation.step
         start = time.thread_time()
         for _ in range(steps):
             step()
@@ -103,7 +107,7 @@ class SimulationRun:
 
     def close(self) -> None:
         """Free the engine."""
-        self._simulation.close()
+        self.simulation.close()
 
 
 class ScannerRun:
@@ -124,48 +128,9 @@ class ScannerRun:
             elapsed += time.thread_time() - start
         return elapsed
 
-    def distances(self) -> Array:
-        """Return the distance along each ray in the present state, in [m], shape (n,)."""
-        scan = self.sensor.read(self._simulation.state)
-        assert scan is not None  # the sensor scans in an instant
-        return scan.ranges.ravel()
-
-    def rays(self) -> tuple[Array, Array, float, str]:
-        """Return origins and directions in W, shape (n, 3), the range in [m], the sensor's body."""
-        calls: list[tuple[Array, Array, float, str]] = []
-
-        def record(
-            origins: Array,
-            directions: Array,
-            max_distance: float,
-            body: str | None = None,
-            _link: int | None = None,
-            /,
-        ) -> Array:
-            calls.append((origins, directions, max_distance, body or ""))
-            return np.zeros(len(origins))
-
-        replace(self.sensor, cast_rays=record).read(self._simulation.state)
-        return calls[0]
-
     def close(self) -> None:
         """Free the engine."""
         self._simulation.close()
-
-
-class PlainScannerRun:
-    """The same scans by the plain C program."""
-
-    def __init__(self, plain: PlainC) -> None:
-        self._plain = plain
-
-    def advance(self, steps: int) -> float:
-        """Step and scan."""
-        return self._plain.scan(steps)
-
-    def close(self) -> None:
-        """End the program."""
-        self._plain.close()
 
 
 def add_bodies(engine: Engine, scene: Scene) -> None:

@@ -16,6 +16,11 @@ SLICES = 10  # per run, so that a disturbance affects few of the ratios
 TOLERANCE = 1e-9  # [m, N, ...], of results that differ by rounding alone
 MIN_SLICE = 0.02  # [s], so that caches evicted by the contender before matter little
 
+
+class BenchError(RuntimeError):
+    """The comparison is impossible or invalid; the message states the reason."""
+
+
 Makers = Mapping[Measured, Callable[[], Contender]]
 Times = dict[Measured, list[float]]
 

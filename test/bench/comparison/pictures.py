@@ -16,7 +16,7 @@ from hrp_sim.running.render_thread import RenderThread
 from hrp_sim.sensors import CameraSensor, ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 
-from .plain_c import BenchError
+from .measure import BenchError
 from .plain_moderngl import PlainModernGL
 from .scenes import Scene
 

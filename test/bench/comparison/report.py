@@ -1,29 +1,32 @@
-"""Results as tables for the terminal, and as JSON."""
+"""Results as tables for the terminal and for docs/data, and as JSON."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from rich import box
 from rich.table import Table
 
 from hrp_model.printable import printable
 from hrp_model.program.console import PlainConsole
+from hrp_sim.sweeps.fingerprint import fingerprint
+from scripts.data_tables import Table as MeasuredTable
 
-from .machine import Machine
 from .measure import Ratio
 from .rows import Row
 from .targets import Quantity, Target
 
 PEERS = {
-    Quantity.TO_ORIGINAL: "original",
     Quantity.TO_DENSE: "to dense",
     Quantity.TO_MUJOCO: "to MuJoCo",
 }
 _SHORT = {**PEERS, Quantity.SPEED: "real-time", Quantity.TIME: "us"}
-SCHEMA = 2  # incremented when a field changes its meaning or is removed
+SCHEMA = 3  # incremented when a field changes its meaning or is removed
 
 
 def print_rows(rows: Sequence[Row], console: PlainConsole) -> None:
@@ -64,11 +67,65 @@ def cells(row: Row, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def to_json(rows: Sequence[Row], machine: Machine, duration: float, runs: int) -> str:
+def this_machine() -> dict[str, str]:
+    """Describe this machine and its programs, without date and host name; ODE must be loaded."""
+    return {
+        "processor": f"{_processor()}, {os.cpu_count() or 1} cores",
+        "system": f"{platform.system()} {platform.machine()}",
+        "programs": fingerprint(),
+    }
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        values.setdefault(key.strip(), value.strip())
+    name = values.get("model name") or platform.processor() or platform.machine()
+    if {"cpu family", "model"} <= values.keys():  # model names of virtual machines are vague
+        name += f", family {values['cpu family']} model {values['model']}"
+    return name
+
+
+def tables(rows: Sequence[Row], duration: float, runs: int) -> dict[str, MeasuredTable]:
+    """Return the times, the targets and the machine, by the names of their tables."""
+    runs_of = f"{runs} of {duration:g} simulated seconds or more for each scene and solver"
+    of_machine = [*this_machine().items(), ("runs", runs_of)]
+    targets = [
+        [row.scene, _solver(row), row.measured.value, str(target), verdict]
+        for row in rows
+        for target, verdict in row.verdicts()
+    ]
+    named = ["scene", "contents", "solver", "measured"]
+    quantities = [*headings([])[1:-1], *PEERS.values()]
+    return {
+        "speed": ([*named, *quantities], [_times(row, quantities) for row in rows]),
+        "speed_targets": (["scene", "solver", "measured", "target", "result"], targets),
+        "speed_machine": (["of the machine", "value"], of_machine),
+    }
+
+
+def _times(row: Row, quantities: Sequence[str]) -> list[str]:
+    """Return a row of the table of times; quantities that it does not have are empty."""
+    found = dict(zip(headings([row]), cells(row, [row]), strict=True))
+    contents = f"{row.description[0].upper()}{row.description[1:]}"
+    named = [row.scene, contents, _solver(row), row.measured.value]
+    return [*named, *(found.get(quantity, "") for quantity in quantities)]
+
+
+def _solver(row: Row) -> str:
+    return row.solver.value if row.solver else ""
+
+
+def to_json(rows: Sequence[Row], duration: float, runs: int) -> str:
     """Return everything as JSON; ``schema`` is the version of its form."""
     content = {
         "schema": SCHEMA,
-        "machine": asdict(machine),
+        "machine": this_machine(),
         "duration_s": duration,
         "runs": runs,
         "rows": [_plain(row) for row in rows],
@@ -80,12 +137,11 @@ def _plain(row: Row) -> dict[str, object]:
     return {
         "scene": row.scene,
         "description": row.description,
-        "solver": row.solver.value if row.solver else None,
+        "solver": _solver(row) or None,
         "measured": row.measured.value,
         "us": row.us,
         "real_time_factor": row.real_time_factor,
         "ratio": _as_dict(row.ratio),
-        "ratio_to_original": _as_dict(row.to_peers.get(Quantity.TO_ORIGINAL)),
         "ratio_to_dense": _as_dict(row.to_peers.get(Quantity.TO_DENSE)),
         "ratio_to_mujoco": _as_dict(row.to_peers.get(Quantity.TO_MUJOCO)),
         "targets": [

@@ -10,8 +10,7 @@ from hrp_model.rigid import Array
 from hrp_sim.sensors import ForceSensor, ImuSensor
 from hrp_sim.simulation import Simulation
 
-from .measure import TOLERANCE
-from .plain_c import BenchError
+from .measure import TOLERANCE, BenchError
 from .scenes import Scene
 
 SETTLING = 100  # steps, after which there is motion to measure

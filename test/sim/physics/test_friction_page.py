@@ -2,16 +2,16 @@
 
 import pytest
 from page_tools import data_rows, same
-from page_tools import script as loaded
 
 pytest.importorskip("mujoco", reason="mujoco, which friction is compared with, is missing")
+
+from sim.physics.sliding import rows
 
 
 @pytest.mark.slow
 def test_friction_is_as_the_page_says():
-    script = loaded("friction_table")
     written = data_rows("friction")
-    found = list(script.rows())
+    found = list(rows())
     assert len(found) == len(written)
     for row, on_page in zip(found, written, strict=True):
         assert all(map(same, row, on_page)), (row, on_page)

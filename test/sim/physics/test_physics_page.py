@@ -2,32 +2,28 @@
 
 import pytest
 from page_tools import data_rows, same
-from page_tools import script as loaded
 
 pytest.importorskip("mujoco", reason="mujoco, which the motions are compared with, is missing")
+
+from sim.physics.accuracy import CHECKS, check_row, free_row, motions
 
 from hrp_sim.physics.engine import Solver
 
 
-@pytest.fixture(scope="module")
-def script():
-    return loaded("physics_table")
-
-
-def test_free_motions_are_as_the_page_says(script):
+def test_free_motions_are_as_the_page_says():
     written = {(row[0], row[1]): row for row in data_rows("free_motion")}
-    for motion in script.motions():
+    for motion in motions():
         for solver in (Solver.WORLD, Solver.DENSE):
-            found = script.free_row(motion, solver)
+            found = free_row(motion, solver)
             page = written[motion.name, solver.value]
             assert all(map(same, found, page)), (found, page)
-    assert len(written) == len(Solver) * sum(1 for _ in script.motions())
+    assert len(written) == len(Solver) * sum(1 for _ in motions())
 
 
-def test_quick_checks_are_as_the_page_says(script):
+def test_quick_checks_are_as_the_page_says():
     written = {row[0]: row for row in data_rows("physics_checks")}
-    for check in script.CHECKS:
+    for check in CHECKS:
         assert check.what in written
         if check.is_quick:
-            found = script.check_row(check)
+            found = check_row(check)
             assert all(map(same, found, written[check.what])), (found, written[check.what])

@@ -2,16 +2,11 @@
 
 import pytest
 from page_tools import data_rows, same
-from page_tools import script as loaded
 
 pytest.importorskip("pinocchio", reason="pinocchio, which wrenches are compared with, is missing")
 
 from sim.render.scenes import needs_opengl
-
-
-@pytest.fixture(scope="module")
-def script():
-    return loaded("sensors_table")
+from sim.sensors.accuracy import STEPS, moving_row, still_rows, swinging
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +15,9 @@ def written():
     return {row[0]: row[1:] for row in rows}
 
 
-def test_errors_of_what_moves_are_as_the_page_says_and_fall_with_the_step(script, written):
-    for what, error in script.swinging():
-        _, found = script.moving_row(what, error, script.STEPS[:1])
+def test_errors_of_what_moves_are_as_the_page_says_and_fall_with_the_step(written):
+    for what, error in swinging():
+        _, found = moving_row(what, error, STEPS[:1])
         at_1_ms, at_half, at_quarter = written[what]
         assert same(found, at_1_ms), what
         assert float(at_1_ms) > 1.5 * float(at_half) > 2.25 * float(at_quarter), what
@@ -30,8 +25,8 @@ def test_errors_of_what_moves_are_as_the_page_says_and_fall_with_the_step(script
 
 
 @needs_opengl
-def test_other_errors_are_as_small_as_the_page_says(script, written):
+def test_other_errors_are_as_small_as_the_page_says(written):
     """Of pictures they depend on what draws."""
-    for what, found in script.still_rows():
+    for what, found in still_rows():
         assert same(found, written[what][0], negligible=1e-5), what
     assert written["pixels whose unlit colour is not exact, of 76800"] == ["0"]

@@ -1,0 +1,110 @@
+"""Measure how much processor time a recording takes.
+
+Two simulations of the humanoid in its room run in one process, as fast as possible: one is
+recorded, the other is not. They take turns in slices of a simulated second, so that other programs
+slow down both. Without ROS, the one without recording reads its sensors. With --ros, each publishes
+all topics to a listener in another process. The camera is off, unless --camera is given: without
+ROS its images are rendered for the recording only.
+
+Printed are the processor time of the process for a simulated second, including the threads that
+compress the recording and that send messages, and the median of the ratios of all pairs of slices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hrp_model import Diagnostics
+from hrp_sim import Simulation
+from hrp_sim.publishing.recorded_world import RecordedWorld
+from hrp_sim.publishing.run_recording import RunRecording
+from hrp_sim.running.distribution import Distribution
+from hrp_sim.running.runner import OnStep, Runner
+from hrp_sim.world.load import load_world
+
+from .children import HERE, child
+
+WORLD = "humanoid_in_room"
+CAMERA = "head_camera"
+SETTLING = 0.3  # [s] of wall time, in which the threads finish a slice
+DOMAINS = 81, 82
+DISCOVERY = 3.0  # [s]
+
+
+def alone(stack: ExitStack, path: Path | None) -> tuple[Simulation, OnStep]:
+    """Return a simulation without ROS, and what is called after its steps."""
+    quiet = Diagnostics(listener=lambda _: None)
+    world = load_world(WORLD, quiet)
+    simulation = stack.enter_context(
+        closing(Simulation(world, defer_images=True, diagnostics=quiet))
+    )
+    distribution = stack.enter_context(closing(Distribution(simulation, read_all=True)))
+    if path is not None:
+        recording = stack.enter_context(closing(recording_of(path)))
+        distribution.add(RecordedWorld(recording, simulation, quiet, sys.exit).consumer)
+    return simulation, distribution.publish
+
+
+def in_ros(stack: ExitStack, path: Path | None, domain: int) -> tuple[Simulation, OnStep]:
+    """Return a simulation with ROS and a listener, and what is called after its steps."""
+    from hrp_sim.ros.sim_node import RosSession
+
+    make = None if path is None else partial(recording_of, path)
+    session = RosSession({"world": WORLD, "describe": True}, [], domain, make_recording=make)
+    stack.callback(session.close)
+    there = HERE | {"ROS_DOMAIN_ID": str(domain)}
+    listener = ("-m", "hrp_msgs.topics.listen")
+    stack.enter_context(child(*listener, environment=there, answers=False))
+    return session.simulation, session.publish
+
+
+def recording_of(path: Path) -> RunRecording:
+    """Return a recording whose problems end the program."""
+    return RunRecording(path, warn=sys.exit, on_error=sys.exit)
+
+
+def slice_of(simulation: Simulation, on_step: OnStep) -> float:
+    """Simulate a second; return the processor time that the process took, in [s]."""
+    before = time.process_time()
+    Runner(simulation, on_step, real_time_factor=0.0, duration=1.0).run()
+    time.sleep(SETTLING)
+    return time.process_time() - before
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command line."""
+    parser.add_argument("--ros", action="store_true", help="with ROS and listeners")
+    parser.add_argument("--camera", action="store_true", help="with the images of the camera")
+    parser.add_argument("--slices", type=int, default=20, help="number of pairs; default: 20")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and print."""
+    os.environ.update(HERE)
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        make = [partial(in_ros, domain=d) for d in DOMAINS] if options.ros else [alone, alone]
+        paths = None, Path(folder) / "run.mcap"
+        runs = [maker(stack, path) for maker, path in zip(make, paths, strict=True)]
+        time.sleep(DISCOVERY if options.ros else 0.0)
+        for simulation, on_step in runs:
+            simulation.set_enabled(CAMERA, options.camera)
+            slice_of(simulation, on_step)  # until all is warm
+        times: list[tuple[float, float]] = []
+        for number in range(options.slices):
+            first = number % 2
+            pair = {k: slice_of(*runs[k]) for k in (first, 1 - first)}
+            times.append((pair[0], pair[1]))
+    plain, recorded = (1e3 * statistics.median(x) for x in zip(*times, strict=True))
+    share = statistics.median(b / a for a, b in times) - 1.0
+    print(
+        f"without recording {plain:.0f} ms, with {recorded:.0f} ms a simulated second: {share:+.1%}"
+    )
+    return 0

@@ -1,0 +1,271 @@
+"""Make the pictures of the documentation in docs/pictures.
+
+Each picture has a function below; by default all are made. Pages are opened in Chromium, which
+needs no display: the packages chromium and, from PyPI, playwright.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from math import cos, pi, sin
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from browser_tools import TIMEOUT, Page, Pages, client_of, running_chromium
+from page_walk import Walk, missing, steps_of
+from PIL import Image
+from run_page_tools import RunPage, gui, node
+
+from hrp_model import load_body
+from hrp_model.diagnostics import Diagnostics
+from hrp_model.view.model_viewer import ModelViewer
+from hrp_model.view.viewer import Viewer, set_value
+from hrp_sim import Simulation, sweep
+from hrp_sim.cli.main import main as simulate
+from hrp_sim.studies import StudyRun, load_study
+from hrp_sim.studies.report import picture_of
+from hrp_sim.video import (
+    Extents,
+    FixedView,
+    Format,
+    Frame,
+    SimulationSource,
+    StudioRenderer,
+    Viewpoint,
+    film_frames,
+    poses_of,
+    writing_film,
+)
+from scripts.program import ROOT
+
+FOLDER = ROOT / "docs" / "pictures"
+SIZE = 1280, 800  # of a page, in pixels
+TUTORIAL = "tutorial/1-model.md", "tutorial/2-drive.md", "tutorial/3-room.md"
+COLORS = 200  # of a picture of a page, so that its file is small
+PERIOD = 6.0  # [s], after which the film of the humanoid repeats
+COMMANDS = 100.0  # in this film, in [Hz]
+
+
+@contextmanager
+def opened(address: str) -> Iterator[Page]:
+    """Open a page in a browser."""
+    with running_chromium() as chromium:
+        pages = Pages(chromium)
+        yield pages.open(address, SIZE)
+        pages.close()
+
+
+def viewer(path: Path) -> None:
+    """The page of hrp-model view: a robot with a selected link."""
+    found = Diagnostics(listener=lambda _: None)
+    with Viewer(0) as served:
+        model = ModelViewer(served, "humanoid.body")
+        model.show(load_body(ROOT / "models" / "humanoid" / "humanoid.body", found), found.found)
+        model.select("RARM_ELBOW")
+        with opened(served.address) as page:
+            client_of(served, page)
+            for joint, position in (("RARM_SHOULDER_P", -0.9), ("RARM_ELBOW", -1.1)):
+                page.field(joint).fill(str(position))
+                page.wait_until(lambda j=joint, q=position: model.positions[j] == q)
+            page.tab.get_by_text("Show", exact=True).scroll_into_view_if_needed()
+            page.wait_until_still()
+            page.screenshot(path, COLORS)
+
+
+def run_page(path: Path) -> None:
+    """The page of hrp-sim run --view: a robot, its scan, camera pictures and contacts."""
+    with RunPage("humanoid_in_room") as running:
+        set_value(gui(running.viewer, "contact points"), True)
+        set_value(gui(running.viewer, "contact forces"), True)
+        camera = running.viewer.server.initial_camera
+        camera.position, camera.look_at = (-2.1, 1.4, 1.9), (0.5, -0.1, 0.6)
+        with opened(running.viewer.address) as page:
+            page.tab.get_by_role("tab", name="Sensors").click()
+            for name in ("scanner", "head_camera/lens", "/contacts/forces"):
+                page.wait_until(lambda name=name: node(running.viewer, name))
+            running.runner.pause()
+            page.wait_until_still()
+            page.screenshot(path, 256)
+
+
+def page_file(path: Path) -> None:
+    """The page of hrp-sim page: a robot in the middle of its run."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "humanoid_in_room.html")
+        simulate(["page", "humanoid_in_room", str(file), "--duration", "2"])
+        with opened(file.as_uri()) as page:
+            scene = page.tab.frame_locator("iframe")
+            slider = scene.locator(".mantine-Slider-root").first
+            slider.wait_for(timeout=1e3 * TIMEOUT)
+            box = slider.bounding_box()
+            page.tab.mouse.click(box["x"] + box["width"] / 2.0, box["y"] + box["height"] / 2.0)
+            # It warns of this machine, which has no GPU.
+            scene.locator(".mantine-Notification-closeButton").first.click()
+            page.wait_until_still()
+            page.screenshot(path, COLORS)
+
+
+def buggy(path: Path) -> None:
+    """The robot of the tutorial."""
+    command = "hrp-sim video buggy.body buggy.png --duration 0.1 --view=130,25,1.0 --size 800x450"
+    with walked(*TUTORIAL[:1]) as folder:
+        subprocess.run(command.split(), cwd=folder, check=True)
+        small(folder / "buggy.png", path)
+
+
+def wheels(path: Path) -> None:
+    """The curves of the tutorial."""
+    with walked(*TUTORIAL[:2]) as folder:
+        small(folder / "wheels.png", path)
+
+
+def buggy_in_room(path: Path) -> None:
+    """The picture that a command of the tutorial draws."""
+    with walked(*TUTORIAL) as folder:
+        small(folder / "room.png", path)
+
+
+def buggy_page(path: Path) -> None:
+    """The page of a run in the tutorial."""
+    files = walked(*TUTORIAL)
+    with files as folder, RunPage(str(folder / "room.yaml")) as running:
+        camera = running.viewer.server.initial_camera
+        camera.position, camera.look_at = (-2.2, 0.8, 1.1), (-0.7, 0.0, 0.0)
+        with opened(running.viewer.address) as page:
+            page.wait_until(lambda: node(running.viewer, "scanner"))
+            running.runner.pause()
+            page.wait_until_still()
+            page.screenshot(path, COLORS)
+
+
+def rover_camera(path: Path) -> None:
+    """What the camera sees in the guide about sensors."""
+    with walked("howto/sensors.md") as folder:
+        small(folder / "color.png", path)
+
+
+def slid_block(path: Path) -> None:
+    """The report of the study in the guide."""
+    with walked("studies.md") as folder:
+        with opened((folder / "slid" / "report.html").as_uri()) as page:
+            page.tab.set_viewport_size({"width": 1000, "height": 980})
+            page.wait_until_still()
+            page.screenshot(folder / "report.png", COLORS)
+        small(folder / "report.png", path)
+
+
+def humanoid(path: Path) -> None:
+    """The humanoid greets, and bends its knees, in the room; the film repeats seamlessly."""
+    film = Format(path, (640, 400), 20.0)
+    with Simulation("humanoid_in_room", defer_images=True) as sim:
+        source, poses = SimulationSource(sim), poses_of(sim.state)
+        view = FixedView(
+            film.size, Viewpoint(46.0, 14.0, 3.6), Extents(source.bodies).points(poses)
+        )
+        renderer = StudioRenderer(source.bodies, view, poses)
+        with writing_film(film) as writer:
+            film_frames(_greeting(sim, source, round(COMMANDS / film.fps)), renderer, writer)
+
+
+def _greeting(sim: Simulation, source: SimulationSource, every: int) -> Iterator[Frame]:
+    """Yield the frames of the second of two equal periods, when the start has died away."""
+    count = round(PERIOD * COMMANDS)
+    for number, frame in enumerate(islice(source.frames(COMMANDS), 2 * count)):
+        sim.command("humanoid", _posture(number / COMMANDS))
+        if number >= count and number % every == 0:
+            yield frame
+
+
+def _posture(t: float) -> dict[str, float]:
+    """Return joint positions in [rad] at a time in [s]."""
+    phase = 2.0 * pi * t / PERIOD
+    down = 0.5 * (1.0 - cos(2.0 * phase))  # twice in a period
+    raised = smooth(0.5 - 1.1 * cos(phase))
+    wave = raised * sin(8.0 * phase)
+    bend = 0.5 * down
+    legs = {
+        f"{side}LEG_{joint}": angle
+        for side in "LR"
+        for joint, angle in (("HIP_P", -bend), ("KNEE", 2.0 * bend), ("ANKLE_P", -bend))
+    }
+    return {
+        **legs,
+        "CHEST": 0.15 * sin(phase),
+        "NECK": 0.35 * sin(phase),
+        "LARM_SHOULDER_P": -0.5 * down,
+        "LARM_SHOULDER_R": 0.1 + 0.5 * down,
+        "LARM_ELBOW": -0.9 * down - 0.2,
+        "RARM_SHOULDER_P": -0.2 * raised,
+        "RARM_SHOULDER_R": -0.1 - 2.3 * raised - 0.25 * wave,
+        "RARM_ELBOW": -0.2 - 0.5 * raised,
+    }
+
+
+def smooth(x: float) -> float:
+    """Return 0 below 0, 1 above 1, and a smooth step between them."""
+    x = min(max(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+def pushed_humanoid(path: Path) -> None:
+    """The first plot of a study, of whether the humanoid fell; it takes a minute."""
+    study = load_study(ROOT / "examples" / "studies" / "pushed_humanoid.yaml")
+    result = sweep(study.world_of, study.cases(), StudyRun(study))
+    picture = Image.open(io.BytesIO(picture_of(study, result, "humanoid.fell")))
+    small = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+
+
+@contextmanager
+def walked(*names: str) -> Iterator[Path]:
+    """Walk pages of the documentation, in a folder that they fill."""
+    with TemporaryDirectory() as folder, Walk(Path(folder)) as walk:
+        for name in names:
+            for step in steps_of((ROOT / "docs" / name).read_text(encoding="utf-8")):
+                if not missing(step):
+                    walk.do(step)
+        yield Path(folder)
+
+
+def small(source: Path, path: Path) -> None:
+    """Write a picture with few colours and at most 960 pixels wide."""
+    with Image.open(source) as picture:
+        picture.thumbnail((960, 960))
+        picture.convert("RGB").quantize(COLORS).save(path, optimize=True)
+
+
+PICTURES: dict[str, Callable[[Path], None]] = {
+    "humanoid.webp": humanoid,
+    "viewer.png": viewer,
+    "run.png": run_page,
+    "page.png": page_file,
+    "buggy.png": buggy,
+    "wheels.png": wheels,
+    "buggy_in_room.png": buggy_in_room,
+    "buggy_page.png": buggy_page,
+    "slid_block.png": slid_block,
+    "rover_camera.png": rover_camera,
+    "pushed_humanoid.png": pushed_humanoid,
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command line."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PICTURES)}")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make the named pictures, or all."""
+    if unknown := set(options.names) - PICTURES.keys():
+        print(f"there is no picture '{', '.join(sorted(unknown))}'")
+        return 2
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in options.names or PICTURES:
+        PICTURES[name](FOLDER / name)
+        print(f"{FOLDER / name}: {(FOLDER / name).stat().st_size / 1000:.0f} kB")
+    return 0
