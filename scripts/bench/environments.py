@@ -1,6 +1,6 @@
 """Measure the time of a step of environments, and how much of it is not physics.
 
-Prints the table of docs/gym.md.
+Prints the table, or with --page writes docs/data/gym_cost.csv.
 """
 
 from __future__ import annotations
