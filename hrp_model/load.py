@@ -12,7 +12,7 @@ import numpy as np
 
 from .body import Body
 from .diagnostics import Diagnostics, ModelError, Source, Span
-from .files.model_name import split_model_name
+from .files.model_file import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
 from .geometry import SceneNode
 from .readers import choreonoid, vrml

@@ -18,9 +18,8 @@ from pathlib import Path
 from .body import Body
 from .diagnostics import Diagnostics, MissingLibraryError, Source, Span
 from .files import resources
-from .files.compressed import format_suffix, unpacked
+from .files.model_file import decoded, format_suffix, unpacked
 from .files.package_search import PackageSearch
-from .files.text_encoding import decoded
 from .geometry import SceneNode
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
 from ..files.file_watch import FileWatch
-from ..files.model_name import split_model_name
+from ..files.model_file import split_model_name
 from ..load import load_body
 from .description import Description, DescriptionOptions, describe
 

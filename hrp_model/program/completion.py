@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from ..files.compressed import format_suffix
+from ..files.model_file import format_suffix
 from ..readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
 FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..diagnostics import did_you_mean, nearest_name
-from ..files.compressed import format_suffix
-from ..files.model_name import join_arguments
+from ..files.model_file import format_suffix, join_arguments
 from ..printable import printable
 from .command import ArgumentParser
 from .completion import FILE_SUFFIXES, Completer, complete, completion_requested

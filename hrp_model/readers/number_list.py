@@ -1,26 +1,29 @@
-"""Convert long lists of numbers in text to arrays, the bulk of large mesh files."""
+"""Read large texts fast: lists of numbers as arrays, without garbage collection meanwhile."""
 
 from __future__ import annotations
 
+import gc
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..rigid import Array
 
-try:
-    from . import _numbers as fast
-except ImportError:  # it was not built
-    fast = None  # type: ignore[assignment]
-
 Numbers = Array | NDArray[np.int32]
-
 _TO_BRACKET = re.compile(r"[^\]\#]*(?:\#[^\r\n]*[\r\n][^\]\#]*)*(?=\])")
 _COMMENT = re.compile(r"\#[^\r\n]*[\r\n]")
 _LONE_SIGN = re.compile(rb"[+-](?![0-9])")
 _PLAIN = b"0123456789+-.eE \t\r\n,"
+
+
+try:
+    from . import _numbers as fast
+except ImportError:  # it was not built
+    fast = None  # type: ignore[assignment]
 
 
 def number_list(text: str, start: int, integer: bool) -> tuple[Numbers, int] | None:
@@ -91,3 +94,19 @@ def int32_array(values: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return numbers as int32, clipped to its range."""
     limits = np.iinfo(np.int32)
     return np.clip(values, limits.min, limits.max, out=values).astype(np.int32)
+
+
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """Pause cyclic garbage collection within a ``with`` block.
+
+    While a large tree without cycles grows, the collector would scan it again and again in vain,
+    which takes as long as building it.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

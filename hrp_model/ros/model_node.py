@@ -41,7 +41,7 @@ from ..description.health import JointHealth, model_health
 from ..description.model_file import MODEL_ERRORS, ModelFile, error_text, first_line
 from ..description.publisher import DescriptionPublisher
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
-from ..files.cache import mesh_folder
+from ..files.writer import mesh_folder
 from ..frames import Base, FrameOptions
 from ..program.console import print_message
 from .parameters import MODEL_NODE

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..body import Body, Link
-from ..files.yaml_text import yaml_text
+from ..files.writer import yaml_text
 from ..frames import Frame
 from ..printable import printable_lines
 from ..rigid import Pose

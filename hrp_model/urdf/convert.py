@@ -9,7 +9,7 @@ from ..body import Body
 from ..collision.decompose import Progress
 from ..collision.shapes import CollisionShapes, with_collision
 from ..diagnostics import Diagnostics
-from ..files.cache import cache_folder
+from ..files.writer import cache_folder
 from ..frames import BodyFrames, body_frames
 from .loops import loops_yaml
 from .meshes.glb import UpAxis

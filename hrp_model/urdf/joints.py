@@ -11,7 +11,7 @@ from ..body import MAX_LIMIT, Body, Joint, JointType, Link
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames
 from ..kinematics.loops import Mimic
-from ..readers.urdf.schema import Limit, Origin
+from ..readers.urdf.objects import Limit, Origin
 from ..rigid import Pose, matrix_quaternion, matrix_rpy
 from .options import UrdfVersion
 

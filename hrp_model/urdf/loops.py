@@ -7,7 +7,7 @@ from typing import Any
 
 from ..body import Body, ExtraJoint, ExtraJointType
 from ..diagnostics import Diagnostics
-from ..files.yaml_text import TextDumper, yaml_text
+from ..files.writer import TextDumper, yaml_text
 from ..frames import BodyFrames
 from ..kinematics.loops import Mimic, loop_closures, mimic_joints
 from ..kinematics.loops.constraints import loop_joints, loop_name

@@ -10,8 +10,8 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from ..geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from ..readers.urdf.conventions import Y_TO_Z
-from ..readers.urdf.schema import Capsule as CapsuleElement
+from ..readers.urdf.objects import Y_TO_Z
+from ..readers.urdf.objects import Capsule as CapsuleElement
 from ..rigid import Pose
 from ..shapes.measure import area
 

@@ -19,8 +19,7 @@ from hrp_model import (
     load_body_text,
 )
 from hrp_model.diagnostics import Source, Span
-from hrp_model.files.compressed import format_suffix
-from hrp_model.files.model_name import split_model_name
+from hrp_model.files.model_file import format_suffix, split_model_name
 from hrp_model.files.resources import ResourceError, share_folder
 from hrp_model.readers.file_kind import (
     MODEL_SUFFIXES,

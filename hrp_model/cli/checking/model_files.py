@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from ...files.compressed import format_suffix
+from ...files.model_file import format_suffix
 from ...readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
 _SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)

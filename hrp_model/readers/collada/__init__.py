@@ -10,7 +10,7 @@ from ...body import Body
 from ...diagnostics import Span
 from ...reading import Reading, TooLargeError
 from ..xml_tree import Element
-from .shapes import ShapeReader
+from .links import ShapeReader
 from .to_body import RobotReader
 
 __all__ = ["ShapeReader", "has_robot", "read_robot"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...diagnostics import Diagnostics
 from ..xml_tree import Element
-from .references import References
+from .values import References
 
 _MAX_LISTED = 4
 

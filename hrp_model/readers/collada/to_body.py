@@ -15,13 +15,17 @@ from ...rigid import IDENTITY_4, Pose
 from ..mimics import resolve_mimics
 from ..xml_tree import Element
 from .devices import DeviceReader
-from .formulas import FormulaReader
-from .joints import JointParts, JointReader, MotorReader, conventions, openrave_technique
-from .masses import MassReader, RigidBody
-from .references import References
+from .joints import (
+    FormulaReader,
+    JointParts,
+    JointReader,
+    MotorReader,
+    conventions,
+    openrave_technique,
+)
+from .links import MassReader, NodeReader, RigidBody, ShapeReader, read_scene
 from .scene import Robot, SceneReader
-from .shapes import NodeReader, ShapeReader, read_scene
-from .values import Values
+from .values import References, Values
 
 _LOOPS = ("attachment_start", "attachment_end")
 # Extensions of a robot that are read, or that only planners need.

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ...files.model_file import decoded
 from ...files.resources import read_file
-from ...files.text_encoding import decoded
 from ...geometry import GREY, Mesh, SceneNode, Shape
 from ...reading import Reading
 from ...rigid import Array
-from ...shapes.unique_rows import unique_rows
+from ...shapes.measure import unique_rows
 from . import collada_file, gltf_file, ply_file, wavefront
 
 # A triangle in binary STL: normal and three corners as floats, and two unused bytes.

@@ -15,8 +15,7 @@ from ...rigid import Array
 from ...shapes.meshing import face_set
 from ...shapes.normals import unit
 from ...shapes.triangulate import strip_corners
-from .lost_parts import LostParts, are_inside, are_usable
-from .mesh_resources import MeshResources
+from .mesh_resources import LostParts, MeshResources, are_inside, are_usable
 from .ply_elements import PlyElement, PlyFile, parse_ply
 
 _HEADER = 1 << 16  # [B] that are searched for the format

@@ -6,6 +6,7 @@ that a robot does not need, and that could expand to any size, are left out.
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
+from threading import Lock
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -21,12 +23,13 @@ import mujoco
 import numpy as np
 
 from ...diagnostics import Span
-from ...files.quiet_libraries import quiet_libraries
 from ...files.resources import MAX_FILE_SIZE, read_file
 from ...reading import Reading, read_source
 from ...rigid import Array
 from ..xml_tree import Element, parse
 
+_STDERR = 2
+_lock = Lock()  # else the streams of two threads could remain exchanged
 # Sections that say nothing about a robot: of the simulation, of the viewer, of the program.
 _IGNORED_SECTIONS = ("option", "visual", "statistic", "size", "custom", "keyframe")
 _SECTIONS = (
@@ -49,6 +52,29 @@ _SIZES = ("actdim", "nsample", "interp", "delay")
 _PATHS = ("meshdir", "texturedir", "assetdir", "strippath")
 _MAX_COPIES = 1000  # of <replicate>, nested ones multiplied
 _LINE = re.compile(r"line (\d+)")
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Discard what is written to the standard error stream within a ``with`` block.
+
+    Qhull in MuJoCo writes pages about a mesh that it refuses, beside the error that it reports.
+    The block should be short, as output of other threads is lost, too.
+    """
+    with _lock:
+        try:
+            saved = os.dup(_STDERR)
+        except OSError:  # it is closed
+            yield
+            return
+        null = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(null, _STDERR)
+            yield
+        finally:
+            os.dup2(saved, _STDERR)
+            os.close(saved)
+            os.close(null)
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ from ...body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Mi
 from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import Array, Pose, quaternion_matrix
-from ..joint_chains import intermediate_link
+from ..mimics import intermediate_link
 from .compiler import Compiled, titled, unique_name
 from .devices import DeviceReader
 from .joints import JointReader

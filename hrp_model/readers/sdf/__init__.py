@@ -9,9 +9,8 @@ from ...body import Body
 from ...diagnostics import Span
 from ...reading import Reading, TooLargeError
 from ..xml_tree import Element
-from .nesting import Nesting
+from .nesting import Nesting, as_newest
 from .to_body import ModelReader
-from .versions import as_newest
 from .world import WorldReader
 
 __all__ = ["read_model", "read_world"]

@@ -13,15 +13,13 @@ from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import Pose
-from ..joint_chains import intermediate_link
-from ..mimics import resolve_mimics
+from ..mimics import intermediate_link, resolve_mimics
 from ..sdf_sensors import read_sensor
 from ..sdf_surfaces import UnusedElements, never_colliding
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
-from .gears import GearReader
-from .joints import AXES, GEARBOX, JointParts, JointReader
+from .joints import AXES, GEARBOX, GearReader, JointParts, JointReader
 from .shapes import ShapeReader
 
 # Elements that are read, or that a robot does not need.

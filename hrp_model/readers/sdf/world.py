@@ -11,8 +11,7 @@ from ...rigid import Pose
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
-from .includes import overridden
-from .nesting import Nesting, model_pose, pose_element
+from .nesting import Nesting, model_pose, overridden, pose_element
 from .to_body import ModelReader
 
 _MAX_MODELS = 1000  # a larger world cannot be stepped in reasonable time

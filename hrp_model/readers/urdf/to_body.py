@@ -13,15 +13,10 @@ from ...reading import Reading
 from ...rigid import Pose
 from ..mimics import resolve_mimics
 from ..xml_tree import Element
-from .conventions import WORLD
-from .gazebo import GazeboReader
-from .gazebo_surfaces import GazeboSurfaces
-from .joints import JointParts, JointReader
-from .links import LinkParts, LinkReader
-from .materials import MaterialReader
-from .motors import Motors, read_motors
-from .objects import ObjectReader
-from .tree import joints_by_child, ordered
+from .gazebo import GazeboReader, GazeboSurfaces
+from .joints import JointParts, JointReader, Motors, joints_by_child, ordered, read_motors
+from .links import LinkParts, LinkReader, MaterialReader
+from .objects import WORLD, ObjectReader
 
 # Elements in a <robot>; those of other programs are ignored, as are all with a namespace.
 _KNOWN = (

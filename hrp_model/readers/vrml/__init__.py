@@ -8,10 +8,10 @@ from ...body import Body
 from ...diagnostics import Source, Span
 from ...geometry import SceneNode
 from ...reading import Reading, TooLargeError, read_source
-from .expand import Expander
-from .library import known_types
+from .fields import known_types
+from .nodes import Expander
 from .parser import parse
-from .scene import SceneBuilder
+from .shapes import SceneBuilder
 from .to_body import BodyBuilder
 
 __all__ = ["read_body", "read_scene"]

@@ -12,20 +12,17 @@ import numpy as np
 from ...body import Body, Joint, JointType, Link, Viewpoint, link_pair
 from ...devices import Device
 from ...diagnostics import Source, Span
-from ...files.compressed import format_stem, format_suffix
+from ...files.model_file import format_stem, format_suffix
 from ...geometry import SceneNode, Shape
 from ...inertia import MassProperties, merge
 from ...reading import Reading, read_source
 from ...rigid import Array, Pose, is_rotation
-from .expand import Expander
-from .fields import Fields
+from .fields import Fields, known_types, scenery_types
 from .joints import JointReader
-from .library import known_types, scenery_types
-from .nodes import Document, Node
+from .nodes import Document, Expander, Node
 from .parser import parse
-from .scene import MAX_DEPTH, SceneBuilder
 from .sensors import LIGHTS, DeviceReader, is_device, written_values
-from .shapes import ShapeReader
+from .shapes import MAX_DEPTH, SceneBuilder, ShapeReader
 
 # Fields of a Joint that are read; all others become ``Link.info``.
 _JOINT_FIELDS = (

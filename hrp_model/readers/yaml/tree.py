@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ...diagnostics import Diagnostics, Source, Span
-from ..paused_gc import paused_gc
+from ..number_list import paused_gc
 from .events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
 from .nodes import Context, Mapping, Node, Scalar, Sequence, number_nodes
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ...geometry import Attribute, Color, Material, Mesh, Texture
 from ...rigid import Array
+from ...shapes.measure import unique_rows
 from ...shapes.normals import corner_normals
-from ...shapes.texturing import transformed_coords
-from ...shapes.unique_rows import unique_rows
+from ...shapes.tessellate import transformed_coords
 from .gltf_file import GlbFile
 from .stl import face_normals
 from .texture_images import EncodedImage

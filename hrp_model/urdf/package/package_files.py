@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from ...body import Body
 from ...diagnostics import counted
-from ...files.yaml_text import yaml_text
+from ...files.writer import yaml_text
 from ...frames import BodyFrames, legal_name
 from ...rigid import matrix_rpy
 from ..convert import LOOPS_FILE, Conversion

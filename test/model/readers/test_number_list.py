@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hrp_model.diagnostics import Diagnostics, Source
 from hrp_model.readers import number_list as module
 from hrp_model.readers.number_list import number_list
-from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.fields import known_types
 from hrp_model.readers.vrml.parser import parse
 
 needs_extension = pytest.mark.skipif(module.fast is None, reason="the extension was not built")

@@ -17,7 +17,7 @@ from model.readers.choreonoid.body_page import (
 )
 from model.readers.choreonoid.body_samples import BESIDE, CONTEXTS, samples
 
-from hrp_model.readers.choreonoid import devices, geometries, joints, nodes
+from hrp_model.readers.choreonoid import devices, geometries, links, nodes
 
 # Keys that nobody asks for: kept as information, or in a mapping that nobody checks.
 KEPT = {
@@ -120,7 +120,7 @@ def check_unsupported(node, spellings, tmp_path):
 
 def test_the_page_names_every_joint_type():
     text = PAGE.read_text(encoding="utf-8")
-    assert [word for word in joints.JOINT_TYPES if f"`{word}`" not in text] == []
+    assert [word for word in links.JOINT_TYPES if f"`{word}`" not in text] == []
 
 
 def test_the_page_explains_every_code():

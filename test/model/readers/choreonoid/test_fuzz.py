@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paths import ROOT
 
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.readers.choreonoid import elements, geometries, joints, links, to_body
+from hrp_model.readers.choreonoid import elements, geometries, links, to_body
 from hrp_model.readers.choreonoid.devices import GENERIC, READERS
 from hrp_model.readers.choreonoid.scope import word_set
 
@@ -30,7 +30,7 @@ KEYS = sorted(
         """
     )
 )
-WORDS = [*joints.JOINT_TYPES, "unlimited", "-Y", "true", "COLOR", "x.stl", "a.yaml", "all", ""]
+WORDS = [*links.JOINT_TYPES, "unlimited", "-Y", "true", "COLOR", "x.stl", "a.yaml", "all", ""]
 SCALARS = st.sampled_from(WORDS + TYPES) | st.floats() | st.integers(-3, 5) | st.text(max_size=4)
 NUMBERS = st.lists(st.floats(-2, 2, allow_nan=False) | st.integers(-2, 9), max_size=9)
 NODES = st.recursive(

@@ -19,7 +19,8 @@ from hrp_model.diagnostics import Diagnostics
 from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.reading import Reading
 from hrp_model.shapes.measure import area, bounding_box, signed_volume
-from hrp_model.shapes.tessellate import corner_normals, shape_mesh
+from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.tessellate import shape_mesh
 
 LIMIT = 2**28  # bytes that no small file may take
 

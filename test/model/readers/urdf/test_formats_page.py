@@ -14,7 +14,7 @@ from verify_samples import silent
 
 from hrp_model import ModelError, load_body_text
 from hrp_model.diagnostics import Diagnostics, Span
-from hrp_model.readers.urdf.schema import EXTENDED, GEOMETRIES, IGNORED_NAMES
+from hrp_model.readers.urdf.objects import EXTENDED, GEOMETRIES, IGNORED_NAMES
 
 PAGE = ROOT / "docs" / "formats" / "urdf.md"
 VALID = ROOT / "test" / "data" / "urdf" / "valid"

@@ -12,7 +12,7 @@ from vrml_tools import reading
 from hrp_model.devices import Camera
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Mesh
-from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.fields import known_types
 from hrp_model.readers.vrml.nodes import Node
 from hrp_model.readers.vrml.parser import parse
 from hrp_model.reading import read_source

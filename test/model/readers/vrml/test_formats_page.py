@@ -14,8 +14,8 @@ from vrml_tools import body_of
 
 from hrp_model.diagnostics import Diagnostics, Severity, Span
 from hrp_model.readers import vrml
-from hrp_model.readers.vrml.field_types import FIELD_TYPES
-from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.fields import known_types
+from hrp_model.readers.vrml.nodes import FIELD_TYPES
 
 PAGE = ROOT / "docs" / "formats" / "openhrp.md"
 CORPUS = ROOT / "test" / "data" / "vrml"

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.readers.vrml.library import known_types
-from hrp_model.readers.vrml.node_parser import MAX_DEPTH
+from hrp_model.readers.vrml.fields import known_types
 from hrp_model.readers.vrml.nodes import Is, Node, Use
-from hrp_model.readers.vrml.parser import parse
+from hrp_model.readers.vrml.parser import MAX_DEPTH, parse
 
 
 def document(text, diagnostics):

@@ -1,11 +1,22 @@
-"""Decode text files by their byte order mark, their XML declaration, or by trial."""
+"""Model files: names with arguments of macros, compression by gzip, and encodings of texts."""
 
 from __future__ import annotations
 
 import codecs
+import errno
 import re
+import shlex
+import zlib
+from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import PurePath
 
+_WITH_ARGUMENTS = re.compile(r"(.*?\.(?:xacro|urdf))\s+([^\s:=]+:=.*)", re.DOTALL | re.IGNORECASE)
+_ARGUMENT = re.compile(r"[^\s:=]+:=.*", re.DOTALL)
+_MAGIC = b"\x1f\x8b"
+_GZIP = 16 + zlib.MAX_WBITS
+_VRML = ".wrl"
+_COMPRESSED = (".wrz", f"{_VRML}.gz")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
@@ -30,6 +41,77 @@ _ALIASES = {"cp31j": "cp932", "ms932": "cp932", "x_sjis": "cp932", "macintosh": 
 _SUPERSETS = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "ascii": "utf-8"}
 _WIDTHS = ("utf-16", "utf-32")
 _TRIED = ("utf-8", "cp932")
+
+
+def split_model_name(name: str) -> tuple[str, dict[str, str]]:
+    """Return the file of a model, and its arguments.
+
+    Values with blanks are quoted as in a shell.
+    """
+    match = _WITH_ARGUMENTS.fullmatch(name)
+    if match is None:
+        return name, {}
+    try:
+        words = shlex.split(match[2])
+    except ValueError:  # a quotation mark without a second one
+        words = match[2].split()
+    pairs = (word.partition(":=") for word in words)
+    return match[1], {key: value for key, _, value in pairs}
+
+
+def join_arguments(words: Iterable[str]) -> list[str]:
+    """Return the words of a command line, with arguments joined to the xacro file before them."""
+    joined: list[str] = []
+    for word in words:
+        file = split_model_name(joined[-1])[0].lower() if joined else ""
+        if file.endswith((".xacro", ".urdf")) and _ARGUMENT.fullmatch(word):
+            joined[-1] += f" {shlex.quote(word)}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def format_suffix(path: PurePath) -> str:
+    """Return the suffix that selects the reader of a file, in lower case."""
+    name = path.name.lower()
+    return _VRML if name.endswith(_COMPRESSED) else path.suffix.lower()
+
+
+def format_stem(path: PurePath) -> str:
+    """Return the name of a file without the suffixes of its format and compression."""
+    name = path.name
+    lengths = [len(x) for x in _COMPRESSED if name.lower().endswith(x)]
+    return name[: -lengths[0]] if lengths else path.stem
+
+
+def is_compressed(data: bytes) -> bool:
+    """Return whether data begins as that of gzip."""
+    return data.startswith(_MAGIC)
+
+
+def unpacked(data: bytes, path: PurePath, limit: int) -> bytes:
+    """Return the content of a file without its compression by gzip, if it has any.
+
+    Raises:
+        OSError: The compressed data is damaged, or is larger than the limit, in [B].
+    """
+    parts = []
+    size = 0
+    while is_compressed(data):  # a file may consist of several parts
+        unpacker = zlib.decompressobj(_GZIP)
+        try:
+            part = unpacker.decompress(data, limit + 1 - size)
+        except zlib.error as error:
+            raise OSError(errno.EIO, f"Damaged gzip data: {error}", str(path)) from None
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            message = f"Larger than {limit / 2**20:g} MiB when unpacked"
+            raise OSError(errno.EFBIG, message, str(path))
+        if not unpacker.eof:
+            raise OSError(errno.EIO, "Truncated gzip data", str(path))
+        data = unpacker.unused_data
+    return b"".join(parts) if parts else data
 
 
 def decoded(data: bytes) -> tuple[str, str]:
