@@ -24,7 +24,7 @@ XACRO = ["xacro>=2.0"]  # macros of .xacro files
 MJCF = ["mujoco>=3.3,<4"]  # compiles MJCF; MjSpec with assets
 DECOMPOSE = ["vhacdx>=0.1"]  # collision meshes as convex parts
 # The robot in a browser: hrp-model view, hrp-sim run --view. Panels came with 1.1; private parts are
-# used in hrp_model/view/server.py.
+# used in hrp_model/view/viewer.py.
 VIEW = ["viser>=1.1,<1.2"]
 RECORD = [  # recordings, and what is made of them: curves, films, pages
     "mcap>=1.6",  # from which on a chunk can be ended early

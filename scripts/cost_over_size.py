@@ -33,7 +33,7 @@ from hrp_model import Body, Link, Pose, load_body
 from hrp_model.body import Joint, JointType
 from hrp_model.files.writer import write_atomically
 from hrp_model.geometry import Box, Shape, Sphere
-from hrp_model.program.working import progress
+from hrp_model.program.console import progress
 from hrp_sim.control import HOLD, LIMP, BodyController, ControlSettings
 from hrp_sim.engines import make_engine
 from hrp_sim.physics.engine import Engine, PhysicsError, PhysicsSettings, Placement, Solver

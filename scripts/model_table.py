@@ -29,8 +29,7 @@ from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError, Severity
 from hrp_model.urdf import convert
 from hrp_model.verify import LIBRARIES, Outcome, Report, verify
-from hrp_model.verify.mujoco_errors import ERROR_KINDS
-from hrp_model.verify.report import ABSENT
+from hrp_model.verify.report import ABSENT, ERROR_KINDS
 
 SUFFIXES = (".wrl", ".body", ".yaml", ".yml")
 HEADER = """\

@@ -33,7 +33,7 @@ from page_section import table, write_section
 
 from hrp_model import Diagnostics, ModelError
 from hrp_model.files.writer import write_atomically
-from hrp_model.program.working import progress
+from hrp_model.program.console import progress
 from hrp_sim import Simulation, load_world
 from hrp_sim.articulation.flatten import flatten
 from hrp_sim.control import HOLD, LIMP

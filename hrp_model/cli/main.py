@@ -17,20 +17,19 @@ from ..frames import FrameOptions, body_frames
 from ..kinematics.postures import PostureError, read_postures
 from ..load import load_body
 from ..program import report
+from ..program.body_text import body_tree
 from ..program.command import run_program
-from ..program.completion import model_files
 from ..program.console import output_console, print_data, print_message
 from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
-from ..program.parsing import CommandParser, PrintText, Suggestions
+from ..program.parsing import CommandParser, PrintText, Suggestions, model_files
 from ..urdf import rviz_config
 from ..version import __version__
 from . import check as check_command
 from . import urdf as urdf_command
 from . import view as view_command
-from .checking.other_files import checker_of
+from .checking.models import checker_of
 from .common import GOOD, MODEL, PROBLEMS, UsageError, load_and_report
 from .dump import dump_body
-from .tree import body_tree
 
 if TYPE_CHECKING:
     from ..program.parsing import Commands

@@ -14,7 +14,7 @@ from .devices import RULES as DEVICE_RULES
 from .joints import RULES as JOINT_RULES
 from .joints import limits_are_valid
 from .masses import RULES as MASS_RULES
-from .names import RULES as NAME_RULES
+from .structure import NAME_RULES
 from .structure import RULES as STRUCTURE_RULES
 
 __all__ = ["RULES", "report_limits", "validate", "validated_as"]

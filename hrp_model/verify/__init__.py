@@ -16,13 +16,22 @@ from ..frames import body_frames
 from ..kinematics.loops import mimic_joints
 from ..urdf import UpAxis, UrdfOptions, body_to_srdf, convert, repaired
 from .compare import compared
-from .compare_motion import MotionComparison
-from .compare_shapes import compared_shapes
+from .compare_shapes import MeshFiles, compared_shapes
 from .expected import Expected, Posture
-from .files import MeshFiles
 from .library import LibraryError
-from .mujoco_errors import short_reason
-from .report import LOADS, MODEL, URDF, Differences, Outcome, Report, Row, failure, not_applicable
+from .motion import MotionComparison
+from .report import (
+    LOADS,
+    MODEL,
+    URDF,
+    Differences,
+    Outcome,
+    Report,
+    Row,
+    failure,
+    not_applicable,
+    short_reason,
+)
 from .with_urdfdom import LIBRARY as CHECK_URDF
 from .with_urdfdom import check_urdf_program, urdfdom_rows
 

@@ -12,15 +12,16 @@ from hrp_model.kinematics import BodyState
 from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import Array
 from hrp_model.verify import Outcome, Row
-from hrp_model.verify.compare_motion import MOTION_TOLERANCE, AccelerationDifferences
 from hrp_model.verify.library import Quantity
-from hrp_model.verify.report import Differences, failure, not_applicable
-from hrp_model.verify.states import (
+from hrp_model.verify.motion import (
+    MOTION_TOLERANCE,
+    AccelerationDifferences,
     ForwardDynamics,
     MotionState,
     random_states,
     with_still_root,
 )
+from hrp_model.verify.report import Differences, failure, not_applicable
 
 from ..physics.engine import PhysicsError
 from .engine_motion import accelerations

@@ -9,8 +9,8 @@ from hrp_model import Body, JointType, Link
 from hrp_model.body import UNLIMITED, Joint
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.verify import Row, without_shapes
+from hrp_model.verify.motion import with_still_root
 from hrp_model.verify.report import MODEL, not_applicable
-from hrp_model.verify.states import with_still_root
 
 from ..articulation.mass_repair import MassRepair, mass_repairs
 from ..articulation.rigid_groups import rigid_groups

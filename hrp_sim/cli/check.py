@@ -6,9 +6,8 @@ import argparse
 
 from hrp_model import Diagnostics, ModelError, Severity
 from hrp_model.program.command import GOOD, PROBLEMS
-from hrp_model.program.console import print_text
+from hrp_model.program.console import print_text, working
 from hrp_model.program.report import summary
-from hrp_model.program.working import working
 
 from ..advice import advise, advise_costs, remarks
 from ..engines import ENGINES, make_engine

@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
-from hrp_model.description.attached_files import copy_files, read_with_files
+from hrp_model.description.frame_tree import poses_in_world, transforms_of
 from hrp_model.description.published_robot import (
     body_names,
+    copy_files,
     frame_prefixes,
     has_frame_of,
     link_poses,
     namespace,
+    read_with_files,
     with_fixed_root,
 )
-from hrp_model.description.transforms import poses_in_world, transforms_of
 from hrp_model.frames import Frame
 from hrp_model.validate import validate
 from hrp_msgs.names import ROBOT_DESCRIPTION, TF_STATIC

@@ -10,7 +10,7 @@ from vehicles import vehicle, wheel
 
 from hrp_model import Diagnostics, Range, Severity, load_body_text
 from hrp_model.body import MAX_LIMIT as LARGE
-from hrp_model.description.joint_limits import joint_limit_parameters
+from hrp_model.description.description import joint_limit_parameters
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.vehicle import rolling_wheels
 from hrp_model.urdf import (

@@ -25,7 +25,7 @@ from hrp_model.frames import body_frames
 from hrp_model.kinematics import BodyState
 from hrp_model.kinematics.loops import LoopClosure, mimic_joints
 from hrp_model.rigid import Pose, rpy_matrix
-from hrp_model.urdf.loops import loops_yaml
+from hrp_model.urdf.convert import loops_yaml
 
 
 def text(body, diagnostics=None):

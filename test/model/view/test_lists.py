@@ -10,8 +10,14 @@ from hrp_model.devices import Imu
 from hrp_model.diagnostics import Diagnostic, Diagnostics, Severity, Source, Span
 from hrp_model.load import load_body
 from hrp_model.view.html import escaped, style
-from hrp_model.view.link_list import heading, link_details, link_list
-from hrp_model.view.problem_list import link_of, problem_count, problem_list
+from hrp_model.view.lists import (
+    heading,
+    link_details,
+    link_list,
+    link_of,
+    problem_count,
+    problem_list,
+)
 
 HOSTILE = "</style><img src=x onerror=alert(1)>\"'&\x1b[31m\n\u202e"
 

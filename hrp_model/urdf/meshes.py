@@ -7,19 +7,14 @@ import re
 from collections.abc import Callable, Hashable
 from pathlib import Path
 
-from ...body import Body, Link
-from ...diagnostics import Diagnostics, Span
-from ...files.writer import write_atomically
-from ...geometry import Material, Shape, Texture
-from ...shapes.tessellate import placed_mesh, placed_mesh_key
-from ..materials import have_one_color
-from ..shapes import needs_mesh
-from ..to_urdf import MeshUris
-from .glb import UpAxis, glb
-from .stl import stl
-from .texture_images import EncodedImage, encoded_image
-
-__all__ = ["UpAxis", "write_meshes"]
+from ..body import Body, Link
+from ..diagnostics import Diagnostics, Span
+from ..files.writer import write_atomically
+from ..geometry import Material, Shape, Texture
+from ..shapes.tessellate import placed_mesh, placed_mesh_key
+from .glb import EncodedImage, UpAxis, encoded_image, glb, stl
+from .shapes import have_one_color, needs_mesh
+from .to_urdf import MeshUris
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _MAX_NAME = 100  # characters of a link's name; file systems allow 255 bytes
