@@ -21,8 +21,14 @@ from hrp_msgs import names
 from ..body import Body, Joint, JointType, Link, Range
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames, legal_name
-from ..kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
-from ..kinematics.joint_inertia import NATURAL_FREQUENCY, critically_damped, initial_inertias
+from ..kinematics.actuation import (
+    NATURAL_FREQUENCY,
+    CommandInterface,
+    ControlledJoint,
+    controlled_joints,
+    critically_damped,
+    initial_inertias,
+)
 from ..kinematics.postures import initial_poses
 from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array, matrix_quaternion

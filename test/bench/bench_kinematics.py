@@ -28,7 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from hrp_model import body_to_urdf, load_body
 from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.kinematics import BodyState, fast_dynamics
+from hrp_model.kinematics import BodyState
+from hrp_model.kinematics import dynamics as fast_dynamics
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = [ROOT / "models" / "arm" / "arm.body", ROOT / "models" / "humanoid" / "humanoid.wrl"]

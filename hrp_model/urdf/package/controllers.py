@@ -11,8 +11,13 @@ from typing import TypeAlias
 
 from ...body import Body
 from ...frames import BodyFrames, unique_name
-from ...kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
-from ...kinematics.joint_inertia import critically_damped, initial_inertias
+from ...kinematics.actuation import (
+    CommandInterface,
+    ControlledJoint,
+    controlled_joints,
+    critically_damped,
+    initial_inertias,
+)
 from ...kinematics.vehicle import DifferentialDrive, differential_drive, rolling_wheels
 from ..control_blocks import has_sensors
 from ..gazebo_blocks import Sensors, wrench_frame
