@@ -143,19 +143,16 @@ setup(
             sources=["hrp_sim/sensors/_probe.c"],
             extra_compile_args=C_FLAGS,
         ),
-        # Only faster than what Python does without them, so an installation goes on if they fail.
         Extension(
             "hrp_model.readers._numbers",
             sources=["hrp_model/readers/_numbers.c"],
             depends=["hrp_model/readers/_numbers.h"],
             extra_compile_args=C_FLAGS,
-            optional=True,
         ),
         Extension(
             "hrp_model.kinematics._dynamics",
             sources=["hrp_model/kinematics/_dynamics.c"],
             extra_compile_args=C_FLAGS,
-            optional=True,
         ),
         Extension(
             "hrp_model.readers.yaml._yaml",
@@ -163,7 +160,6 @@ setup(
             depends=["hrp_model/readers/_numbers.h"],
             libraries=["yaml"],
             extra_compile_args=C_FLAGS,
-            optional=True,
         ),
     ],
     data_files=[
@@ -176,7 +172,7 @@ setup(
     install_requires=[
         "numpy>=1.21",  # every array
         "scipy>=1.8",  # convex hulls, as which convex collision meshes are simulated
-        "PyYAML>=5.4",  # .body and world files where our extension for libyaml was not built
+        "PyYAML>=5.4",  # YAML files that we write, and those that macros of xacro load
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
         "Pillow>=9.0",  # textures
         "moderngl>=5.6",  # camera images, on EGL

@@ -26,6 +26,13 @@ from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
 from .html import escaped, padded
 
+try:
+    import viser
+except ImportError:
+    raise MissingLibraryError(
+        "the viewer needs viser: pip install 'hrp_ros[view]', or pip install viser"
+    ) from None
+
 if TYPE_CHECKING:
     from viser import CameraHandle, ClientHandle, GuiInputHandle, InitialCameraConfig, ViserServer
     from viser.infra import WebsockClientConnection, WebsockServer
@@ -39,14 +46,6 @@ _Value = TypeVar("_Value")
 _FIELD_OF_VIEW = np.radians(45.0)  # vertical
 _VIEW_DIRECTION = np.array([1.0, -0.85, 0.5])  # from the robot to the camera: it faces +x
 _FAREWELL = 0.2  # [s] in which the last message reaches the browsers
-
-
-try:
-    import viser
-except ImportError:
-    raise MissingLibraryError(
-        "the viewer needs viser: pip install 'hrp_ros[view]', or pip install viser"
-    ) from None
 
 
 def websocket_server(server: viser.ViserServer) -> WebsockServer:

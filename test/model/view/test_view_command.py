@@ -104,7 +104,6 @@ def test_a_model_with_errors_ends_with_its_problems(tmp_path, capsys):
 
 def test_without_viser_the_message_says_how_to_install_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "hrp_model.view.viewer")
-    monkeypatch.delitem(sys.modules, "hrp_model.view.viewer")
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'hrp_ros\[view\]'"):
         __import__("hrp_model.view.viewer")

@@ -9,7 +9,6 @@ from mesh_samples import obj
 
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material
-from hrp_model.readers import number_list
 from hrp_model.readers.mesh import wavefront_text
 from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.reading import Reading
@@ -281,16 +280,13 @@ def written(draw):
     return triangles, draw(st.sampled_from(["\n", "\r\n"])).join(lines)
 
 
-@pytest.mark.parametrize("fast", [True, False])
 @given(file=written(), block=st.integers(1, 60))
-def test_any_notation_gives_the_triangles_that_it_draws(fast, file, block, tmp_path_factory):
+def test_any_notation_gives_the_triangles_that_it_draws(file, block, tmp_path_factory):
     triangles, text = file
     path = tmp_path_factory.getbasetemp() / "any.obj"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wavefront_text, "_BLOCK", block)  # so that blocks end everywhere
-        if not fast:
-            patch.setattr(number_list, "fast", None)
         if not triangles:
             with pytest.raises(ValueError, match="no triangle"):
                 read_scene(path, Reading(Diagnostics()))

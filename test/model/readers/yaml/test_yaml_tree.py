@@ -6,29 +6,19 @@ from each_case import check_each, some_or_all
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from paths import MODELS, ROOT, SHARED
+from pyyaml_events import LOADERS, PyYamlEvents
 
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.readers.yaml import events
+from hrp_model.readers.yaml import tree as tree_module
 from hrp_model.readers.yaml.tree import Mapping, Scalar, Sequence, parse, parse_document
 from hrp_model.reading import read_source
 
 
-@pytest.fixture(params=["extension", "PyYAML's libyaml", "PyYAML's Python"])
+@pytest.fixture(params=["extension", *LOADERS])
 def loader(request, monkeypatch):
     """Read with each of the parsers there are."""
-    use_loader(request.param, monkeypatch)
-
-
-def use_loader(name, monkeypatch):
-    if name == "extension":
-        if events.fast is None:
-            pytest.skip("the extension was not built")
-        return
-    monkeypatch.setattr(events, "fast", None)
-    if name == "PyYAML's Python":
-        monkeypatch.setattr(events, "_Loader", yaml.SafeLoader)
-    elif not yaml.__with_libyaml__:
-        pytest.skip("PyYAML was built without libyaml")
+    if request.param != "extension":
+        monkeypatch.setattr(tree_module, "_yaml", PyYamlEvents(LOADERS[request.param]))
 
 
 def tree(text, diagnostics):
@@ -298,15 +288,14 @@ def described(text):
 
 
 def assert_same_with_both_parsers(text):
-    fast = described(text)
+    found = described(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events, "fast", None)
-        assert described(text) == fast
+        patch.setattr(tree_module, "_yaml", PyYamlEvents(yaml.CSafeLoader))
+        assert described(text) == found
 
 
 needs_both = pytest.mark.skipif(
-    events.fast is None or not yaml.__with_libyaml__,
-    reason="libyaml is asked through one of the two ways only",
+    not yaml.__with_libyaml__, reason="PyYAML was built without libyaml"
 )
 FILES = sorted(
     path
