@@ -120,6 +120,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "hrp_model.kinematics": ["*.pyi"],
+        "hrp_model.program": ["*.csv"],
         "hrp_model.readers": ["*.pyi"],
         "hrp_model.readers.yaml": ["*.pyi"],
         "hrp_model.urdf.package.templates": ["*.in"],
