@@ -17,10 +17,10 @@ from typing import NamedTuple
 from ...diagnostics import Diagnostics, counted
 from ...files.model_file import format_suffix
 from ...files.resources import ResourceError, path_from_uri
+from ...read_context import read_source
 from ...readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES, FileKind, file_kind, is_world
 from ...readers.yaml.nodes import Mapping
 from ...readers.yaml.tree import parse
-from ...reading import read_source
 from .settings import SettingsFinder
 
 _SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)

@@ -21,7 +21,7 @@ from ...diagnostics import (
     did_you_mean_or_all,
 )
 from ...program.codes import CODES
-from ...reading import read_source
+from ...read_context import read_source
 
 OWN_FILE = ".hrp-model.toml"
 SHARED_FILE = "pyproject.toml"

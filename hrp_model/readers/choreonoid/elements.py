@@ -115,9 +115,9 @@ class _Place:
 def read_elements(mapping: Mapping, scope: Scope) -> Contents:
     """Read the ``elements`` of a link."""
     contents = Contents()
-    lost = scope.reading.lost_shapes
+    lost = scope.context.lost_shapes
     _children(mapping, _Place(contents, scope))
-    contents.lacks_shapes = scope.reading.lost_shapes > lost
+    contents.lacks_shapes = scope.context.lost_shapes > lost
     return contents
 
 
@@ -129,7 +129,7 @@ def _children(mapping: Mapping, place: _Place) -> None:
 
 def _walk(node: Node, place: _Place) -> None:
     for type_name, mapping in typed_nodes(node, place.scope):
-        place.scope.reading.count("nodes", at=mapping.span)
+        place.scope.context.count("nodes", at=mapping.span)
         reader = _NODES.get(type_name)
         if reader is not None:
             reader(mapping, place)

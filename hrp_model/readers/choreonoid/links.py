@@ -373,7 +373,7 @@ def _imported(mapping: Mapping, scope: Scope) -> Mapping:
             scope.diagnostics.error("wrong-type", message, other.span)
             continue
         scope.diagnostics.note("imported", "the link imports the keys of this node", other.span)
-        scope.reading.count("nodes", len(other), other.span)
+        scope.context.count("nodes", len(other), other.span)
         mapping = mapping.with_defaults(other)
     return mapping
 

@@ -8,7 +8,7 @@ from math import radians
 from pathlib import Path
 
 from ...diagnostics import Diagnostics, Span, did_you_mean
-from ...reading import read_source
+from ...read_context import read_source
 from ..yaml.tree import Document, Mapping, Node, Scalar, Sequence
 from .scope import Scope, flag, parse
 
@@ -112,17 +112,17 @@ def opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | 
     """
     with _opened_library(mapping, uri, scope) as node:
         if node is None:
-            scope.reading.lost_shapes += 1
+            scope.context.lost_shapes += 1
         yield node
 
 
 @contextmanager
 def _opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | None]:
-    reading = scope.reading
+    context = scope.context
     at = mapping.at("uri", "url")
     name = mapping.text("node", "fragment", default="")
     mapping.finish(ignore=(*COMMON, "exclude"))
-    path = reading.resolve(uri, at)
+    path = context.resolve(uri, at)
     if path is None:
         yield None
         return
@@ -133,7 +133,7 @@ def _opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node |
             scope.diagnostics.error("too-large", message, at)
         yield None
         return
-    with reading.entering(path, at) as entered:
+    with context.entering(path, at) as entered:
         library = _document(path, at, scope) if entered else None
         if library is None:
             yield None

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...diagnostics import did_you_mean
 from ...geometry import Color, Material, Mesh, SceneNode, Shape, Texture
-from ...reading import Reading, read_source
+from ...read_context import ReadContext, read_source
 from ...rigid import Array
 from ..yaml.tree import Mapping, Node, Scalar, Sequence
 from .geometries import read_geometry
@@ -125,7 +125,7 @@ def _texture(mapping: Mapping, scope: Scope) -> Texture | None:
     at = written.at("uri", "url")
     repeat = _repeat(written)
     written.finish(ignore=("type", "name"))
-    path = scope.reading.resolve(uri, at) if uri else None
+    path = scope.context.resolve(uri, at) if uri else None
     if path is None:
         return None
     texture = Texture(path, repeat)
@@ -213,7 +213,7 @@ def resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
     """
     scene = _resource_scene(mapping, scope)
     if scene is None:
-        scope.reading.lost_shapes += 1
+        scope.context.lost_shapes += 1
     return scene
 
 
@@ -227,8 +227,8 @@ def _resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
     if not uri:
         scope.diagnostics.error("missing-key", "a Resource needs a 'uri'", mapping.span)
         return None
-    path = scope.reading.resolve(uri, at)
-    scene = scope.reading.read_scene(path, at) if path else None
+    path = scope.context.resolve(uri, at)
+    scene = scope.context.read_scene(path, at) if path else None
     if scene is None:
         return None
     selected = _select(scene, node, np.eye(3)) if node else scene
@@ -300,28 +300,28 @@ def _with_material(shape: Shape, material: Material | None) -> Shape:
     return shape if material is None else replace(shape, material=material)
 
 
-def read_scene(path: Path, reading: Reading) -> SceneNode:
+def read_scene(path: Path, context: ReadContext) -> SceneNode:
     """Read the shapes of a scene file, with the node names by which models select them.
 
     Raises:
         OSError: The file cannot be read.
         ValueError: It is not a scene file.
     """
-    document = parse(read_source(path), reading.diagnostics)
+    document = parse(read_source(path), context.diagnostics)
     top = document.root
     if not isinstance(top, Mapping):
         raise ValueError("it is not a YAML mapping")
     written = top.text("format", default="")
     if written not in _FORMATS:
         raise ValueError(f"its format is '{written}', not 'ChoreonoidScene'")
-    angle = read_angle_unit(top, reading.diagnostics)
+    angle = read_angle_unit(top, context.diagnostics)
     if angle is None:
         return SceneNode()
     scene = top.get("scene")
     if scene is None:
-        reading.diagnostics.warn("missing-key", "a scene file needs a 'scene'", top.span)
+        context.diagnostics.warn("missing-key", "a scene file needs a 'scene'", top.span)
         return SceneNode()
-    children = _children(scene, Scope(reading, document, angle))
+    children = _children(scene, Scope(context, document, angle))
     warn_misspelt_keys(top, _READ_KEYS)
     return SceneNode(children=children)
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...body import Body, ExtraJoint, ExtraJointType, JointType, Link
 from ...diagnostics import Source, Span, did_you_mean
 from ...geometry import Box, Geometry, Mesh, Shape
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array, Pose, unit_vector
 from ..file_kind import WRAPPER_KEYS, is_world
 from ..yaml.tree import Mapping, Scalar
@@ -105,16 +105,16 @@ def is_wrapper(top: Mapping) -> bool:
     return "format" not in top and any(key in top for key in WRAPPER_KEYS)
 
 
-def read_wrapped(top: Mapping, reading: Reading) -> Body | None:
+def read_wrapped(top: Mapping, context: ReadContext) -> Body | None:
     """Read the model of a wrapper file, and add the wrapper's information."""
     at = top.at(*WRAPPER_KEYS)
-    path = reading.resolve(top.text(*WRAPPER_KEYS, default=""), at, needed=True)
-    body = reading.read_body(path, at) if path else None
+    path = context.resolve(top.text(*WRAPPER_KEYS, default=""), at, needed=True)
+    body = context.read_body(path, at) if path else None
     if body is None:
         return None
     entries = top.entries().items()
     info = {key: node.plain_value() for key, (_, node) in entries if key not in _KEYS_OF_WRAPPERS}
-    links = _with_info(body.links, top.mapping("link_info", "linkInfo"), reading)
+    links = _with_info(body.links, top.mapping("link_info", "linkInfo"), context)
     settings = top.mapping("geometry")
     number = None
     if settings is not None:
@@ -127,17 +127,17 @@ def read_wrapped(top: Mapping, reading: Reading) -> Body | None:
 
 
 def _with_info(
-    links: tuple[Link, ...], per_link: Mapping | None, reading: Reading
+    links: tuple[Link, ...], per_link: Mapping | None, context: ReadContext
 ) -> tuple[Link, ...]:
     """Return links with the wrapper's information about them."""
     named = {link.name: link for link in links}
     for key, node in per_link.items() if per_link else ():
         if key.text not in named:
             message = f"there is no link '{key.text}'.{did_you_mean(key.text, named)}"
-            reading.diagnostics.warn("unknown-link", message, key.span)
+            context.diagnostics.warn("unknown-link", message, key.span)
         elif not isinstance(node, Mapping):
             message = f"expected keys for link '{key.text}'"
-            reading.diagnostics.warn("wrong-type", message, node.span)
+            context.diagnostics.warn("wrong-type", message, node.span)
         else:
             link = named[key.text]
             named[key.text] = replace(link, info={**link.info, **node.plain_value()})
@@ -162,28 +162,28 @@ def _divided(link: Link, number: int) -> Link:
     return replace(link, visual=all_of(link.visual), collision=all_of(link.collision))
 
 
-def read_body(source: Source, reading: Reading) -> Body | None:
+def read_body(source: Source, context: ReadContext) -> Body | None:
     """Read a Choreonoid body, or a wrapper file that refers to a model.
 
-    Problems are reported to ``reading.diagnostics``; None after an error.
+    Problems are reported to ``context.diagnostics``; None after an error.
     """
-    document = parse(source, reading.diagnostics)
+    document = parse(source, context.diagnostics)
     top = document.root
     if not isinstance(top, Mapping):
-        if not reading.diagnostics.has_errors:
+        if not context.diagnostics.has_errors:
             at = top.span if top else Span(source, 0, 0)
             message = "this is not a model file: it is not a YAML mapping"
-            reading.diagnostics.error("not-a-model", message, at)
+            context.diagnostics.error("not-a-model", message, at)
         return None
     if is_wrapper(top):
-        return read_wrapped(top, reading)
-    if not _check_format(top, reading):
+        return read_wrapped(top, context)
+    if not _check_format(top, context):
         return None
-    angle = read_angle_unit(top, reading.diagnostics)
-    return None if angle is None else _body(top, Scope(reading, document, angle), source)
+    angle = read_angle_unit(top, context.diagnostics)
+    return None if angle is None else _body(top, Scope(context, document, angle), source)
 
 
-def _check_format(top: Mapping, reading: Reading) -> bool:
+def _check_format(top: Mapping, context: ReadContext) -> bool:
     format_name = top.text("format", default="")
     if format_name == _FORMAT:
         return True
@@ -192,7 +192,7 @@ def _check_format(top: Mapping, reading: Reading) -> bool:
     else:
         problem = f"format '{format_name}' is not '{_FORMAT}'" if format_name else "no 'format' key"
         message = f"this is not a model file: {problem}"
-    reading.diagnostics.error("not-a-model", message, top.at("format"))
+    context.diagnostics.error("not-a-model", message, top.at("format"))
     return False
 
 

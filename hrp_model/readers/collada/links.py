@@ -10,7 +10,7 @@ import numpy as np
 from ...diagnostics import Diagnostics, MissingLibraryError
 from ...geometry import SceneNode, Shape
 from ...inertia import MassProperties
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import IDENTITY_4, Array, Pose
 from ..xml_tree import Element
 from .scene import SceneReader
@@ -260,7 +260,7 @@ class NodeReader:
 
 
 def read_scene(
-    read: ShapeReader, reading: Reading, diagnostics: Diagnostics, at: Element
+    read: ShapeReader, context: ReadContext, diagnostics: Diagnostics, at: Element
 ) -> SceneNode | None:
     """Return the shapes of a document, or None after reporting that they cannot be read."""
     try:
@@ -271,5 +271,5 @@ def read_scene(
     except (OSError, ValueError) as error:
         diagnostics.warn("unreadable-resource", f"all shapes are left out: {error}", at.span)
         return None
-    reading.count("shapes", scene.size, at.span)
+    context.count("shapes", scene.size, at.span)
     return scene

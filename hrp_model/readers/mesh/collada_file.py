@@ -12,7 +12,7 @@ import numpy as np
 from ...diagnostics import Diagnostics, Severity, Source
 from ...files.resources import MAX_TEXT_SIZE
 from ...geometry import Color, Material, Mesh, SceneNode, Shape, Texture
-from ...reading import Reading, read_source
+from ...read_context import ReadContext, read_source
 from ...rigid import Array, axis_angle_matrix, unit_vector
 from ..xml_tree import Element, parse
 from .collada_mesh import ColladaParts, Primitive, finite_numbers, numbers, read_primitives
@@ -224,7 +224,7 @@ class _Shading:
             yield from scope.all("newparam")
 
 
-def read_collada(path: Path, reading: Reading) -> SceneNode:
+def read_collada(path: Path, context: ReadContext) -> SceneNode:
     """Read the visual scene of a COLLADA file, in [m].
 
     The unit of the file is converted, but not its upper axis, as robot models with such files
@@ -235,15 +235,15 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
         OSError: The file cannot be read.
         ValueError: It is not a COLLADA file, or has no polygons.
     """
-    return read_collada_text(read_source(path, limit=MAX_TEXT_SIZE), reading)
+    return read_collada_text(read_source(path, limit=MAX_TEXT_SIZE), context)
 
 
-def read_collada_text(source: Source, reading: Reading) -> SceneNode:
+def read_collada_text(source: Source, context: ReadContext) -> SceneNode:
     """Read the visual scene of a COLLADA document, as ``read_collada``."""
     path = source.path or Path(source.name)
-    root = _root(source, reading.diagnostics)
-    parts = ColladaParts(root, path.name, reading.diagnostics)
-    file = _File(parts, MeshResources(path, reading))
+    root = _root(source, context.diagnostics)
+    parts = ColladaParts(root, path.name, context.diagnostics)
+    file = _File(parts, MeshResources(path, context))
     scene = file.scene()
     parts.report()
     if not file.has_shapes:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array, quaternion_matrix
 from ...shapes.normals import unit
 from ...shapes.triangulate import fan_corners, strip_corners
@@ -190,7 +190,7 @@ def _transform(written: Json) -> Array:
     return T
 
 
-def read_gltf(path: Path, reading: Reading) -> SceneNode:
+def read_gltf(path: Path, context: ReadContext) -> SceneNode:
     """Read the scene of a glTF file, in [m].
 
     Parts that cannot be used are left out with a warning.
@@ -201,9 +201,9 @@ def read_gltf(path: Path, reading: Reading) -> SceneNode:
             triangles.
     """
     limit = MAX_TEXT_SIZE if path.suffix.lower() == ".gltf" else MAX_FILE_SIZE
-    resources = MeshResources(path, reading)
+    resources = MeshResources(path, context)
     arrays = GltfArrays(read_file(path, limit), resources)
-    lost = LostParts(path.name, reading.diagnostics, reading.reference_span)
+    lost = LostParts(path.name, context.diagnostics, context.reference_span)
     try:
         _check_extensions(arrays.header)
         file = _File(arrays, resources, lost)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...diagnostics import Diagnostics, Span
 from ...files.resources import MAX_FILE_SIZE, read_file
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array
 
 MAX_COORDINATE = float(np.finfo(np.float32).max)
@@ -77,9 +77,9 @@ class MeshResources:
     and nothing is downloaded.
     """
 
-    def __init__(self, path: Path, reading: Reading) -> None:
+    def __init__(self, path: Path, context: ReadContext) -> None:
         self._folder = path.parent
-        self._reading = reading
+        self._context = context
         self._contents: dict[str, bytes] = {}
         self._size = 0
 
@@ -106,11 +106,11 @@ class MeshResources:
             if self.exists(candidate):
                 name = candidate
                 break
-        return self._reading.resolve(name, at or self._reading.reference_span, folder=self._folder)
+        return self._context.resolve(name, at or self._context.reference_span, folder=self._folder)
 
     def exists(self, name: str) -> bool:
         """Return whether a file of exactly this name exists and may be read."""
-        return self._reading.exists(name, folder=self._folder)
+        return self._context.exists(name, folder=self._folder)
 
     def _content(self, name: str) -> bytes:
         path = self.resolve(name)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...diagnostics import Source, Span, did_you_mean
 from ...files.resources import MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
-from ...reading import Reading, read_source
+from ...read_context import ReadContext, read_source
 from ...rigid import Array
 from ...shapes.normals import unit
 from ...shapes.triangulate import oversized_polygon, polygons_to_triangles
@@ -71,9 +71,9 @@ class Materials:
         are_complete: Whether all material libraries could be read.
     """
 
-    def __init__(self, reading: Reading, mesh_resources: MeshResources) -> None:
-        self._reading = reading
-        self._diagnostics = reading.diagnostics
+    def __init__(self, context: ReadContext, mesh_resources: MeshResources) -> None:
+        self._context = context
+        self._diagnostics = context.diagnostics
         self._resources = mesh_resources
         self._entries: dict[str, _Entry] = {}
         self._libraries: set[str] = set()
@@ -212,7 +212,7 @@ class _Part:
     end: int = 0
 
 
-def read_obj(path: Path, reading: Reading) -> SceneNode:
+def read_obj(path: Path, context: ReadContext) -> SceneNode:
     """Read the faces of an OBJ file with their materials, in [m].
 
     Faces after an ``o`` or ``g`` statement become a child node of that name; faces before the
@@ -222,20 +222,20 @@ def read_obj(path: Path, reading: Reading) -> SceneNode:
         OSError: The file cannot be read.
         ValueError: It has no triangles, or too many groups.
     """
-    return _File(path, read_file(path, MAX_TEXT_SIZE), reading).scene()
+    return _File(path, read_file(path, MAX_TEXT_SIZE), context).scene()
 
 
 class _File:
     """Converts one OBJ file to a scene."""
 
-    def __init__(self, path: Path, data: bytes, reading: Reading) -> None:
+    def __init__(self, path: Path, data: bytes, context: ReadContext) -> None:
         self._path = path
         self._data = data
-        self._diagnostics = reading.diagnostics
+        self._diagnostics = context.diagnostics
         self._source: Source | None = None
         self._last = (0, 0)  # last place converted: offset in bytes and in characters
         self._unknown: dict[str, Statement] = {}
-        self._materials = Materials(reading, MeshResources(path, reading))
+        self._materials = Materials(context, MeshResources(path, context))
         self._text = parse_obj(data)
 
     def scene(self) -> SceneNode:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Mimic, link_pair
 from ...inertia import MassProperties
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array, Pose, quaternion_matrix
 from ..mimics import intermediate_link
 from .compiler import Compiled, titled, unique_name
@@ -26,13 +26,13 @@ _MAX_LISTED = 5
 class ModelReader:
     """Reads the robot in a model; other bodies are its surroundings."""
 
-    def __init__(self, compiled: Compiled, reading: Reading) -> None:
+    def __init__(self, compiled: Compiled, context: ReadContext) -> None:
         self._compiled = compiled
         self._model = compiled.model
-        self._reading = reading
-        self._diagnostics = reading.diagnostics
-        self._joints = JointReader(compiled, reading.diagnostics)
-        self._shapes = ShapeReader(compiled, reading)
+        self._context = context
+        self._diagnostics = context.diagnostics
+        self._joints = JointReader(compiled, context.diagnostics)
+        self._shapes = ShapeReader(compiled, context)
         self._offsets: dict[int, Pose] = {}  # of bodies in their links
         self._taken = set(compiled.body_names)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from ...body import Body
 from ...diagnostics import Diagnostics, Source
 from ...files.resources import ResourceError
-from ...reading import Reading, read_source
+from ...read_context import ReadContext, read_source
 from ...rigid import Pose, matrix_quaternion
 from ..sdf_values import SdfReader
 from ..xml_tree import Element, parse
@@ -47,7 +47,7 @@ _FURTHER = {
 _OWN = ("pose", "static", "self_collide", "allow_auto_disable", "enable_wind")
 
 
-def as_newest(root: Element, reading: Reading) -> bool:
+def as_newest(root: Element, context: ReadContext) -> bool:
     """Change an ``<sdf>`` of any version to what it means in the newest one.
 
     Returns:
@@ -56,10 +56,10 @@ def as_newest(root: Element, reading: Reading) -> bool:
     version = parse_version(root.attributes.get("version", "1.7"))
     if version is None:
         message = f"the version is no number such as 1.9: '{root.attributes['version'][:20]}'"
-        reading.diagnostics.error("unknown-version", message, root.at("version"))
+        context.diagnostics.error("unknown-version", message, root.at("version"))
         return False
     if version >= (1, 7):
-        _leave_out_older(root, reading)
+        _leave_out_older(root, context)
     elif version < (1, 5):
         _state_older(root)
     return True
@@ -71,18 +71,18 @@ def parse_version(text: str) -> tuple[int, int] | None:
     return None if found is None else (int(found[1]), int(found[2]))
 
 
-def _leave_out_older(root: Element, reading: Reading) -> None:
+def _leave_out_older(root: Element, context: ReadContext) -> None:
     """Leave out what SDF 1.7 has replaced; its programs ignore it, too."""
     for element in root.descendants():
         if element.tag == "pose" and "frame" in element.attributes:
             del element.attributes["frame"]
             message = "frame is ignored, since SDF 1.7 has replaced it: write relative_to"
-            reading.diagnostics.warn("not-used", message, element.at("frame"))
+            context.diagnostics.warn("not-used", message, element.at("frame"))
         elif element.tag == "use_parent_model_frame" and element.text:
             element.text = ""
             message = f"<{element.tag}> is ignored, since SDF 1.7 has replaced it: write "
             message += '<xyz expressed_in="__model__">'
-            reading.diagnostics.warn("not-used", message, element.span)
+            context.diagnostics.warn("not-used", message, element.span)
 
 
 def _state_older(root: Element) -> None:
@@ -96,9 +96,9 @@ def _state_older(root: Element) -> None:
 class Includes:
     """Finds and reads included models."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._diagnostics = reading.diagnostics
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+        self._diagnostics = context.diagnostics
         self._standard: dict[str, Element] = {}
         self._chosen: dict[tuple[str, Path], str] = {}  # files in folders
 
@@ -118,7 +118,7 @@ class Includes:
             self._diagnostics.error("missing-model", message, at)
             return None
         file = self._file(include)
-        return self._reading.resolve(file, at, needed=True)
+        return self._context.resolve(file, at, needed=True)
 
     def other_file(self, include: Element) -> Path | None:
         """Return the included file if it is not SDF, such as a URDF; else None."""
@@ -127,14 +127,14 @@ class Includes:
             return None
         written = include.first("uri")
         at = include.span if written is None else written.span
-        return self._reading.resolve(file, at, needed=True)
+        return self._context.resolve(file, at, needed=True)
 
     def standard(self, include: Element) -> Element | None:
         """Return a model that every Gazebo has, if it is included and there is no file of it."""
         written = include.first("uri")
         uri = "" if written is None else written.text
         match = _STANDARD.fullmatch(uri)
-        if match is None or self._reading.exists(f"{uri.rstrip('/')}/model.sdf", include.span):
+        if match is None or self._context.exists(f"{uri.rstrip('/')}/model.sdf", include.span):
             return None
         if uri not in self._standard:
             text = "<light/>" if match[1].lower() == "sun" else _GROUND_PLANE
@@ -151,7 +151,7 @@ class Includes:
             message = f"cannot read '{path}': {error.strerror or error}"
             self._diagnostics.error("unreadable-file", message, include.span)
             return None
-        count = self._reading.count
+        count = self._context.count
         root = parse(source, self._diagnostics, lambda at: count("nodes", at=at))
         if root is None:
             return None
@@ -160,7 +160,7 @@ class Includes:
             message = f"'{path.name}' cannot be included: it is not an SDF file with one model"
             self._diagnostics.error("not-a-model", message, root.span)
             return None
-        return found[0] if as_newest(root, self._reading) else None
+        return found[0] if as_newest(root, self._context) else None
 
     def _file(self, include: Element) -> str:
         """Return the reference to the included file.
@@ -181,7 +181,7 @@ class Includes:
         """Return the name of the file to be included from a folder."""
         chosen, newest = "model.sdf", (0, 0)
         try:
-            path = self._reading.find(f"{uri}/{_CONFIG}", folder)
+            path = self._context.find(f"{uri}/{_CONFIG}", folder)
             config = parse(read_source(path, limit=_MAX_CONFIG), Diagnostics(listener=_ignore))
         except (OSError, ResourceError):
             config = None
@@ -215,12 +215,12 @@ class Nesting:
     """Merges nested and included models.
 
     Args:
-        reading: Counts elements, and receives problems.
+        context: Counts elements, and receives problems.
     """
 
-    def __init__(self, reading: Reading) -> None:
-        self._includes = Includes(reading)
-        self._reading = reading
+    def __init__(self, context: ReadContext) -> None:
+        self._includes = Includes(context)
+        self._context = context
         self._files: dict[Path, Element | None] = {}  # without nested models
 
     def merged(self, model: Element) -> Element:
@@ -247,7 +247,7 @@ class Nesting:
         path = self._includes.find(include)
         if path is None:
             return None
-        with self._reading.entering(path, include.span) as entered:
+        with self._context.entering(path, include.span) as entered:
             if not entered:
                 return None
             if path not in self._files:
@@ -261,7 +261,7 @@ class Nesting:
         None if it is SDF.
         """
         path = self._includes.other_file(include)
-        body = None if path is None else self._reading.read_body(path, include.span)
+        body = None if path is None else self._context.read_body(path, include.span)
         if body is None:
             return None
         model = Element("model", {"name": body.name}, include.source, include.start)
@@ -272,12 +272,12 @@ class Nesting:
         name = model.attributes.get("name", "")
         if not name:
             message = "a nested model needs a name"
-            self._reading.diagnostics.error("missing-attribute", message, at.span)
+            self._context.diagnostics.error("missing-attribute", message, at.span)
             return []
         frame = f"_merged__{name}__model__" if is_merged else name
         scope = _Scope("" if is_merged else f"{name}{_SCOPE}", frame)
-        parts = [scope.part(x, self._reading) for x in model.children if x.tag not in _OWN]
-        X, parent = model_pose(model, self._reading)
+        parts = [scope.part(x, self._context) for x in model.children if x.tag not in _OWN]
+        X, parent = model_pose(model, self._context)
         pose = pose_element(X, parent or MODEL, model)
         attributes = {"name": frame, "attached_to": scope.name(canonical_link(model))}
         return [*parts, Element("frame", attributes, model.source, model.start, [pose])]
@@ -301,9 +301,9 @@ class _Scope:
             return name
         return self._frame if name == MODEL else f"{self._prefix}{name}"
 
-    def part(self, element: Element, reading: Reading) -> Element:
+    def part(self, element: Element, context: ReadContext) -> Element:
         """Return a copy of a part of the model with the names of the outer one."""
-        reading.count("nodes", 1 + sum(1 for _ in element.descendants()), element.span)
+        context.count("nodes", 1 + sum(1 for _ in element.descendants()), element.span)
         copy = self._renamed(element)
         if element.tag == "frame" and not element.attributes.get("attached_to"):
             attributes = {**copy.attributes, "attached_to": self._frame}
@@ -345,15 +345,15 @@ class _Scope:
         return [stated, *(x for x in children if x not in (flag, xyz))]
 
 
-def model_pose(model: Element, reading: Reading) -> tuple[Pose, str]:
+def model_pose(model: Element, context: ReadContext) -> tuple[Pose, str]:
     """Return the pose of the frame of a model, and the frame that it is relative to.
 
     The ``<pose>`` is that of its ``placement_frame``, if it has one.
     """
-    X, parent = SdfReader(model, reading.diagnostics).framed_pose("pose")
+    X, parent = SdfReader(model, context.diagnostics).framed_pose("pose")
     placed = model.attributes.get("placement_frame", "")
     if placed:
-        frames = Frames(model, reading.diagnostics)
+        frames = Frames(model, context.diagnostics)
         X = X @ frames.in_frame(Pose(), placed, MODEL, model).inverse()
     return X, parent
 

@@ -13,7 +13,7 @@ from ...devices import Camera, Device, ForceSensor, RangeSensor, WrenchFrame
 from ...diagnostics import Diagnostics, did_you_mean
 from ...frames import X_S_OPTICAL, X_S_SCAN, parent_frame
 from ...geometry import Shape, Surface
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Pose
 from ..sdf_sensors import FRAME_IDS, read_sensor
 from ..sdf_surfaces import UnusedElements, never_colliding, read_surface, surface_of, turned
@@ -45,16 +45,16 @@ _SAME_PLACE = 1e-9
 class GazeboSurfaces:
     """What the <gazebo> blocks of a robot state about its links and joints."""
 
-    def __init__(self, robot: Element, reading: Reading) -> None:
-        self._reading = reading
-        self._unused = UnusedElements(reading.diagnostics)
+    def __init__(self, robot: Element, context: ReadContext) -> None:
+        self._context = context
+        self._unused = UnusedElements(context.diagnostics)
         self._of_model: list[SdfReader] = []
         self._blocks: dict[str, list[SdfReader]] = {}
         for block in robot.all("gazebo"):
             for child in block.children:  # old files write <mu1 value="0.5"/>
                 child.text = child.text or child.attributes.get("value", "")
             self._unused.add_others(block, _USED | _OF_OTHERS)
-            reader = SdfReader(block, reading.diagnostics, lenient=True)
+            reader = SdfReader(block, context.diagnostics, lenient=True)
             reference = block.attributes.get("reference")
             if reference is None:
                 self._of_model.append(reader)
@@ -69,7 +69,7 @@ class GazeboSurfaces:
                     hint = did_you_mean(reference, (*links, *joints))
                     message = f"'{reference}' is neither a link nor a joint.{hint}"
                     at = block.element.at("reference")
-                    self._reading.diagnostics.warn("unknown-link", message, at)
+                    self._context.diagnostics.warn("unknown-link", message, at)
 
     def collision(self, link: str, parts: LinkParts) -> tuple[Shape, ...]:
         """Return the collision shapes of a link with the surface that blocks declare."""
@@ -90,11 +90,11 @@ class GazeboSurfaces:
         merged = Element("gazebo", {}, first.source, first.start)
         merged.children = [child for block in blocks for child in block.element.children]
         for collision in merged.all("collision"):
-            reader = SdfReader(collision, self._reading.diagnostics, lenient=True)
+            reader = SdfReader(collision, self._context.diagnostics, lenient=True)
             written = reader.inside("surface")
             if written is not None:
                 return read_surface(written, self._unused)
-        return surface_of(SdfReader(merged, self._reading.diagnostics, lenient=True), **_SURFACE)
+        return surface_of(SdfReader(merged, self._context.diagnostics, lenient=True), **_SURFACE)
 
     def weight_share(self, link: str) -> float:
         """Return 0 for a link without gravity, else 1."""
@@ -121,7 +121,7 @@ class GazeboSurfaces:
         of_model = _choice(self._of_model)
         choices = {name: _choice(self._blocks.get(name, [])) for name in links}
         at = self._of_model[0].element.span if self._of_model else None
-        return never_colliding(choices, of_model, self._reading, at)
+        return never_colliding(choices, of_model, self._context, at)
 
 
 def _choice(blocks: list[SdfReader]) -> bool | None:

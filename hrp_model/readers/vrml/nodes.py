@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ...diagnostics import Diagnostics, Source, Span
-from ...reading import TooLargeError
+from ...read_context import TooLargeError
 
 # Limit of repeated and copied nodes: PROTOs and USEs that double at every level would fill any
 # memory. Nodes that occur once are not limited.

@@ -23,7 +23,7 @@ from ...geometry import (
     Sphere,
     Texture,
 )
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array
 from .fields import Fields, scenery_types, standard_types
 from .meshes import MeshReader
@@ -67,11 +67,11 @@ def image_pixels(values: Array) -> ByteArray | None:
 class ShapeReader:
     """Reads shapes; geometries and materials that several shapes share are read once."""
 
-    def __init__(self, reading: Reading, expander: Expander, fields: Fields) -> None:
-        self._reading = reading
+    def __init__(self, context: ReadContext, expander: Expander, fields: Fields) -> None:
+        self._context = context
         self._expander = expander
         self._fields = fields
-        self._meshes = MeshReader(reading.diagnostics, expander, fields)
+        self._meshes = MeshReader(context.diagnostics, expander, fields)
         self._geometries: dict[int, tuple[Node, Geometry | None]] = {}  # keeps the key alive
         self._materials: dict[int, tuple[Node, Material]] = {}
         self._inlines: dict[int, tuple[Node, Path | None]] = {}
@@ -91,7 +91,7 @@ class ShapeReader:
                 yield from self._expander.nodes(node.get(field_name))
             elif node.type_name in standard_types():
                 message = f"a {node.type_name} is not allowed here; it is left out"
-                self._reading.diagnostics.warn("misplaced-node", message, node.span)
+                self._context.diagnostics.warn("misplaced-node", message, node.span)
 
     def _chosen(self, node: Node, field_name: str, number: int) -> Iterator[Node]:
         written = node.get(field_name)
@@ -120,10 +120,10 @@ class ShapeReader:
         if id(node) in self._inlines:
             return self._inlines[id(node)][1]
         at = node.at("url")
-        existing = [url for url in self._urls(node) if self._reading.exists(url, at)]
+        existing = [url for url in self._urls(node) if self._context.exists(url, at)]
         for url in existing[1:]:
             message = f"an Inline uses only the first file of its list; '{url}' is left out"
-            self._reading.diagnostics.warn("inline-list", message, at)
+            self._context.diagnostics.warn("inline-list", message, at)
         path = self._file(node)
         self._inlines[id(node)] = (node, path)
         return path
@@ -134,9 +134,9 @@ class ShapeReader:
     def _file(self, node: Node) -> Path | None:
         """Return the first file of a list of alternatives, or None after reporting them all."""
         at, urls = node.at("url"), self._urls(node)
-        first = next((url for url in urls if self._reading.exists(url, at)), None)
+        first = next((url for url in urls if self._context.exists(url, at)), None)
         wanted = urls if first is None else [first]
-        return next(filter(None, [self._reading.resolve(url, at) for url in wanted]), None)
+        return next(filter(None, [self._context.resolve(url, at) for url in wanted]), None)
 
     def _geometry(self, node: Node) -> Geometry | None:
         name, fields = node.type_name, self._fields
@@ -163,7 +163,7 @@ class ShapeReader:
         if 0.0 <= value < np.inf:
             return False
         message = f"a {node.type_name} of {field_name} {value:g} is left out"
-        self._reading.diagnostics.warn("bad-size", message, node.at(field_name))
+        self._context.diagnostics.warn("bad-size", message, node.at(field_name))
         return True
 
     def _appearance(self, node: Node | None) -> Material:
@@ -197,7 +197,7 @@ class ShapeReader:
             return node
         if node.type.is_known:
             message = f"{node.type_name} cannot be the '{field_name}' of {owner.type_name}"
-            self._reading.diagnostics.warn("misplaced-node", message, node.span)
+            self._context.diagnostics.warn("misplaced-node", message, node.span)
         return None
 
     def _color(self, node: Node, field_name: str) -> Color:
@@ -216,7 +216,7 @@ class ShapeReader:
             return None  # was reported by the parser
         else:
             message = f"{node.type_name} is not supported; use an ImageTexture with a file"
-            self._reading.diagnostics.warn("unsupported-texture", message, node.span)
+            self._context.diagnostics.warn("unsupported-texture", message, node.span)
             return None
         if path is None and image is None:
             return None
@@ -240,7 +240,7 @@ class ShapeReader:
             return image_pixels(self._fields.numbers(node, "image"))
         except ValueError as error:
             message = f"the image of a PixelTexture is left out: {error}"
-            self._reading.diagnostics.warn("bad-image", message, node.at("image"))
+            self._context.diagnostics.warn("bad-image", message, node.at("image"))
             return None
 
 
@@ -257,11 +257,11 @@ class SceneBuilder:
         lights: All lights, each with the map from its group to the file, shape (4, 4).
     """
 
-    def __init__(self, reading: Reading, expander: Expander) -> None:
-        self._reading = reading
+    def __init__(self, context: ReadContext, expander: Expander) -> None:
+        self._context = context
         self._expander = expander
-        self._fields = Fields(reading.diagnostics)
-        self._shapes = ShapeReader(reading, expander, self._fields)
+        self._fields = Fields(context.diagnostics)
+        self._shapes = ShapeReader(context, expander, self._fields)
         self._depth = 0
         self._T_FG = np.eye(4)  # map of the current group to the file
         self.joints: list[Node] = []
@@ -296,7 +296,7 @@ class SceneBuilder:
             return self._inline(node)
         if self._depth >= MAX_DEPTH:
             message = f"groups are nested more than {MAX_DEPTH} levels deep"
-            self._reading.diagnostics.error("too-deep", message, node.span)
+            self._context.diagnostics.error("too-deep", message, node.span)
             return None
         if node.type_name == "Joint":
             self.joints.append(node)
@@ -312,9 +312,9 @@ class SceneBuilder:
     def _inline(self, node: Node) -> SceneNode | None:
         path: Path | None = self._shapes.inline(node)
         if path is None:
-            self._reading.lost_shapes += 1
+            self._context.lost_shapes += 1
             return None
-        scene = self._reading.read_scene(path, node.at("url"))
+        scene = self._context.read_scene(path, node.at("url"))
         if scene is None or not node.name:
             return scene
         return SceneNode(node.name, children=(scene,))

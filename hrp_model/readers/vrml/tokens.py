@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...diagnostics import Diagnostics, Source, Span
-from ...reading import TooLargeError
+from ...read_context import TooLargeError
 from ..number_list import Numbers, int32_array, number_list
 from .nodes import FieldType, Kind
 

@@ -7,15 +7,15 @@ from math import isinf
 import numpy as np
 import pytest
 from paths import ROOT
-from vrml_tools import reading
+from vrml_tools import read_context
 
 from hrp_model.devices import Camera
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Mesh
+from hrp_model.read_context import read_source
 from hrp_model.readers.vrml.fields import known_types
 from hrp_model.readers.vrml.nodes import Node
 from hrp_model.readers.vrml.parser import parse
-from hrp_model.reading import read_source
 
 CORPUS = ROOT / "test" / "data" / "vrml"
 
@@ -26,7 +26,7 @@ def files(folder):
 
 def read(path):
     found = Diagnostics(listener=lambda _: None)
-    return reading(found).read_body(path, name=path.name), found
+    return read_context(found).read_body(path, name=path.name), found
 
 
 @pytest.mark.parametrize("path", files("valid"))

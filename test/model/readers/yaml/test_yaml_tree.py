@@ -9,9 +9,9 @@ from paths import MODELS, ROOT, SHARED
 from pyyaml_events import LOADERS, PyYamlEvents
 
 from hrp_model.diagnostics import Diagnostics, Source
+from hrp_model.read_context import read_source
 from hrp_model.readers.yaml import tree as tree_module
 from hrp_model.readers.yaml.tree import Mapping, Scalar, Sequence, parse, parse_document
-from hrp_model.reading import read_source
 
 
 @pytest.fixture(params=["extension", *LOADERS])

@@ -22,8 +22,8 @@ from .files.model_file import decoded, format_suffix, unpacked
 from .files.package_search import PackageSearch
 from .geometry import SceneNode
 
-SceneReader = Callable[[Path, "Reading"], SceneNode]
-BodyReader = Callable[[Source, "Reading"], Body | None]
+SceneReader = Callable[[Path, "ReadContext"], SceneNode]
+BodyReader = Callable[[Source, "ReadContext"], Body | None]
 
 # Limits over all files of a model: far beyond any model, but soon reached by short files that
 # include one another repeatedly.
@@ -77,7 +77,7 @@ class TooLargeError(Exception):
 
 
 @dataclass
-class Reading:
+class ReadContext:
     """Context of reading one model with all the files it refers to.
 
     Attributes:
