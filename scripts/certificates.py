@@ -64,7 +64,7 @@ class Result:
 def result(model: str, folder: Path) -> Result:
     """Certify a model."""
     logging.disable(logging.WARNING)
-    silent = Diagnostics(listener=lambda _: None)
+    silent = Diagnostics.silent()
     try:
         body = load_body(folder / model, silent)
     except ModelError:

@@ -88,7 +88,7 @@ def compare(
     path: Path, size: tuple[int, int] = SIZE, rule: Rule = Rule.MESHES_KEEP_THEIRS
 ) -> Comparison:
     """Render a model and its URDF in the model's initial posture."""
-    silent = Diagnostics(listener=lambda _: None)
+    silent = Diagnostics.silent()
     body = load_body(path, silent)
     state = BodyState(body)
     lens, X_WC = _camera(body, state, (2 * size[0], 2 * size[1]))
@@ -171,7 +171,7 @@ def _with_urdf_looks(body: Body) -> Body:
 
 def portrait(path: Path, size: tuple[int, int] = PORTRAIT) -> Image.Image:
     """Return a studio picture of a model in its initial posture."""
-    body = load_body(path, Diagnostics(listener=lambda _: None))
+    body = load_body(path, Diagnostics.silent())
     state = BodyState(body)
     bodies, extents = {"robot": body}, Extents({"robot": body})
     poses = {"robot": LinkPoses(state.p, state.R)}

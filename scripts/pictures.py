@@ -49,7 +49,7 @@ def viewer(path: Path) -> None:
     from hrp_model.view.model_viewer import ModelViewer
     from hrp_model.view.viewer import Viewer
 
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     with Viewer(0) as served:
         model = ModelViewer(served, "humanoid.body")
         model.show(load_body(ROOT / "models" / "humanoid" / "humanoid.body", found), found.found)

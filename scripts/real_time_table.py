@@ -99,7 +99,7 @@ def measure(path: Path, name: str, seconds: float) -> Result:
     """Measure one model."""
     result = Result(name)
     try:
-        world = load_world(path, Diagnostics(listener=lambda _: None))
+        world = load_world(path, Diagnostics.silent())
         moving = [e.placement for e in world.bodies if not e.placement.body.is_static]
         result.is_static = not moving
         for placement in moving:
@@ -121,7 +121,7 @@ class _Ours:
     """A simulation whose sensors are not read."""
 
     def __init__(self, world: WorldConfig) -> None:
-        silent = Diagnostics(listener=lambda _: None)
+        silent = Diagnostics.silent()
         self.simulation = Simulation(world, defer_images=True, diagnostics=silent)
         self.simulation.wanted = lambda _: False
 

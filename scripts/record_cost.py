@@ -53,7 +53,7 @@ def alone(stack: ExitStack, path: Path | None) -> tuple[Simulation, OnStep]:
     """Return a simulation without ROS, and what is called after its steps."""
     from hrp_sim.publishing.recorded_world import RecordedWorld
 
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     world = load_world(WORLD, quiet)
     simulation = stack.enter_context(
         closing(Simulation(world, defer_images=True, diagnostics=quiet))

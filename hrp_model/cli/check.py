@@ -111,7 +111,7 @@ def _checked(models: NamedModels, judge: Judge, check: Check) -> Iterator[report
     try:
         for done, model in models:
             bar.update(done, len(models))
-            diagnostics = Diagnostics(listener=lambda _: None)
+            diagnostics = Diagnostics.silent()
             with nullcontext() if models.has_folders else working(f"checking {model.name}"):
                 check(model.name, diagnostics)
             found = judge.counting(model.path, report.by_place(diagnostics.found))

@@ -45,7 +45,7 @@ def load_and_report(name: str, *, strict: bool = False) -> tuple[Body, list[Diag
     Raises:
         ModelError: The model is invalid, or there is a warning and ``strict`` is set.
     """
-    diagnostics = Diagnostics(strict=strict, listener=lambda _: None)
+    diagnostics = Diagnostics.silent(strict=strict)
     try:
         with working(f"reading {name}"):
             return load_body(name, diagnostics), diagnostics.found

@@ -199,7 +199,7 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
 
 def _problems(name: str, check: Callable[[Diagnostics], object]) -> list[Diagnostic]:
     """Return the problems that a check reports, including exceptions."""
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     try:
         check(diagnostics)
     except ModelError:
@@ -235,7 +235,7 @@ def _rviz(options: argparse.Namespace) -> int:
     check_outputs(outputs, inputs=[options.file], force=options.force)
     body, _ = load_and_report(options.file)
     frames = body_frames(
-        body, Diagnostics(listener=lambda _: None), FrameOptions(frame_prefix=options.frame_prefix)
+        body, Diagnostics.silent(), FrameOptions(frame_prefix=options.frame_prefix)
     )
     try:
         text = rviz_config(

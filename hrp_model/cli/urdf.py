@@ -130,7 +130,7 @@ def _convert_one(options: argparse.Namespace) -> int:
     # Again, as the files that were read are known now.
     has_loops = bool(body.extra_joints)
     check_outputs(outputs(options, with_loops=has_loops), force=options.force)
-    diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
+    diagnostics = Diagnostics.silent(strict=options.strict)
     try:
         with _reporting(options.file, diagnostics, reported):
             if options.package is not None:

@@ -125,7 +125,7 @@ class _Model:
             ModelError: The model is invalid, and not ``keep_going``.
         """
         name, before, self._watch = self._name, self._watch, FileWatch()
-        diagnostics = Diagnostics(listener=lambda _: None)
+        diagnostics = Diagnostics.silent()
         try:
             with self._watch.recording(), working(f"reading {name}"):
                 if "://" not in name:

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
-from ..diagnostics import counted
+from ..diagnostics import counted, listed
 from ..kinematics.loops import Gap
 from .closed_loops import ClosedLoops
 from .description import Description
@@ -272,9 +272,9 @@ class JointHealth:
             "ignored": follower.ignored,
             "/tf [1/s]": published_rate,
             "joints": len(follower.joints),
-            "joints without position": _listed(missing),
-            "unknown joints": _listed(list(follower.unknown)),
-            "computed joints": _listed(sorted(follower.computed)),
+            "joints without position": listed(missing, _MAX_LISTED),
+            "unknown joints": listed(list(follower.unknown), _MAX_LISTED),
+            "computed joints": listed(sorted(follower.computed), _MAX_LISTED),
             "open loops": "; ".join(follower.open_loops),
             "loop residual [m]": follower.loop_residual.length,
             "loop residual [rad]": follower.loop_residual.angle,
@@ -325,12 +325,10 @@ def _joint_status(
     if follower.open_loops:
         return "warn", follower.open_loops[0]
     if missing:
-        return "warn", f"no position received yet for {_listed(missing)}"
+        return "warn", f"no position received yet for {listed(missing, _MAX_LISTED)}"
     if follower.unknown:
-        return "warn", f"unknown joints in joint_states: {_listed(list(follower.unknown))}"
+        return (
+            "warn",
+            f"unknown joints in joint_states: {listed(list(follower.unknown), _MAX_LISTED)}",
+        )
     return "ok", f"{rate:.0f} joint_states per second"
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(names[:_MAX_LISTED])
-    return shown + (f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else "")

@@ -19,7 +19,7 @@ import numpy as np
 from hrp_msgs import names
 
 from ..body import Body, Joint, JointType, Link, Range
-from ..diagnostics import Diagnostics
+from ..diagnostics import Diagnostics, listed
 from ..frames import BodyFrames, legal_name
 from ..kinematics.actuation import (
     NATURAL_FREQUENCY,
@@ -321,10 +321,8 @@ def _warn_of_shared_names(body: Body, frames: BodyFrames, diagnostics: Diagnosti
     """Warn of joints with the names of links: SDFormat 1.7 and later requires unique names."""
     shared = [name for name in frames.joints.values() if name in frames.names]
     if shared:
-        message = (
-            f"Gazebo rejects a joint with the name of a link: '{shared[0]}'"
-            f"{f' and {len(shared) - 1} more' if len(shared) > 1 else ''}"
-        )
+        shown = listed([f"'{name}'" for name in shared], 1)
+        message = f"Gazebo rejects a joint with the name of a link: {shown}"
         diagnostics.warn("joint-named-like-link", message, body.root.at)
 
 

@@ -34,7 +34,7 @@ from ..devices import (
     pitch_angles,
     yaw_angles,
 )
-from ..frames import X_S_SCAN, BodyFrames, unique_name
+from ..frames import X_S_SCAN, BodyFrames, add_unique, unique_name
 from ..geometry import Surface, SurfaceRule
 from ..inertial_units import InertialUnit, inertial_units
 from ..rigid import Array, Pose
@@ -105,9 +105,7 @@ def _unique_names(devices: Iterable[Device]) -> dict[int, str]:
     names: dict[int, str] = {}
     taken: set[str] = set()
     for device in devices:
-        name = unique_name(topic_token(device.name), taken)
-        taken.add(name)
-        names[id(device)] = name
+        names[id(device)] = add_unique(topic_token(device.name), taken)
     return names
 
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from urdf_parser_py import urdf
 
 from ..body import MAX_LIMIT, Body, Joint, JointType, Link
-from ..diagnostics import Diagnostics, counted
+from ..diagnostics import Diagnostics, counted, listed
 from ..frames import BodyFrames, body_frames, legal_name
 from ..geometry import Shape
 from ..kinematics.loops import Mimic, mimic_joints
@@ -91,9 +91,8 @@ def origin(pose: Pose, version: UrdfVersion) -> urdf.Pose:
 def _warn_of_tracks(body: Body, diagnostics: Diagnostics) -> None:
     tracks = [link for link in body.links[1:] if link.joint.type is JointType.TRACK]
     if tracks:
-        shown = ", ".join(f"'{link.joint.name}'" for link in tracks[:4])
-        more = f" and {len(tracks) - 4} more" if len(tracks) > 4 else ""
-        message = f"URDF has no continuous tracks: {shown}{more} become fixed joints"
+        shown = listed([f"'{link.joint.name}'" for link in tracks], 4)
+        message = f"URDF has no continuous tracks: {shown} become fixed joints"
         diagnostics.warn("still-track", message, tracks[0].at)
 
 

@@ -94,10 +94,10 @@ def verify(
     """
     urdf = Path(urdf)
     options = UrdfOptions() if options is None else options
-    repairs = _silent()
+    repairs = Diagnostics.silent()
     body = repaired(body, repairs)
     changed = [not_applicable(MODEL, d.code, d.message) for d in repairs.found]
-    expected = Expected(body, body_frames(body, _silent(), options), mimic_joints(body))
+    expected = Expected(body, body_frames(body, Diagnostics.silent(), options), mimic_joints(body))
     try:
         meshes = MeshFiles(urdf, packages)
     except ElementTree.ParseError as error:
@@ -132,10 +132,13 @@ def verify_written(
     """
     body = without_shapes(body)
     with tempfile.TemporaryDirectory(prefix="hrp-model-") as folder:
-        made = convert(body, diagnostics=_silent())
+        quiet = Diagnostics.silent()
+        made = convert(body, diagnostics=quiet)
         urdf, srdf = Path(folder) / "robot.urdf", Path(folder) / "robot.srdf"
         urdf.write_text(made.urdf, encoding="utf-8")
-        srdf.write_text(body_to_srdf(made.body, made.frames, _silent()), encoding="utf-8")
+        srdf.write_text(
+            body_to_srdf(made.body, made.frames, Diagnostics.silent()), encoding="utf-8"
+        )
         return verify(
             body,
             urdf,
@@ -242,10 +245,6 @@ def _mujoco() -> Reader:
         files=job.meshes.by_uri,
         massless=any(x.mass < MIN_MASS or not x.inertia.any() for x in job.expected.moving),
     )
-
-
-def _silent() -> Diagnostics:
-    return Diagnostics(listener=lambda _: None)
 
 
 Reader = Callable[[_Job], "LibraryRobot"]

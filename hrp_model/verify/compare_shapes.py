@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from ..diagnostics import listed
 from ..files.package_search import MANIFEST, enclosing_package, package_name
 from ..geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from ..rigid import Array
@@ -274,9 +275,7 @@ def _left_out(reasons: Mapping[tuple[str, int], str]) -> Iterator[str]:
     for (link, number), reason in reasons.items():
         kinds.setdefault(short_reason(reason), []).append(f"shape {number + 1} of link '{link}'")
     for kind, shapes in kinds.items():
-        more = len(shapes) - _MAX_LISTED
-        listed = [*shapes[:_MAX_LISTED], *([f"and {more} more"] if more > 0 else [])]
-        yield f"without refused shapes ({kind}): {', '.join(listed)}"
+        yield f"without refused shapes ({kind}): {listed(shapes, _MAX_LISTED)}"
 
 
 def _has_mesh(visual: Mapping[str, Sequence[LibraryShape]]) -> bool:

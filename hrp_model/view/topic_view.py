@@ -350,7 +350,7 @@ class TopicView:
             return
         self._urdfs[space] = urdf
         try:
-            body = read_with_files(urdf, topic, {}, Diagnostics(listener=lambda _: None))
+            body = read_with_files(urdf, topic, {}, Diagnostics.silent())
         except ModelError as error:
             self._on_problem(f"the robot of topic '{topic}' cannot be shown: {error}")
             return

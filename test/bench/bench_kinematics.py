@@ -113,7 +113,7 @@ def contenders(body: Body, postures: int) -> dict[str, Pair]:
 
 def rows_of(path: Path, postures: int) -> list[list[str]]:
     """Measure a robot; return rows of the table."""
-    body = load_body(path, Diagnostics(listener=lambda _: None))
+    body = load_body(path, Diagnostics.silent())
     robot = f"{body.name}, {len(body.moving_links)} joints"
     count = SINGLES if postures == 1 else postures
     rows = []

@@ -17,7 +17,7 @@ def read_context(diagnostics):
 
 def body_of(text, diagnostics=None, name="m.wrl", path=None):
     """Read text as a model; problems go to ``diagnostics``, or are refused."""
-    found = diagnostics or Diagnostics(strict=True, listener=lambda _: None)
+    found = diagnostics or Diagnostics.silent(strict=True)
     body = vrml.read_body(Source(name, text, path), read_context(found))
     if diagnostics is None:
         found.raise_errors()

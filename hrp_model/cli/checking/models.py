@@ -154,7 +154,7 @@ def checker_of(name: str, *, sandbox: bool) -> Checker | None:
         sandbox: Whether nothing outside its folder may be read; then a world is not checked,
             and the command that checks it is reported.
     """
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     try:
         path = Path(os.path.realpath(path_from_uri(name)))
         root = parse(read_source(path, name), quiet)

@@ -221,7 +221,7 @@ class Judge:
                 self._baselines[path] = read_baseline(path)
             except (OSError, BaselineError) as error:
                 reason = getattr(error, "strerror", None) or error
-                diagnostics = Diagnostics(listener=lambda _: None)
+                diagnostics = Diagnostics.silent()
                 message = f"the baseline '{path}' is invalid: {reason}"
                 diagnostics.error("bad-baseline", message, settings.baseline_at)
                 raise SettingsError(diagnostics.found) from None

@@ -257,7 +257,7 @@ def _root(source: Source, diagnostics: Diagnostics) -> Element:
         raise ValueError("it is compressed; unpack it first")
     if source.text.count("<") > 2 * _MAX_ELEMENTS:
         raise ValueError(f"it has more than {_MAX_ELEMENTS} elements")
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     root = parse(source, found)
     if root is None:
         problem = next(x for x in found.found if x.severity is Severity.ERROR)

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 
 from ...diagnostics import Span
 from ...files.resources import MAX_FILE_SIZE, read_file
+from ...frames import add_unique
 from ...read_context import ReadContext, read_source
 from ...rigid import Array
 from ..xml_tree import Element, parse
@@ -97,7 +97,7 @@ class Compiled:
         """Names of the bodies; one that has none has its number."""
         own = [str(self.model.body(b).name) for b in range(self.model.nbody)]
         taken = set(own)
-        return [name or unique_name(f"body{b}", taken) for b, name in enumerate(own)]
+        return [name or add_unique(f"body{b}", taken) for b, name in enumerate(own)]
 
     @cached_property
     def joint_names(self) -> list[str]:
@@ -106,7 +106,7 @@ class Compiled:
         own = [str(model.joint(j).name) for j in range(model.njnt)]
         taken = set(own)
         bodies = [self.body_names[b] for b in model.jnt_bodyid]
-        return [name or unique_name(body, taken) for name, body in zip(own, bodies, strict=True)]
+        return [name or add_unique(body, taken) for name, body in zip(own, bodies, strict=True)]
 
     def at_body(self, b: int) -> Span:
         """Return the place of a body."""
@@ -360,14 +360,6 @@ class _Text:
     def _line(self, text: str, element: Element | None) -> None:
         self.lines.append(text)
         self._line_elements.append(element)
-
-
-def unique_name(wanted: str, taken: set[str]) -> str:
-    """Return a name that is not taken, and add it to those that are."""
-    candidates = chain([wanted], (f"{wanted}_{i}" for i in count(2)))
-    name = next(candidate for candidate in candidates if candidate not in taken)
-    taken.add(name)
-    return name
 
 
 def optional_row(model: Any, name: str, i: int) -> Array:

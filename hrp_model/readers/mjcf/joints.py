@@ -16,9 +16,10 @@ import numpy as np
 
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics
+from ...frames import add_unique
 from ...rigid import Array, Pose, axis_angle_matrix
 from ..mimics import ball_hinges
-from .compiler import Compiled, optional_row, titled, unique_name
+from .compiler import Compiled, optional_row, titled
 
 # As integers: numpy's do not equal those of the enumerations.
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
@@ -152,7 +153,7 @@ class JointReader:
             message = f"the spring of joint '{joint.name}' is left out: it is a ball"
             self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(j))
         ball = replace(joint, position=UNLIMITED, initial=0.0, stiffness=0.0, rest_position=0.0)
-        return ball_hinges(ball, lambda name: unique_name(name, self._taken))
+        return ball_hinges(ball, lambda name: add_unique(name, self._taken))
 
     def _joint(self, j: int, number: int | None) -> Joint:
         model = self._model

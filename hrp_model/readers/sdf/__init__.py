@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...body import Body
-from ...diagnostics import Span
+from ...diagnostics import Span, listed
 from ...read_context import ReadContext, TooLargeError
 from ..xml_tree import Element
 from .nesting import Nesting, as_newest
@@ -68,10 +68,9 @@ def _model(root: Element, context: ReadContext) -> Element | None:
     outer = root if world is None else world
     names = [x.attributes.get("name", "") for x in outer.all("model")]
     names += [x.text for include in outer.all("include") for x in include.all("uri")]
-    listed = ", ".join(f"'{name}'" for name in names[:_MAX_LISTED])
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    shown = listed([f"'{name}'" for name in names], _MAX_LISTED)
     kind = "file" if world is None else "world"
-    contents = f"with the models {listed}{more}, not one model" if names else "without a model"
+    contents = f"with the models {shown}, not one model" if names else "without a model"
     hint = "run it with hrp-sim, or name" if world is not None else "name"
     message = f"this is an SDF {kind} {contents}: {hint} the file of one model"
     context.diagnostics.error("not-a-model", message, outer.span)

@@ -14,7 +14,7 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from ...body import UNLIMITED, Joint, JointType, Range
-from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
+from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all, listed
 from ...rigid import Array, Pose, unit_vector
 from ..mimics import Follower
 from ..sdf_values import SdfReader
@@ -334,11 +334,8 @@ def ordered(
         else:
             children.setdefault(joint.parent, []).append(name)
     if len(roots) > 1:
-        shown = ", ".join(f"'{name}'" for name in roots[:_MAX_LISTED])
-        more = f" and {len(roots) - _MAX_LISTED} more" if len(roots) > _MAX_LISTED else ""
-        message = (
-            f"a robot must have exactly one link without a parent, but {shown}{more} have none"
-        )
+        shown = listed([f"'{name}'" for name in roots], _MAX_LISTED)
+        message = f"a robot must have exactly one link without a parent, but {shown} have none"
         diagnostics.error("second-root", message, links[roots[1]].element.span)
         return []
     found: list[str] = []

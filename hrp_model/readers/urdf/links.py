@@ -45,7 +45,7 @@ class MaterialReader:
             elif name:
                 self._by_name[name] = self._defined(made, element)
         # Problems are reported when the links are read.
-        quiet = ObjectReader(Diagnostics(listener=lambda _: None))
+        quiet = ObjectReader(Diagnostics.silent())
         for link in robot.all("link"):
             for visual in link.all("visual"):
                 for element in visual.all("material"):

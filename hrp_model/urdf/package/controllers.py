@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from ...body import Body
-from ...frames import BodyFrames, unique_name
+from ...frames import BodyFrames, add_unique
 from ...kinematics.actuation import (
     CommandInterface,
     ControlledJoint,
@@ -221,9 +221,7 @@ def _broadcasters(sensors: Sensors, options: UrdfOptions, taken: set[str]) -> It
 
 def _broadcaster(sensor: str, taken: set[str]) -> str:
     """Return a unique name for a broadcaster; a sensor may be called "joint_state"."""
-    name = unique_name(f"{sensor}_broadcaster", taken)
-    taken.add(name)
-    return name
+    return add_unique(f"{sensor}_broadcaster", taken)
 
 
 def _entries(values: dict[str, Value], indent: str) -> Iterable[str]:

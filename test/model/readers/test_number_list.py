@@ -88,7 +88,7 @@ def test_a_file_reads_the_same_whoever_takes_its_lists(text, field):
     source = Source("m.wrl", f"#VRML V2.0 utf8\n{node} {{ {field} [{text}] }}")
     read = []
     for numbers in (module._numbers, numpy_numbers):
-        diagnostics = Diagnostics(listener=lambda _: None)
+        diagnostics = Diagnostics.silent()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "_numbers", numbers)
             (node,) = parse(source, diagnostics, known_types()).nodes or (None,)

@@ -52,7 +52,7 @@ LINKS = st.lists(
 
 
 def read(text, header=HEADER):
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     body = read_text(text, diagnostics, ROOT / "test", header)
     assert body is not None or diagnostics.has_errors
     for found in diagnostics.found:
@@ -72,7 +72,7 @@ def test_no_scene_of_known_words_crashes(nodes):
     with TemporaryDirectory() as folder:
         scene = yaml.safe_dump({"format_version": 1.0, "scene": nodes}, allow_unicode=True)
         (Path(folder) / "x.scen").write_text(scene, encoding="utf-8")
-        diagnostics = Diagnostics(listener=lambda _: None)
+        diagnostics = Diagnostics.silent()
         text = "links: [{name: A, elements: {Resource: {uri: x.scen}}}]"
         assert read_text(text, diagnostics, Path(folder)) is not None
 

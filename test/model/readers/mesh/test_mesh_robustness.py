@@ -278,7 +278,7 @@ def test_a_damaged_file_gives_whole_shapes_or_a_warning(tmp_path_factory, file):
     suffix, data = file
     path = tmp_path_factory.getbasetemp() / f"damaged.{suffix}"
     path.write_bytes(data)
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     scene = ReadContext(found, {path.suffix: read_scene}).read_scene(path, None)
     if scene is None:
         assert [d.code for d in found.found][-1] == "unreadable-resource"

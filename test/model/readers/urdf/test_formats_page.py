@@ -91,7 +91,7 @@ def plain(value):
 
 def read(root):
     """Return a robot as plain values, or what is wrong with it."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     try:
         body = load_body_text(ElementTree.tostring(root, "unicode"), found, folder=VALID)
     except ModelError as error:

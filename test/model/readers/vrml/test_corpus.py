@@ -25,7 +25,7 @@ def files(folder):
 
 
 def read(path):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     return read_context(found).read_body(path, name=path.name), found
 
 
@@ -61,7 +61,7 @@ def written_fields(value):
 def test_the_kitchen_sinks_hold_every_node_and_every_field():
     written = set()
     for path in (CORPUS / "valid/kitchen_sink.wrl", CORPUS / "invalid/kitchen_sink_rest.wrl"):
-        nodes = parse(read_source(path), Diagnostics(listener=lambda _: None), known_types()).nodes
+        nodes = parse(read_source(path), Diagnostics.silent(), known_types()).nodes
         written.update(written_fields(nodes))
     known = {(name, None) for name in known_types()}
     # The fields of a Script are not read, so the tree has none.

@@ -74,7 +74,7 @@ def read(node, field, leave_out=()):
     (type_name,) = [n for n, t in FIELD_TYPES.items() if t == declared.type][:1]
     bodies = []
     for text in models(node, field, type_name, declared.default):
-        found = Diagnostics(listener=lambda _: None)
+        found = Diagnostics.silent()
         body = body_of(text, found, path=CORPUS / "valid" / "m.wrl")
         bodies.append(None if body is None else plain(body, leave_out))
     return *bodies, found.found

@@ -21,7 +21,7 @@ WORDS = [
 
 
 def assert_read_or_refused(text):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     body = body_of(text, found)
     assert body is not None or found.has_errors
     for diagnostic in found.found:

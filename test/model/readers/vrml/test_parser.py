@@ -211,7 +211,7 @@ def test_deep_nesting_is_an_error_and_no_crash(diagnostics):
     "text", ["[" * 5000, "Group { x " * 5000, "Group{x[" * 5000, "X{a " * 5000]
 )
 def test_bottomless_texts_are_errors_and_no_crash(text):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     document(text, found)
     assert found.has_errors
 

@@ -123,7 +123,7 @@ def test_real_parts_have_the_shapes_of_the_reference(parts):
 
 def check_part(part):
     model, file = part
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     (link,) = json.loads((SHARED / "reference" / file).read_text(encoding="utf-8"))["links"]
     ours = scene_of(SHARED / model, diagnostics).flattened()
     assert {d.code for d in diagnostics.found} <= {"empty-mesh", "missing-def-name"}

@@ -246,7 +246,7 @@ ALPHABET = "ab01.-+eE:,#&*<>{}[]'\"|!%@\\ \n\té😀\x00\ufeff"
 @settings(derandomize=True, deadline=None)
 @given(st.text(alphabet=ALPHABET, max_size=60) | st.text(max_size=30))
 def test_any_text_gives_a_tree_or_an_error(text):
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     root = tree(text, diagnostics)
     for found in diagnostics.found:
         assert str(found)
@@ -264,7 +264,7 @@ def test_any_text_gives_a_tree_or_an_error(text):
 
 def described(text):
     """Return all that reading a text gives: nodes, places, anchors, diagnostics."""
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     document = parse_document(Source("m.yaml", text), diagnostics)
     numbers: dict[int, int] = {}
 
@@ -358,7 +358,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_what_pyyaml_writes_comes_back(value):
     text = yaml.safe_dump(value, allow_unicode=True)
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     root = tree(text, diagnostics)
     assert not diagnostics.found
     assert as_text(root) == texts(value)
