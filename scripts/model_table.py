@@ -46,9 +46,8 @@ VERIFIED = """\
 The last columns compare the URDF of each model, with meshes, as read by independent libraries, with
 the model: {passed} of {count} pass with all of them. The first number is the largest difference in
 kinematics, dynamics, limits and primitives, at most 1e-9; the second that of meshes and colours,
-which are written in single precision, relative to their size, at most 1e-6. `check_urdf` compares
-the tree of links only. Causes for which MuJoCo rejects a model are in brackets; the rest of the
-model is compared.
+which are written in single precision, relative to their size, at most 1e-6. Causes for
+which MuJoCo rejects a model are in brackets; the rest of the model is compared.
 
 {reasons}
 """

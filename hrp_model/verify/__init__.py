@@ -32,8 +32,6 @@ from .report import (
     not_applicable,
     short_reason,
 )
-from .with_urdfdom import LIBRARY as CHECK_URDF
-from .with_urdfdom import check_urdf_program, urdfdom_rows
 
 if TYPE_CHECKING:
     from .library import LibraryRobot
@@ -50,7 +48,7 @@ __all__ = [
     "without_shapes",
 ]
 
-LIBRARIES = ("pinocchio", "yourdfpy", "MuJoCo", CHECK_URDF)
+LIBRARIES = ("pinocchio", "yourdfpy", "MuJoCo")
 INSTALL = "pip install 'hrp_ros[verify]'"
 
 
@@ -177,14 +175,6 @@ class _Job:
 
     def rows(self, library: str) -> Iterator[Row]:
         """Yield the rows of one library."""
-        if library == CHECK_URDF:
-            program = check_urdf_program()
-            if program is None:
-                advice = "apt install liburdfdom-tools"
-                yield Row(library, "", Outcome.NOT_INSTALLED, reason=advice)
-            else:
-                yield from urdfdom_rows(program, self.urdf, self.expected)
-            return
         if not is_installed(library):
             yield Row(library, "", Outcome.NOT_INSTALLED, reason=INSTALL)
             return

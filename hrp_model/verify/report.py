@@ -125,13 +125,13 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether no row failed and more than the tree of links was compared."""
+        """Whether no row failed and something was compared."""
         return not self.failures and self.is_meaningful
 
     @property
     def is_meaningful(self) -> bool:
-        """Whether more than the tree of links was compared."""
-        return any(set(self.subjects(library)) - {"tree"} for library in self.libraries)
+        """Whether something was compared."""
+        return any(self.subjects(library) for library in self.libraries)
 
     @property
     def libraries(self) -> tuple[str, ...]:
@@ -160,13 +160,11 @@ class Report:
             return Outcome.FAILED.value
         if self.is_meaningful:
             return self._passed()
-        tree = any(self.subjects(library) for library in self.libraries)
-        text = "only the tree of links was compared" if tree else "nothing was compared"
         missing = [row.reason for row in self.rows if row.outcome is Outcome.NOT_INSTALLED]
         unusable = [
             f"{row.library} {row.reason}" for row in self.rows if row.outcome is Outcome.UNUSABLE
         ]
-        return ": ".join([text, *(missing + unusable)[:1]])
+        return ": ".join(["nothing was compared", *(missing + unusable)[:1]])
 
     def _passed(self) -> str:
         """Return the libraries that it passed with, and those that are missing."""
