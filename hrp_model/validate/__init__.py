@@ -17,7 +17,7 @@ from .masses import RULES as MASS_RULES
 from .structure import NAME_RULES
 from .structure import RULES as STRUCTURE_RULES
 
-__all__ = ["RULES", "report_limits", "validate", "validated_as"]
+__all__ = ["RULES", "ensure_valid", "report_limits", "validate", "validated_as"]
 
 RULES = (*JOINT_RULES, *MASS_RULES, *STRUCTURE_RULES, *DEVICE_RULES, *NAME_RULES)
 
@@ -36,6 +36,25 @@ def validated_as(body: Body, original: Body) -> Body:
     if original in _VALIDATED:
         _VALIDATED.add(body)
     return body
+
+
+def ensure_valid(body: Body, diagnostics: Diagnostics) -> None:
+    """Check a body that ``validate`` has not seen, such as one that a program made.
+
+    Warns of its invalid limits; ``Joint.position_limits`` and its siblings are always valid.
+
+    Raises:
+        ModelError: A number is not finite, a mass is negative, or a reference leads nowhere.
+    """
+    if body in _VALIDATED:
+        return
+    report_limits(body, diagnostics)
+    found = Diagnostics.silent()
+    for rule in RULES:
+        if rule is not limits_are_valid:
+            rule(body, found)
+    found.raise_errors()
+    _VALIDATED.add(body)
 
 
 def report_limits(body: Body, diagnostics: Diagnostics) -> None:

@@ -40,6 +40,10 @@ def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
         if not all(map(_is_valid, vars(device).values())):
             message = f"device '{device.name}' has a number that is not finite"
             diagnostics.error("not-finite", message, place_of_device(body, device))
+    for tie in body.extra_joints:
+        if not all(map(_is_valid, (tie.X_AJ, tie.X_BJ, tie.axis))):
+            message = f"extra joint '{tie.name}' has a number that is not finite"
+            diagnostics.error("not-finite", message, body.root.at)
 
 
 def sizes_are_positive(body: Body, diagnostics: Diagnostics) -> None:
