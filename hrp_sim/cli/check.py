@@ -24,7 +24,7 @@ def check(options: argparse.Namespace) -> int:
     """Execute ``hrp-sim check``; return the exit status."""
     has_errors = False
     for world in options.worlds:
-        diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
+        diagnostics = Diagnostics.silent(strict=options.strict)
         with working(f"checking {world}"):
             check_world(world, diagnostics, project_options(options))
         print_all(world, diagnostics.found, every=options.all)

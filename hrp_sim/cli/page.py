@@ -36,7 +36,7 @@ def page(options: argparse.Namespace) -> int:
         UsageError: The output must not or cannot be written.
     """
     _check_output(options)
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     with working(f"reading {options.file}"):
         motion, facts, notes = _motion(options, diagnostics)
     _check_output(options)  # again, since now all input files are known

@@ -36,7 +36,7 @@ def replay(options: argparse.Namespace) -> int:
         KeyboardInterrupt: A signal came before the replay.
     """
     is_shown = options.view or not options.ros
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     with StopSignals() as signals, ExitStack() as stack:
         recording = open_recording(options.file, diagnostics)
         end_ns = recording.end_ns

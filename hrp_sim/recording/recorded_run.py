@@ -118,13 +118,13 @@ class _Robot:
     """
 
     def __init__(self, urdf: str, topic: str, files: Mapping[str, Path]) -> None:
-        diagnostics = _quiet()
+        diagnostics = Diagnostics.silent()
         self.body = read_with_files(urdf, topic, files, diagnostics)
         self._found = diagnostics.found
 
     def fix_root(self) -> None:
         """Fix the root to the world; problems that only a free root has are dropped."""
-        free, fixed = _quiet(), _quiet()
+        free, fixed = Diagnostics.silent(), Diagnostics.silent()
         validate(self.body, free)
         self.body = with_fixed_root(self.body)
         validate(self.body, fixed)
@@ -135,10 +135,6 @@ class _Robot:
         """Report the problems of the robot."""
         for found in self._found:
             diagnostics.add(found)
-
-
-def _quiet() -> Diagnostics:
-    return Diagnostics(listener=lambda _: None)
 
 
 def _read_tracks(recording: Recording) -> TransformTracks:
