@@ -24,7 +24,7 @@ XACRO = ["xacro>=2.0"]  # macros of .xacro files
 MJCF = ["mujoco>=3.3,<4"]  # compiles MJCF; MjSpec with assets
 DECOMPOSE = ["vhacdx>=0.1"]  # collision meshes as convex parts
 # The robot in a browser: hrp-model view, hrp-sim run --view. Panels came with 1.1; private parts are
-# used in hrp_model/view/server.py.
+# used in hrp_model/view/viewer.py.
 VIEW = ["viser>=1.1,<1.2"]
 RECORD = [  # recordings, and what is made of them: curves, films, pages
     "mcap>=1.6",  # from which on a chunk can be ended early
@@ -120,6 +120,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "hrp_model.kinematics": ["*.pyi"],
+        "hrp_model.program": ["*.csv"],
         "hrp_model.readers": ["*.pyi"],
         "hrp_model.readers.yaml": ["*.pyi"],
         "hrp_model.urdf.package.templates": ["*.in"],
@@ -143,19 +144,16 @@ setup(
             sources=["hrp_sim/sensors/_probe.c"],
             extra_compile_args=C_FLAGS,
         ),
-        # Only faster than what Python does without them, so an installation goes on if they fail.
         Extension(
             "hrp_model.readers._numbers",
             sources=["hrp_model/readers/_numbers.c"],
             depends=["hrp_model/readers/_numbers.h"],
             extra_compile_args=C_FLAGS,
-            optional=True,
         ),
         Extension(
             "hrp_model.kinematics._dynamics",
             sources=["hrp_model/kinematics/_dynamics.c"],
             extra_compile_args=C_FLAGS,
-            optional=True,
         ),
         Extension(
             "hrp_model.readers.yaml._yaml",
@@ -163,7 +161,6 @@ setup(
             depends=["hrp_model/readers/_numbers.h"],
             libraries=["yaml"],
             extra_compile_args=C_FLAGS,
-            optional=True,
         ),
     ],
     data_files=[
@@ -176,7 +173,7 @@ setup(
     install_requires=[
         "numpy>=1.21",  # every array
         "scipy>=1.8",  # convex hulls, as which convex collision meshes are simulated
-        "PyYAML>=5.4",  # .body and world files where our extension for libyaml was not built
+        "PyYAML>=5.4",  # YAML files that we write, and those that macros of xacro load
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
         "Pillow>=9.0",  # textures
         "moderngl>=5.6",  # camera images, on EGL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -147,6 +147,11 @@ class Diagnostics:
         self._demoted: frozenset[str] = frozenset()
         self._listener = listener or _log_diagnostic
 
+    @classmethod
+    def silent(cls, *, strict: bool = False) -> Diagnostics:
+        """Return diagnostics that are collected, but not logged."""
+        return cls(strict=strict, listener=lambda _: None)
+
     def note(self, code: str, message: str, at: Span | None = None) -> None:
         """Record a note, such as on something that a reader ignores on purpose."""
         self.add(Diagnostic(Severity.NOTE, code, message, at))
@@ -239,7 +244,7 @@ def names_with_hint(name: str, known: Iterable[str]) -> str:
     """Return "x, y. Did you mean 'x'?": the first known names, with a hint for an unknown one."""
     names = list(known)
     hint = did_you_mean(name, names)
-    return f"{_listed(names, _MAX_LISTED_NAMES) or 'none'}{'.' if hint else ''}{hint}"
+    return f"{listed(names, _MAX_LISTED_NAMES) or 'none'}{'.' if hint else ''}{hint}"
 
 
 def did_you_mean_or_all(name: str, known: Iterable[str], limit: int = _MAX_LISTED_NAMES) -> str:
@@ -250,9 +255,10 @@ def did_you_mean_or_all(name: str, known: Iterable[str], limit: int = _MAX_LISTE
     names = list(known)
     if not names:
         return " There is none."
-    return did_you_mean(name, names) or f" It is one of {_listed(names, limit)}."
+    return did_you_mean(name, names) or f" It is one of {listed(names, limit)}."
 
 
-def _listed(names: list[str], limit: int) -> str:
+def listed(names: Sequence[str], limit: int) -> str:
+    """Return "x, y and 3 more": the first names, and the number of the others."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return f"{', '.join(names[:limit])}{more}"

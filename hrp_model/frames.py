@@ -12,7 +12,7 @@ import numpy as np
 
 from .body import Body, JointType, Link
 from .devices import Camera, Device, ForceSensor, RangeSensor, WrenchFrame
-from .diagnostics import Diagnostics, Span
+from .diagnostics import Diagnostics, Span, listed
 from .inertial_units import have_same_pose
 from .rigid import Pose, axis_angle_matrix, matrix_rpy
 
@@ -194,6 +194,13 @@ def unique_name(name: str, taken: Container[str]) -> str:
     return free
 
 
+def add_unique(name: str, taken: set[str]) -> str:
+    """Return ``unique_name``, and add it to the names that are taken."""
+    free = unique_name(name, taken)
+    taken.add(free)
+    return free
+
+
 def joint_pose(link: Link, q: float) -> Pose:
     """Return X_PL, the pose of a link in its parent at joint position ``q`` in [rad] or [m]."""
     joint = link.joint
@@ -232,7 +239,7 @@ def with_joint_names(body: Body) -> Body:
     Thus JointState messages and URDF use the same names. The body itself is returned if its
     names are legal and unique. The root's joint, which no URDF has, yields to the others.
     """
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     names = _joint_names(body, quiet)
     names[body.root.name] = unique_name(legal_name(body.root.joint.name), {*names.values()})
     if all(link.joint.name == names[link.name] for link in body.links):
@@ -279,8 +286,8 @@ def _link_names(body: Body, diagnostics: Diagnostics, naming: LinkNaming) -> dic
 
 
 def _links(links: list[Link]) -> str:
-    shown = ", ".join(f"'{link.name}'" for link in links[:4])
-    return f"links {shown}" + (f" and {len(links) - 4} more" if len(links) > 4 else "")
+    shown = listed([f"'{link.name}'" for link in links], 4)
+    return f"links {shown}"
 
 
 def _base_names(body: Body, link_names: Mapping[str, str], base: Base) -> tuple[str, ...]:

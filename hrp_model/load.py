@@ -12,47 +12,47 @@ import numpy as np
 
 from .body import Body
 from .diagnostics import Diagnostics, ModelError, Source, Span
-from .files.model_name import split_model_name
+from .files.model_file import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
 from .geometry import SceneNode
+from .read_context import XML_SUFFIXES, ReadContext, TooLargeError
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
 from .readers.xml_tree import Element, parse
-from .reading import XML_SUFFIXES, Reading, TooLargeError
 from .validate import validate, validated_as
 
 
-def _read_urdf(source: Source, reading: Reading) -> Body | None:
+def _read_urdf(source: Source, context: ReadContext) -> Body | None:
     from .readers import urdf  # imports urdf_parser_py, which takes time
 
-    root = _parsed(source, reading)
-    return None if root is None else urdf.read_robot(root, reading)
+    root = _parsed(source, context)
+    return None if root is None else urdf.read_robot(root, context)
 
 
-def _read_xacro(source: Source, reading: Reading) -> Body | None:
-    root = _expanded(source, reading)
-    return None if root is None else _read_root(root, reading)
+def _read_xacro(source: Source, context: ReadContext) -> Body | None:
+    root = _expanded(source, context)
+    return None if root is None else _read_root(root, context)
 
 
-def _read_xml(source: Source, reading: Reading) -> Body | None:
+def _read_xml(source: Source, context: ReadContext) -> Body | None:
     """Read a file with a suffix of several formats."""
-    root = _parsed(source, reading)
-    return None if root is None else _read_root(root, reading)
+    root = _parsed(source, context)
+    return None if root is None else _read_root(root, context)
 
 
-def _parsed(source: Source, reading: Reading) -> Element | None:
+def _parsed(source: Source, context: ReadContext) -> Element | None:
     """Return the root element of a file, of which macros are expanded whatever its suffix is."""
     try:
-        root = parse(source, reading.diagnostics, lambda at: reading.count("nodes", at=at))
+        root = parse(source, context.diagnostics, lambda at: context.count("nodes", at=at))
     except TooLargeError as error:
-        reading.report_excess(error, Span(source, 0, 0))
+        context.report_excess(error, Span(source, 0, 0))
         return None
     macro = None if root is None else _first_macro(root)
     if macro is None:
         return root
     message = f"<{macro.tag}> needs xacro, which expands it; the suffix .xacro would state so"
-    reading.diagnostics.note("expanded-xacro", message, macro.span)
-    return _expanded(source, reading)
+    context.diagnostics.note("expanded-xacro", message, macro.span)
+    return _expanded(source, context)
 
 
 def _first_macro(root: Element) -> Element | None:
@@ -65,53 +65,53 @@ def _first_macro(root: Element) -> Element | None:
     return None
 
 
-def _expanded(source: Source, reading: Reading) -> Element | None:
+def _expanded(source: Source, context: ReadContext) -> Element | None:
     from .readers import xacro
 
-    reading.has_macros = True
-    return xacro.expand(source, reading)
+    context.has_macros = True
+    return xacro.expand(source, context)
 
 
-def _read_root(root: Element, reading: Reading) -> Body | None:
+def _read_root(root: Element, context: ReadContext) -> Body | None:
     """Read a model by its root element."""
     from .readers import mjcf, sdf, urdf
 
     if root.tag == "mujoco":
-        return mjcf.read_model(root, reading)
+        return mjcf.read_model(root, context)
     if root.tag == "sdf":
-        return sdf.read_model(root, reading)
+        return sdf.read_model(root, context)
     if root.tag == "COLLADA":
-        return _read_collada(root, reading)
+        return _read_collada(root, context)
     if root.tag == "gazebo":
         message = "SDF 1.2 and older is not read: convert it by 'gz sdf -p FILE'"
-        reading.diagnostics.error("unknown-version", message, root.span)
+        context.diagnostics.error("unknown-version", message, root.span)
         return None
     if root.tag == "grxui":
         message = "this is a project of OpenHRP: run it with hrp-sim, or name a model that it lists"
-        reading.diagnostics.error("not-a-model", message, root.span)
+        context.diagnostics.error("not-a-model", message, root.span)
         return None
-    return urdf.read_robot(root, reading)
+    return urdf.read_robot(root, context)
 
 
-def _read_dae(source: Source, reading: Reading) -> Body | None:
+def _read_dae(source: Source, context: ReadContext) -> Body | None:
     """Read a COLLADA file, which is a robot if it has a kinematics model."""
     from .readers import collada
 
     if collada.has_robot(source.text):
-        return _read_xml(source, reading)
+        return _read_xml(source, context)
     shown = f"'{source.name}', which has no kinematics model,"
-    reading.report_shapes(shown, Span(source, 0, 0))
+    context.report_shapes(shown, Span(source, 0, 0))
     return None
 
 
-def _read_collada(root: Element, reading: Reading) -> Body | None:
+def _read_collada(root: Element, context: ReadContext) -> Body | None:
     from .readers import collada
     from .readers.mesh import collada_file
 
     def read_shapes() -> SceneNode:
-        return collada_file.read_collada_text(root.source, reading)
+        return collada_file.read_collada_text(root.source, context)
 
-    return collada.read_robot(root, reading, read_shapes)
+    return collada.read_robot(root, context, read_shapes)
 
 
 _SCENE_READERS = {
@@ -173,12 +173,12 @@ def load_body(
     except ResourceError as error:
         diagnostics.error("missing-model", str(error))
     else:
-        reading = _reading(diagnostics, (path.parent, *map(Path, resource_folders)), sandbox)
+        context = _context(diagnostics, (path.parent, *map(Path, resource_folders)), sandbox)
         name, own = split_model_name(os.fspath(model))
         given = {**own, **(arguments or {})}
-        reading.arguments = given if path.suffix.lower() in XML_SUFFIXES else {}
-        body = reading.read_body(path, name=name)
-        _warn_of_arguments(reading, body, name, given)
+        context.arguments = given if path.suffix.lower() in XML_SUFFIXES else {}
+        body = context.read_body(path, name=name)
+        _warn_of_arguments(context, body, name, given)
     return _checked(body, diagnostics)
 
 
@@ -219,11 +219,11 @@ def load_body_text(
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     folders = [] if folder is None else [Path(os.path.realpath(folder))]
     path = folders[0] / name.replace(os.sep, "_") if folders else None
-    reading = _reading(diagnostics, (*folders, *map(Path, resource_folders)), sandbox)
+    context = _context(diagnostics, (*folders, *map(Path, resource_folders)), sandbox)
     given = arguments or {}
-    reading.arguments = given if suffix in XML_SUFFIXES else {}
-    body = reading.read_text(Source(name, text.removeprefix("\ufeff"), path), suffix)
-    _warn_of_arguments(reading, body, name, given)
+    context.arguments = given if suffix in XML_SUFFIXES else {}
+    body = context.read_text(Source(name, text.removeprefix("\ufeff"), path), suffix)
+    _warn_of_arguments(context, body, name, given)
     return _checked(None if body is None else replace(body, path=None), diagnostics)
 
 
@@ -237,9 +237,9 @@ def load_bodies(root: Element, diagnostics: Diagnostics) -> list[Body]:
     from .readers import sdf
 
     path = root.source.path
-    reading = _reading(diagnostics, (Path() if path is None else path.parent,))
-    with reading.entering(path or Path(root.source.name), None):
-        found = sdf.read_world(root, reading)
+    context = _context(diagnostics, (Path() if path is None else path.parent,))
+    with context.entering(path or Path(root.source.name), None):
+        found = sdf.read_world(root, context)
     for original in {id(original): original for _, original in found}.values():
         validate(original, diagnostics)
     return [validated_as(body, original) for body, original in found]
@@ -250,19 +250,21 @@ def _suffix(text: str) -> str:
     return next(suffixes, ".body")
 
 
-def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool = False) -> Reading:
+def _context(
+    diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool = False
+) -> ReadContext:
     roots = tuple(Path(os.path.realpath(folder)) for folder in folders)
     access = FileAccess(roots, sandboxed=sandbox)
-    return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), access=access)
+    return ReadContext(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), access=access)
 
 
 def _warn_of_arguments(
-    reading: Reading, body: Body | None, name: str, given: Mapping[str, str]
+    context: ReadContext, body: Body | None, name: str, given: Mapping[str, str]
 ) -> None:
     """Warn of arguments of a model that has no macros."""
-    if body is not None and given and not (reading.arguments and reading.has_macros):
+    if body is not None and given and not (context.arguments and context.has_macros):
         message = f"'{name}' takes no arguments: only xacro files do; they are ignored"
-        reading.diagnostics.warn("unknown-argument", message)
+        context.diagnostics.warn("unknown-argument", message)
 
 
 def _checked(body: Body | None, diagnostics: Diagnostics) -> Body:

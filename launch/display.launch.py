@@ -69,7 +69,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
     """Return the model and its frames, as in model_node."""
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     body = load_body(values["model"], quiet)
     naming = FrameOptions(
         LinkNaming(values["link_naming"]), values["frame_prefix"], Base(values["base"])

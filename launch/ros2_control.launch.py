@@ -46,7 +46,7 @@ REQUIRED_PACKAGES = ("controller_manager", "joint_state_topic_hardware_interface
 CONTROLLERS = (
     "joint_state_broadcaster", "joint_trajectory_controller", "forward_command_controller"
 )  # fmt: skip
-QUIET = Diagnostics(listener=lambda _: None)
+QUIET = Diagnostics.silent()
 # Defaults of the simulator that differ from those of simulation.launch.py. The controllers run at
 # 500 Hz, and cannot be faster than the clock.
 DEFAULTS = {"hardware_topics": "true", "clock_rate": "500.0"}

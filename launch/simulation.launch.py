@@ -67,7 +67,7 @@ def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
     )
     try:
         # sim_node reports the problems of the world.
-        text = world_rviz(values["world"], shown, Diagnostics(listener=lambda _: None))
+        text = world_rviz(values["world"], shown, Diagnostics.silent())
     except (ValueError, PhysicsError, OSError) as error:
         message = LogInfo(msg=f"RViz uses its default configuration: {error}")
         config = str(share() / "config" / "simulation.rviz")

@@ -18,7 +18,7 @@ PYTHON=/usr/bin/python3 # the system's, so that apt's python3-pyode is found
 APT_PACKAGES=(
   build-essential cmake python3-dev python3-venv # to compile the extension and the interfaces
   libode-dev                                     # physics
-  libyaml-dev                                    # fast reading of .body and world files
+  libyaml-dev                                    # reading of .body and world files
   python3-pyode                                  # the second physics engine
   libegl1 libgl1 libgl1-mesa-dri                 # camera images without a display or a GPU
   liburdfdom-tools                               # check_urdf, for the tests

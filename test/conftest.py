@@ -98,6 +98,6 @@ class RecordedDiagnostics(Diagnostics):
 
 @pytest.fixture
 def diagnostics() -> Iterator[RecordedDiagnostics]:
-    recorded = RecordedDiagnostics(listener=lambda _: None)
+    recorded = RecordedDiagnostics.silent()
     yield recorded
     assert not recorded.found, [str(d) for d in recorded.found]

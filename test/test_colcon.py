@@ -26,7 +26,7 @@ def workspace(tmp_path_factory):
     if lack:
         pytest.skip(f"no package can be built: {lack}")
     folder = tmp_path_factory.mktemp("workspace")
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     cone = Shape(Cone(0.1, 0.2))
     body = with_visuals(cone, collision=[cone])
     write_package(body, folder / "src" / "plain", diagnostics=quiet)

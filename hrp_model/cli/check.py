@@ -12,17 +12,13 @@ from typing import TypeAlias
 from ..diagnostics import Diagnostics, MissingLibraryError, Severity, counted
 from ..files.writer import check_writable, write_atomically
 from ..program import report
-from ..program.console import print_data, print_note, print_text
+from ..program.console import print_data, print_note, print_text, working
 from ..program.outputs import writing
 from ..program.report import print_diagnostics
-from ..program.working import working
-from .checking.baseline import Baseline, BaselineError, read_baseline
-from .checking.model_files import TooManyFilesError
-from .checking.named_models import NamedModels
+from .checking.models import NamedModels, TooManyFilesError
 from .checking.settings import SettingsError, SettingsFinder
-from .checking.verdicts import Judge, Summary
-from .common import CHECK_ALL, GOOD, PROBLEMS, UsageError
-from .progress import ProgressBar
+from .checking.verdicts import Baseline, BaselineError, Judge, Summary, read_baseline
+from .common import CHECK_ALL, GOOD, PROBLEMS, ProgressBar, UsageError
 
 # Reads a model of this name for its problems.
 Check: TypeAlias = Callable[[str, Diagnostics], None]
@@ -115,7 +111,7 @@ def _checked(models: NamedModels, judge: Judge, check: Check) -> Iterator[report
     try:
         for done, model in models:
             bar.update(done, len(models))
-            diagnostics = Diagnostics(listener=lambda _: None)
+            diagnostics = Diagnostics.silent()
             with nullcontext() if models.has_folders else working(f"checking {model.name}"):
                 check(model.name, diagnostics)
             found = judge.counting(model.path, report.by_place(diagnostics.found))

@@ -17,20 +17,19 @@ from ..frames import FrameOptions, body_frames
 from ..kinematics.postures import PostureError, read_postures
 from ..load import load_body
 from ..program import report
+from ..program.body_text import body_tree
 from ..program.command import run_program
-from ..program.completion import model_files
 from ..program.console import output_console, print_data, print_message
 from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
-from ..program.parsing import CommandParser, PrintText, Suggestions
+from ..program.parsing import CommandParser, PrintText, Suggestions, model_files
 from ..urdf import rviz_config
 from ..version import __version__
 from . import check as check_command
 from . import urdf as urdf_command
 from . import view as view_command
-from .checking.other_files import checker_of
+from .checking.models import checker_of
 from .common import GOOD, MODEL, PROBLEMS, UsageError, load_and_report
 from .dump import dump_body
-from .tree import body_tree
 
 if TYPE_CHECKING:
     from ..program.parsing import Commands
@@ -200,7 +199,7 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
 
 def _problems(name: str, check: Callable[[Diagnostics], object]) -> list[Diagnostic]:
     """Return the problems that a check reports, including exceptions."""
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     try:
         check(diagnostics)
     except ModelError:
@@ -236,7 +235,7 @@ def _rviz(options: argparse.Namespace) -> int:
     check_outputs(outputs, inputs=[options.file], force=options.force)
     body, _ = load_and_report(options.file)
     frames = body_frames(
-        body, Diagnostics(listener=lambda _: None), FrameOptions(frame_prefix=options.frame_prefix)
+        body, Diagnostics.silent(), FrameOptions(frame_prefix=options.frame_prefix)
     )
     try:
         text = rviz_config(

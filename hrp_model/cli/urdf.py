@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,13 +18,13 @@ from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelErr
 from ..files.package_search import MANIFEST, enclosing_package, package_name
 from ..files.writer import is_special, staged_folder, write_all_atomically
 from ..kinematics.actuation import controlled_joints
-from ..program.console import output_console, print_data, print_note, print_text
-from ..program.outputs import check_outputs, writing
+from ..program.console import output_console, print_data, print_note, print_text, working
+from ..program.outputs import check_outputs, report_written, writing
 from ..program.report import print_diagnostics
-from ..program.working import working
 from ..urdf import (
     LOOPS_FILE,
     Conversion,
+    Package,
     UpAxis,
     UrdfOptions,
     body_to_srdf,
@@ -32,10 +33,9 @@ from ..urdf import (
     write_package,
 )
 from .check import usage_errors
-from .checking.named_models import NamedModels
+from .checking.models import NamedModels
 from .checking.settings import SettingsFinder
-from .common import GOOD, PROBLEMS, UsageError, load_and_report
-from .progress import progress
+from .common import GOOD, PROBLEMS, UsageError, load_and_report, progress
 from .urdf_options import (
     EPILOG,
     add_arguments,
@@ -47,16 +47,53 @@ from .urdf_options import (
     outputs,
     urdf_options,
 )
-from .urdf_summary import (
-    report_files,
-    report_next_for_package,
-    report_next_for_urdf,
-    report_package,
-)
 
 __all__ = ["EPILOG", "add_arguments", "run"]
 
 _DECOMPOSING = "decomposing meshes into convex parts"
+
+
+def report_files(paths: Iterable[Path], meshes: int, mesh_folder: Path | None) -> None:
+    """Report the written files, without pipes and terminals.
+
+    Args:
+        paths: All files except meshes.
+        meshes: Number of mesh files.
+        mesh_folder: Folder of the mesh files.
+    """
+    more = [f"{counted(meshes, 'mesh file')} in {mesh_folder}"] if meshes else []
+    report_written(paths, more)
+
+
+def report_next_for_urdf(urdf: Path | None) -> None:
+    """Report the commands that use a URDF file, if it is a regular file."""
+    if urdf is None or is_special(urdf):
+        return
+    if urdf.suffix.lower() != ".urdf":
+        print_note(
+            f"note: {urdf} does not end in .urdf, so hrp-model check and model_node cannot read it"
+        )
+        return
+    launch = f"ros2 launch hrp_ros display.launch.py {shlex.quote(f'model:={urdf}')}"
+    print_note(f"next: hrp-model check {shlex.quote(str(urdf))}; with ROS 2: {launch}")
+
+
+def report_package(package: Package) -> None:
+    """Report the written package, and the removed files of a previous one."""
+    meshes = [path for path in package.removed if path.startswith("meshes/")]
+    parts = [path for path in package.removed if path not in meshes]
+    if meshes:
+        parts.append(counted(len(meshes), "mesh file"))
+    if parts:
+        print_note(f"removed from {package.folder}: {', '.join(parts)}")
+    print_note(f"wrote package {package.name} in {package.folder}")
+
+
+def report_next_for_package(package: Package) -> None:
+    """Report the commands that build a package and show its robot."""
+    build = f"colcon build --packages-select {package.name} && source install/setup.bash"
+    launch = f"ros2 launch {package.name} display.launch.py"
+    print_note(f"next, in the root of its workspace: {build} && {launch}")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -93,7 +130,7 @@ def _convert_one(options: argparse.Namespace) -> int:
     # Again, as the files that were read are known now.
     has_loops = bool(body.extra_joints)
     check_outputs(outputs(options, with_loops=has_loops), force=options.force)
-    diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
+    diagnostics = Diagnostics.silent(strict=options.strict)
     try:
         with _reporting(options.file, diagnostics, reported):
             if options.package is not None:

@@ -10,11 +10,10 @@ from ..diagnostics import Diagnostics, ModelError
 from ..files.file_watch import FileWatch
 from ..files.resources import path_from_uri
 from ..load import load_body
-from ..program.argument_types import port, positive
-from ..program.console import print_note
+from ..program.command import StopSignals
+from ..program.console import print_note, working
+from ..program.parsing import port, positive
 from ..program.report import print_diagnostics, summary
-from ..program.stop_signals import StopSignals
-from ..program.working import working
 from ..view.address import DEFAULT_PORT, LOOPBACK
 from .common import CHECK_ALL, GOOD, MODEL
 
@@ -126,7 +125,7 @@ class _Model:
             ModelError: The model is invalid, and not ``keep_going``.
         """
         name, before, self._watch = self._name, self._watch, FileWatch()
-        diagnostics = Diagnostics(listener=lambda _: None)
+        diagnostics = Diagnostics.silent()
         try:
             with self._watch.recording(), working(f"reading {name}"):
                 if "://" not in name:

@@ -16,9 +16,8 @@ from hrp_msgs.topics.robot import RobotTopics
 from ..frames import Frame
 from ..rigid import Array, matrix_quaternion
 from .description import Description
-from .follower import JointFollower, LastPositions, usable_positions
+from .follower import JointFollower, LastPositions, WarningThrottle, usable_positions
 from .frame_tree import MovedFrame, MovedFrames
-from .health import WarningThrottle
 
 MAX_FREQUENCY = 100.0  # [Hz], by default
 _WARNING_PERIOD = 10.0  # [s] of repeating the same warning

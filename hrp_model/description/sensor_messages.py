@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..rigid import Array
-from .transforms import Header, Vector
+from .frame_tree import Header, Vector
 
 Bytes = bytes | bytearray | memoryview | NDArray[np.uint8]
 # Channels of the 8-bit encodings of sensor_msgs/Image as columns of RGB.

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from .file_watch import record_file
-from .model_name import split_model_name
+from .model_file import split_model_name
 from .package_search import PackageSearch
 
 PACKAGE = "hrp_ros"

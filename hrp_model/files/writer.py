@@ -1,4 +1,7 @@
-"""Write files atomically, and never over files that were read."""
+"""Write files atomically, and never over files that were read; the user's cache folders.
+
+Texts in YAML have no character that steers a terminal or reorders what is shown.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,14 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
+import yaml
+
+from ..printable import printable_lines
 from .file_watch import was_read
 
 IS_READ = "this command reads it and never overwrites its input; name another file"
-
 _SYSTEM_FOLDERS = (("dev",), ("proc",))
 # Open file descriptors of this process, to which /dev/stdout links.
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
@@ -323,3 +328,46 @@ def _remove_empty(folders: list[Path]) -> None:
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
+
+
+def cache_folder(name: str) -> Path | None:
+    """Return the user's cache folder of this name, created if missing; None if it cannot be.
+
+    According to the XDG Base Directory Specification it lies in ``$XDG_CACHE_HOME``, if that is
+    an absolute path, else in ``~/.cache``.
+    """
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        root = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
+        folder = root / "hrp_ros" / name
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
+        return None
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
+
+
+def mesh_folder() -> Path:
+    """Return a folder for mesh files that persists after this process."""
+    return cache_folder("meshes") or Path(tempfile.mkdtemp(prefix="hrp_ros-"))
+
+
+class TextDumper(yaml.SafeDumper):
+    """Writes letters of all scripts as they are, and escapes control and format characters."""
+
+    def choose_scalar_style(self) -> str:
+        """Return the style of a scalar: quoted if it has characters to escape."""
+        text: str = self.event.value  # type: ignore[union-attr]  # called for scalars only
+        style: str = super().choose_scalar_style() if printable_lines(text) == text else '"'
+        return style
+
+    def write_double_quoted(self, text: str, split: bool = True) -> None:
+        """Write a scalar in quotes."""
+        self.allow_unicode = printable_lines(text) == text
+        super().write_double_quoted(text, split)
+        self.allow_unicode = True
+
+
+def yaml_text(data: Any, dumper: type[TextDumper] = TextDumper, width: int | None = None) -> str:
+    """Return plain data as YAML, with the keys in their order."""
+    text: str = yaml.dump(data, Dumper=dumper, sort_keys=False, allow_unicode=True, width=width)
+    return text

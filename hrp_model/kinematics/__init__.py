@@ -1,7 +1,6 @@
 """Kinematics and dynamics of a Body, in numpy arrays over all its links."""
 
-from .inverse_kinematics import IkResult
-from .joint_path import JointPath
+from .joint_path import IkResult, JointPath
 from .link_state import LinkState, Sensor
 from .lookup import SensorType
 from .state import BodyState

@@ -1,189 +1,182 @@
-"""Velocities, momentum and forces of a Body whose poses are known.
+"""Poses, motions, forces and momentum of all postures at once, by a C extension.
 
-The matrices are those of ``homogeneous``, in world axes about a fixed point that coincides with
-the root's current origin. Arrays may have any number of leading axes of postures.
+Arrays may have a leading axis of postures.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 
 from ..rigid import Array
+from . import _dynamics
 from .arrays import Arrays
-from .homogeneous import UNIT_MOTIONS, angular, combined, frames, moments, motion, rows, skews
-from .spatial import cross
-from .tree import Tree
+from .tree import Indices, Tree
 
 
-@dataclass(frozen=True, eq=False)
-class Motions:
-    """Velocity and acceleration matrices of the links.
-
-    Attributes:
-        velocity: Motion V of each link, shape (..., k, 4, 4).
-        acceleration: dV/dt + V V, which maps a point's coordinates to its acceleration.
-    """
-
-    velocity: Array
-    acceleration: Array
+def write_poses(tree: Tree, q: Array, p: Array, R: Array) -> None:
+    """Fill in p and R of all links but the root."""
+    if q.ndim > 1:
+        tree.fill_poses(q, p, R)
+    else:
+        _dynamics.poses(*tree.packed, q, p, R)
 
 
-def link_frames(a: Arrays) -> Array:
-    """Return the poses of the links from the root's origin, shape (..., k, 4, 4)."""
-    return frames(a.R, a.p - a.p[..., :1, :])
+def poses(tree: Tree, q: Array, root_p: Array, root_R: Array) -> Array:
+    """Return the homogeneous matrices of all links in one posture, shape (k, 4, 4)."""
+    T = np.zeros((len(tree.parents), 4, 4))
+    T[:, 3, 3] = 1.0
+    T[0, :3, :3], T[0, :3, 3] = root_R, root_p
+    _dynamics.poses(*tree.packed, q, T[:, :3, 3], T[:, :3, :3])
+    return T
 
 
-def joint_motions(tree: Tree, T: Array) -> Array:
-    """Return the unit motion of each joint, shape (..., n, 4, 4)."""
-    T = T.take(tree.joint_links, axis=-3)
-    axes = T[..., :3, :3] @ tree.axes
-    G = np.zeros(T.shape)
-    G[..., :3, :3] = turn = skews(axes[..., 0])
-    G[..., :3, 3] = axes[..., 1] - (turn @ T[..., :3, 3:])[..., 0]
-    return G
-
-
-def joint_columns(p: Array, R: Array, axes: Array, point: Array) -> Array:
-    """Return the velocity of a point per unit of joint velocity, shape (..., 6, n).
+def joint_columns(
+    tree: Tree, p: Array, R: Array, joints: Indices, signs: Array, point: Array
+) -> Array:
+    """Return the velocity of a point per unit of velocity of some joints, times their signs.
 
     Args:
-        p: Positions of the links that the joints move, shape (..., n, 3).
-        R: Rotations of these links, shape (..., n, 3, 3).
-        axes: As those of ``Tree``, shape (n, 3, 2).
+        tree: Constants of the body.
+        p: Positions of the links, shape (..., k, 3).
+        R: Rotations of the links, shape (..., k, 3, 3).
+        joints: The joints, shape (c,).
+        signs: A factor for each of them, shape (c,).
         point: The moving point, shape (..., 3).
+
+    Returns:
+        Linear rows, then angular rows, shape (..., 6, c).
     """
-    axes = R @ axes
-    turns, slides = axes[..., 0], axes[..., 1]
-    linear = slides + cross(turns, point[..., None, :] - p)
-    return np.concatenate([linear, turns], axis=-1).swapaxes(-1, -2)
-
-
-def velocities(tree: Tree, a: Arrays, G: Array) -> Array:
-    """Return the motion of each link: the sum of the root's and those of the joints above."""
-    root = motion(a.v[..., 0, :], a.w[..., 0, :])
-    return root[..., None, :, :] + combined(tree.supports, G * a.dq[..., None, None])
-
-
-def motions(tree: Tree, a: Arrays, G: Array) -> Motions:
-    """Return velocities and accelerations of all links.
-
-    A joint's motion G moves with its link, so dG/dt = V G - G V.
-    """
-    V = velocities(tree, a, G)
-    turning = V[..., 0, :3, :3] @ a.v[..., 0, :, None]
-    root = motion(a.dv[..., 0, :] - turning[..., 0], a.dw[..., 0, :])
-    carrier, moving = V.take(tree.joint_links, axis=-3), G * a.dq[..., None, None]
-    rates = carrier @ moving - moving @ carrier + G * a.ddq[..., None, None]
-    A = root[..., None, :, :] + combined(tree.supports, rates)
-    return Motions(V, A + V @ V)
+    links = tree.joint_links[joints]
+    matrix = np.empty((*p.shape[:-2], 2, 3, len(links)))
+    _dynamics.columns(*tree.packed, p, R, links, signs, point, matrix)
+    return matrix.reshape(*p.shape[:-2], 6, len(links))
 
 
 def write_motions(tree: Tree, a: Arrays, accelerations: bool) -> None:
     """Fill in v and w of all links but the root and, on request, dv and dw."""
-    T = link_frames(a)
-    G = joint_motions(tree, T)
-    if accelerations:
-        found = motions(tree, a, G)
-        write_velocities(a, T, found.velocity)
-        write_accelerations(a, T, found)
-    else:
-        write_velocities(a, T, velocities(tree, a, G))
+    motion = a.p, a.R, a.dq, a.ddq, a.v, a.w, a.dv, a.dw
+    _dynamics.motions(*tree.packed, *motion, accelerations)
 
 
-def write_velocities(a: Arrays, T: Array, V: Array) -> None:
-    """Fill in v and w of all links but the root."""
-    a.v[..., 1:, :] = (V[..., 1:, :, :] @ T[..., 1:, :, 3:])[..., :3, 0]
-    a.w[..., 1:, :] = angular(V[..., 1:, :, :])
+def inverse_dynamics(tree: Tree, a: Arrays, link: int) -> Array:
+    """Fill in u and all motions.
+
+    Returns:
+        The force that supports a link and those below it and its moment about the world's
+        origin, shape (..., 6).
+    """
+    wrench = np.empty((*a.q.shape[:-1], 6))
+    motion = a.p, a.R, a.dq, a.ddq, a.v, a.w, a.dv, a.dw
+    _dynamics.forces(*tree.packed, *motion, a.u, wrench, link)
+    return wrench
 
 
-def write_accelerations(a: Arrays, T: Array, motions: Motions) -> None:
-    """Fill in dv and dw of all links but the root."""
-    D = motions.acceleration[..., 1:, :, :]
-    a.dv[..., 1:, :] = (D @ T[..., 1:, :, 3:])[..., :3, 0]
-    a.dw[..., 1:, :] = angular(D)  # V V adds only a symmetric matrix, w w^T - w.w E
+def gravity_efforts(tree: Tree, a: Arrays, gravity: float) -> Array:
+    """Return the joint efforts that balance gravity, shape (..., n)."""
+    efforts = np.empty(a.q.shape)
+    _dynamics.weights(*tree.packed, a.p, a.R, efforts, gravity)
+    return efforts
 
 
-def pseudo_inertias(tree: Tree, T: Array) -> Array:
-    """Return the links' pseudo-inertias in world axes, shape (..., k, 4, 4)."""
-    return T @ tree.pseudo_inertia @ T.swapaxes(-1, -2)
+def momenta(tree: Tree, a: Arrays) -> Array:
+    """Return the first six columns of ``mass_matrix``, shape (..., 6 + n, 6).
+
+    A row is the momentum, linear and about the root's origin, if the root moves at unit speed
+    along or about an axis, or one joint moves.
+    """
+    return _inertias(tree, a, 6, 0)
+
+
+def mass_matrix(tree: Tree, a: Arrays, fix_root: bool) -> Array:
+    """Return the inertia matrix, shape (..., 6 + n, 6 + n), or (..., n, n) with a fixed root."""
+    first = 6 if fix_root else 0
+    return _inertias(tree, a, 6 + a.q.shape[-1] - first, first)
+
+
+def _inertias(tree: Tree, a: Arrays, columns: int, first: int) -> Array:
+    *lead, n = a.q.shape
+    matrix = np.zeros((*lead, 6 + n - first, columns))
+    _dynamics.inertias(*tree.packed, a.p, a.R, matrix, n, first)
+    return matrix
+
+
+def in_parts(a: Arrays, compute: Callable[[Arrays], Array], size: int) -> Array:
+    """Return a function's values for all postures, computed for some of them at a time."""
+    if a.q.ndim == 1:
+        return compute(a)
+    found: Array | None = None
+    for start in range(0, len(a.q), size):
+        chosen = slice(start, start + size)
+        values = compute(a.part(chosen))
+        if found is None:
+            found = np.empty((len(a.q), *values.shape[1:]))
+        found[chosen] = values
+    assert found is not None, "a batch has at least one posture"
+    return found
 
 
 def center_of_mass(tree: Tree, a: Arrays) -> Array:
     """Return the centre of mass in the world, shape (..., 3)."""
-    first, share = tree.pseudo_inertia[:, :3, 3] / tree.total_mass, tree.mass / tree.total_mass
+    first, share = tree.first_moments / tree.total_mass, tree.mass / tree.total_mass
     offset = np.einsum("...kij,kj->...i", a.R, first)
     return np.asarray(offset + np.einsum("...ki,k->...i", a.p, share))
 
 
-def first_moments(tree: Tree, a: Arrays) -> Array:
-    """Return the links' first moments of mass about the root's origin, shape (..., k, 3)."""
-    local = tree.pseudo_inertia[:, :3, 3:]
-    return (a.R @ local)[..., 0] + tree.mass[:, None] * (a.p - a.p[..., :1, :])
+def total_momentum(tree: Tree, a: Arrays) -> Array:
+    """Return linear momentum, then angular momentum about the root's origin, shape (..., 6)."""
+    rates = np.concatenate([a.v[..., 0, :], a.w[..., 0, :], a.dq], axis=-1)
+    return np.asarray((rates[..., None, :] @ momenta(tree, a))[..., 0, :])
 
 
-def inverse_dynamics(tree: Tree, a: Arrays, link: int) -> Array:
-    """Fill in u and all motions; return the wrench that supports a link, see ``fast_dynamics``."""
-    T = link_frames(a)
-    G = joint_motions(tree, T)
-    found = motions(tree, a, G)
-    write_velocities(a, T, found.velocity)
-    write_accelerations(a, T, found)
-    forces = found.acceleration @ pseudo_inertias(tree, T)
-    a.u[...] = joint_efforts(tree, G, forces) + tree.rotor_inertia * a.ddq
-    return wrench_at_origin(a, forces[..., tree.branch(link), :, :])
+def cm_jacobian(tree: Tree, a: Arrays, base: int | None) -> Array:
+    """Return the Jacobian of the centre of mass, shape (..., 3, n) or (..., 3, n + 6).
+
+    Args:
+        tree: Constants of the body, which has a mass.
+        a: Its poses.
+        base: The link that does not move; None if the root moves freely.
+
+    Returns:
+        Columns are the joints and, without a fixed link, the root's linear velocity and its
+        angular velocity.
+    """
+    return _jacobian(tree, a, base, momenta(tree, a)[..., :3]) / tree.total_mass
 
 
-def joint_efforts(tree: Tree, G: Array, forces: Array) -> Array:
-    """Return the joint torques that produce forces on the links, shape (..., n)."""
-    carried = combined(tree.supports.T, forces)
-    return np.asarray(np.einsum("...i,...i", rows(G), rows(carried)))
+def angular_momentum_jacobian(tree: Tree, a: Arrays, base: int | None) -> Array:
+    """Return the Jacobian of the angular momentum about the centre of mass, as ``cm_jacobian``."""
+    moved = momenta(tree, a)
+    H = _jacobian(tree, a, base, moved)
+    # At velocity v of the root it is m c x v about its origin, c being the centre from there.
+    center = moved[..., :3, 3:].swapaxes(-1, -2) / (tree.total_mass or 1.0)
+    return np.asarray(H[..., 3:, :] - center @ H[..., :3, :])
 
 
-def gravity_efforts(tree: Tree, a: Arrays, gravity: float) -> Array:
-    """Return the joint torques that balance gravity, shape (..., n)."""
-    lift = np.zeros((*a.p.shape[:-1], 4, 4))
-    lift[..., 2, :3] = gravity * first_moments(tree, a)
-    lift[..., 2, 3] = gravity * tree.mass
-    return joint_efforts(tree, joint_motions(tree, link_frames(a)), lift)
+def _jacobian(tree: Tree, a: Arrays, base: int | None, moved: Array) -> Array:
+    """Return columns of joints, or of joints and root, from rows of root and joints."""
+    root, joints = moved[..., :6, :].swapaxes(-1, -2), moved[..., 6:, :].swapaxes(-1, -2)
+    if base is None:
+        return np.concatenate([joints, root], axis=-1)
+    if base == 0:
+        return joints
+    # The base does not move, so the root moves opposite to the joints between the two.
+    return np.asarray(joints - root @ (_root_columns(tree, a) * tree.supports[base]))
 
 
-def wrench_at_origin(a: Arrays, forces: Array) -> Array:
-    """Return the sum of forces as force and moment about the world's origin, shape (..., 6)."""
-    wrench = moments(forces.sum(axis=-3))
-    arm = skews(a.p[..., 0, :])
-    wrench[..., 3:] += (arm @ wrench[..., :3, None])[..., 0]
-    return wrench
+def joint_inertias(tree: Tree, a: Arrays) -> Array:
+    """Return the diagonal of the inertia matrix for the joints alone, shape (..., n).
+
+    The whole matrix would take gigabytes for thousands of joints.
+    """
+    moved = momenta(tree, a)[..., 6:, :]
+    return np.asarray(
+        np.einsum("...ij,...ji->...i", moved, _root_columns(tree, a)) + tree.rotor_inertia
+    )
 
 
-def momenta(tree: Tree, a: Arrays) -> Array:
-    """Return the momentum if the root or one joint moves at unit speed, shape (..., 6 + n, 6)."""
-    T = link_frames(a)
-    return moments(_carried_momenta(tree, T, joint_motions(tree, T)))
-
-
-def mass_matrix(tree: Tree, a: Arrays) -> Array:
-    """Return the inertia matrix by composite rigid bodies, shape (..., 6 + n, 6 + n)."""
-    T = link_frames(a)
-    G = joint_motions(tree, T)
-    carried = _carried_momenta(tree, T, G)
+def _root_columns(tree: Tree, a: Arrays) -> Array:
+    """Return the motion of each joint about the root's origin, shape (..., 6, n)."""
     n = len(tree.joint_links)
-    M = np.empty((*carried.shape[:-3], 6 + n, 6 + n))
-    M[..., :6] = columns = moments(carried)
-    M[..., :6, 6:] = columns[..., 6:, :].swapaxes(-1, -2)
-    # Of two joints on one branch, the lower one carries everything that both move.
-    lower = tree.below * (rows(carried[..., 6:, :, :]) @ rows(G).swapaxes(-1, -2))
-    M[..., 6:, 6:] = lower + lower.swapaxes(-1, -2)
-    joints = np.arange(6, 6 + n)
-    M[..., joints, joints] += tree.rotor_inertia
-    return M
-
-
-def _carried_momenta(tree: Tree, T: Array, G: Array) -> Array:
-    """Return the momentum of the links moved by the root or one joint, (..., 6 + n, 4, 4)."""
-    P = pseudo_inertias(tree, T)
-    total = P.sum(axis=-3)
-    total = (total + total.swapaxes(-1, -2)) / 2.0  # rounding errors make it differ a little
-    whole = UNIT_MOTIONS @ total[..., None, :, :]
-    return np.concatenate([whole, G @ combined(tree.supports.T, P)], axis=-3)
+    return joint_columns(tree, a.p, a.R, np.arange(n), np.ones(n), a.p[..., 0, :])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..body import Body
-from .fast_dynamics import write_motions, write_poses
+from .arrays import StateArrays
+from .dynamics import write_motions, write_poses
 from .link_state import LinkState, Sensor
 from .lookup import (
     SensorType,
@@ -13,7 +14,6 @@ from .lookup import (
     sensor_device,
     sensors_by_id,
 )
-from .state_arrays import StateArrays
 from .tree import Tree
 
 

@@ -7,10 +7,8 @@ from numpy.typing import ArrayLike
 from ..body import JointType, Link
 from ..devices import Device
 from ..rigid import ZERO_3, Array
-from .checks import finite, rotations
+from .arrays import StateArrays, cross, finite, rotations
 from .lookup import SensorType, link_index, sensor_types
-from .spatial import cross
-from .state_arrays import StateArrays
 from .tree import Tree
 
 Values = float | Array

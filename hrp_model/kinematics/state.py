@@ -7,14 +7,11 @@ from collections.abc import Callable
 from numpy.typing import ArrayLike
 
 from ..rigid import Array
-from . import dynamics, fast_dynamics
-from .arrays import Arrays
-from .checks import finite
+from . import dynamics
+from .arrays import Arrays, cross, finite
 from .joint_path import JointPath
 from .kinematic_state import KinematicState
 from .link_state import LinkState
-from .momentum import angular_momentum_jacobian, cm_jacobian, joint_inertias, total_momentum
-from .spatial import cross
 
 STANDARD_GRAVITY = 9.80665
 
@@ -89,15 +86,15 @@ class BodyState(KinematicState):
             axes, then the joints. With a fixed root, shape (n, n). Equivalent rotor
             inertias are on the diagonal. A batch has a leading axis.
         """
-        return fast_dynamics.mass_matrix(self._tree, self._arrays, self.fix_root)
+        return dynamics.mass_matrix(self._tree, self._arrays, self.fix_root)
 
     def calc_root_inertia(self) -> Array:
         """Return the first six rows and columns of ``calc_mass_matrix`` with a free root."""
-        return fast_dynamics.momenta(self._tree, self._arrays)[..., :6, :]
+        return dynamics.momenta(self._tree, self._arrays)[..., :6, :]
 
     def calc_joint_inertias(self) -> Array:
         """Return the diagonal of ``calc_mass_matrix`` for the joints, shape (n,), or of a batch."""
-        return self._computed(lambda a: joint_inertias(self._tree, a))
+        return self._computed(lambda a: dynamics.joint_inertias(self._tree, a))
 
     def calc_inverse_dynamics(self, link: int | str | LinkState = 0) -> tuple[Array, Array]:
         """Compute ``u`` from ``q``, ``dq``, ``ddq`` and the root's motion, and every link's motion.
@@ -118,7 +115,7 @@ class BodyState(KinematicState):
         """
         base = self.link(link).index
         self.calc_forward_kinematics()
-        wrench = fast_dynamics.inverse_dynamics(self._tree, self._arrays, base)
+        wrench = dynamics.inverse_dynamics(self._tree, self._arrays, base)
         return wrench[..., :3], wrench[..., 3:]
 
     def gravity_torque(self, gravity: float = STANDARD_GRAVITY) -> Array:
@@ -127,7 +124,7 @@ class BodyState(KinematicState):
         Args:
             gravity: Acceleration of gravity along -Z of the world, in [m/s^2].
         """
-        return fast_dynamics.gravity_efforts(self._tree, self._arrays, gravity)
+        return dynamics.gravity_efforts(self._tree, self._arrays, gravity)
 
     # Momentum.
 
@@ -146,7 +143,7 @@ class BodyState(KinematicState):
         """
         origin = self.p[..., 0, :]
         point = finite("about", about, (3,), origin.shape)
-        both = self._computed(lambda a: total_momentum(self._tree, a))
+        both = self._computed(lambda a: dynamics.total_momentum(self._tree, a))
         P, L = both[..., :3], both[..., 3:]
         return P, L + cross(origin - point, P)
 
@@ -167,7 +164,7 @@ class BodyState(KinematicState):
         """
         self._need_mass()
         still = self._still(base)
-        return self._computed(lambda a: cm_jacobian(self._tree, a, still))
+        return self._computed(lambda a: dynamics.cm_jacobian(self._tree, a, still))
 
     def calc_angular_momentum_jacobian(self, base: int | str | LinkState | None = None) -> Array:
         """Return the Jacobian of the angular momentum about the centre of mass.
@@ -176,7 +173,7 @@ class BodyState(KinematicState):
         errors as of ``calc_cm_jacobian``, but a body without mass is allowed.
         """
         still = self._still(base)
-        return self._computed(lambda a: angular_momentum_jacobian(self._tree, a, still))
+        return self._computed(lambda a: dynamics.angular_momentum_jacobian(self._tree, a, still))
 
     def _still(self, base: int | str | LinkState | None) -> int | None:
         """Return the link that does not move: this one, or a fixed root."""
@@ -185,7 +182,7 @@ class BodyState(KinematicState):
         return self.link(base).index
 
     def _computed(self, compute: Callable[[Arrays], Array]) -> Array:
-        return fast_dynamics.in_parts(self._arrays, compute, _POSTURES_AT_A_TIME)
+        return dynamics.in_parts(self._arrays, compute, _POSTURES_AT_A_TIME)
 
     def _need_mass(self) -> None:
         if self.total_mass == 0.0:

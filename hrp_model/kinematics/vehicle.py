@@ -11,11 +11,12 @@ import numpy as np
 
 from ..body import Body, JointType, Link
 from ..rigid import Array, Pose
-from .steered_drive import SteeredDrive, find_steered_drive
 from .wheels import (
     PARALLEL,
     TOLERANCE,
+    SteeredDrive,
     Wheel,
+    find_steered_drive,
     find_wheels,
     link_vertices,
     lowest,

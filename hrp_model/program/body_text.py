@@ -1,11 +1,18 @@
-"""Short texts about joints and devices, for trees and tables."""
+"""A Body as a text tree of links, joints and devices, and short texts about these."""
 
 from __future__ import annotations
 
 from math import degrees, isinf
 
-from ..body import Joint, JointType, Link, Range
+from rich.text import Text
+from rich.tree import Tree
+
+from ..body import Body, Joint, JointType, Link, Range
 from ..devices import Device, GenericDevice
+from ..printable import printable
+
+# Levels of indentation; without a limit, the text grows with the square of the links of a chain.
+_MAX_DEPTH = 40
 
 
 def joint_words(link: Link) -> str:
@@ -51,3 +58,55 @@ def device_words(device: Device) -> str:
     """Return the kind of a device and its id."""
     kind = device.type_name if isinstance(device, GenericDevice) else type(device).__name__
     return kind if device.id is None else f"{kind} id {device.id}"
+
+
+def body_tree(body: Body) -> Tree:
+    """Return the links from the root down, each with its joint, mass and devices.
+
+    Links deeper than 40 levels are at this level, with the names of their parents.
+    """
+    title = _label(
+        (body.name, "bold"),
+        f"  {_count(len(body.links), 'link')}, {_count(len(body.moving_links), 'moving joint')}, "
+        f"{_count(len(body.devices), 'device')}, {body.total_mass:.6g} kg",
+    )
+    top = Tree(title)
+    devices: dict[str, list[Device]] = {}
+    for device in body.devices:
+        devices.setdefault(device.link, []).append(device)
+    places: dict[str | None, tuple[Tree, int]] = {None: (top, 0)}  # nodes and depths of parents
+    for link in body.links:
+        above, depth = places[link.parent]
+        words = _link_label(link)
+        if depth > _MAX_DEPTH:
+            words.append_text(_label(("  parent ", "magenta"), link.parent or ""))
+        branch = above.add(words)
+        places[link.name] = (branch, depth + 1) if depth < _MAX_DEPTH else (above, depth + 1)
+        for device in devices.get(link.name, ()):
+            branch.add(_device_label(device))
+    for extra in body.extra_joints:
+        label = f"{extra.type.value} between {extra.links[0]} and {extra.links[1]}"
+        top.add(_label(("loop ", "magenta"), label))
+    return top
+
+
+def _label(*parts: str | tuple[str, str]) -> Text:
+    """Return a text of parts, each with an optional style."""
+    pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+    return Text.assemble(*((printable(text), style) for text, style in pairs))
+
+
+def _link_label(link: Link) -> Text:
+    return _label(
+        (link.name, "bold cyan"),
+        f"  {joint_words(link)}",
+        (f"  {link.mass:.6g} kg" if link.mass else "", "green"),
+    )
+
+
+def _device_label(device: Device) -> Text:
+    return _label((device.name, "yellow"), f"  {device_words(device)}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

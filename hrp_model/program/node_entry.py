@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from ..diagnostics import MissingLibraryError
 from ..printable import printable
-from .command import GOOD, WRONG_USE, allow_interrupts, run_program, silence_libraries
+from .command import GOOD, WRONG_USE, allow_interrupts, missing_ros, run_program, silence_libraries
 from .console import configure_streams, print_message, print_text
-from .libraries import missing_ros
 
 # Options that belong after --ros-args.
 _ROS_OPTIONS = ("-p", "--param", "-r", "--remap", "--params-file", "--log-level", "-e", "--enclave")

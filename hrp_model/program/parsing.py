@@ -1,28 +1,107 @@
-"""Argument parser with subcommands and suggestions for unknown arguments."""
+"""Argument parser with subcommands, suggestions for unknown arguments, and completion."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..diagnostics import did_you_mean, nearest_name
-from ..files.compressed import format_suffix
-from ..files.model_name import join_arguments
+from ..files.model_file import format_suffix, join_arguments
 from ..printable import printable
+from ..readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 from .command import ArgumentParser
-from .completion import FILE_SUFFIXES, Completer, complete, completion_requested
 from .console import print_text
+
+_Number = TypeVar("_Number", int, float)
+_LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
+FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
+# Returns candidates for a beginning of an argument; others than it begins are ignored.
+Completer: TypeAlias = Callable[[str], Iterable[str]]
+_OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+_OUTPUT = "-o"
+
+
+def number(
+    parse: Callable[[str], _Number], accepted: str, is_valid: Callable[[_Number], bool]
+) -> Callable[[str], _Number]:
+    """Return the argparse type of a number; ``accepted`` describes valid ones in its error."""
+
+    def checked(text: str) -> _Number:
+        try:
+            value = parse(text)
+        except ValueError:
+            value = None
+        if value is None or not is_valid(value):
+            raise argparse.ArgumentTypeError(f"must be {accepted}, not '{text}'")
+        return value
+
+    return checked
+
+
+positive = number(
+    float, "a number greater than 0, up to 1e9", lambda value: 0.0 < value <= _LARGEST
+)
+port = number(int, "a port from 1 to 65535", lambda value: 1 <= value <= 65535)
+
+
+def completion_requested() -> bool:
+    """Return whether the program was started by a shell that completes its command line."""
+    return "_ARGCOMPLETE" in os.environ
+
+
+def complete(
+    parser: argparse.ArgumentParser,
+    commands: Iterable[argparse.ArgumentParser],
+    completers: Mapping[str, Completer],
+) -> None:
+    """Write the candidates for the argument at the cursor, and end the process.
+
+    Args:
+        parser: Parser of the command line.
+        commands: Parsers of its commands.
+        completers: Completers of positional arguments, by metavar. Other arguments are completed
+            to their choices, or to files.
+    """
+    import argcomplete
+
+    for command in commands:
+        for action in command._get_positional_actions():
+            if isinstance(action.metavar, str) and action.metavar in completers:
+                _set_completer(action, completers[action.metavar])
+    argcomplete.autocomplete(parser)
+
+
+def model_files(beginning: str, further: Collection[str] = ()) -> list[str]:
+    """Return folders, and files with a suffix of models and worlds, or a further one."""
+    folder, start = os.path.split(beginning)
+    found = []
+    with suppress(OSError), os.scandir(os.path.expanduser(folder) or os.curdir) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") and not start.startswith("."):
+                continue
+            if entry.is_dir():
+                found.append(os.path.join(folder, entry.name, ""))
+            elif format_suffix(Path(entry.name)) in (*FILE_SUFFIXES, *further):
+                found.append(os.path.join(folder, entry.name))
+    return found
+
+
+def _set_completer(action: argparse.Action, completer: Completer) -> None:
+    def candidates(prefix: str, **_: object) -> Iterable[str]:
+        return completer(prefix)
+
+    action.completer = candidates  # type: ignore[attr-defined]  # read by argcomplete
+
 
 if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]
-
-_OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
-_OUTPUT = "-o"
 
 
 def is_model_file(word: str) -> bool:

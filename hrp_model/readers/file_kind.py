@@ -6,7 +6,7 @@ import re
 from enum import Enum
 from pathlib import Path
 
-from ..files.compressed import format_suffix, is_compressed, unpacked
+from ..files.model_file import format_suffix, is_compressed, unpacked
 from ..files.resources import MAX_FILE_SIZE, read_file
 from .yaml.nodes import Mapping, Node
 

@@ -18,8 +18,7 @@ from ..devices import (
     LensFunction,
     LensType,
 )
-from .sdf_noise import steady_noise
-from .sdf_values import SdfReader
+from .sdf_values import SdfReader, steady_noise
 
 WIDE_ANGLE = ("wideanglecamera", "wide_angle_camera")
 

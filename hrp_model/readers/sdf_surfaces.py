@@ -12,7 +12,7 @@ import numpy as np
 from ..body import link_pair
 from ..diagnostics import Diagnostics, Span
 from ..geometry import Surface, SurfaceRule
-from ..reading import Reading
+from ..read_context import ReadContext
 from ..rigid import Array, unit_vector
 from .sdf_values import SdfReader
 from .xml_tree import Element
@@ -134,18 +134,18 @@ def turned(surface: Surface | None, R_LC: Array) -> Surface | None:
 
 
 def never_colliding(
-    choices: Mapping[str, bool | None], of_model: bool | None, reading: Reading, at: Span | None
+    choices: Mapping[str, bool | None], of_model: bool | None, context: ReadContext, at: Span | None
 ) -> frozenset[frozenset[str]]:
     """Return the pairs of links of a model that do not collide: neither may by ``self_collide``.
 
     Args:
         choices: The value of each link; None if it has none of its own.
         of_model: That of the model, which links without a value have; None permits collisions.
-        reading: Counts the pairs.
+        context: Counts the pairs.
         at: Place of the model.
     """
     names = [x for x, own in choices.items() if (of_model if own is None else own) is False]
-    reading.count("pairs of links that never collide", len(names) * (len(names) - 1) // 2, at)
+    context.count("pairs of links that never collide", len(names) * (len(names) - 1) // 2, at)
     return frozenset(link_pair(a, b) for a, b in combinations(names, 2))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from ..diagnostics import Diagnostics, Source, Span
-from ..files.text_encoding import codec, declared_encoding
+from ..files.model_file import codec, declared_encoding
 
 # A decimal number, or "inf" or "nan", which callers may reject.
 NUMBER = re.compile(

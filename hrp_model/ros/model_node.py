@@ -35,13 +35,19 @@ from hrp_msgs.topics.robot import RobotTopics
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..body import Body
-from ..description.description import Description, DescriptionOptions, describe
-from ..description.follower import LastPositions
-from ..description.health import JointHealth, model_health
-from ..description.model_file import MODEL_ERRORS, ModelFile, error_text, first_line
+from ..description.description import (
+    MODEL_ERRORS,
+    Description,
+    DescriptionOptions,
+    ModelFile,
+    describe,
+    error_text,
+    first_line,
+)
+from ..description.follower import JointHealth, LastPositions, model_health
 from ..description.publisher import DescriptionPublisher
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
-from ..files.cache import mesh_folder
+from ..files.writer import mesh_folder
 from ..frames import Base, FrameOptions
 from ..program.console import print_message
 from .parameters import MODEL_NODE

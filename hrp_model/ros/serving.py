@@ -14,7 +14,7 @@ from rclpy.signals import SignalHandlerOptions
 from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.start import creating, destroy, init_ros
 
-from ..program.stop_signals import StopSignals
+from ..program.command import StopSignals
 
 _Node = TypeVar("_Node", bound=Node)
 

@@ -8,15 +8,14 @@
 
 from ..collision.shapes import CollisionShapes
 from .convert import LOOPS_FILE, Conversion, convert
-from .meshes.glb import UpAxis
-from .meshes.meshes import write_meshes
+from .glb import UpAxis
+from .meshes import write_meshes
 from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions, UrdfVersion
 from .package.controllers import Controller, controllers, controllers_yaml
 from .package.package import Package, write_package
-from .package.package_files import joint_state_publisher_yaml
-from .package.rviz_config import rviz_config
+from .package.package_files import joint_state_publisher_yaml, rviz_config
 from .repair import repaired
-from .srdf.srdf import body_to_srdf
+from .srdf import body_to_srdf
 from .to_urdf import MeshUris, body_to_urdf
 
 __all__ = [

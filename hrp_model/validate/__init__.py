@@ -9,33 +9,57 @@ from __future__ import annotations
 from weakref import WeakSet
 
 from ..body import Body
-from ..diagnostics import Diagnostics
+from ..diagnostics import Diagnostics, Severity
 from .devices import RULES as DEVICE_RULES
 from .joints import RULES as JOINT_RULES
 from .joints import limits_are_valid
 from .masses import RULES as MASS_RULES
-from .names import RULES as NAME_RULES
+from .structure import NAME_RULES
 from .structure import RULES as STRUCTURE_RULES
 
-__all__ = ["RULES", "report_limits", "validate", "validated_as"]
+__all__ = ["RULES", "ensure_valid", "report_limits", "validate", "validated_as"]
 
 RULES = (*JOINT_RULES, *MASS_RULES, *STRUCTURE_RULES, *DEVICE_RULES, *NAME_RULES)
 
-_VALIDATED: WeakSet[Body] = WeakSet()
+_VALIDATED: WeakSet[Body] = WeakSet()  # bodies whose problems were reported
+_SOUND: WeakSet[Body] = WeakSet()  # bodies without errors
 
 
 def validate(body: Body, diagnostics: Diagnostics) -> None:
     """Check a body against all rules; ``diagnostics`` receives the problems."""
+    known = len(diagnostics.found)
     for rule in RULES:
         rule(body, diagnostics)
     _VALIDATED.add(body)
+    if all(found.severity is not Severity.ERROR for found in diagnostics.found[known:]):
+        _SOUND.add(body)
 
 
 def validated_as(body: Body, original: Body) -> Body:
     """Return ``body``, marked as validated if ``original`` is, so that limits warn only once."""
-    if original in _VALIDATED:
-        _VALIDATED.add(body)
+    for bodies in (_VALIDATED, _SOUND):
+        if original in bodies:
+            bodies.add(body)
     return body
+
+
+def ensure_valid(body: Body, diagnostics: Diagnostics) -> None:
+    """Check a body that ``validate`` has not found without errors, such as one of a program.
+
+    Warns of its invalid limits; ``Joint.position_limits`` and its siblings are always valid.
+
+    Raises:
+        ModelError: A number is not finite, a mass is negative, or a reference leads nowhere.
+    """
+    report_limits(body, diagnostics)
+    if body in _SOUND:
+        return
+    found = Diagnostics.silent()
+    for rule in RULES:
+        if rule is not limits_are_valid:
+            rule(body, found)
+    found.raise_errors()
+    _SOUND.add(body)
 
 
 def report_limits(body: Body, diagnostics: Diagnostics) -> None:

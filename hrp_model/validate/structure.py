@@ -1,8 +1,12 @@
-"""Rules for the whole body: finite numbers, positive sizes and valid references."""
+"""Rules for the whole body: finite numbers, positive sizes, valid references, and unique names.
+
+Frames and topics are named after links and devices.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from math import isnan
 from typing import Any
@@ -10,11 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hrp_msgs.names import topic_token
+
 from ..body import Body, Link
+from ..devices import AccelerationSensor, Camera, ForceSensor, Imu, RangeSensor, RateGyroSensor
 from ..diagnostics import Diagnostics
+from ..frames import body_frames
 from ..geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, Shape, Sphere
 from ..rigid import Array, Pose
 from .common import place_of_device
+
+_PUBLISHED = (AccelerationSensor, Camera, ForceSensor, Imu, RangeSensor, RateGyroSensor)
 
 
 def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
@@ -30,6 +40,10 @@ def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
         if not all(map(_is_valid, vars(device).values())):
             message = f"device '{device.name}' has a number that is not finite"
             diagnostics.error("not-finite", message, place_of_device(body, device))
+    for tie in body.extra_joints:
+        if not all(map(_is_valid, (tie.X_AJ, tie.X_BJ, tie.axis))):
+            message = f"extra joint '{tie.name}' has a number that is not finite"
+            diagnostics.error("not-finite", message, body.root.at)
 
 
 def sizes_are_positive(body: Body, diagnostics: Diagnostics) -> None:
@@ -62,9 +76,6 @@ def references_exist(body: Body, diagnostics: Diagnostics) -> None:
     for name in sorted(body.collision_disabled - names):
         message = f"collision is disabled for link '{name}', which does not exist"
         diagnostics.warn("unknown-link", message, body.root.at)
-
-
-RULES = (numbers_are_finite, sizes_are_positive, references_exist)
 
 
 def _shapes(link: Link) -> dict[Shape, None]:
@@ -138,3 +149,32 @@ def _is_valid(value: Any) -> bool:
     if isinstance(value, Pose):
         return bool(np.isfinite(value.R).all() and np.isfinite(value.p).all())
     return True
+
+
+def frame_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
+    """Links, devices and joints keep their names as frames and joints of a URDF.
+
+    Devices of equal names are covered by another rule.
+    """
+    links = {link.name for link in body.links}
+    devices = {d.name: d for d in reversed(body.devices) if d.link in links}
+    if len(devices) < len(body.devices):
+        body = replace(body, devices=tuple(reversed(devices.values())))
+    body_frames(body, diagnostics)
+
+
+def topic_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
+    """Sensors with different names have different topics, whose characters are restricted."""
+    first: dict[str, str] = {}
+    for device in body.devices:
+        if not isinstance(device, _PUBLISHED):
+            continue
+        token = topic_token(device.name)
+        other = first.setdefault(token, device.name)
+        if other != device.name:
+            message = f"sensors '{other}' and '{device.name}' would share the topic name '{token}'"
+            diagnostics.warn("topic-name-collision", message, place_of_device(body, device))
+
+
+RULES = (numbers_are_finite, sizes_are_positive, references_exist)
+NAME_RULES = (frame_names_are_unique, topic_names_are_unique)

@@ -16,15 +16,22 @@ from ..frames import body_frames
 from ..kinematics.loops import mimic_joints
 from ..urdf import UpAxis, UrdfOptions, body_to_srdf, convert, repaired
 from .compare import compared
-from .compare_motion import MotionComparison
-from .compare_shapes import compared_shapes
+from .compare_shapes import MeshFiles, compared_shapes
 from .expected import Expected, Posture
-from .files import MeshFiles
 from .library import LibraryError
-from .mujoco_errors import short_reason
-from .report import LOADS, MODEL, URDF, Differences, Outcome, Report, Row, failure, not_applicable
-from .with_urdfdom import LIBRARY as CHECK_URDF
-from .with_urdfdom import check_urdf_program, urdfdom_rows
+from .motion import MotionComparison
+from .report import (
+    LOADS,
+    MODEL,
+    URDF,
+    Differences,
+    Outcome,
+    Report,
+    Row,
+    failure,
+    not_applicable,
+    short_reason,
+)
 
 if TYPE_CHECKING:
     from .library import LibraryRobot
@@ -41,7 +48,7 @@ __all__ = [
     "without_shapes",
 ]
 
-LIBRARIES = ("pinocchio", "yourdfpy", "MuJoCo", CHECK_URDF)
+LIBRARIES = ("pinocchio", "yourdfpy", "MuJoCo")
 INSTALL = "pip install 'hrp_ros[verify]'"
 
 
@@ -85,10 +92,10 @@ def verify(
     """
     urdf = Path(urdf)
     options = UrdfOptions() if options is None else options
-    repairs = _silent()
+    repairs = Diagnostics.silent()
     body = repaired(body, repairs)
     changed = [not_applicable(MODEL, d.code, d.message) for d in repairs.found]
-    expected = Expected(body, body_frames(body, _silent(), options), mimic_joints(body))
+    expected = Expected(body, body_frames(body, Diagnostics.silent(), options), mimic_joints(body))
     try:
         meshes = MeshFiles(urdf, packages)
     except ElementTree.ParseError as error:
@@ -123,10 +130,13 @@ def verify_written(
     """
     body = without_shapes(body)
     with tempfile.TemporaryDirectory(prefix="hrp-model-") as folder:
-        made = convert(body, diagnostics=_silent())
+        quiet = Diagnostics.silent()
+        made = convert(body, diagnostics=quiet)
         urdf, srdf = Path(folder) / "robot.urdf", Path(folder) / "robot.srdf"
         urdf.write_text(made.urdf, encoding="utf-8")
-        srdf.write_text(body_to_srdf(made.body, made.frames, _silent()), encoding="utf-8")
+        srdf.write_text(
+            body_to_srdf(made.body, made.frames, Diagnostics.silent()), encoding="utf-8"
+        )
         return verify(
             body,
             urdf,
@@ -165,14 +175,6 @@ class _Job:
 
     def rows(self, library: str) -> Iterator[Row]:
         """Yield the rows of one library."""
-        if library == CHECK_URDF:
-            program = check_urdf_program()
-            if program is None:
-                advice = "apt install liburdfdom-tools"
-                yield Row(library, "", Outcome.NOT_INSTALLED, reason=advice)
-            else:
-                yield from urdfdom_rows(program, self.urdf, self.expected)
-            return
         if not is_installed(library):
             yield Row(library, "", Outcome.NOT_INSTALLED, reason=INSTALL)
             return
@@ -233,10 +235,6 @@ def _mujoco() -> Reader:
         files=job.meshes.by_uri,
         massless=any(x.mass < MIN_MASS or not x.inertia.any() for x in job.expected.moving),
     )
-
-
-def _silent() -> Diagnostics:
-    return Diagnostics(listener=lambda _: None)
 
 
 Reader = Callable[[_Job], "LibraryRobot"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from ..files.quiet_libraries import quiet_libraries
+from ..readers.mjcf.compiler import quiet_libraries
 from .library import DYNAMICS, LibraryError, Quantity
 
 # MuJoCo's messages about flat meshes and primitives without a size.

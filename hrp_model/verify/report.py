@@ -1,11 +1,13 @@
-"""The report of a verification: a row for each library and quantity."""
+"""The report of a verification: a row for each library and quantity, with reasons of refusals."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from math import inf, isnan
+from typing import NamedTuple
 
 from ..rigid import Array
 from .library import SUBJECTS
@@ -14,6 +16,44 @@ from .library import SUBJECTS
 URDF, MODEL = "URDF", "model"
 NOTHING = "there is nothing to compare"
 LOADS = "loads"  # the quantity "the library reads the file"
+
+
+class ErrorKind(NamedTuple):
+    """A kind of error.
+
+    Attributes:
+        name: A word or two.
+        reason: What in the model causes it.
+    """
+
+    name: str
+    reason: str
+
+
+# By regular expressions of MuJoCo's messages.
+ERROR_KINDS = {
+    r"A \+ B >= C|positive eigenvalues": ErrorKind(
+        "impossible inertia", "no rigid body has such an inertia"
+    ),
+    r"coplanar|qhull|at least 4 vertices|volume is too small": ErrorKind(
+        "flat mesh", "a mesh encloses no volume"
+    ),
+    r"inconsistent orientation|number of faces": ErrorKind(
+        "unfit mesh", "a mesh has faces of both orientations, or too many or too few"
+    ),
+    r"must be positive": ErrorKind("flat shape", "a box, sphere or cylinder has a size of zero"),
+    r"free joint": ErrorKind("floating link", "a link floats below another one"),
+    r"mass and inertia": ErrorKind("massless link", "a link moves without mass or inertia"),
+}
+_MAX_LENGTH = 60
+
+
+def short_reason(message: str) -> str:
+    """Return the name of an error's kind, or else MuJoCo's own message, shortened."""
+    for pattern, kind in ERROR_KINDS.items():
+        if re.search(pattern, message):
+            return kind.name
+    return message if len(message) <= _MAX_LENGTH else f"{message[: _MAX_LENGTH - 1]}…"
 
 
 class Outcome(Enum):
@@ -85,13 +125,13 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether no row failed and more than the tree of links was compared."""
+        """Whether no row failed and something was compared."""
         return not self.failures and self.is_meaningful
 
     @property
     def is_meaningful(self) -> bool:
-        """Whether more than the tree of links was compared."""
-        return any(set(self.subjects(library)) - {"tree"} for library in self.libraries)
+        """Whether something was compared."""
+        return any(self.subjects(library) for library in self.libraries)
 
     @property
     def libraries(self) -> tuple[str, ...]:
@@ -120,13 +160,11 @@ class Report:
             return Outcome.FAILED.value
         if self.is_meaningful:
             return self._passed()
-        tree = any(self.subjects(library) for library in self.libraries)
-        text = "only the tree of links was compared" if tree else "nothing was compared"
         missing = [row.reason for row in self.rows if row.outcome is Outcome.NOT_INSTALLED]
         unusable = [
             f"{row.library} {row.reason}" for row in self.rows if row.outcome is Outcome.UNUSABLE
         ]
-        return ": ".join([text, *(missing + unusable)[:1]])
+        return ": ".join(["nothing was compared", *(missing + unusable)[:1]])
 
     def _passed(self) -> str:
         """Return the libraries that it passed with, and those that are missing."""

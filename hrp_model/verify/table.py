@@ -155,8 +155,6 @@ def _library_lines(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _subjects(subjects: tuple[str, ...]) -> str:
-    if subjects == ("tree",):
-        return "the tree of links only"
     return ", ".join(subjects) or "nothing"
 
 

@@ -52,7 +52,7 @@ class JointSliders:
     ) -> None:
         self._body, self._on_move = body, on_move
         self._lock = threading.RLock()
-        frames = body_frames(body, Diagnostics(listener=lambda _: None))
+        frames = body_frames(body, Diagnostics.silent())
         self._joint_names = frames.joints
         self._loops = ClosedLoops(body, frames)
         followers = _followers(body)

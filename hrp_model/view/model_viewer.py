@@ -14,8 +14,7 @@ from ..printable import printable
 from .device_views import DeviceViews
 from .html import SELECTION_LABEL, escaped, padded, style
 from .joint_sliders import MAX_SLIDERS, JointSliders
-from .link_list import heading, link_details, link_list
-from .problem_list import link_of, problem_count, problem_list
+from .lists import heading, link_details, link_list, link_of, problem_count, problem_list
 from .robot import Layer, RobotView
 from .viewer import Viewer, set_value
 

@@ -12,10 +12,7 @@ from ..geometry import Attribute, Box, Color, IntArray, Material, Mesh, Shape, T
 from ..rigid import Array
 from ..shapes.measure import geometry_box
 from ..shapes.tessellate import shape_mesh
-from ..urdf.meshes.glb import add_mesh
-from ..urdf.meshes.gltf_file import GlbFile
-from ..urdf.meshes.stl import face_normals
-from ..urdf.meshes.texture_images import EncodedImage, encoded_image
+from ..urdf.glb import EncodedImage, GlbFile, add_mesh, encoded_image, face_normals
 
 MAX_TRIANGLES = 1_000_000  # of one robot; browsers without a GPU become slow at less
 MAX_IMAGE_BYTES = 1 << 26  # of all textures of one robot

@@ -1,4 +1,8 @@
-"""A page in the browser: a server with a 3D scene and a control panel."""
+"""A page in the browser: a server with a 3D scene and a control panel.
+
+The server is viser's, closed to foreign pages; only this module uses private parts of viser. The
+cameras of open pages follow the scene until somebody moves them.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +12,142 @@ import sys
 import threading
 import time
 import webbrowser
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import rich
 
+from ..diagnostics import MissingLibraryError
 from ..program.console import print_note, print_text
 from ..rigid import Array, Pose
 from ..shapes.measure import BoundingBox
-from .address import DEFAULT_PORT, LOOPBACK, check_address, page_url, port_refused
+from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
 from .html import escaped, padded
-from .page_cameras import PageCameras
-from .server import PageServer
+
+try:
+    import viser
+except ImportError:
+    raise MissingLibraryError(
+        "the viewer needs viser: pip install 'hrp_ros[view]', or pip install viser"
+    ) from None
 
 if TYPE_CHECKING:
-    from viser import GuiInputHandle
+    from viser import CameraHandle, ClientHandle, GuiInputHandle, InitialCameraConfig, ViserServer
+    from viser.infra import WebsockClientConnection, WebsockServer
 
+
+_POLICY_VIOLATION = 1008  # RFC 6455, 7.4.1
+# Difference of positions that are equal, relative to the distance: pages round them.
+_TOLERANCE = 1e-3
+_MAX_POSITIONS = 100
 _Value = TypeVar("_Value")
 _FIELD_OF_VIEW = np.radians(45.0)  # vertical
 _VIEW_DIRECTION = np.array([1.0, -0.85, 0.5])  # from the robot to the camera: it faces +x
 _FAREWELL = 0.2  # [s] in which the last message reaches the browsers
+
+
+def websocket_server(server: viser.ViserServer) -> WebsockServer:
+    """Return the part of a server that pages connect to, with its private ``_live_connections``.
+
+    Raises:
+        MissingLibraryError: The installed version of viser does not have them.
+    """
+    try:
+        found = server._websock_server
+        _ = found._live_connections
+    except AttributeError as error:
+        raise MissingLibraryError(
+            f"the viewer cannot use viser {viser.__version__} ({error}): "
+            "pip install --upgrade 'hrp_ros[view]'"
+        ) from None
+    return found
+
+
+class PageServer(viser.ViserServer):
+    """A server that contacts nobody, and that pages of other servers cannot use.
+
+    Args:
+        host: Address of the network interface to listen on.
+        port: The port, or the next one that is free; 0 takes any.
+
+    Raises:
+        MissingLibraryError: The installed version of viser does not fit.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(host=host, port=port, verbose=False)
+        try:
+            websockets = websocket_server(self)
+        except MissingLibraryError:
+            self.stop()
+            raise
+
+        @websockets.on_client_connect
+        async def _(client: WebsockClientConnection) -> None:
+            """Close the connection of a foreign page before anything is sent."""
+            connection = websockets._live_connections.get(client.client_id)
+            if connection is None or connection.request is None:
+                return
+            headers = connection.request.headers
+            if not is_own_page(headers.get("Origin"), headers.get("Host", ""), host):
+                await connection.close(_POLICY_VIOLATION, "This page belongs to another server.")
+
+        websockets.disconnect_all_clients()  # who came before this check connects again
+
+    def request_share_url(self, verbose: bool = True) -> str | None:  # noqa: ARG002
+        """Refuse: a browser may ask for an address on a public server."""
+        return None
+
+
+class PageCameras:
+    """Moves the cameras of all pages, except those that somebody has moved.
+
+    Args:
+        server: Serves the pages.
+    """
+
+    def __init__(self, server: ViserServer) -> None:
+        self._server = server
+        # Pages report their camera late, so it may be at an earlier one of these.
+        self._set: deque[Array] = deque(maxlen=_MAX_POSITIONS)
+        # By page: whether its camera is where it was set; none at first, as viser's first reports
+        # are of a camera that was not set yet.
+        self._follows: dict[int, bool] = {}
+        server.on_client_connect(self._on_page)
+        server.on_client_disconnect(self._on_page_gone)
+
+    def move(self, position: Array, look_at: Array, near: float, far: float) -> None:
+        """Move cameras; new pages begin there.
+
+        Args:
+            position: Of the camera, in [m], shape (3,).
+            look_at: Point in the centre of its image, in [m], shape (3,).
+            near: Nearest visible distance along the view, in [m].
+            far: Farthest one, in [m].
+        """
+        self._set.append(position)
+        cameras: list[CameraHandle | InitialCameraConfig] = [self._server.initial_camera]
+        for key, page in self._server.get_clients().items():
+            if self._follows.get(key, True):
+                cameras.append(page.camera)
+        for camera in cameras:
+            camera.position, camera.look_at = position, look_at
+            camera.near, camera.far = near, far
+
+    def _on_page(self, page: ClientHandle) -> None:
+        page.camera.on_update(lambda camera: self._on_report(page.client_id, camera))
+
+    def _on_page_gone(self, page: ClientHandle) -> None:
+        self._follows.pop(page.client_id, None)
+
+    def _on_report(self, page: int, camera: CameraHandle) -> None:
+        tolerance = _TOLERANCE * np.linalg.norm(camera.position - camera.look_at)
+        if any(np.linalg.norm(camera.position - p) < tolerance for p in list(self._set)):
+            self._follows[page] = True
+        elif page in self._follows:
+            self._follows[page] = False
 
 
 class Viewer:

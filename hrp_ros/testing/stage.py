@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import MissingLibraryError
-from hrp_model.program.libraries import missing_ros
+from hrp_model.program.command import missing_ros
 from hrp_sim import Simulation
 from hrp_sim.engines import ENGINES
 from hrp_sim.publishing.run_recording import RunRecording

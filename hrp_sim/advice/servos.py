@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import pi
 
 from hrp_model import Diagnostic, Link
-from hrp_model.kinematics.joint_inertia import apparent_inertias
+from hrp_model.kinematics.actuation import apparent_inertias
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 

@@ -8,11 +8,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from hrp_model import Link
-from hrp_model.collision.convexity import convex_equivalent
 from hrp_model.collision.decompose import Decomposer
-from hrp_model.collision.hull import convex_hull, is_flat
+from hrp_model.collision.hull import convex_equivalent, convex_hull, is_flat
 from hrp_model.diagnostics import MissingLibraryError
-from hrp_model.files.cache import cache_folder
+from hrp_model.files.writer import cache_folder
 from hrp_model.geometry import Mesh, Shape
 from hrp_model.shapes.measure import used_vertices
 from hrp_model.shapes.tessellate import shape_mesh

@@ -37,8 +37,13 @@ def is_valid_mounting(X_LS: Pose) -> bool:
     return is_rotation(X_LS.R) and bool(np.all(np.abs(X_LS.p) < MAX_COORDINATE))
 
 
-def check_numeric_limits(placement: Placement) -> None:
+def check_numeric_limits(placement: Placement, q: Array, dq: Array) -> None:
     """Check every bounded number of a placement.
+
+    Args:
+        placement: The body and its initial state.
+        q: Initial joint positions, in [rad] or [m], shape (n,).
+        dq: Initial joint velocities, shape (n,).
 
     Raises:
         PhysicsError: A number is not finite or beyond its bound; the message names the link.
@@ -51,7 +56,7 @@ def check_numeric_limits(placement: Placement) -> None:
     if not placement.fixed:
         _bound(placement, root, "its initial velocity", placement.v, MAX_SPEED, "m/s")
         _bound(placement, root, "its initial velocity", placement.w, MAX_SPEED, "rad/s")
-    _check_joints(placement)
+    _check_joints(placement, q, dq)
 
 
 def check_link_count(placement: Placement) -> None:
@@ -94,13 +99,8 @@ def _check_link(placement: Placement, link: Link) -> None:
         raise link_error(placement, link, problem)
 
 
-def _check_joints(placement: Placement) -> None:
-    for name, values, bound in (
-        ("q", placement.q, MAX_COORDINATE),
-        ("dq", placement.dq, MAX_SPEED),
-    ):
-        if values is None or np.shape(values) != (len(placement.body.moving_links),):
-            continue  # another check reports it
+def _check_joints(placement: Placement, q: Array, dq: Array) -> None:
+    for name, values, bound in (("q", q, MAX_COORDINATE), ("dq", dq, MAX_SPEED)):
         for link, value in zip(placement.body.moving_links, values, strict=True):
             if not abs(value) < bound:
                 problem = (

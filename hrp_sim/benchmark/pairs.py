@@ -48,7 +48,7 @@ class PairRun:
 
     def __init__(self, world: WorldConfig) -> None:
         self._world, self._engine = world, make_engine(ENGINES[0], world.physics)
-        silent = Diagnostics(listener=lambda _: None)
+        silent = Diagnostics.silent()
         self._simulation = Simulation(
             world, engine=self._engine, defer_images=True, diagnostics=silent
         )

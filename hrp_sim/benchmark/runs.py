@@ -119,7 +119,7 @@ class PlainRun:
         self.error: PhysicsError | None = None
         self._simulation: Simulation | None = None
         try:
-            silent = Diagnostics(listener=lambda _: None)
+            silent = Diagnostics.silent()
             self._simulation = Simulation(world, defer_images=True, diagnostics=silent)
             self._simulation.wanted = lambda _: False
         except PhysicsError as error:

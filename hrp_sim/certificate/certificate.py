@@ -19,8 +19,8 @@ from hrp_model.verify import (
     verify,
     verify_written,
 )
-from hrp_model.verify.compare_motion import NOTHING_MOVES
 from hrp_model.verify.library import DYNAMICS, Quantity
+from hrp_model.verify.motion import NOTHING_MOVES
 from hrp_model.verify.report import ABSENT
 
 from .engine_rows import ENGINE, engine_rows

@@ -10,7 +10,7 @@ import numpy as np
 
 from hrp_model import Body
 from hrp_model.rigid import Array
-from hrp_model.verify.states import MotionState
+from hrp_model.verify.motion import MotionState
 
 from ..engines import ENGINES, make_engine
 from ..physics.engine import Engine, PhysicsSettings, Placement

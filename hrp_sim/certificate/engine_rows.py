@@ -12,15 +12,16 @@ from hrp_model.kinematics import BodyState
 from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import Array
 from hrp_model.verify import Outcome, Row
-from hrp_model.verify.compare_motion import MOTION_TOLERANCE, AccelerationDifferences
 from hrp_model.verify.library import Quantity
-from hrp_model.verify.report import Differences, failure, not_applicable
-from hrp_model.verify.states import (
+from hrp_model.verify.motion import (
+    MOTION_TOLERANCE,
+    AccelerationDifferences,
     ForwardDynamics,
     MotionState,
     random_states,
     with_still_root,
 )
+from hrp_model.verify.report import Differences, failure, not_applicable
 
 from ..physics.engine import PhysicsError
 from .engine_motion import accelerations
@@ -29,7 +30,7 @@ from .free_motion import DURATION, STEPS, EngineResult, MotionError, engine_moti
 from .parts import (
     engine_body,
     fixed_to_world,
-    listed,
+    quoted,
     simulated_masses,
     without_damping,
     without_friction,
@@ -83,7 +84,7 @@ def _explained(row: Row, with_repairs: Row, repaired: Sequence[str]) -> Row:
     """Return a failed row with its cause, if another model passes."""
     if with_repairs.outcome is Outcome.FAILED:
         return row
-    names = listed(repaired)
+    names = quoted(repaired)
     reason = (
         f"the engine replaces masses or moments of inertia of {names}, which are zero or negative; "
         "a model with these moves alike"
@@ -116,7 +117,7 @@ def _acceleration_row(
         states = _undamped(states, model, fast)
         body, model = without_damping(body, fast), without_damping(model, fast)
         compared = AccelerationDifferences(model, states)
-        note = f"without the damping of {listed(fast)}, too fast for steps of the engine"
+        note = f"without the damping of {quoted(fast)}, too fast for steps of the engine"
     found = accelerations(body, states, compared.scale)
     row = compared.row(ENGINE, found.value, note)
     error = (abs(found.value - compared.expected) / compared.scale).max(axis=1)

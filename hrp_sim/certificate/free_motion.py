@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 from hrp_model import Body, Pose
 from hrp_model.rigid import Array, matrix_quaternion, quaternion_matrix
-from hrp_model.verify.states import ForwardDynamics, MotionState
+from hrp_model.verify.motion import ForwardDynamics, MotionState
 
 from ..physics.engine import PhysicsSettings
 from .engine_motion import momentum, simulated

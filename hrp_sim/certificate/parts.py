@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from hrp_model import Body, JointType, Link
 from hrp_model.body import UNLIMITED, Joint
+from hrp_model.diagnostics import listed
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.verify import Row, without_shapes
+from hrp_model.verify.motion import with_still_root
 from hrp_model.verify.report import MODEL, not_applicable
-from hrp_model.verify.states import with_still_root
 
 from ..articulation.mass_repair import MassRepair, mass_repairs
 from ..articulation.rigid_groups import rigid_groups
@@ -118,19 +119,19 @@ def notes(body: Body) -> Iterator[Row]:
     floating = [x.name for x in body.links[1:] if x.joint.type is JointType.FREE]
     tracks = [x.name for x in body.links if x.joint.type is JointType.TRACK]
     if floating:
-        yield _note("floating links", f"{listed(floating)}: compared as bodies of their own")
+        yield _note("floating links", f"{quoted(floating)}: compared as bodies of their own")
     if body.extra_joints:
         yield _note("closed loops", "left open, since a URDF cannot represent them")
     if followers := mimic_joints(body):
-        yield _note("mimic joints", f"{listed(list(followers))}: move freely, as their leaders")
+        yield _note("mimic joints", f"{quoted(list(followers))}: move freely, as their leaders")
     springs = [x.joint.name for x in body.links if x.joint.stiffness]
     lifted = [x.name for x in body.links if x.weight_share != 1.0]
     if springs:
-        yield _note("springs of joints", f"{listed(springs)}: left out")
+        yield _note("springs of joints", f"{quoted(springs)}: left out")
     if lifted:
-        yield _note("links without gravity", f"{listed(lifted)}: with their whole weight")
+        yield _note("links without gravity", f"{quoted(lifted)}: with their whole weight")
     if tracks:
-        yield _note("continuous tracks", f"{listed(tracks)}: fixed without contacts")
+        yield _note("continuous tracks", f"{quoted(tracks)}: fixed without contacts")
     if body.root.joint.moves:
         yield _note("joint of the root", "without effect, since nothing is above it")
 
@@ -139,7 +140,6 @@ def _note(quantity: str, reason: str) -> Row:
     return not_applicable(MODEL, quantity, reason)
 
 
-def listed(names: Sequence[str], limit: int = 3) -> str:
-    """Return the first few names, and the number of the others."""
-    shown = ", ".join(f"'{name}'" for name in names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+def quoted(names: Sequence[str], limit: int = 3) -> str:
+    """Return the first few names in quotation marks, and the number of the others."""
+    return listed([f"'{name}'" for name in names], limit)

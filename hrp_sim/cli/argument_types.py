@@ -6,7 +6,7 @@ import argparse
 import re
 from contextlib import suppress
 
-from hrp_model.program.argument_types import number, positive
+from hrp_model.program.parsing import number, positive
 
 from ..physics.engine import PHYSICS_RANGES
 from ..sensors.settings import OptionValue

@@ -11,8 +11,7 @@ from contextlib import closing, contextmanager
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hrp_model.program.command import GOOD
-from hrp_model.program.console import message_console, output_console, print_data
-from hrp_model.program.working import working
+from hrp_model.program.console import message_console, output_console, print_data, working
 
 from ..benchmark.measure import WorldBench
 from ..benchmark.report import result_object, result_text

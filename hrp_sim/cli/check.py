@@ -6,9 +6,8 @@ import argparse
 
 from hrp_model import Diagnostics, ModelError, Severity
 from hrp_model.program.command import GOOD, PROBLEMS
-from hrp_model.program.console import print_text
+from hrp_model.program.console import print_text, working
 from hrp_model.program.report import summary
-from hrp_model.program.working import working
 
 from ..advice import advise, advise_costs, remarks
 from ..engines import ENGINES, make_engine
@@ -25,7 +24,7 @@ def check(options: argparse.Namespace) -> int:
     """Execute ``hrp-sim check``; return the exit status."""
     has_errors = False
     for world in options.worlds:
-        diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
+        diagnostics = Diagnostics.silent(strict=options.strict)
         with working(f"checking {world}"):
             check_world(world, diagnostics, project_options(options))
         print_all(world, diagnostics.found, every=options.all)

@@ -10,16 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from hrp_model import Body, Diagnostic, Diagnostics, Severity
-from hrp_model.cli.tree import body_tree
 from hrp_model.diagnostics import counted
 from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
+from hrp_model.program.body_text import body_tree
 from hrp_model.program.command import GOOD, PROBLEMS
-from hrp_model.program.console import PlainConsole, print_message
+from hrp_model.program.console import PlainConsole, print_message, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
-from hrp_model.program.working import working
-from hrp_model.view.page_html import Section, page_html
-from hrp_model.view.scene_recording import SceneRecording
+from hrp_model.view.page_html import SceneRecording, Section, page_html
 
 from ..recording.motion import RecordedMotion, recorded_motion, simulated_motion
 from ..world.reporting import paragraphs
@@ -38,7 +36,7 @@ def page(options: argparse.Namespace) -> int:
         UsageError: The output must not or cannot be written.
     """
     _check_output(options)
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     with working(f"reading {options.file}"):
         motion, facts, notes = _motion(options, diagnostics)
     _check_output(options)  # again, since now all input files are known

@@ -6,9 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from hrp_model import Diagnostic, ModelError, Severity
-from hrp_model.program.console import print_message
+from hrp_model.program.console import print_message, working
 from hrp_model.program.outputs import writing
-from hrp_model.program.working import working
 from hrp_msgs.names import NameCollisionError
 
 from ..publishing.run_recording import RunRecording

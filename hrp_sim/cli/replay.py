@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING
 from hrp_model import Diagnostics, Severity
 from hrp_model.diagnostics import counted
 from hrp_model.printable import printable
-from hrp_model.program.command import GOOD, UsageError
-from hrp_model.program.console import print_message, print_note
-from hrp_model.program.libraries import missing_ros
-from hrp_model.program.stop_signals import StopSignals
-from hrp_model.program.working import working
+from hrp_model.program.command import GOOD, StopSignals, UsageError, missing_ros
+from hrp_model.program.console import print_message, print_note, working
 
 from ..physics.schedule import NS_PER_S
 from ..recording.playback import Playback
@@ -39,7 +36,7 @@ def replay(options: argparse.Namespace) -> int:
         KeyboardInterrupt: A signal came before the replay.
     """
     is_shown = options.view or not options.ros
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     with StopSignals() as signals, ExitStack() as stack:
         recording = open_recording(options.file, diagnostics)
         end_ns = recording.end_ns

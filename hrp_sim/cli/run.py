@@ -6,8 +6,8 @@ import argparse
 import threading
 from contextlib import ExitStack
 
+from hrp_model.program.command import StopSignals
 from hrp_model.program.console import print_note
-from hrp_model.program.stop_signals import StopSignals
 
 from .run_alone import set_up_alone
 from .run_course import RunCourse, check_run_outputs

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.files.file_watch import without_recording
-from hrp_model.program.console import print_message, print_note
-from hrp_model.program.working import working
+from hrp_model.program.console import print_message, print_note, working
 
 from ..physics.engine import PhysicsError
 from ..physics.snapshot import Snapshot

@@ -15,10 +15,9 @@ from rich.live import Live
 
 from hrp_model import Diagnostic
 from hrp_model.files.writer import is_special
-from hrp_model.program.command import GOOD, PROBLEMS
+from hrp_model.program.command import GOOD, PROBLEMS, StopSignals
 from hrp_model.program.console import output_console, print_data, print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
-from hrp_model.program.stop_signals import StopSignals
 
 from ..publishing.run_recording import RunRecording
 from ..running.distribution import Distribution

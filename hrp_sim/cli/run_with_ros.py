@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from hrp_model.program.command import UsageError
-from hrp_model.program.libraries import missing_ros
+from hrp_model.program.command import UsageError, missing_ros
 
 from ..publishing.run_recording import RunRecording
 from ..running.runner import Runner

@@ -6,9 +6,8 @@ import argparse
 
 from hrp_model import ModelError
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
-from hrp_model.program.console import print_message
+from hrp_model.program.console import print_message, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, print_or_write
-from hrp_model.program.working import working
 from hrp_msgs.names import NameCollisionError
 
 from ..ros.rviz_config import RvizOptions, world_rviz

@@ -11,8 +11,7 @@ from rich.table import Table
 
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD
-from hrp_model.program.console import output_console, print_text
-from hrp_model.program.working import working
+from hrp_model.program.console import output_console, print_text, working
 from hrp_msgs.names import STANDARD, NameCollisionError
 
 from ..publishing.device_topics import device_topics

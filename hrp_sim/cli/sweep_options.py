@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hrp_model.program.argument_types import number
+from hrp_model.program.parsing import number
 
 from ..sweeps.limits import MAX_TIMEOUT
 

@@ -13,11 +13,9 @@ from math import inf
 from hrp_model import Diagnostics
 from hrp_model.devices import Camera
 from hrp_model.files.writer import is_special
-from hrp_model.program.command import GOOD, PROBLEMS, UsageError
-from hrp_model.program.console import print_message
+from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
+from hrp_model.program.console import print_message, progress, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
-from hrp_model.program.stop_signals import StopSignals
-from hrp_model.program.working import progress, working
 
 from ..render import BodyPoses
 from ..render.context import THREADS_VARIABLE, cores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
-from hrp_model.diagnostics import did_you_mean
+from hrp_model.diagnostics import did_you_mean, listed
 from hrp_msgs.sanitize import one_line, shortened
 
 from .commands import CommandCounts
@@ -45,10 +45,9 @@ class CommandWarnings:
     def time_out(self, timeout: CommandTimeout, joints: Sequence[str]) -> None:
         """Count a command time-out of joints; log the first one."""
         self.counts.timed_out += 1
-        more = f" and {len(joints) - 3} more" if len(joints) > 3 else ""
         self.warn(
             "timed out",
-            f"no command for {timeout.after_s:g} s to {', '.join(joints[:3])}{more}; "
+            f"no command for {timeout.after_s:g} s to {listed(joints, 3)}; "
             f"fallback: {timeout.fallback.value}",
         )
 

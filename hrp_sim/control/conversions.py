@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import nan
 
 from hrp_model import Body, Joint, Link
-from hrp_model.kinematics.steered_drive import SteeredDrive
 from hrp_model.kinematics.vehicle import DifferentialDrive, TrackDrive, vehicle_drive
+from hrp_model.kinematics.wheels import SteeredDrive
 
 from .commands import JointCommand
 from .settings import ControlMode

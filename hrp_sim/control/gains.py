@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from hrp_model import Body
-from hrp_model.kinematics.joint_inertia import (
-    NATURAL_FREQUENCY,
-    apparent_inertias,
-    critically_damped,
-)
+from hrp_model.kinematics.actuation import NATURAL_FREQUENCY, apparent_inertias, critically_damped
 from hrp_model.rigid import Array
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from hrp_model import Diagnostics, ModelError
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, path_from_uri
+from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.readers.yaml.tree import parse
-from hrp_model.reading import read_source
 
 from .motion import Motion
 from .plain_table import read_plain_table

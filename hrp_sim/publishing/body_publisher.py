@@ -194,7 +194,7 @@ class BodyPublisher:
             topic.close()
 
     def _frames(self, base: Base) -> BodyFrames:
-        quiet = Diagnostics(listener=lambda _: None)
+        quiet = Diagnostics.silent()
         return body_frames(self.simulated.body, quiet, FrameOptions(base=base))
 
     def _frame_name(self, name: str) -> str:

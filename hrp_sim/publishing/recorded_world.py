@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hrp_model import Diagnostics
 from hrp_model.description.description import DescriptionOptions, describe
 from hrp_model.description.publisher import DescriptionPublisher
-from hrp_model.files.cache import mesh_folder
+from hrp_model.files.writer import mesh_folder
 from hrp_model.frames import FrameOptions
 from hrp_msgs.topics.recorded import RecordedTopics
 from hrp_msgs.topics.robot import RobotTopics

@@ -9,7 +9,7 @@ import numpy as np
 import ode
 from numpy.typing import NDArray
 
-from hrp_model.kinematics.spatial import cross
+from hrp_model.kinematics.arrays import cross
 from hrp_model.rigid import Array, Pose
 
 from ..articulation.articulation import STATIC, Articulation

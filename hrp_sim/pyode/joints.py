@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import ode
 
-from hrp_model.kinematics.spatial import cross
+from hrp_model.kinematics.arrays import cross
 from hrp_model.rigid import Array, Pose
 
 from ..articulation.articulation import STATIC, JointKind, Joints, LoopKind, Loops

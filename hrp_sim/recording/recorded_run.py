@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
-from hrp_model.description.attached_files import copy_files, read_with_files
+from hrp_model.description.frame_tree import poses_in_world, transforms_of
 from hrp_model.description.published_robot import (
     body_names,
+    copy_files,
     frame_prefixes,
     has_frame_of,
     link_poses,
     namespace,
+    read_with_files,
     with_fixed_root,
 )
-from hrp_model.description.transforms import poses_in_world, transforms_of
 from hrp_model.frames import Frame
 from hrp_model.validate import validate
 from hrp_msgs.names import ROBOT_DESCRIPTION, TF_STATIC
@@ -117,13 +118,13 @@ class _Robot:
     """
 
     def __init__(self, urdf: str, topic: str, files: Mapping[str, Path]) -> None:
-        diagnostics = _quiet()
+        diagnostics = Diagnostics.silent()
         self.body = read_with_files(urdf, topic, files, diagnostics)
         self._found = diagnostics.found
 
     def fix_root(self) -> None:
         """Fix the root to the world; problems that only a free root has are dropped."""
-        free, fixed = _quiet(), _quiet()
+        free, fixed = Diagnostics.silent(), Diagnostics.silent()
         validate(self.body, free)
         self.body = with_fixed_root(self.body)
         validate(self.body, fixed)
@@ -134,10 +135,6 @@ class _Robot:
         """Report the problems of the robot."""
         for found in self._found:
             diagnostics.add(found)
-
-
-def _quiet() -> Diagnostics:
-    return Diagnostics(listener=lambda _: None)
 
 
 def _read_tracks(recording: Recording) -> TransformTracks:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hrp_model.view.html import escaped, padded, style
-from hrp_model.view.message_views import can_show
-from hrp_model.view.topic_view import INFO_TYPE, TopicView
+from hrp_model.view.topic_view import INFO_TYPE, TopicView, can_show
 from hrp_model.view.viewer import Viewer
 from hrp_msgs.recording import RecordedMessage, Recording
 

@@ -9,7 +9,7 @@ from math import acos
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.description.transforms import Transform
+from hrp_model.description.frame_tree import Transform
 from hrp_model.frames import Frame
 from hrp_model.rigid import Array, Pose, quaternion_matrix
 

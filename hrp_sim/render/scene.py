@@ -13,8 +13,8 @@ from hrp_model import Body, Diagnostics
 from hrp_model.devices import Light
 from hrp_model.geometry import Material, Mesh, Shape, Texture
 from hrp_model.shapes.measure import used_vertices
-from hrp_model.shapes.tessellate import corner_normals, drawn_mesh, transformed
-from hrp_model.shapes.texturing import transformed_coords
+from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.tessellate import drawn_mesh, transformed, transformed_coords
 
 from .boxes import OrientedBox, box_around
 from .curved import curved_surfaces

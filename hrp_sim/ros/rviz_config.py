@@ -133,7 +133,7 @@ def _vehicle_frame(
     body, motion = simulated.body, simulated.motion
     if track_drive(body) is None and not rolling_wheels(body):
         return None
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     root = body_frames(body, quiet, FrameOptions(base=Base(options.base))).root
     name = names.frame(root, naming.frame_prefix)
     return Frame(name, options.world_frame, Pose(motion.R[0], motion.p[0]))

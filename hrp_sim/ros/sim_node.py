@@ -32,9 +32,8 @@ from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.resources import share_folder
 from hrp_model.files.writer import is_special
-from hrp_model.program.command import print_problem
+from hrp_model.program.command import StopSignals, print_problem
 from hrp_model.program.console import print_message
-from hrp_model.program.stop_signals import StopSignals
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node.dds_settings import fastdds_environment

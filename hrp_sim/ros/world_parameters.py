@@ -132,7 +132,7 @@ class WorldLoader:
         try:
             config = self._with_sensor_options(config, diagnostics)
         except WrongUseError:
-            self._with_sensor_options(self.world, Diagnostics(listener=lambda _: None))
+            self._with_sensor_options(self.world, Diagnostics.silent())
             raise
         self.world = config.with_physics(
             solver=Solver(settings["solver"]) if settings["solver"] else None,
@@ -171,7 +171,7 @@ class WorldLoader:
             config, (*(option.name for option in COMMON_OPTIONS), *given), as_warnings
         )
         config = declare_options(self._node, found, config)
-        ignored = Diagnostics(listener=lambda _: None)  # reported when the world was loaded
+        ignored = Diagnostics.silent()  # reported when the world was loaded
         config = declare_options(
             self._node, find_targets(config, single_options(config), ignored), config
         )

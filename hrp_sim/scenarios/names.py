@@ -42,7 +42,7 @@ class Names:
             world: The world; its controllers are not executed.
             diagnostics: Receives the error, but no warnings.
         """
-        quiet = Diagnostics(listener=lambda _found: None)
+        quiet = Diagnostics.silent()
         try:
             with Simulation(world, run_controllers=False, diagnostics=quiet) as simulation:
                 return cls.of(simulation)

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
-from hrp_model.files.compressed import format_suffix
+from hrp_model.files.model_file import format_suffix
 from hrp_model.files.resources import (
     PACKAGE,
     ResourceError,

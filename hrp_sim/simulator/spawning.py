@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
-from hrp_model.files.model_name import split_model_name
+from hrp_model.files.model_file import split_model_name
 from hrp_model.load import load_body, load_body_text
 from hrp_msgs.names import MAX_NAMESPACE_LENGTH, namespace_error, topic_token
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 
-from hrp_model.program.command import UsageError
-from hrp_model.program.libraries import needs_extra
+from hrp_model.program.command import UsageError, needs_extra
 
 _ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?[^/\s]+:[0-9]+/?")
 _ENCRYPTED = ("tls://", "wss://")

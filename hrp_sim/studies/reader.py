@@ -85,7 +85,7 @@ def check_first(study: Study) -> None:
         ModelError: A controller is none.
         PhysicsError: It cannot be simulated, or a controller fails at once.
     """
-    quiet = Diagnostics(listener=lambda _found: None)
+    quiet = Diagnostics.silent()
     with Simulation(study.world_of(study.cases()[0]), diagnostics=quiet) as simulation:
         if failures := simulation.controllers.failures:
             raise PhysicsError("; ".join(failures))
@@ -122,7 +122,7 @@ class _Checks:
             self._diagnostics.error("unknown-key", str(error), written.at)
             return None
         for value in _some(written.values):
-            quiet = Diagnostics(listener=lambda _found: None)
+            quiet = Diagnostics.silent()
             try:
                 root = as_mapping(replaced(self._document, path, value), quiet)
                 if is_of_world(path):

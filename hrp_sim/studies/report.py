@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model.diagnostics import counted
 from hrp_model.printable import printable
-from hrp_model.program.libraries import needs_extra
+from hrp_model.program.command import needs_extra
 from hrp_model.rigid import Array
 
 from ..sweeps import SweepResult

@@ -47,7 +47,7 @@ class StudyRun:
             ModelError: The values do not fit to each other.
             PhysicsError: The physics failed.
         """
-        diagnostics = Diagnostics(listener=lambda _found: None)
+        diagnostics = Diagnostics.silent()
         document = with_values(_parsed(self._document), self._key_paths, case)
         course = read_course(as_mapping(document, diagnostics), Names.of(sim), self._duration)
         diagnostics.raise_errors()

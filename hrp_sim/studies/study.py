@@ -71,7 +71,7 @@ class Study:
             return self.scenario.world
         key = json.dumps({name: case[name] for name in key_paths})
         if key not in self._worlds:
-            diagnostics = Diagnostics(listener=lambda _found: None)
+            diagnostics = Diagnostics.silent()
             root = as_mapping(with_values(self.document, key_paths, case), diagnostics)
             world = changed_world(root, self.folder, diagnostics, self.loaded)
             diagnostics.raise_errors()

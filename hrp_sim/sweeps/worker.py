@@ -268,7 +268,7 @@ def _discard(key: str) -> None:
 
 def _new(config: WorldConfig) -> InitialState:
     # Warnings would come from each worker; failures of controllers are errors of cases.
-    sim = Simulation(config, diagnostics=Diagnostics(listener=lambda _found: None))
+    sim = Simulation(config, diagnostics=Diagnostics.silent())
     try:
         return InitialState(sim)
     except BaseException:

@@ -92,7 +92,7 @@ class StudioRenderer:
         self._hidden |= walls
         bodies = {name: _without(body, self._hidden) for name, body in self._bodies.items()}
         # Problems of the scene have been reported.
-        self._renderer.set_bodies(bodies, Diagnostics(listener=lambda _: None))
+        self._renderer.set_bodies(bodies, Diagnostics.silent())
 
 
 def _sphere(points: Array) -> tuple[Array, float]:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from hrp_model.rigid import Array
-from hrp_model.view.robot import Layer, RobotView
-from hrp_model.view.scale import Scale
+from hrp_model.view.robot import Layer, RobotView, Scale
 from hrp_model.view.sensor_views import ArrowsView, PointsView
 from hrp_model.view.viewer import Viewer
 

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from hrp_model import Diagnostic
 from hrp_model.printable import printable
 from hrp_model.view.html import SELECTION_LABEL, escaped, padded, style
-from hrp_model.view.link_list import heading, link_details, link_list
-from hrp_model.view.problem_list import is_within, link_of, problem_count, problem_list
+from hrp_model.view.lists import (
+    heading,
+    is_within,
+    link_details,
+    link_list,
+    link_of,
+    problem_count,
+    problem_list,
+)
 from hrp_model.view.robot import RobotView, label_text
 from hrp_model.view.viewer import Viewer, set_value
 

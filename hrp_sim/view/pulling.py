@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hrp_model.rigid import Array
-from hrp_model.view.robot import RobotView
-from hrp_model.view.scale import Scale
+from hrp_model.view.robot import RobotView, Scale
 from hrp_model.view.sensor_views import ArrowsView
 from hrp_model.view.viewer import Viewer
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from hrp_model import Diagnostic
 from hrp_model.shapes.measure import union
-from hrp_model.view.robot import RobotView
-from hrp_model.view.scale import scale_of
+from hrp_model.view.robot import RobotView, scale_of
 from hrp_model.view.viewer import Viewer
 
 from ..physics.schedule import NEVER_NS

@@ -14,8 +14,7 @@ from hrp_model import Pose
 from hrp_model.frames import X_S_OPTICAL, X_S_SCAN
 from hrp_model.rigid import Array
 from hrp_model.view.html import padded
-from hrp_model.view.robot import label_text, scene_name
-from hrp_model.view.scale import Scale
+from hrp_model.view.robot import Scale, label_text, scene_name
 from hrp_model.view.sensor_views import (
     ACCELERATION_COLOR,
     FORCE_COLOR,

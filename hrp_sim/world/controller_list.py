@@ -11,8 +11,8 @@ from typing import Any
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Span, did_you_mean_or_all
 from hrp_model.files.resources import ResourceError, resolve
+from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping
-from hrp_model.reading import read_source
 
 from ..controllers.entry import ControllerEntry, class_name_problem, rate_problem
 from .config import WorldConfig

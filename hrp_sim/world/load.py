@@ -19,9 +19,9 @@ from hrp_model import (
     load_body_text,
 )
 from hrp_model.diagnostics import Source, Span
-from hrp_model.files.compressed import format_suffix
-from hrp_model.files.model_name import split_model_name
+from hrp_model.files.model_file import format_suffix, split_model_name
 from hrp_model.files.resources import ResourceError, share_folder
+from hrp_model.read_context import read_source
 from hrp_model.readers.file_kind import (
     MODEL_SUFFIXES,
     WRAPPER_KEYS,
@@ -33,7 +33,6 @@ from hrp_model.readers.file_kind import (
 )
 from hrp_model.readers.yaml.nodes import Mapping, Node
 from hrp_model.readers.yaml.tree import parse
-from hrp_model.reading import read_source
 from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
 

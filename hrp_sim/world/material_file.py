@@ -10,9 +10,9 @@ from typing import TypeVar
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Span, counted, did_you_mean
 from hrp_model.files.resources import ResourceError, resolve
+from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.readers.yaml.tree import parse
-from hrp_model.reading import read_source
 
 from ..physics.materials import (
     MAX_FRICTION,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hrp_model import Body, Diagnostics, ModelError, load_body
 from hrp_model.diagnostics import Span
-from hrp_model.files.model_name import split_model_name
+from hrp_model.files.model_file import split_model_name
 from hrp_model.files.resources import ResourceError, resolve
 
 from .naming import simulated_body

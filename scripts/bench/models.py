@@ -24,7 +24,7 @@ from bench.comparison.mujoco_twin import MujocoTwin, TwinError
 from bench.comparison.scenes import Scene
 
 from hrp_model import Diagnostics, ModelError
-from hrp_model.program.working import progress
+from hrp_model.program.console import progress
 from hrp_sim import load_world
 from hrp_sim.articulation.flatten import flatten
 from hrp_sim.control import HOLD, LIMP
@@ -89,7 +89,7 @@ def measure(path: Path, name: str, seconds: float) -> Result:
     """Measure one model."""
     result = Result(name)
     try:
-        world = load_world(path, Diagnostics(listener=lambda _: None))
+        world = load_world(path, Diagnostics.silent())
         moving = [e.placement for e in world.bodies if not e.placement.body.is_static]
         result.is_static = not moving
         for placement in moving:

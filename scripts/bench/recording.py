@@ -41,7 +41,7 @@ DISCOVERY = 3.0  # [s]
 
 def alone(stack: ExitStack, path: Path | None) -> tuple[Simulation, OnStep]:
     """Return a simulation without ROS, and what is called after its steps."""
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     world = load_world(WORLD, quiet)
     simulation = stack.enter_context(
         closing(Simulation(world, defer_images=True, diagnostics=quiet))

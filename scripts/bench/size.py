@@ -20,7 +20,7 @@ import numpy as np
 from bench.comparison.measure import on_one_core
 from bench.growing_worlds import FAMILIES, Family
 
-from hrp_model.program.working import progress
+from hrp_model.program.console import progress
 from hrp_sim.control import BodyController
 from hrp_sim.engines import make_engine
 from hrp_sim.physics.engine import Engine, PhysicsError, PhysicsSettings, Solver

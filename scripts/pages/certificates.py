@@ -56,7 +56,7 @@ def result(model: str, folder: Path) -> Result:
     """Certify a model."""
     logging.disable(logging.WARNING)
     try:
-        body = load_body(folder / model, Diagnostics(listener=lambda _: None))
+        body = load_body(folder / model, Diagnostics.silent())
     except ModelError:
         return Result(model, cause="it cannot be read")
     certificate = certify(body)

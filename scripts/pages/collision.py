@@ -76,7 +76,7 @@ def simulate(world: WorldConfig, steps: int) -> Run:
     Raises:
         PhysicsError: It cannot be simulated.
     """
-    silent = Diagnostics(listener=lambda _: None)
+    silent = Diagnostics.silent()
     start = time.process_time()
     with Simulation(world, defer_images=True, diagnostics=silent) as sim:
         load = time.process_time() - start
@@ -113,7 +113,7 @@ def _touching(engine: Engine) -> int:
 def measure(path: Path, name: str, steps: int) -> Model | None:
     """Measure one model; None if it does not load or cannot move."""
     try:
-        world = load_world(path, Diagnostics(listener=lambda _: None))
+        world = load_world(path, Diagnostics.silent())
     except (ModelError, OSError):
         return None
     moving = [x.placement for x in world.bodies if not x.placement.body.is_static]

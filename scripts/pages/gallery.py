@@ -39,7 +39,7 @@ Made by `scripts/pages gallery`.
 
 def portrait(path: Path, size: tuple[int, int] = PORTRAIT) -> Image.Image:
     """Return a studio picture of a model in its initial posture."""
-    body = load_body(path, Diagnostics(listener=lambda _: None))
+    body = load_body(path, Diagnostics.silent())
     state = BodyState(body)
     bodies, extents = {"robot": body}, Extents({"robot": body})
     poses = {"robot": LinkPoses(state.p, state.R)}

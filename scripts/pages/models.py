@@ -63,7 +63,7 @@ def measure(model: str, folder: Path, repeats: int) -> Row:
     row = Row(model)
     times = []
     for _ in range(repeats + 1):
-        found = Diagnostics(listener=lambda _: None)
+        found = Diagnostics.silent()
         start = time.perf_counter()
         try:
             body = load_body(folder / model, found)
@@ -80,7 +80,7 @@ def measure(model: str, folder: Path, repeats: int) -> Row:
 
 def verified(model: str, folder: Path) -> dict[str, str]:
     """Convert a model to a URDF, and return the result of each library."""
-    silent = Diagnostics(listener=lambda _: None)
+    silent = Diagnostics.silent()
     try:
         body = load_body(folder / model, silent)
     except ModelError:

@@ -62,7 +62,7 @@ def opened(address: str) -> Iterator[Page]:
 
 def viewer(path: Path) -> None:
     """The page of hrp-model view: a robot with a selected link."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     with Viewer(0) as served:
         model = ModelViewer(served, "humanoid.body")
         model.show(load_body(ROOT / "models" / "humanoid" / "humanoid.body", found), found.found)

@@ -99,7 +99,7 @@ class Publishers:
 
 @pytest.fixture(scope="module", params=BODIES.values(), ids=BODIES)
 def body(request):
-    return load_body(MODELS / request.param, Diagnostics(listener=lambda _: None))
+    return load_body(MODELS / request.param, Diagnostics.silent())
 
 
 @pytest.fixture(scope="module")

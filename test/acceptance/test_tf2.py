@@ -36,7 +36,7 @@ SECOND = 1_000_000_000  # [ns]
 
 
 def silently_loaded(path):
-    return load_body(path, Diagnostics(listener=lambda _: None))
+    return load_body(path, Diagnostics.silent())
 
 
 class Listener(Peer):

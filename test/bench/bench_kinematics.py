@@ -17,7 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import process_time
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -27,12 +26,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from hrp_model import body_to_urdf, load_body
 from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.kinematics import BodyState, fast_dynamics
+from hrp_model.kinematics import BodyState
 from scripts.data_tables import print_tables, write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = [ROOT / "models" / "arm" / "arm.body", ROOT / "models" / "humanoid" / "humanoid.wrl"]
-HEADER = ["robot", "postures", "quantity", "[us]", "numpy alone [us]", "pinocchio [us]", "ratio"]
+HEADER = ["robot", "postures", "quantity", "[us]", "pinocchio [us]", "ratio"]
 MANY, TURNS = 10_000, 7
 SINGLES = 2000  # calls in a turn, with one posture
 Pair = tuple[Callable[[], object], Callable[[], object]]
@@ -112,19 +111,15 @@ def contenders(body: Body, postures: int) -> dict[str, Pair]:
 
 def rows_of(path: Path, postures: int) -> list[list[str]]:
     """Measure a robot; return rows of the table."""
-    body = load_body(path, Diagnostics(listener=lambda _: None))
+    body = load_body(path, Diagnostics.silent())
     robot = f"{body.name}, {len(body.moving_links)} joints"
     count = SINGLES if postures == 1 else postures
     rows = []
     for quantity, (ours, theirs) in contenders(body, postures).items():
-        turns = []
-        for _ in range(TURNS + 1):
-            with patch.object(fast_dynamics, "built", False):
-                slow = seconds(ours)
-            turns.append((seconds(ours), slow, seconds(theirs)))
+        turns = [(seconds(ours), seconds(theirs)) for _ in range(TURNS + 1)]
         del turns[0]  # it warmed the caches
         times = [f"{1e6 * median(column) / count:.2f}" for column in zip(*turns, strict=True)]
-        ratio = median(mine / other for mine, _, other in turns)
+        ratio = median(mine / other for mine, other in turns)
         rows.append([robot, f"{postures:,}", quantity, *times, f"{ratio:.2f}"])
     return rows
 

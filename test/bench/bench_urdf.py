@@ -25,8 +25,7 @@ from hrp_model.collision.shapes import CollisionShapes, with_collision
 from hrp_model.geometry import Material, Mesh
 from hrp_model.shapes.normals import corner_normals
 from hrp_model.urdf import body_to_urdf, write_meshes
-from hrp_model.urdf.meshes.glb import glb
-from hrp_model.urdf.meshes.stl import stl
+from hrp_model.urdf.glb import glb, stl
 
 MODELS = {
     "HRP4Cmain.wrl": "isri-aist__hrp4c_description/vrml/HRP4Cmain.wrl",

@@ -73,7 +73,7 @@ def _report(found: Diagnostics) -> None:
 
 def read_model(path: Path) -> None:
     """Load a model, report what was found, and write down all that became of it."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     try:
         body = load_body(path, found)
     except ModelError as error:
@@ -100,7 +100,7 @@ def read_collada(path: Path) -> None:
 
 def read_world(path: Path) -> None:
     """Load a world file."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     try:
         load_world(path, found)
     except ModelError as error:

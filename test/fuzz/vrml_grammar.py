@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from hrp_model.readers.vrml.field_types import FieldType, Kind
-from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.fields import known_types
+from hrp_model.readers.vrml.nodes import FieldType, Kind
 
 # Nodes that make a robot, more often than any of the others.
 _GROUPS = ("Joint", "Segment", "Transform", "Group", "Surface", "Inline", "Switch", "LOD", "Shape")

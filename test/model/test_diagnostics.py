@@ -20,10 +20,6 @@ from hrp_model.diagnostics import (
 SOURCE = Source("robot.body", "name: arm\nlinks:\n  - mass: x\n")
 
 
-def silent(**options):
-    return Diagnostics(listener=lambda _: None, **options)
-
-
 @given(st.text(alphabet="ab\n\r "), st.data())
 def test_line_and_column_lead_back_to_the_offset(text, data):
     offset = data.draw(st.integers(0, len(text)))
@@ -50,7 +46,7 @@ def test_a_source_is_shown_without_its_text():
 
 
 def test_errors_end_a_stage_all_at_once_and_without_the_warnings():
-    diagnostics = silent()
+    diagnostics = Diagnostics.silent()
     diagnostics.error("first", "one")
     diagnostics.warn("second", "two")
     diagnostics.note("third", "three")
@@ -63,7 +59,7 @@ def test_errors_end_a_stage_all_at_once_and_without_the_warnings():
 
 
 def test_warnings_and_notes_let_a_stage_pass():
-    diagnostics = silent()
+    diagnostics = Diagnostics.silent()
     diagnostics.warn("warning", "")
     diagnostics.note("note", "")
     assert not diagnostics.has_errors
@@ -71,7 +67,7 @@ def test_warnings_and_notes_let_a_stage_pass():
 
 
 def test_strict_mode_makes_errors_of_warnings_but_not_of_notes():
-    diagnostics = silent(strict=True)
+    diagnostics = Diagnostics.silent(strict=True)
     diagnostics.note("note", "")
     assert not diagnostics.has_errors
     diagnostics.warn("warning", "")
@@ -80,7 +76,7 @@ def test_strict_mode_makes_errors_of_warnings_but_not_of_notes():
 
 
 def test_what_one_collection_hears_another_can_keep_and_judge_by_its_own_strictness():
-    strict = silent(strict=True)
+    strict = Diagnostics.silent(strict=True)
     inner = Diagnostics(listener=strict.add)
     inner.warn("warning", "of a part", Span(SOURCE, 0, 1))
     assert not inner.has_errors

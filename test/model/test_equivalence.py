@@ -162,7 +162,7 @@ def body_of(file):
     path = SHARED / "models" / file
     if not path.is_file():
         pytest.skip(f"'{file}' is not beside this checkout")
-    return load_body(path, Diagnostics(listener=lambda _: None))
+    return load_body(path, Diagnostics.silent())
 
 
 def shared_links(pair):

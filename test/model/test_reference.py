@@ -39,7 +39,7 @@ REFUSED = {
 
 def read(file):
     """Return a model's body, which must be read without an error."""
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     body = load_body(FILES[file], diagnostics)
     assert not diagnostics.has_errors, diagnostics.found
     return body

@@ -59,7 +59,7 @@ def simulation(world):
 
 
 def guest(kind="ForceSensor"):
-    body = load_body_text(GUEST.format(kind=kind), Diagnostics(listener=lambda _: None))
+    body = load_body_text(GUEST.format(kind=kind), Diagnostics.silent())
     return BodyEntry(placement=Placement(name="guest", body=body, X_WL=Pose(p=(5.0, 5.0, 5.0))))
 
 
@@ -143,7 +143,7 @@ def test_parameters_of_joints_that_make_no_sense_leave_a_body_without_topics(wor
   - { name: SWING, parent: HIP, joint_type: revolute, joint_id: 1, joint_axis: Z, mass: 1 }
 """
     )
-    body = load_body_text(text, Diagnostics(listener=lambda _: None))
+    body = load_body_text(text, Diagnostics.silent())
     placement = Placement(name="guest", body=body, X_WL=Pose(p=(5.0, 5.0, 5.0)))
     running.change(lambda: simulation.spawn(BodyEntry(placement=placement)))
     running.serve(node.sync)  # once more: nothing is half there

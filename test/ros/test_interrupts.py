@@ -19,7 +19,7 @@ MODEL = ["--ros-args", "-p", f"model:={MODELS / 'arm' / 'arm.body'}", "-p", "wor
 WORLD = ["--ros-args", "-p", f"world:={MODELS / 'worlds' / 'arm.yaml'}", "-p", "describe:=true"]
 # By node: what runs it, and the function in which it then stays, whatever the machine.
 NODES = {
-    "model_node": (hrp_model.ros.model_node.main, ("wait", "stop_signals.py")),
+    "model_node": (hrp_model.ros.model_node.main, ("wait", "program/command.py")),
     "sim_node": (hrp_sim.ros.sim_node.main, ("run", "runner.py")),
 }
 

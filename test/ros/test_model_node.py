@@ -36,7 +36,7 @@ PREFIX = "r1/"
 
 @pytest.fixture(scope="module")
 def body():
-    return load_body(MODEL, Diagnostics(listener=lambda _: None))
+    return load_body(MODEL, Diagnostics.silent())
 
 
 @pytest.fixture(scope="module")

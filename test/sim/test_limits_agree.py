@@ -10,7 +10,7 @@ from vehicles import vehicle, wheel
 
 from hrp_model import Diagnostics, Range, Severity, load_body_text
 from hrp_model.body import MAX_LIMIT as LARGE
-from hrp_model.description.joint_limits import joint_limit_parameters
+from hrp_model.description.description import joint_limit_parameters
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.vehicle import rolling_wheels
 from hrp_model.urdf import (
@@ -108,13 +108,13 @@ links:
   - {{name: J, parent: A, joint_type: {kind}, joint_axis: Z, joint_id: 0, {inertia},
      {KEYS[quantity]}: [{ends}]}}
 """
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     return load_body_text(text, found), found.found
 
 
 def described(body, command="position"):
     """Return what is written of the joint for other programs, and what that reported."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     options = UrdfOptions(ros2_control=Hardware.MUJOCO, command_interface=CommandInterface(command))
     made = convert(body, None, options=options, diagnostics=found)
     robot = ElementTree.fromstring(made.urdf)
@@ -266,7 +266,7 @@ links:
   - {name: J, joint_name: /J, parent: A, joint_type: revolute, joint_range: [60, -60],
      mass: 1, inertia: [1, 0, 0, 0, 1, 0, 0, 0, 1]}
 """)
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     world = load_world(tmp_path / "renamed.body", found)
     Simulation(world)
     body = world.bodies[-1].placement.body
@@ -282,7 +282,7 @@ def test_a_vehicle_is_as_fast_as_its_wheels_may_turn(stated, limits, code):
         wheel("L", [0.0, 0.2, 0.0], id=0, **turning), wheel("R", [0.0, -0.2, 0.0], id=1, **turning)
     )
     options = UrdfOptions(ros2_control=Hardware.GZ)
-    frames = body_frames(body, Diagnostics(listener=lambda _: None), options)
+    frames = body_frames(body, Diagnostics.silent(), options)
     text = controllers_yaml(body, frames, options)
     drive = yaml.safe_load(text)["/**/diff_drive_controller"]["ros__parameters"]
     fastest = 0.1 * min(-limits.lower, limits.upper)

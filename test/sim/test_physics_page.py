@@ -33,7 +33,7 @@ def physics(text, tmp_path):
     """Return the settings that a world file of this text gives, and what was said of it."""
     path = tmp_path / "world.yaml"
     path.write_text(f"physics: {{ {text} }}\nbodies: []\n", encoding="utf-8")
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     return load_world(path, diagnostics).physics, diagnostics.found
 
 

@@ -126,7 +126,7 @@ def test_the_joints_of_a_closed_loop_follow():
 
 
 def test_a_mimic_joint_follows_its_leader():
-    gripper = alone(load_body_text(GRIPPER, Diagnostics(listener=lambda _: None)))
+    gripper = alone(load_body_text(GRIPPER, Diagnostics.silent()))
     gripper.placements.set_joint_positions("body", {"grip": 1.0}, {"grip": 0.2})
     assert q_of(gripper, "body") == close({"grip": 1.0, "slave": -0.25})
     np.testing.assert_allclose(gripper.bodies["body"].motion.dq, [0.2, -0.1])
@@ -229,6 +229,6 @@ links:
      inertia: [1, 0, 0, 0, 1, 0, 0, 0, 1]}
   - {name: LOOSE, parent: A, joint_type: free, mass: 1, inertia: [1, 0, 0, 0, 1, 0, 0, 0, 1]}
 """
-    two = alone(load_body_text(text, Diagnostics(listener=lambda _: None), kind="body"))
+    two = alone(load_body_text(text, Diagnostics.silent(), kind="body"))
     with pytest.raises(ValueError, match="its link 'LOOSE' moves freely"):
         two.placements.set_joint_positions("body", {"J": 0.1})

@@ -57,7 +57,7 @@ def test_a_model_alone_stands_on_a_floor():
 
 
 def test_a_file_that_is_no_world_is_refused_as_by_load_world(tmp_path):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     with pytest.raises(ModelError, match=r"cannot read .*absent\.yaml"):
         Simulation(tmp_path / "absent.yaml", diagnostics=found)
     assert [d.code for d in found.found] == ["unreadable-file"]

@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from hrp_model.diagnostics import Source
+from hrp_model.read_context import ReadContext
 from hrp_model.readers import choreonoid
 from hrp_model.readers.mesh import mesh_file
 from hrp_model.readers.vrml import read_scene
-from hrp_model.reading import Reading
 
 HEADER = "format: ChoreonoidBody\nformat_version: 2.0\nname: T\n"
 
 
-def reading(diagnostics):
+def read_context(diagnostics):
     """Return a Reading with readers of every kind of file that a body may refer to."""
     scenes = {**dict.fromkeys((".stl", ".dae", ".obj", ".glb"), mesh_file.read_scene)}
     bodies = dict.fromkeys((".body", ".yaml"), choreonoid.read_body)
-    return Reading(
+    return ReadContext(
         diagnostics, {**scenes, ".wrl": read_scene, ".scen": choreonoid.read_scene}, bodies
     )
 
@@ -23,12 +23,12 @@ def reading(diagnostics):
 def read_text(text, diagnostics, folder=None, header=HEADER):
     """Read a body from a text, as if it were m.body in a folder."""
     path = folder / "m.body" if folder else None
-    return choreonoid.read_body(Source("m.body", header + text, path), reading(diagnostics))
+    return choreonoid.read_body(Source("m.body", header + text, path), read_context(diagnostics))
 
 
 def read_file(path, diagnostics):
     """Read a body from a file."""
-    return reading(diagnostics).read_body(Path(path).resolve(), name=Path(path).name)
+    return read_context(diagnostics).read_body(Path(path).resolve(), name=Path(path).name)
 
 
 def read_link(keys, diagnostics, folder=None):

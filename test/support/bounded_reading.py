@@ -77,7 +77,7 @@ def _read(path: str, memory_mib: int, cpu_seconds: int, sender: Connection) -> N
 
     _bound(memory_mib, cpu_seconds)
     warnings.simplefilter("ignore")
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     links = 0
     try:
         body = load_body(path, found)

@@ -12,7 +12,7 @@ from hrp_model import load_body
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.urdf import Hardware, UrdfOptions, body_to_urdf, controllers_yaml
-from hrp_model.urdf.blocks import ros2_control
+from hrp_model.urdf.control_blocks import ros2_control_elements
 
 STATES = ["position", "velocity", "effort"]
 IN_BLOCK = {"hardware", "joint", "sensor", "gpio", "properties"}
@@ -55,7 +55,7 @@ def with_hardware(robot, body, frames, hardware):
     options = UrdfOptions(ros2_control=hardware)
     made = ElementTree.Element("robot")
     made.extend(robot.findall("joint"))
-    made.extend(ros2_control.elements(body, frames, options))
+    made.extend(ros2_control_elements(body, frames, options))
     return made, yaml.safe_load(controllers_yaml(body, frames, options))
 
 

@@ -38,7 +38,7 @@ class RunRecorder:
         self.recorder = Recorder(path, on_error=fail)
         bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
         self._namings = name_bodies(bodies)
-        quiet = Diagnostics(listener=lambda _: None)
+        quiet = Diagnostics.silent()
         self._described = {
             name: describe(body, DescriptionOptions(), meshes / name, quiet)
             for name, body in bodies.items()
@@ -104,7 +104,7 @@ def record(
         duration: In [s].
         every: Steps between recorded transforms.
     """
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     simulation = Simulation(load_world(world, quiet), defer_images=True, diagnostics=quiet)
     simulation.wanted = lambda _: False
     recorder = RunRecorder(path, simulation, folder)

@@ -39,8 +39,8 @@ class Harness:
         self.changes = 0
         self.check_names = lambda _simulation, _names: None
         self.made = []
-        self.diagnostics = Diagnostics(listener=lambda _: None)
-        config = load_world(world, Diagnostics(listener=lambda _: None))
+        self.diagnostics = Diagnostics.silent()
+        config = load_world(world, Diagnostics.silent())
         self.runner = Runner(self.make(config), lambda _time, _readings: None, **runner_options)
         self.runner.pause()
         self.simulator = Simulator(

@@ -360,7 +360,7 @@ def compare(
     path: Path, size: tuple[int, int] = SIZE, rule: Rule = Rule.MESHES_KEEP_THEIRS
 ) -> Comparison:
     """Render a model and its URDF in the model's initial posture."""
-    silent = Diagnostics(listener=lambda _: None)
+    silent = Diagnostics.silent()
     body = load_body(path, silent)
     state = BodyState(body)
     lens, X_WC = _camera(body, state, (2 * size[0], 2 * size[1]))

@@ -27,13 +27,13 @@ def arm(inside=HINGE, kind="revolute", link=""):
 
 def read(text, **options):
     """Return the body in a text, and all diagnostics."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     return load_body_text(text, found, name="r.urdf", **options), found.found
 
 
 def refused(text, **options):
     """Return the diagnostics of a text without a valid body."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     with pytest.raises(ModelError):
         load_body_text(text, found, name="r.urdf", **options)
     return found.found

@@ -3,22 +3,22 @@
 from pathlib import Path
 
 from hrp_model.diagnostics import Diagnostics, Source
+from hrp_model.read_context import ReadContext
 from hrp_model.readers import vrml
 from hrp_model.readers.mesh import mesh_file
-from hrp_model.reading import Reading
 
 HEADER = "#VRML V2.0 utf8\n"
 
 
-def reading(diagnostics):
+def read_context(diagnostics):
     meshes = dict.fromkeys((".stl", ".obj", ".dae"), mesh_file.read_scene)
-    return Reading(diagnostics, {".wrl": vrml.read_scene, **meshes}, {".wrl": vrml.read_body})
+    return ReadContext(diagnostics, {".wrl": vrml.read_scene, **meshes}, {".wrl": vrml.read_body})
 
 
 def body_of(text, diagnostics=None, name="m.wrl", path=None):
     """Read text as a model; problems go to ``diagnostics``, or are refused."""
-    found = diagnostics or Diagnostics(strict=True, listener=lambda _: None)
-    body = vrml.read_body(Source(name, text, path), reading(found))
+    found = diagnostics or Diagnostics.silent(strict=True)
+    body = vrml.read_body(Source(name, text, path), read_context(found))
     if diagnostics is None:
         found.raise_errors()
     return body

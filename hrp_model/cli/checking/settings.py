@@ -21,7 +21,7 @@ from ...diagnostics import (
     did_you_mean_or_all,
 )
 from ...program.codes import CODES
-from ...reading import read_source
+from ...read_context import read_source
 
 OWN_FILE = ".hrp-model.toml"
 SHARED_FILE = "pyproject.toml"
@@ -167,7 +167,7 @@ def read_settings(path: Path) -> Settings | None:
     is_shared = path.name == SHARED_FILE
     if is_shared and _TABLE[-1] not in source.text:
         return None
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     content: object = _parsed(source, diagnostics)
     if diagnostics.found:
         raise SettingsError(diagnostics.found)

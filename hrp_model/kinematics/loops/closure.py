@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ...body import Body, ExtraJoint, JointType
 from ...rigid import Array
-from .constraints import LoopConstraints, loop_name
+from .constraints import Indices, LoopConstraints, loop_name
 from .equations import LoopEquations, independent_columns
-from .relative_poses import Indices
 
 _MAX_LISTED_JOINTS = 6  # in a message
 _DISTANT_STARTS = 4  # of searches for closed postures far from the initial one

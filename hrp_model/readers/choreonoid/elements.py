@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+import numpy as np
+
 from ...diagnostics import did_you_mean
 from ...geometry import Shape
-from ...inertia import MassProperties
+from ...inertia import MassProperties, describe_asymmetry, is_symmetric, symmetric, tensor
+from ...rigid import Array
 from ..yaml.tree import Mapping, Node
 from . import devices
 from .devices import DeviceNode
-from .masses import read_mass
 from .nodes import (
     COMMON,
     UNDRAWN,
@@ -24,6 +26,37 @@ from .nodes import (
 )
 from .scenes import read_resource, read_shape
 from .scope import UNMOVED, Placement, Scope, placement
+
+# Keys of an inertia in other formats; they are too different to be reported as misspelt.
+_FOREIGN_KEYS = ("momentsOfInertia", "momentOfInertia")
+
+
+def read_mass(mapping: Mapping, default: MassProperties) -> MassProperties:
+    """Read the mass keys of a link or a RigidBody, in its own frame."""
+    numbers = mapping.numbers("inertia", count=None, default=None, shown=default.inertia)
+    for key in _FOREIGN_KEYS:
+        if numbers is None and key in mapping:
+            mapping.get(key)
+            message = f"'{key}' is unknown here and ignored. Did you mean 'inertia'?"
+            mapping.diagnostics.warn("unknown-key", message, mapping.at(key))
+    return MassProperties(
+        mapping.number("mass", default=default.mass),
+        mapping.numbers("center_of_mass", "centerOfMass", count=3, default=default.center_of_mass),
+        default.inertia if numbers is None else _inertia(numbers, mapping),
+    )
+
+
+def _inertia(numbers: Array, mapping: Mapping) -> Array:
+    at = mapping.at("inertia")
+    inertia = tensor(numbers)
+    if inertia is None:
+        message = f"an inertia needs 9 numbers, or the 6 of its upper triangle, not {len(numbers)}"
+        mapping.diagnostics.error("wrong-count", message, at)
+        return np.zeros((3, 3))
+    if not is_symmetric(inertia):
+        message = f"the inertia {describe_asymmetry(inertia, 'write 6 numbers, or all 9')}"
+        mapping.diagnostics.warn("asymmetric-inertia", message, at)
+    return symmetric(inertia)
 
 
 class Use(Enum):
@@ -82,9 +115,9 @@ class _Place:
 def read_elements(mapping: Mapping, scope: Scope) -> Contents:
     """Read the ``elements`` of a link."""
     contents = Contents()
-    lost = scope.reading.lost_shapes
+    lost = scope.context.lost_shapes
     _children(mapping, _Place(contents, scope))
-    contents.lacks_shapes = scope.reading.lost_shapes > lost
+    contents.lacks_shapes = scope.context.lost_shapes > lost
     return contents
 
 
@@ -96,7 +129,7 @@ def _children(mapping: Mapping, place: _Place) -> None:
 
 def _walk(node: Node, place: _Place) -> None:
     for type_name, mapping in typed_nodes(node, place.scope):
-        place.scope.reading.count("nodes", at=mapping.span)
+        place.scope.context.count("nodes", at=mapping.span)
         reader = _NODES.get(type_name)
         if reader is not None:
             reader(mapping, place)

@@ -126,7 +126,7 @@ def _extrusion(mapping: Mapping, scope: Scope) -> Geometry:
             message += "; the last one is repeated"
             scope.diagnostics.warn("short-list", message, mapping.at(key))
     # The number of points is the product of two lengths: a short file could fill any memory.
-    scope.reading.count("points of extrusions", len(section) * len(spine), mapping.span)
+    scope.context.count("points of extrusions", len(section) * len(spine), mapping.span)
     return extrusion(
         section,
         spine,

@@ -1,26 +1,52 @@
-"""Read typed nodes in their different notations, and node libraries in other files."""
+"""Read typed nodes in their different notations, node libraries in other files, and headers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import radians
 from pathlib import Path
 
-from ...diagnostics import Span, did_you_mean
-from ...reading import read_source
+from ...diagnostics import Diagnostics, Span, did_you_mean
+from ...read_context import read_source
 from ..yaml.tree import Document, Mapping, Node, Scalar, Sequence
 from .scope import Scope, flag, parse
 
+VERSION = ("format_version", "formatVersion")
+ANGLE_UNIT = ("angle_unit", "angleUnit")
+_FIRST_UNSUPPORTED = 2.1
+_DEGREE = radians(1.0)
+_ANGLE_UNITS = {"degree": _DEGREE, "radian": 1.0}
 # Keys without effect that any node may have.
 COMMON = ("type", "name", "is_optional", "isOptional", "is_meta_scene")
 # Nodes of a scene without shapes.
 UNDRAWN = (
     "LineSet", "PointSet", "Text", "Fog", "PerspectiveCamera", "OrthographicCamera", "Node",
 )  # fmt: skip
-
 # Limit of uses of libraries: far beyond any model, but soon reached by libraries that use others
 # repeatedly.
 _MAX_LIBRARY_USES = 10_000
+
+
+def read_angle_unit(top: Mapping, diagnostics: Diagnostics) -> float | None:
+    """Check the format version and return the file's angle unit in [rad].
+
+    All spellings of keys are accepted in every version. None after reporting that the version
+    is too new.
+    """
+    version = top.number(*VERSION, default=None)
+    at = top.at(*VERSION)
+    if version is None:
+        diagnostics.warn("no-version", "'format_version' is missing; 1.0 is assumed", at)
+    elif version >= _FIRST_UNSUPPORTED:
+        message = f"format version {version:g} is not supported; the latest supported one is 2.0"
+        diagnostics.error("unknown-version", message, at)
+        return None
+    unit = top.choice(*ANGLE_UNIT, choices=_ANGLE_UNITS, default=_DEGREE)
+    if version is not None and version >= 2.0 and unit == 1.0:
+        message = "from format version 2.0 on, angles must be in degrees"
+        diagnostics.error("radian", message, top.at(*ANGLE_UNIT))
+    return unit
 
 
 def typed_nodes(node: Node, scope: Scope) -> Iterator[tuple[str, Mapping]]:
@@ -86,17 +112,17 @@ def opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | 
     """
     with _opened_library(mapping, uri, scope) as node:
         if node is None:
-            scope.reading.lost_shapes += 1
+            scope.context.lost_shapes += 1
         yield node
 
 
 @contextmanager
 def _opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | None]:
-    reading = scope.reading
+    context = scope.context
     at = mapping.at("uri", "url")
     name = mapping.text("node", "fragment", default="")
     mapping.finish(ignore=(*COMMON, "exclude"))
-    path = reading.resolve(uri, at)
+    path = context.resolve(uri, at)
     if path is None:
         yield None
         return
@@ -107,7 +133,7 @@ def _opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node |
             scope.diagnostics.error("too-large", message, at)
         yield None
         return
-    with reading.entering(path, at) as entered:
+    with context.entering(path, at) as entered:
         library = _document(path, at, scope) if entered else None
         if library is None:
             yield None

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from ...diagnostics import Diagnostics, Source, Span, did_you_mean_or_all
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml.tree import Document, Mapping, Node, Scalar, Sequence, parse_document
 
@@ -55,7 +55,7 @@ class Scope:
     """Context of reading one model file.
 
     Attributes:
-        reading: Context of the whole model.
+        context: Context of the whole model.
         document: The file's own nodes and anchors.
         angle: The file's angle unit, in [rad].
         cache: Results by kind and id of a node, so that all aliases of a node give one object.
@@ -63,7 +63,7 @@ class Scope:
         library_uses: Number of uses of such libraries.
     """
 
-    reading: Reading
+    context: ReadContext
     document: Document
     angle: float
     cache: dict[tuple[str, int], Any] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Scope:
     @property
     def diagnostics(self) -> Diagnostics:
         """Receives all problems."""
-        return self.reading.diagnostics
+        return self.context.diagnostics
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,11 +108,11 @@ def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
     if not uri:
         scope.diagnostics.error("missing-key", "a SubBody needs a 'uri'", entry.span)
         return
-    path = scope.reading.resolve(uri, at)
-    body = scope.reading.read_body(path, at) if path else None
+    path = scope.context.resolve(uri, at)
+    body = scope.context.read_body(path, at) if path else None
     if body is None:
         return
-    scope.reading.count("links", len(body.links), at)
+    scope.context.count("links", len(body.links), at)
     prefix, suffix = entry.text("prefix", default=""), entry.text("suffix", default="")
     device_prefix = entry.text("device_prefix", "devicePrefix", default=prefix)
     devices: defaultdict[str, list[Device]] = defaultdict(list)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...body import Body
 from ...diagnostics import Span
-from ...reading import Reading, TooLargeError
+from ...read_context import ReadContext, TooLargeError
 from ..xml_tree import Element
-from .shapes import ShapeReader
+from .links import ShapeReader
 from .to_body import RobotReader
 
 __all__ = ["ShapeReader", "has_robot", "read_robot"]
@@ -23,21 +23,21 @@ def has_robot(text: str) -> bool:
     return _KINEMATICS.search(text) is not None
 
 
-def read_robot(root: Element, reading: Reading, read_shapes: ShapeReader) -> Body | None:
+def read_robot(root: Element, context: ReadContext, read_shapes: ShapeReader) -> Body | None:
     """Read the robot of a ``<COLLADA>`` element.
 
-    Problems are reported to ``reading.diagnostics``; None after an error.
+    Problems are reported to ``context.diagnostics``; None after an error.
 
     Args:
         root: The element.
-        reading: The context.
+        context: The context.
         read_shapes: Returns the visual scene of the same document; called at most once. It may
             raise as a reader of scenes.
     """
     try:
         # Overflows give non-finite numbers, which validation reports with their place.
         with np.errstate(over="ignore", invalid="ignore"):
-            return RobotReader(root, reading, read_shapes).body()
+            return RobotReader(root, context, read_shapes).body()
     except (TooLargeError, RecursionError) as error:
-        reading.report_excess(error, Span(root.source, 0, 0))
+        context.report_excess(error, Span(root.source, 0, 0))
         return None

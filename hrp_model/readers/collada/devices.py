@@ -24,9 +24,8 @@ from ...frames import X_S_OPTICAL, X_S_SCAN
 from ...rigid import Array, Pose, axis_angle_matrix
 from ..xml_tree import Element
 from .joints import openrave_technique
-from .references import References
 from .scene import Robot
-from .values import Values
+from .values import References, Values
 
 _AXIS_Y = (0.0, 1.0, 0.0)
 _UNLIMITED = (inf, inf, inf)

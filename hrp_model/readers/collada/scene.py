@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...diagnostics import Diagnostics
+from ...diagnostics import Diagnostics, listed
 from ..xml_tree import Element
-from .references import References
+from .values import References
 
 _MAX_LISTED = 4
 
@@ -76,11 +76,8 @@ class SceneReader:
             self._diagnostics.error("not-a-model", message, (self._scene or self._root).span)
             return None
         if len(found) > 1:
-            others = ", ".join(f"'{x.name}'" for x in found[1 : _MAX_LISTED + 1])
-            more = (
-                f" and {len(found) - 1 - _MAX_LISTED} more" if len(found) > _MAX_LISTED + 1 else ""
-            )
-            message = f"only '{found[0].name}' is read, not the other robots: {others}{more}"
+            others = listed([f"'{x.name}'" for x in found[1:]], _MAX_LISTED)
+            message = f"only '{found[0].name}' is read, not the other robots: {others}"
             self._diagnostics.warn("second-humanoid", message, found[1].models[0].span)
         first = found[0]
         if len(first.models) > 1:

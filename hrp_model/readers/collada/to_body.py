@@ -10,18 +10,22 @@ import numpy as np
 from ...body import Body, Joint, JointType, Link, link_pair
 from ...geometry import Shape
 from ...inertia import merge
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import IDENTITY_4, Pose
 from ..mimics import resolve_mimics
 from ..xml_tree import Element
 from .devices import DeviceReader
-from .formulas import FormulaReader
-from .joints import JointParts, JointReader, MotorReader, conventions, openrave_technique
-from .masses import MassReader, RigidBody
-from .references import References
+from .joints import (
+    FormulaReader,
+    JointParts,
+    JointReader,
+    MotorReader,
+    conventions,
+    openrave_technique,
+)
+from .links import MassReader, NodeReader, RigidBody, ShapeReader, read_scene
 from .scene import Robot, SceneReader
-from .shapes import NodeReader, ShapeReader, read_scene
-from .values import Values
+from .values import References, Values
 
 _LOOPS = ("attachment_start", "attachment_end")
 # Extensions of a robot that are read, or that only planners need.
@@ -62,13 +66,13 @@ class LinkParts:
 class RobotReader:
     """Reads the robot of a document."""
 
-    def __init__(self, root: Element, reading: Reading, read_shapes: ShapeReader) -> None:
+    def __init__(self, root: Element, context: ReadContext, read_shapes: ShapeReader) -> None:
         self._root = root
-        self._reading = reading
+        self._context = context
         self._read_shapes = read_shapes
-        self._diagnostics = reading.diagnostics
+        self._diagnostics = context.diagnostics
         self._references = References(root)
-        self._values = Values(root, self._references, reading.diagnostics)
+        self._values = Values(root, self._references, context.diagnostics)
         self._convention = conventions(root)
         self._links: dict[str, LinkParts] = {}
         self._moving: set[Element] = set()  # joints that move a link
@@ -128,7 +132,7 @@ class RobotReader:
         robot: Robot,
     ) -> bool:
         """Add a link and all below it; return False after reporting an error."""
-        self._reading.count("links", at=element.span)
+        self._context.count("links", at=element.span)
         attributes = element.attributes
         name = attributes.get("name") or attributes.get("id") or attributes.get("sid", "")
         name = name or f"link{len(self._links)}"
@@ -288,7 +292,7 @@ class RobotReader:
         nodes = {x.node: x for x in self._links.values() if x.node is not None}
         if not self._nodes.has_shapes:
             return {}
-        scene = read_scene(self._read_shapes, self._reading, self._diagnostics, self._root)
+        scene = read_scene(self._read_shapes, self._context, self._diagnostics, self._root)
         names = {node: parts.name for node, parts in nodes.items()}
         if scene is None:
             self._incomplete = set(names.values())
@@ -327,7 +331,7 @@ class RobotReader:
                 found = [self._references.by_address(end, robot.model) for end in ends]
                 names = [by_element.get(x) for x in found if x is not None]
                 if len(names) == 2 and names[0] is not None and names[1] is not None:
-                    self._reading.count("pairs of links that never collide", at=pair.span)
+                    self._context.count("pairs of links that never collide", at=pair.span)
                     yield link_pair(names[0], names[1])
                 else:
                     message = f"there are no links '{ends[0]}' and '{ends[1]}'"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ...files.model_file import decoded
 from ...files.resources import read_file
-from ...files.text_encoding import decoded
 from ...geometry import GREY, Mesh, SceneNode, Shape
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array
-from ...shapes.unique_rows import unique_rows
+from ...shapes.measure import unique_rows
 from . import collada_file, gltf_file, ply_file, wavefront
 
 # A triangle in binary STL: normal and three corners as floats, and two unused bytes.
@@ -26,7 +26,7 @@ _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NUMBERS = b"0123456789+-.e \t\r\n"
 
 
-def read_scene(path: Path, reading: Reading) -> SceneNode:
+def read_scene(path: Path, context: ReadContext) -> SceneNode:
     """Read the shapes of a mesh file, in [m].
 
     The unit of the file is converted, but not its upper axis.
@@ -38,12 +38,12 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
     if path.suffix.lower() == ".stl":
         return SceneNode(shapes=(Shape(read_stl(read_file(path)), material=GREY),))
     if path.suffix.lower() == ".dae":
-        return collada_file.read_collada(path, reading)
+        return collada_file.read_collada(path, context)
     if path.suffix.lower() == ".obj":
-        return wavefront.read_obj(path, reading)
+        return wavefront.read_obj(path, context)
     if path.suffix.lower() in (".glb", ".gltf"):
-        return gltf_file.read_gltf(path, reading)
-    return ply_file.read_ply(path, reading)
+        return gltf_file.read_gltf(path, context)
+    return ply_file.read_ply(path, context)
 
 
 def read_stl(data: bytes) -> Mesh:

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from ...files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, IntArray, SceneNode, Shape, Texture
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array
 from ...shapes.meshing import face_set
 from ...shapes.normals import unit
 from ...shapes.triangulate import strip_corners
-from .lost_parts import LostParts, are_inside, are_usable
-from .mesh_resources import MeshResources
+from .mesh_resources import LostParts, MeshResources, are_inside, are_usable
 from .ply_elements import PlyElement, PlyFile, parse_ply
 
 _HEADER = 1 << 16  # [B] that are searched for the format
@@ -30,7 +29,7 @@ _TEX_COORDS = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"), ("texture_s",
 _TEXTURE = "texturefile"  # comment of MeshLab
 
 
-def read_ply(path: Path, reading: Reading) -> SceneNode:
+def read_ply(path: Path, context: ReadContext) -> SceneNode:
     """Read the faces of a PLY file, in [m].
 
     Raises:
@@ -42,10 +41,10 @@ def read_ply(path: Path, reading: Reading) -> SceneNode:
         size = MAX_TEXT_SIZE >> 20
         raise ValueError(f"it is a text file larger than {size} MiB; save it as binary PLY")
     file = parse_ply(data)
-    lost = LostParts(path.name, reading.diagnostics, reading.reference_span)
+    lost = LostParts(path.name, context.diagnostics, context.reference_span)
     if file.missing:
         lost.add("rows", f"{file.missing} rows are missing at its end")
-    shape = _shape(file, lost, _texture(file, MeshResources(path, reading)))
+    shape = _shape(file, lost, _texture(file, MeshResources(path, context)))
     lost.report()
     return SceneNode(shapes=(shape,))
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from ...body import Body
 from ...diagnostics import MissingLibraryError, Span
-from ...reading import Reading, TooLargeError
+from ...read_context import ReadContext, TooLargeError
 from ..xml_tree import Element
 
 __all__ = ["read_model"]
 
 
-def read_model(root: Element, reading: Reading) -> Body | None:
+def read_model(root: Element, context: ReadContext) -> Body | None:
     """Read the robot of a ``<mujoco>`` element.
 
-    Problems are reported to ``reading.diagnostics``; None after an error.
+    Problems are reported to ``context.diagnostics``; None after an error.
 
     Raises:
         MissingLibraryError: MuJoCo is not installed.
@@ -27,8 +27,8 @@ def read_model(root: Element, reading: Reading) -> Body | None:
         message = "reading MJCF needs mujoco: pip install 'hrp_ros[mjcf]'"
         raise MissingLibraryError(message) from None
     try:
-        model = compiled(root, reading)
-        return None if model is None else ModelReader(model, reading).body()
+        model = compiled(root, context)
+        return None if model is None else ModelReader(model, context).body()
     except (TooLargeError, RecursionError) as error:
-        reading.report_excess(error, Span(root.source, 0, 0))
+        context.report_excess(error, Span(root.source, 0, 0))
         return None

@@ -1,4 +1,4 @@
-"""Compile a ``<mujoco>`` element by MuJoCo, from the files that the reading permits.
+"""Compile a ``<mujoco>`` element by MuJoCo, from the files that the context permits.
 
 MuJoCo gets one text without references to files, and the contents of the mesh files. Elements
 that a robot does not need, and that could expand to any size, are left out.
@@ -6,14 +6,15 @@ that a robot does not need, and that could expand to any size, are left out.
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, count
 from pathlib import Path, PurePosixPath
+from threading import Lock
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -21,12 +22,14 @@ import mujoco
 import numpy as np
 
 from ...diagnostics import Span
-from ...files.quiet_libraries import quiet_libraries
 from ...files.resources import MAX_FILE_SIZE, read_file
-from ...reading import Reading, read_source
+from ...frames import add_unique
+from ...read_context import ReadContext, read_source
 from ...rigid import Array
 from ..xml_tree import Element, parse
 
+_STDERR = 2
+_lock = Lock()  # else the streams of two threads could remain exchanged
 # Sections that say nothing about a robot: of the simulation, of the viewer, of the program.
 _IGNORED_SECTIONS = ("option", "visual", "statistic", "size", "custom", "keyframe")
 _SECTIONS = (
@@ -51,6 +54,29 @@ _MAX_COPIES = 1000  # of <replicate>, nested ones multiplied
 _LINE = re.compile(r"line (\d+)")
 
 
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Discard what is written to the standard error stream within a ``with`` block.
+
+    Qhull in MuJoCo writes pages about a mesh that it refuses, beside the error that it reports.
+    The block should be short, as output of other threads is lost, too.
+    """
+    with _lock:
+        try:
+            saved = os.dup(_STDERR)
+        except OSError:  # it is closed
+            yield
+            return
+        null = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(null, _STDERR)
+            yield
+        finally:
+            os.dup2(saved, _STDERR)
+            os.close(saved)
+            os.close(null)
+
+
 @dataclass(eq=False)
 class Compiled:
     """A model of MuJoCo, and the places of its parts.
@@ -71,7 +97,7 @@ class Compiled:
         """Names of the bodies; one that has none has its number."""
         own = [str(self.model.body(b).name) for b in range(self.model.nbody)]
         taken = set(own)
-        return [name or unique_name(f"body{b}", taken) for b, name in enumerate(own)]
+        return [name or add_unique(f"body{b}", taken) for b, name in enumerate(own)]
 
     @cached_property
     def joint_names(self) -> list[str]:
@@ -80,7 +106,7 @@ class Compiled:
         own = [str(model.joint(j).name) for j in range(model.njnt)]
         taken = set(own)
         bodies = [self.body_names[b] for b in model.jnt_bodyid]
-        return [name or unique_name(body, taken) for name, body in zip(own, bodies, strict=True)]
+        return [name or add_unique(body, taken) for name, body in zip(own, bodies, strict=True)]
 
     def at_body(self, b: int) -> Span:
         """Return the place of a body."""
@@ -104,9 +130,9 @@ class Compiled:
         return self.root.span if element is None else element.at("name")
 
 
-def compiled(root: Element, reading: Reading) -> Compiled | None:
+def compiled(root: Element, context: ReadContext) -> Compiled | None:
     """Return the model of a file, or None after reporting errors."""
-    text = _Text(root, reading)
+    text = _Text(root, context)
     text.write()
     if text.is_broken:
         return None
@@ -119,11 +145,11 @@ def compiled(root: Element, reading: Reading) -> Compiled | None:
                 model = spec.compile()
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         message = f"MuJoCo refuses the model: {_sentence(str(error))}"
-        reading.diagnostics.error("refused-model", message, text.place(str(error)))
+        context.diagnostics.error("refused-model", message, text.place(str(error)))
         return None
     for warning in found:
         message = f"MuJoCo warns: {_sentence(warning)}"
-        reading.diagnostics.warn("mujoco-warning", message, text.place(warning))
+        context.diagnostics.warn("mujoco-warning", message, text.place(warning))
     return Compiled(root, model, spec, text)
 
 
@@ -153,7 +179,7 @@ class _Text:
     """
 
     root: Element
-    reading: Reading
+    context: ReadContext
     lines: list[str] = field(default_factory=list)
     assets: dict[str, bytes] = field(default_factory=dict)
     is_broken: bool = False
@@ -212,7 +238,7 @@ class _Text:
         path = self._path(name, name, at)
         if path in files:
             message = f"'{name}' includes itself"
-            self.reading.diagnostics.error("resource-cycle", message, at)
+            self.context.diagnostics.error("resource-cycle", message, at)
             path = None
         root = None
         if path is not None:
@@ -220,10 +246,10 @@ class _Text:
                 source = read_source(path)
             except OSError as error:
                 message = f"cannot read '{name}': {error.strerror or error}"
-                self.reading.diagnostics.error("unreadable-file", message, at)
+                self.context.diagnostics.error("unreadable-file", message, at)
             else:
-                tally = self.reading.count
-                root = parse(source, self.reading.diagnostics, lambda x: tally("nodes", at=x))
+                tally = self.context.count
+                root = parse(source, self.context.diagnostics, lambda x: tally("nodes", at=x))
         if root is None or path is None:
             self.is_broken = True
             return None
@@ -238,14 +264,14 @@ class _Text:
             return
         if tag == "attach":
             message = "attached models are not read: include their bodies"
-            self.reading.diagnostics.error("nested-model", message, element.span)
+            self.context.diagnostics.error("nested-model", message, element.span)
             self.is_broken = True
             return
         if tag == "replicate":
             copies *= _count(element.attributes.get("count", "1"))
             if copies > _MAX_COPIES:
                 message = f"<replicate> makes more than {_MAX_COPIES} copies"
-                self.reading.diagnostics.error("too-large", message, element.span)
+                self.context.diagnostics.error("too-large", message, element.span)
                 self.is_broken = True
                 return
         attributes = {k: v for k, v in element.attributes.items() if k not in _SIZES}
@@ -259,13 +285,13 @@ class _Text:
                 return
             for name in (x for x in _OF_CONTACTS if x in attributes):
                 message = f"{name} of a geom is left out: contacts are those of the simulation"
-                self.reading.diagnostics.warn("no-counterpart", message, element.at(name))
+                self.context.diagnostics.warn("no-counterpart", message, element.at(name))
         elif tag == "mesh" and "file" in attributes and not self._mesh(element, attributes):
             return
         elif tag == "mesh" and "builtin" in attributes:
-            self.reading.count("nodes", _most_points(attributes.get("params", "")), element.span)
+            self.context.count("nodes", _most_points(attributes.get("params", "")), element.span)
         if tag == "body":
-            self.reading.count("links", copies, element.span)
+            self.context.count("links", copies, element.span)
         opening = f"<{tag}{_attributes(attributes)}"
         if not element.children:
             self._line(f"{opening}/>", element)
@@ -291,7 +317,7 @@ class _Text:
                 self.assets[self._by_path[path]] = read_file(path, MAX_FILE_SIZE)
         except OSError as error:
             message = f"cannot read '{written}': {error.strerror or error}"
-            self.reading.diagnostics.error("unreadable-resource", message, at)
+            self.context.diagnostics.error("unreadable-resource", message, at)
             path = None
         if path is None:
             self.is_broken = True
@@ -309,10 +335,10 @@ class _Text:
             written: Its name as written.
             at: Place of the name.
         """
-        folder = self.reading.folder
-        if not self.reading.exists(name, folder=folder) and self.reading.exists(written, at):
-            return self.reading.resolve(written, at, needed=True)
-        return self.reading.resolve(name, at, needed=True, folder=folder)
+        folder = self.context.folder
+        if not self.context.exists(name, folder=folder) and self.context.exists(written, at):
+            return self.context.resolve(written, at, needed=True)
+        return self.context.resolve(name, at, needed=True, folder=folder)
 
     def _has_fixed_size(self, sensor: Element) -> bool:
         """Return whether the size of a sensor's readings is given by its type.
@@ -322,26 +348,18 @@ class _Text:
         if sensor.tag in ("user", "contact") or "camera" in sensor.attributes:
             name = titled("sensor", sensor.attributes.get("name", ""))
             message = f"{name} is left out: {sensor.tag}"
-            self.reading.diagnostics.warn("no-counterpart", message, sensor.span)
+            self.context.diagnostics.warn("no-counterpart", message, sensor.span)
             return False
         return True
 
     def _leave_out(self, element: Element, kind: str) -> None:
         verb = "is" if kind.startswith("<") else "are"
         message = f"{kind} {verb} left out: a robot here has only rigid links"
-        self.reading.diagnostics.warn("no-counterpart", message, element.span)
+        self.context.diagnostics.warn("no-counterpart", message, element.span)
 
     def _line(self, text: str, element: Element | None) -> None:
         self.lines.append(text)
         self._line_elements.append(element)
-
-
-def unique_name(wanted: str, taken: set[str]) -> str:
-    """Return a name that is not taken, and add it to those that are."""
-    candidates = chain([wanted], (f"{wanted}_{i}" for i in count(2)))
-    name = next(candidate for candidate in candidates if candidate not in taken)
-    taken.add(name)
-    return name
 
 
 def optional_row(model: Any, name: str, i: int) -> Array:

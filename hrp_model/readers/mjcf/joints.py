@@ -1,10 +1,14 @@
-"""Joints of a compiled model: chains of joints, limits, actuators, and mimic joints."""
+"""Joints of a compiled model: chains of joints, limits, actuators, and mimic joints.
+
+Mimic joints are linear relations of joint positions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, isfinite
+from math import inf, isclose, isfinite
 from typing import Any
 
 import mujoco
@@ -12,16 +16,88 @@ import numpy as np
 
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics
+from ...frames import add_unique
 from ...rigid import Array, Pose, axis_angle_matrix
-from ..joint_chains import ball_hinges
-from .compiler import Compiled, optional_row, titled, unique_name
-from .equalities import Followers, Line
+from ..mimics import ball_hinges
+from .compiler import Compiled, optional_row, titled
 
 # As integers: numpy's do not equal those of the enumerations.
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 _BALL = int(mujoco.mjtJoint.mjJNT_BALL)
 _FIXED_GAIN = mujoco.mjtGain.mjGAIN_FIXED
 _AFFINE, _NONE = mujoco.mjtBias.mjBIAS_AFFINE, mujoco.mjtBias.mjBIAS_NONE
+
+
+@dataclass(frozen=True)
+class Line:
+    """A position as slope * leader's + offset.
+
+    Attributes:
+        leader: Index of the leading joint.
+        slope, offset: In [rad] or [m] of the joint, per that of the leader.
+    """
+
+    leader: int
+    slope: float
+    offset: float
+
+
+class Followers:
+    """Joints whose positions are linear functions of each other's.
+
+    Any joint of a train may be given as a function of any other, in any order.
+
+    Args:
+        joints: All joints.
+    """
+
+    def __init__(self, joints: Collection[int]) -> None:
+        self._lines = {j: Line(j, 1.0, 0.0) for j in joints}
+
+    def add(self, follower: int, leader: int, slope: float, offset: float) -> bool:
+        """Add q[follower] = slope * q[leader] + offset.
+
+        Returns:
+            Whether it agrees with the relations that were added before.
+        """
+        own, other = self._lines[follower], self._lines[leader]
+        a, b = slope * other.slope, slope * other.offset + offset
+        if own.leader == other.leader:
+            return isclose(own.slope, a, rel_tol=1e-9, abs_tol=1e-12) and isclose(
+                own.offset, b, rel_tol=1e-9, abs_tol=1e-12
+            )
+        if own.slope == 0.0:  # held still already
+            return False
+        self._replace(own.leader, Line(other.leader, a / own.slope, (b - own.offset) / own.slope))
+        return True
+
+    def result(self, *, leads: Callable[[int], bool]) -> dict[int, Line]:
+        """Return the line of each joint that follows another.
+
+        Args:
+            leads: Whether a joint is to lead the others rather than one for which this is false.
+        """
+        for leader in {line.leader for line in self._lines.values()}:
+            if leads(leader):
+                continue
+            able = (
+                (j, line)
+                for j, line in self._lines.items()
+                if line.leader == leader and line.slope and leads(j)
+            )
+            if (found := next(able, None)) is not None:
+                j, line = found
+                self._replace(leader, Line(j, 1.0 / line.slope, -line.offset / line.slope))
+        return {j: line for j, line in self._lines.items() if line.leader != j}
+
+    def _replace(self, leader: int, by: Line) -> None:
+        """Let all that a joint leads, itself included, follow another one."""
+        for j, line in self._lines.items():
+            if line.leader == leader:
+                offset = line.slope * by.offset + line.offset
+                self._lines[j] = Line(by.leader, line.slope * by.slope, offset)
+        if by.leader in self._lines and self._lines[by.leader].leader == by.leader:
+            self._lines[by.leader] = Line(by.leader, 1.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +153,7 @@ class JointReader:
             message = f"the spring of joint '{joint.name}' is left out: it is a ball"
             self._diagnostics.warn("no-counterpart", message, self._compiled.at_joint(j))
         ball = replace(joint, position=UNLIMITED, initial=0.0, stiffness=0.0, rest_position=0.0)
-        return ball_hinges(ball, lambda name: unique_name(name, self._taken))
+        return ball_hinges(ball, lambda name: add_unique(name, self._taken))
 
     def _joint(self, j: int, number: int | None) -> Joint:
         model = self._model

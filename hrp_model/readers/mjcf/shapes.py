@@ -22,7 +22,7 @@ from ...geometry import (
     Surface,
     SurfaceRule,
 )
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array, Pose, quaternion_matrix
 from .compiler import Compiled
 
@@ -47,10 +47,10 @@ _MAX_VISIBLE_GROUP = 2  # MuJoCo's viewer shows the groups 0 to 2
 class ShapeReader:
     """Reads the geoms of bodies."""
 
-    def __init__(self, compiled: Compiled, reading: Reading) -> None:
+    def __init__(self, compiled: Compiled, context: ReadContext) -> None:
         self._compiled = compiled
         self._model = compiled.model
-        self._reading = reading
+        self._context = context
         self._meshes: dict[int, Mesh] = {}
         self._reported: set[str] = set()
         self._in_pairs = {*self._model.pair_geom1.tolist(), *self._model.pair_geom2.tolist()}
@@ -64,7 +64,7 @@ class ShapeReader:
             shape = self._shape(g, X_LB)
             if shape is None:
                 continue
-            self._reading.count("shapes", at=self._at(g))
+            self._context.count("shapes", at=self._at(g))
             if model.geom_group[g] <= _MAX_VISIBLE_GROUP:
                 visual.append(shape)
             if self._collides(g):
@@ -90,7 +90,7 @@ class ShapeReader:
             near = near & (rigid[:i] > 0) & (rigid[i] > 0) | (rigid[:i] == rigid[i])
             apart = np.flatnonzero((meets == 0) | near).tolist()
             at = self._compiled.at_body(b)
-            self._reading.count("pairs of links that never collide", len(apart), at)
+            self._context.count("pairs of links that never collide", len(apart), at)
             found += ((solid[j], b) for j in apart)
         return found
 
@@ -131,7 +131,7 @@ class ShapeReader:
         else:
             name = _KINDS(kind).name.removeprefix("mjGEOM_").lower()
             message = f"a geom of type {name} is left out: links have finite, rigid shapes"
-            self._reading.diagnostics.warn("no-counterpart", message, self._at(g))
+            self._context.diagnostics.warn("no-counterpart", message, self._at(g))
             return None
         surface = self._surface(g) if self._collides(g) else None
         return Shape(geometry, T_LG, self._material(g), model.geom(g).name, surface)
@@ -150,7 +150,7 @@ class ShapeReader:
         if friction != sliding:
             bounds = f"from 0 to {_MAX_FRICTION:g}"
             message = f"friction must be {bounds}, not {sliding:g}; {friction:g} is used"
-            self._reading.diagnostics.warn("surface-out-of-range", message, self._at(g))
+            self._context.diagnostics.warn("surface-out-of-range", message, self._at(g))
         is_stated = friction != _SLIDING or priority != 0
         return Surface(
             rule=SurfaceRule.MUJOCO,
@@ -173,7 +173,7 @@ class ShapeReader:
         if attribute not in self._reported:
             self._reported.add(attribute)
             message = f"{attribute} of geoms is not used: {reason}"
-            self._reading.diagnostics.note("not-used", message, self._at(g))
+            self._context.diagnostics.note("not-used", message, self._at(g))
 
     def _mesh(self, m: int) -> Mesh:
         if m not in self._meshes:

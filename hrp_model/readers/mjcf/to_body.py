@@ -10,11 +10,12 @@ import mujoco
 import numpy as np
 
 from ...body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Mimic, link_pair
+from ...frames import add_unique
 from ...inertia import MassProperties
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array, Pose, quaternion_matrix
-from ..joint_chains import intermediate_link
-from .compiler import Compiled, titled, unique_name
+from ..mimics import intermediate_link
+from .compiler import Compiled, titled
 from .devices import DeviceReader
 from .joints import JointReader
 from .shapes import ShapeReader
@@ -26,13 +27,13 @@ _MAX_LISTED = 5
 class ModelReader:
     """Reads the robot in a model; other bodies are its surroundings."""
 
-    def __init__(self, compiled: Compiled, reading: Reading) -> None:
+    def __init__(self, compiled: Compiled, context: ReadContext) -> None:
         self._compiled = compiled
         self._model = compiled.model
-        self._reading = reading
-        self._diagnostics = reading.diagnostics
-        self._joints = JointReader(compiled, reading.diagnostics)
-        self._shapes = ShapeReader(compiled, reading)
+        self._context = context
+        self._diagnostics = context.diagnostics
+        self._joints = JointReader(compiled, context.diagnostics)
+        self._shapes = ShapeReader(compiled, context)
         self._offsets: dict[int, Pose] = {}  # of bodies in their links
         self._taken = set(compiled.body_names)
 
@@ -132,7 +133,7 @@ class ModelReader:
             yield self._link(b, parent, joint, self._in_parent(b) @ X, Pose())
             return
         if is_root:  # a link that stands in the world carries the first joint
-            parent = unique_name(f"{name}_base", self._taken)
+            parent = add_unique(f"{name}_base", self._taken)
             yield Link(
                 name=parent, parent=None, joint=Joint(type=JointType.FIXED, name=parent), at=at
             )
@@ -146,7 +147,7 @@ class ModelReader:
             X, X_BL = Pose(), X_BJ
             info = self._joints.info(j)
             if number < len(chain) - 1:
-                between = unique_name(f"{name}_{joint.name}", self._taken)
+                between = add_unique(f"{name}_{joint.name}", self._taken)
                 link = intermediate_link(between, parent, joint, X_PL, at)
                 yield replace(link, info=info)
                 parent = between

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...body import Body
-from ...diagnostics import Span
-from ...reading import Reading, TooLargeError
+from ...diagnostics import Span, listed
+from ...read_context import ReadContext, TooLargeError
 from ..xml_tree import Element
-from .nesting import Nesting
+from .nesting import Nesting, as_newest
 from .to_body import ModelReader
-from .versions import as_newest
 from .world import WorldReader
 
 __all__ = ["read_model", "read_world"]
@@ -19,61 +18,60 @@ __all__ = ["read_model", "read_world"]
 _MAX_LISTED = 8
 
 
-def read_model(root: Element, reading: Reading) -> Body | None:
+def read_model(root: Element, context: ReadContext) -> Body | None:
     """Read the only model of an ``<sdf>`` element.
 
-    Problems are reported to ``reading.diagnostics``; None after an error.
+    Problems are reported to ``context.diagnostics``; None after an error.
     """
-    model = _model(root, reading)
+    model = _model(root, context)
     if model is None:
         return None
     bodies: list[Body] = []
-    with _reporting_excess(root, reading):
-        merged = Nesting(reading).merged(model)
-        if not reading.diagnostics.has_errors:
-            bodies = ModelReader(merged, reading).bodies(may_be_several=False)
+    with _reporting_excess(root, context):
+        merged = Nesting(context).merged(model)
+        if not context.diagnostics.has_errors:
+            bodies = ModelReader(merged, context).bodies(may_be_several=False)
     return bodies[0] if bodies else None
 
 
-def read_world(root: Element, reading: Reading) -> list[tuple[Body, Body]]:
+def read_world(root: Element, context: ReadContext) -> list[tuple[Body, Body]]:
     """Read all models of the world of an ``<sdf>`` element, or of the element itself.
 
-    Problems are reported to ``reading.diagnostics``.
+    Problems are reported to ``context.diagnostics``.
 
     Returns:
         Each body in the world, and the same body at the origin, which is the same object for all
         that differ only in name and pose.
     """
     bodies: list[tuple[Body, Body]] = []
-    with _reporting_excess(root, reading):
-        if as_newest(root, reading):
-            bodies += WorldReader(root.first("world") or root, reading).bodies()
+    with _reporting_excess(root, context):
+        if as_newest(root, context):
+            bodies += WorldReader(root.first("world") or root, context).bodies()
     return bodies
 
 
 @contextmanager
-def _reporting_excess(root: Element, reading: Reading) -> Iterator[None]:
+def _reporting_excess(root: Element, context: ReadContext) -> Iterator[None]:
     """Report what is too large or too deep within a ``with`` block, and end it."""
     try:
         yield
     except (TooLargeError, RecursionError) as error:
-        reading.report_excess(error, Span(root.source, 0, 0))
+        context.report_excess(error, Span(root.source, 0, 0))
 
 
-def _model(root: Element, reading: Reading) -> Element | None:
+def _model(root: Element, context: ReadContext) -> Element | None:
     """Return the model of a file, or None after reporting what the file contains."""
     world = root.first("world")
     models = list(root.all("model"))
     if world is None and len(models) == 1 and root.first("include") is None:
-        return models[0] if as_newest(root, reading) else None
+        return models[0] if as_newest(root, context) else None
     outer = root if world is None else world
     names = [x.attributes.get("name", "") for x in outer.all("model")]
     names += [x.text for include in outer.all("include") for x in include.all("uri")]
-    listed = ", ".join(f"'{name}'" for name in names[:_MAX_LISTED])
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    shown = listed([f"'{name}'" for name in names], _MAX_LISTED)
     kind = "file" if world is None else "world"
-    contents = f"with the models {listed}{more}, not one model" if names else "without a model"
+    contents = f"with the models {shown}, not one model" if names else "without a model"
     hint = "run it with hrp-sim, or name" if world is not None else "name"
     message = f"this is an SDF {kind} {contents}: {hint} the file of one model"
-    reading.diagnostics.error("not-a-model", message, outer.span)
+    context.diagnostics.error("not-a-model", message, outer.span)
     return None

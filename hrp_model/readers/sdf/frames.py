@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...diagnostics import Diagnostics, did_you_mean_or_all
-from ...frames import unique_name
+from ...frames import add_unique
 from ...rigid import Pose
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
@@ -40,9 +40,7 @@ class Frames:
 
     def new_name(self, wanted: str) -> str:
         """Return a name that nothing in the model has, and which no later call returns."""
-        name = unique_name(wanted, self._taken)
-        self._taken.add(name)
-        return name
+        return add_unique(wanted, self._taken)
 
     def pose(self, name: str) -> Pose | None:
         """Return the pose of a frame in the model; None after reporting an error."""

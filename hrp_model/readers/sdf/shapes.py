@@ -17,7 +17,7 @@ from ...geometry import (
     Sphere,
     Surface,
 )
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..sdf_surfaces import UnusedElements, read_surface, turned
 from ..sdf_values import SdfReader
@@ -35,11 +35,11 @@ _ENDLESS, _THICK, _THIN = 1000.0, 1.0, 0.01
 class ShapeReader:
     """Reads the shapes of links."""
 
-    def __init__(self, frames: Frames, reading: Reading) -> None:
+    def __init__(self, frames: Frames, context: ReadContext) -> None:
         self._frames = frames
-        self._reading = reading
-        self._diagnostics = reading.diagnostics
-        self._unused = UnusedElements(reading.diagnostics)
+        self._context = context
+        self._diagnostics = context.diagnostics
+        self._unused = UnusedElements(context.diagnostics)
 
     def shapes(self, link: Element, tag: str, X_LS: Pose) -> tuple[Shape, ...]:
         """Return the shapes of one kind.
@@ -123,10 +123,10 @@ class ShapeReader:
             message = "the whole mesh is used: a part of it cannot be chosen"
             self._diagnostics.warn("no-counterpart", message, mesh.span)
         at = mesh.span if uri is None else uri.span
-        path = None if uri is None else self._reading.resolve(uri.text, at)
-        scene = None if path is None else self._reading.read_scene(path, at)
+        path = None if uri is None else self._context.resolve(uri.text, at)
+        scene = None if path is None else self._context.read_scene(path, at)
         if path is None:
-            self._reading.lost_shapes += 1
+            self._context.lost_shapes += 1
         if scene is None:
             return []
         scale: Array = SdfReader(mesh, self._diagnostics).vector("scale", default=_ONES)

@@ -11,17 +11,15 @@ from ...body import Body, Joint, JointType, Link, Mimic, link_pair
 from ...devices import Device
 from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Pose
-from ..joint_chains import intermediate_link
-from ..mimics import resolve_mimics
+from ..mimics import intermediate_link, resolve_mimics
 from ..sdf_sensors import read_sensor
 from ..sdf_surfaces import UnusedElements, never_colliding
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
-from .gears import GearReader
-from .joints import AXES, GEARBOX, JointParts, JointReader
+from .joints import AXES, GEARBOX, GearReader, JointParts, JointReader
 from .shapes import ShapeReader
 
 # Elements that are read, or that a robot does not need.
@@ -46,13 +44,13 @@ _KNOWN = {
 class ModelReader:
     """Reads one model."""
 
-    def __init__(self, model: Element, reading: Reading) -> None:
+    def __init__(self, model: Element, context: ReadContext) -> None:
         self._model = model
-        self._reading = reading
-        self._diagnostics = reading.diagnostics
-        self._frames = Frames(model, reading.diagnostics)
-        self._shapes = ShapeReader(self._frames, reading)
-        self._unused = UnusedElements(reading.diagnostics)
+        self._context = context
+        self._diagnostics = context.diagnostics
+        self._frames = Frames(model, context.diagnostics)
+        self._shapes = ShapeReader(self._frames, context)
+        self._unused = UnusedElements(context.diagnostics)
         self._mimics: dict[str, Mimic] = {}  # by name of the joint
 
     def bodies(self, *, may_be_several: bool) -> list[Body]:
@@ -60,7 +58,7 @@ class ModelReader:
         self._report_parts()
         links = {x.attributes.get("name", ""): x for x in self._model.all("link")}
         for element in links.values():
-            self._reading.count("links", at=element.span)
+            self._context.count("links", at=element.span)
         if not links:
             if not self._diagnostics.has_errors:  # of models that it includes
                 message = "a robot needs at least one link"
@@ -101,7 +99,7 @@ class ModelReader:
             name: SdfReader(x, self._diagnostics).choice("self_collide")
             for name, x in links.items()
         }
-        return never_colliding(choices, of_model, self._reading, self._model.span)
+        return never_colliding(choices, of_model, self._context, self._model.span)
 
     def _leave_out_mimics(self, joints: list[JointParts]) -> None:
         """Leave out mimics of joints in one body whose leaders are in another."""
@@ -272,7 +270,7 @@ class ModelReader:
         self, element: Element, parent: str | None, joint: Joint, X_PL: Pose, X_LS: Pose
     ) -> Link:
         mass = self._mass(element, X_LS)
-        lost = self._reading.lost_shapes
+        lost = self._context.lost_shapes
         visual = self._shapes.shapes(element, "visual", X_LS)
         collision = self._shapes.shapes(element, "collision", X_LS)
         reader = SdfReader(element, self._diagnostics)
@@ -289,7 +287,7 @@ class ModelReader:
             visual=visual,
             collision=collision,
             weight_share=0.0 if reader.choice("gravity") is False else 1.0,
-            lacks_shapes=self._reading.lost_shapes > lost,
+            lacks_shapes=self._context.lost_shapes > lost,
             at=element.at("name"),
         )
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...body import Body, JointType
-from ...reading import Reading, TooLargeError
+from ...read_context import ReadContext, TooLargeError
 from ...rigid import Pose
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
-from .includes import overridden
-from .nesting import Nesting, model_pose, pose_element
+from .nesting import Nesting, model_pose, overridden, pose_element
 from .to_body import ModelReader
 
 _MAX_MODELS = 1000  # a larger world cannot be stepped in reasonable time
@@ -42,13 +41,13 @@ class WorldReader:
 
     Args:
         world: The ``<world>``, or an ``<sdf>`` with models.
-        reading: Receives problems.
+        context: Receives problems.
     """
 
-    def __init__(self, world: Element, reading: Reading) -> None:
+    def __init__(self, world: Element, context: ReadContext) -> None:
         self._world = world
-        self._reading = reading
-        self._nesting = Nesting(reading)
+        self._context = context
+        self._nesting = Nesting(context)
         # By included model, and what else its inclusion states.
         self._read: dict[tuple[int, str | None, int], list[Body]] = {}
 
@@ -96,7 +95,7 @@ class WorldReader:
             return
         if base.tag != "model":
             message = f"<{base.tag}> is left out: it has no counterpart"
-            self._reading.diagnostics.warn("no-counterpart", message, include.span)
+            self._context.diagnostics.warn("no-counterpart", message, include.span)
             return
         model = overridden(base, include)
         static = include.first("static")
@@ -107,8 +106,8 @@ class WorldReader:
         yield self._model(model, self._read[key])
 
     def _model(self, model: Element, bodies: list[Body]) -> _Model:
-        X_FM, frame = model_pose(model, self._reading)
-        is_static = SdfReader(model, self._reading.diagnostics).flag("static")
+        X_FM, frame = model_pose(model, self._context)
+        is_static = SdfReader(model, self._context.diagnostics).flag("static")
         attributes = {"name": model.attributes.get("name", "")}
         at = Element("model", attributes, model.source, model.start)
         return _Model(at, X_FM, "" if frame == WORLD else frame, is_static, bodies)
@@ -118,7 +117,7 @@ class WorldReader:
         attributes = {k: x for k, x in model.attributes.items() if k != "placement_frame"}
         parts = [x for x in model.children if x.tag != "pose"]
         placed = replace(model, attributes=attributes, children=parts)
-        return ModelReader(placed, self._reading).bodies(may_be_several=True)
+        return ModelReader(placed, self._context).bodies(may_be_several=True)
 
     def _frames(self, models: list[_Model]) -> Frames:
         """Return the frames of the world and of its models, as those of one model."""
@@ -132,4 +131,4 @@ class WorldReader:
                 pose = pose_element(model.X_FM, model.frame or MODEL, at)
                 children.append(Element("frame", {"name": name}, at.source, at.start, [pose]))
         whole = Element("model", {}, self._world.source, self._world.start, children)
-        return Frames(whole, self._reading.diagnostics)
+        return Frames(whole, self._context.diagnostics)

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from ...body import Body
 from ...diagnostics import Span
-from ...reading import Reading, TooLargeError
+from ...read_context import ReadContext, TooLargeError
 from ..xml_tree import Element
 from .to_body import RobotReader
 
 __all__ = ["read_robot"]
 
 
-def read_robot(root: Element, reading: Reading) -> Body | None:
+def read_robot(root: Element, context: ReadContext) -> Body | None:
     """Read a robot from its root element, whose descendants may be from several files.
 
     Relative references are relative to the file of the root. Problems are reported to
-    ``reading.diagnostics``; None after an error.
+    ``context.diagnostics``; None after an error.
     """
     try:
-        if not _is_robot(root, reading):
+        if not _is_robot(root, context):
             return None
-        return RobotReader(root, reading).body()
+        return RobotReader(root, context).body()
     except (TooLargeError, RecursionError) as error:
-        reading.report_excess(error, Span(root.source, 0, 0))
+        context.report_excess(error, Span(root.source, 0, 0))
         return None
 
 
-def _is_robot(root: Element, reading: Reading) -> bool:
+def _is_robot(root: Element, context: ReadContext) -> bool:
     """Return whether this is URDF; False after reporting what it is."""
     if root.tag != "robot":
         message = f"this is not URDF: its root element is <{root.tag}>, not <robot>"
         if root.tag == "sdf":
             message = "this is SDF, the format of Gazebo: name the file .sdf"
-        reading.diagnostics.error("not-a-model", message, root.span)
+        context.diagnostics.error("not-a-model", message, root.span)
         return False
     return True

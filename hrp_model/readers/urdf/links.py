@@ -1,4 +1,4 @@
-"""Read links: mass properties and shapes."""
+"""Read links: mass properties, shapes, and materials by name."""
 
 from __future__ import annotations
 
@@ -8,15 +8,99 @@ from typing import Any
 import numpy as np
 from urdf_parser_py import urdf
 
-from ...geometry import GREY, Box, Capsule, Cylinder, Geometry, Shape, Sphere
+from ...diagnostics import Diagnostics, did_you_mean
+from ...geometry import GREY, Box, Capsule, Cylinder, Geometry, Material, Shape, Sphere, Texture
 from ...inertia import MassProperties
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import IDENTITY_3, Array, Pose, quaternion_matrix, rpy_matrix
 from ..xml_tree import Element
-from .conventions import Y_TO_Z
-from .materials import PLAIN, MaterialReader
-from .objects import ObjectReader, UrdfObject
-from .schema import Capsule as CapsuleElement
+from .objects import Y_TO_Z, ObjectReader, UrdfObject
+from .objects import Capsule as CapsuleElement
+
+# Of shapes without a material.
+PLAIN = Material()
+_COLOR_TOLERANCE = 1e-3
+
+
+class MaterialReader:
+    """Reads the materials of a robot."""
+
+    def __init__(self, context: ReadContext, objects: ObjectReader) -> None:
+        self._context = context
+        self._objects = objects
+        self._by_name: dict[str, Material] = {}
+        self._by_element: dict[int, Material] = {}
+
+    def collect(self, robot: Element) -> None:
+        """Collect the materials at the top level of a robot, then those defined in links.
+
+        A link may refer to a material that any other link defines.
+        """
+        for element in robot.all("material"):
+            name = element.attributes.get("name", "")
+            made = self._objects.read(urdf.Material, element)
+            if name in self._by_name:
+                message = f"material '{name}' is already defined; this one is ignored"
+                self._context.diagnostics.warn("duplicate-material", message, element.span)
+            elif name:
+                self._by_name[name] = self._defined(made, element)
+        # Problems are reported when the links are read.
+        quiet = ObjectReader(Diagnostics.silent())
+        for link in robot.all("link"):
+            for visual in link.all("visual"):
+                for element in visual.all("material"):
+                    name = element.attributes.get("name", "")
+                    if name and element.children and name not in self._by_name:
+                        made = quiet.read(urdf.LinkMaterial, element)
+                        self._by_name[name] = self._defined(made, element)
+
+    def material(self, visual: Element, made: UrdfObject | None) -> Material | None:
+        """Return the material of a shape; None if it has none, or an unknown one.
+
+        Args:
+            visual: Its <visual>.
+            made: The object of the <material> in it, if there is one.
+        """
+        if made is None:
+            return None
+        element = visual.first("material")
+        assert element is not None
+        if element.first("color", "texture") is not None:
+            return self._defined(made, element)
+        known = self._by_name.get(made.name)
+        if known is None:
+            message = f"there is no material '{made.name}'.{did_you_mean(made.name, self._by_name)}"
+            self._context.diagnostics.warn("unknown-material", message, element.at("name"))
+        return known
+
+    def _defined(self, made: UrdfObject | None, element: Element) -> Material:
+        """Return the material that an element defines; its texture is resolved once."""
+        if id(element) not in self._by_element:
+            name = element.attributes.get("name", "")
+            material = Material(name) if made is None else self._material(made, element)
+            self._by_element[id(element)] = material
+        return self._by_element[id(element)]
+
+    def _material(self, made: UrdfObject, element: Element) -> Material:
+        texture = self._texture(made, element)
+        if made.color is None or made.color.rgba is None:
+            diffuse = (1.0, 1.0, 1.0) if texture else PLAIN.diffuse  # an image shows as it is
+            return Material(made.name, diffuse, texture=texture)
+        if not all(-_COLOR_TOLERANCE <= x <= 1.0 + _COLOR_TOLERANCE for x in made.color.rgba):
+            written = element.first("color")
+            at = element.span if written is None else written.at("rgba")
+            message = f"the numbers of colour '{made.name}' must be in 0..1; they are clipped"
+            self._context.diagnostics.warn("color-range", message, at)
+        r, g, b, a = (min(1.0, max(0.0, x)) for x in made.color.rgba)
+        return Material(made.name, (r, g, b), transparency=1.0 - a, texture=texture)
+
+    def _texture(self, made: UrdfObject, element: Element) -> Texture | None:
+        if made.texture is None:
+            return None
+        written = element.first("texture")
+        at = element.span if written is None else written.at("filename")
+        path = self._context.resolve(made.texture.filename, at, folder=self._context.folder)
+        return None if path is None else Texture(path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +132,10 @@ class LinkParts:
 class LinkReader:
     """Reads <link> elements."""
 
-    def __init__(self, reading: Reading, objects: ObjectReader, materials: MaterialReader) -> None:
-        self._reading = reading
+    def __init__(
+        self, context: ReadContext, objects: ObjectReader, materials: MaterialReader
+    ) -> None:
+        self._context = context
         self._objects = objects
         self._materials = materials
 
@@ -60,10 +146,10 @@ class LinkReader:
             return None
         if (origin := element.first("origin")) is not None:
             message = "the <origin> of a link is ignored: its pose is that of the joint above it"
-            self._reading.diagnostics.warn("not-used", message, origin.span)
+            self._context.diagnostics.warn("not-used", message, origin.span)
         visuals = zip(element.all("visual"), made.visuals, strict=True)
         collisions = zip(element.all("collision"), made.collisions, strict=True)
-        lost = self._reading.lost_shapes
+        lost = self._context.lost_shapes
         visual = tuple(shape for pair in visuals for shape in self._visual(*pair))
         collision = [
             (shape, pose(part.origin).R)
@@ -76,7 +162,7 @@ class LinkReader:
             visual=visual,
             collision=tuple(shape for shape, _ in collision),
             collision_R=tuple(R for _, R in collision),
-            lacks_shapes=self._reading.lost_shapes > lost,
+            lacks_shapes=self._context.lost_shapes > lost,
         )
 
     def _visual(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
@@ -97,12 +183,12 @@ class LinkReader:
             geometry, R = _primitive(made.geometry)
             return (Shape(geometry, Pose(X_LS.R @ R, X_LS.p).matrix(), GREY, name),)
         written = next(child for x in element.all("geometry") for child in x.all("mesh"))
-        folder = self._reading.folder  # not of an included file, as the URDF is one file
-        path = self._reading.resolve(made.geometry.filename, written.at("filename"), folder=folder)
+        folder = self._context.folder  # not of an included file, as the URDF is one file
+        path = self._context.resolve(made.geometry.filename, written.at("filename"), folder=folder)
         if path is None:
-            self._reading.lost_shapes += 1
+            self._context.lost_shapes += 1
             return ()
-        scene = self._reading.read_scene(path, written.span)
+        scene = self._context.read_scene(path, written.span)
         if scene is None:
             return ()
         T_LS = X_LS.matrix()
@@ -110,7 +196,7 @@ class LinkReader:
             T_LS = T_LS @ np.diag([*made.geometry.scale, 1.0])
             if 0.0 in made.geometry.scale:
                 message = "a scale of zero makes the mesh empty"
-                self._reading.diagnostics.warn("empty-shape", message, written.at("scale"))
+                self._context.diagnostics.warn("empty-shape", message, written.at("scale"))
         return tuple(
             Shape(x.geometry, T_LS @ x.T_FG, x.material, name or x.name) for x in scene.flattened()
         )

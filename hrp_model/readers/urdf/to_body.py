@@ -9,19 +9,14 @@ from typing import TypeVar
 from ...body import Body, Joint, JointType, Link, Mimic, link_pair
 from ...devices import Device
 from ...diagnostics import did_you_mean
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Pose
 from ..mimics import resolve_mimics
 from ..xml_tree import Element
-from .conventions import WORLD
-from .gazebo import GazeboReader
-from .gazebo_surfaces import GazeboSurfaces
-from .joints import JointParts, JointReader
-from .links import LinkParts, LinkReader
-from .materials import MaterialReader
-from .motors import Motors, read_motors
-from .objects import ObjectReader
-from .tree import joints_by_child, ordered
+from .gazebo import GazeboReader, GazeboSurfaces
+from .joints import JointParts, JointReader, Motors, joints_by_child, ordered, read_motors
+from .links import LinkParts, LinkReader, MaterialReader
+from .objects import WORLD, ObjectReader
 
 # Elements in a <robot>; those of other programs are ignored, as are all with a namespace.
 _KNOWN = (
@@ -42,19 +37,19 @@ _Parts = TypeVar("_Parts", LinkParts, JointParts)
 class RobotReader:
     """Reads one robot."""
 
-    def __init__(self, robot: Element, reading: Reading) -> None:
+    def __init__(self, robot: Element, context: ReadContext) -> None:
         self._robot = robot
-        self._reading = reading
-        self._diagnostics = reading.diagnostics
-        self._objects = ObjectReader(reading.diagnostics)
+        self._context = context
+        self._diagnostics = context.diagnostics
+        self._objects = ObjectReader(context.diagnostics)
 
     def body(self) -> Body | None:
         """Return the body, or None after reporting errors."""
         self._report_unknown()
         self._check_quaternions()
-        materials = MaterialReader(self._reading, self._objects)
+        materials = MaterialReader(self._context, self._objects)
         materials.collect(self._robot)
-        link_reader = LinkReader(self._reading, self._objects, materials)
+        link_reader = LinkReader(self._context, self._objects, materials)
         links = self._collect("link", link_reader.link)
         joints = self._collect("joint", JointReader(self._diagnostics, self._objects).joint)
         if links is None or joints is None:
@@ -102,7 +97,7 @@ class RobotReader:
         valid = True
         for element in self._robot.all(tag):
             if tag == "link":
-                self._reading.count("links", at=element.span)
+                self._context.count("links", at=element.span)
             parts = read(element)
             name = element.attributes.get("name", "")
             if parts is None:
@@ -137,7 +132,7 @@ class RobotReader:
         names, root_joint, X_WR = self._root(links, above, names, devices)
         if root_joint.type is JointType.FREE and gazebo.fixes_to_world(names[0]):
             root_joint = replace(root_joint, type=JointType.FIXED)
-        surfaces = GazeboSurfaces(self._robot, self._reading)
+        surfaces = GazeboSurfaces(self._robot, self._context)
         surfaces.report_unknown(links, joints)
         made = [_link(names[0], links[names[0]], None, root_joint, X_WR, surfaces)]
         for name in names[1:]:

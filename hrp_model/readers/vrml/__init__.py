@@ -7,30 +7,30 @@ from pathlib import Path
 from ...body import Body
 from ...diagnostics import Source, Span
 from ...geometry import SceneNode
-from ...reading import Reading, TooLargeError, read_source
-from .expand import Expander
-from .library import known_types
+from ...read_context import ReadContext, TooLargeError, read_source
+from .fields import known_types
+from .nodes import Expander
 from .parser import parse
-from .scene import SceneBuilder
+from .shapes import SceneBuilder
 from .to_body import BodyBuilder
 
 __all__ = ["read_body", "read_scene"]
 
 
-def read_body(source: Source, reading: Reading) -> Body | None:
+def read_body(source: Source, context: ReadContext) -> Body | None:
     """Read a robot; a file without a Humanoid node becomes one fixed link named "Root".
 
-    Problems are reported to ``reading.diagnostics``; None after an error.
+    Problems are reported to ``context.diagnostics``; None after an error.
     """
     try:
-        document = parse(source, reading.diagnostics, known_types())
-        return BodyBuilder(reading).body(document)
+        document = parse(source, context.diagnostics, known_types())
+        return BodyBuilder(context).body(document)
     except (TooLargeError, RecursionError) as error:
-        reading.report_excess(error, Span(source, 0, 0))
+        context.report_excess(error, Span(source, 0, 0))
         return None
 
 
-def read_scene(path: Path, reading: Reading) -> SceneNode:
+def read_scene(path: Path, context: ReadContext) -> SceneNode:
     """Read only the shapes of a file; groups and shapes keep their DEF names.
 
     Raises:
@@ -38,8 +38,8 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
     """
     source = read_source(path)
     try:
-        document = parse(source, reading.diagnostics, known_types())
-        return SceneBuilder(reading, Expander(reading.diagnostics)).scene(document.nodes)
+        document = parse(source, context.diagnostics, known_types())
+        return SceneBuilder(context, Expander(context.diagnostics)).scene(document.nodes)
     except (TooLargeError, RecursionError) as error:
-        reading.report_excess(error, Span(source, 0, 0))
+        context.report_excess(error, Span(source, 0, 0))
         return SceneNode()

@@ -1,16 +1,23 @@
-"""Typed access to the fields of nodes, with their defaults, and to the poses they define."""
+"""Typed access to the fields of nodes, with their defaults, and to the poses they define.
+
+The known node types are declared in VRML files of this package.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from math import isfinite, isnan
+from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
-from ...diagnostics import Diagnostics
+from ...diagnostics import Diagnostics, Source
 from ...geometry import IntArray
 from ...rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
-from .library import known_types
 from .nodes import Node, Proto
+from .parser import Parser
 
 _NO_INDEX = 2.0**31 - 1.0
 _IDENTITY_VALUES: dict[str, tuple[float, ...]] = {
@@ -195,3 +202,31 @@ def _is_neutral(name: str, value: object) -> bool:
 
 def _are_finite_floats(values: tuple[object, ...]) -> bool:
     return all(isinstance(value, float) and isfinite(value) for value in values)
+
+
+@cache
+def known_types() -> Mapping[str, Proto]:
+    """Return the nodes of VRML97 and those that OpenHRP adds, by name."""
+    openhrp = _declared("openhrp.wrl", known=standard_types())
+    return MappingProxyType({**standard_types(), **scenery_types(), **openhrp})
+
+
+@cache
+def standard_types() -> Mapping[str, Proto]:
+    """Return the nodes of VRML97 that make up shapes, by name."""
+    return MappingProxyType(_declared("builtin.wrl"))
+
+
+@cache
+def scenery_types() -> Mapping[str, Proto]:
+    """Return the nodes that are not part of a robot and are ignored, by name."""
+    return MappingProxyType(_declared("scenery.wrl"))
+
+
+def _declared(file: str, known: Mapping[str, Proto] = MappingProxyType({})) -> dict[str, Proto]:
+    diagnostics = Diagnostics()
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    parser = Parser(Source(file, text), diagnostics, known)
+    parser.document()
+    diagnostics.raise_errors()
+    return parser.protos

@@ -11,9 +11,8 @@ from ...geometry import Attribute, IntArray, Mesh
 from ...rigid import Array
 from ...shapes.meshing import elevation_grid, extrusion, face_set
 from ...shapes.triangulate import oversized_polygon
-from .expand import Expander
 from .fields import Fields
-from .nodes import Node
+from .nodes import Expander, Node
 
 # Limit of the points of all extrusions in a file, each the product of the lengths of two lists.
 _MAX_POINTS = 2_000_000

@@ -1,8 +1,11 @@
-"""Read shapes from Shape nodes: geometry, appearance and textures."""
+"""Read shapes from Shape nodes: geometry, appearance and textures.
+
+A file read as a scene has only its shapes, with the names by which a model can select them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,31 +18,60 @@ from ...geometry import (
     Cylinder,
     Geometry,
     Material,
+    SceneNode,
     Shape,
     Sphere,
     Texture,
 )
-from ...reading import Reading
+from ...read_context import ReadContext
 from ...rigid import Array
-from .expand import Expander
-from .fields import Fields
-from .library import standard_types
+from .fields import Fields, scenery_types, standard_types
 from .meshes import MeshReader
-from .nodes import Node
-from .pixels import image_pixels
+from .nodes import Expander, Node
+from .sensors import LIGHTS
 
+_MAX_COMPONENTS = 4
 # Field with the children of a node, if it is not "children".
 _CHILDREN_FIELDS = {"Humanoid": "humanoidBody", "Surface": "visual"}
+# Far deeper than any scene, and well within the limit of Python's stack.
+MAX_DEPTH = 250
+
+
+def image_pixels(values: Array) -> ByteArray | None:
+    """Return the pixels of an SFImage, top row first, shape (height, width, components).
+
+    An SFImage (ISO/IEC 14772-1, 5.5) consists of width, height and number of components,
+    followed by one number per pixel, starting at the lower left corner, with one byte per
+    component, the first one in the most significant byte. None for an empty image.
+
+    Raises:
+        ValueError: The numbers are not a valid image.
+    """
+    if len(values) < 3 or not np.isfinite(values).all():
+        raise ValueError("its size is missing, or a number is not finite")
+    width, height, components = (int(value) for value in values[:3])
+    if not (width and height and components):
+        return None
+    if width < 0 or height < 0 or not 0 < components <= _MAX_COMPONENTS:
+        raise ValueError(f"its size is {width} x {height} with {components} components")
+    if len(values) - 3 != width * height:
+        raise ValueError(f"it has {len(values) - 3} pixels instead of {width} x {height}")
+    numbers = values[3:]
+    if numbers.min() < 0.0 or numbers.max() >= 256.0**components:
+        raise ValueError(f"a pixel does not fit into {components} bytes")
+    words = numbers.astype(">u4").reshape(height, width)[::-1]
+    pixels = np.ascontiguousarray(words).view(np.uint8).reshape(height, width, 4)
+    return pixels[:, :, 4 - components :]
 
 
 class ShapeReader:
     """Reads shapes; geometries and materials that several shapes share are read once."""
 
-    def __init__(self, reading: Reading, expander: Expander, fields: Fields) -> None:
-        self._reading = reading
+    def __init__(self, context: ReadContext, expander: Expander, fields: Fields) -> None:
+        self._context = context
         self._expander = expander
         self._fields = fields
-        self._meshes = MeshReader(reading.diagnostics, expander, fields)
+        self._meshes = MeshReader(context.diagnostics, expander, fields)
         self._geometries: dict[int, tuple[Node, Geometry | None]] = {}  # keeps the key alive
         self._materials: dict[int, tuple[Node, Material]] = {}
         self._inlines: dict[int, tuple[Node, Path | None]] = {}
@@ -59,7 +91,7 @@ class ShapeReader:
                 yield from self._expander.nodes(node.get(field_name))
             elif node.type_name in standard_types():
                 message = f"a {node.type_name} is not allowed here; it is left out"
-                self._reading.diagnostics.warn("misplaced-node", message, node.span)
+                self._context.diagnostics.warn("misplaced-node", message, node.span)
 
     def _chosen(self, node: Node, field_name: str, number: int) -> Iterator[Node]:
         written = node.get(field_name)
@@ -88,10 +120,10 @@ class ShapeReader:
         if id(node) in self._inlines:
             return self._inlines[id(node)][1]
         at = node.at("url")
-        existing = [url for url in self._urls(node) if self._reading.exists(url, at)]
+        existing = [url for url in self._urls(node) if self._context.exists(url, at)]
         for url in existing[1:]:
             message = f"an Inline uses only the first file of its list; '{url}' is left out"
-            self._reading.diagnostics.warn("inline-list", message, at)
+            self._context.diagnostics.warn("inline-list", message, at)
         path = self._file(node)
         self._inlines[id(node)] = (node, path)
         return path
@@ -102,9 +134,9 @@ class ShapeReader:
     def _file(self, node: Node) -> Path | None:
         """Return the first file of a list of alternatives, or None after reporting them all."""
         at, urls = node.at("url"), self._urls(node)
-        first = next((url for url in urls if self._reading.exists(url, at)), None)
+        first = next((url for url in urls if self._context.exists(url, at)), None)
         wanted = urls if first is None else [first]
-        return next(filter(None, [self._reading.resolve(url, at) for url in wanted]), None)
+        return next(filter(None, [self._context.resolve(url, at) for url in wanted]), None)
 
     def _geometry(self, node: Node) -> Geometry | None:
         name, fields = node.type_name, self._fields
@@ -131,7 +163,7 @@ class ShapeReader:
         if 0.0 <= value < np.inf:
             return False
         message = f"a {node.type_name} of {field_name} {value:g} is left out"
-        self._reading.diagnostics.warn("bad-size", message, node.at(field_name))
+        self._context.diagnostics.warn("bad-size", message, node.at(field_name))
         return True
 
     def _appearance(self, node: Node | None) -> Material:
@@ -165,7 +197,7 @@ class ShapeReader:
             return node
         if node.type.is_known:
             message = f"{node.type_name} cannot be the '{field_name}' of {owner.type_name}"
-            self._reading.diagnostics.warn("misplaced-node", message, node.span)
+            self._context.diagnostics.warn("misplaced-node", message, node.span)
         return None
 
     def _color(self, node: Node, field_name: str) -> Color:
@@ -184,7 +216,7 @@ class ShapeReader:
             return None  # was reported by the parser
         else:
             message = f"{node.type_name} is not supported; use an ImageTexture with a file"
-            self._reading.diagnostics.warn("unsupported-texture", message, node.span)
+            self._context.diagnostics.warn("unsupported-texture", message, node.span)
             return None
         if path is None and image is None:
             return None
@@ -208,10 +240,81 @@ class ShapeReader:
             return image_pixels(self._fields.numbers(node, "image"))
         except ValueError as error:
             message = f"the image of a PixelTexture is left out: {error}"
-            self._reading.diagnostics.warn("bad-image", message, node.at("image"))
+            self._context.diagnostics.warn("bad-image", message, node.at("image"))
             return None
 
 
 def _pair(vector: Array) -> tuple[float, float]:
     first, second = vector.tolist()
     return first, second
+
+
+class SceneBuilder:
+    """Converts VRML nodes to scene nodes, one for each group and each named shape.
+
+    Attributes:
+        joints: All Joint nodes, which are treated as groups.
+        lights: All lights, each with the map from its group to the file, shape (4, 4).
+    """
+
+    def __init__(self, context: ReadContext, expander: Expander) -> None:
+        self._context = context
+        self._expander = expander
+        self._fields = Fields(context.diagnostics)
+        self._shapes = ShapeReader(context, expander, self._fields)
+        self._depth = 0
+        self._T_FG = np.eye(4)  # map of the current group to the file
+        self.joints: list[Node] = []
+        self.lights: list[tuple[Node, Array]] = []
+
+    def scene(self, nodes: Iterable[object]) -> SceneNode:
+        """Return the scene of a file's top-level nodes."""
+        return self._group("", np.eye(4), self._expander.nodes(tuple(nodes)))
+
+    def _group(self, name: str, T_PN: Array, nodes: Iterable[Node]) -> SceneNode:
+        """Return a scene node of several nodes, in their order."""
+        shapes: list[Shape] = []
+        children: list[SceneNode] = []
+        for node in nodes:
+            part = self._part(node)
+            if isinstance(part, Shape) and not part.name and not children:
+                shapes.append(part)
+            elif isinstance(part, Shape):
+                children.append(SceneNode(part.name, shapes=(part,)))
+            elif part is not None:
+                children.append(part)
+        return SceneNode(name, T_PN, tuple(shapes), tuple(children))
+
+    def _part(self, node: Node) -> Shape | SceneNode | None:
+        if node.type_name == "Shape":
+            return self._shapes.shape(node, np.eye(4))
+        if node.type_name in LIGHTS:
+            self.lights.append((node, self._T_FG))
+        if node.type_name in scenery_types():
+            return None
+        if node.type_name == "Inline":
+            return self._inline(node)
+        if self._depth >= MAX_DEPTH:
+            message = f"groups are nested more than {MAX_DEPTH} levels deep"
+            self._context.diagnostics.error("too-deep", message, node.span)
+            return None
+        if node.type_name == "Joint":
+            self.joints.append(node)
+        matrix = self._fields.affine(node)
+        T_PN = np.eye(4) if matrix is None else matrix
+        T_FP, self._T_FG = self._T_FG, self._T_FG @ T_PN
+        self._depth += 1
+        group = self._group(node.name, T_PN, self._shapes.members(node))
+        self._depth -= 1
+        self._T_FG = T_FP
+        return group
+
+    def _inline(self, node: Node) -> SceneNode | None:
+        path: Path | None = self._shapes.inline(node)
+        if path is None:
+            self._context.lost_shapes += 1
+            return None
+        scene = self._context.read_scene(path, node.at("url"))
+        if scene is None or not node.name:
+            return scene
+        return SceneNode(node.name, children=(scene,))

@@ -12,20 +12,17 @@ import numpy as np
 from ...body import Body, Joint, JointType, Link, Viewpoint, link_pair
 from ...devices import Device
 from ...diagnostics import Source, Span
-from ...files.compressed import format_stem, format_suffix
+from ...files.model_file import format_stem, format_suffix
 from ...geometry import SceneNode, Shape
 from ...inertia import MassProperties, merge
-from ...reading import Reading, read_source
+from ...read_context import ReadContext, read_source
 from ...rigid import Array, Pose, is_rotation
-from .expand import Expander
-from .fields import Fields
+from .fields import Fields, known_types, scenery_types
 from .joints import JointReader
-from .library import known_types, scenery_types
-from .nodes import Document, Node
+from .nodes import Document, Expander, Node
 from .parser import parse
-from .scene import MAX_DEPTH, SceneBuilder
 from .sensors import LIGHTS, DeviceReader, is_device, written_values
-from .shapes import ShapeReader
+from .shapes import MAX_DEPTH, SceneBuilder, ShapeReader
 
 # Fields of a Joint that are read; all others become ``Link.info``.
 _JOINT_FIELDS = (
@@ -107,14 +104,14 @@ class _Place:
 class BodyBuilder:
     """Builds a body from the tree below a Humanoid node."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._diagnostics = reading.diagnostics
-        self._expander = Expander(reading.diagnostics)
-        self._fields = Fields(reading.diagnostics)
-        self._shapes = ShapeReader(reading, self._expander, self._fields)
-        self._joints = JointReader(reading.diagnostics, self._fields)
-        self._devices = DeviceReader(reading.diagnostics, self._fields)
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+        self._diagnostics = context.diagnostics
+        self._expander = Expander(context.diagnostics)
+        self._fields = Fields(context.diagnostics)
+        self._shapes = ShapeReader(context, self._expander, self._fields)
+        self._joints = JointReader(context.diagnostics, self._fields)
+        self._devices = DeviceReader(context.diagnostics, self._fields)
         self._documents: dict[Path, Document | None] = {}
         self._drafts: dict[str, _Draft] = {}
         self._namesakes: defaultdict[str, int] = defaultdict(lambda: 1)
@@ -202,7 +199,7 @@ class BodyBuilder:
             if not self._diagnostics.has_errors:
                 self._diagnostics.error("empty-file", "the file contains no nodes", at)
             return None
-        builder = SceneBuilder(self._reading, self._expander)
+        builder = SceneBuilder(self._context, self._expander)
         shapes = builder.scene(nodes).flattened()
         for joint in builder.joints[:1]:
             message = "this Joint is not in a top-level Humanoid node; it is fixed"
@@ -227,7 +224,7 @@ class BodyBuilder:
         """Read a Joint node and everything below it, parents before their children."""
         self._warn_ignored(node, "center", "scale")
         self._walked.add(id(node))
-        self._reading.count("links", at=node.span)
+        self._context.count("links", at=node.span)
         name = self._unique_name(node)
         joint = self._joints.joint(node, name, is_root=parent is None)
         parent_name = None if parent is None else parent.name
@@ -305,7 +302,7 @@ class BodyBuilder:
         """Add the shapes of a Humanoid within a link."""
         message = "only the shapes of a Humanoid within a link are read; its joints are fixed"
         self._diagnostics.warn("nested-humanoid", message, humanoid.span)
-        scene = SceneBuilder(self._reading, self._expander).scene((humanoid,))
+        scene = SceneBuilder(self._context, self._expander).scene((humanoid,))
         self._scene(scene, humanoid, draft, place)
 
     def _inside(self, node: Node, draft: _Draft, place: _Place) -> _Place:
@@ -386,12 +383,12 @@ class BodyBuilder:
             return
         at = node.at("url")
         if format_suffix(path) != ".wrl":
-            lost = self._reading.lost_shapes
-            scene = self._reading.read_scene(path, at)
-            draft.lacks_shapes |= self._reading.lost_shapes > lost
+            lost = self._context.lost_shapes
+            scene = self._context.read_scene(path, at)
+            draft.lacks_shapes |= self._context.lost_shapes > lost
             self._scene(scene, node, draft, place)
             return
-        with self._reading.entering(path, at) as entered:
+        with self._context.entering(path, at) as entered:
             document = self._document(path, at) if entered else None
             if document is not None:
                 self._walk(self._expander.nodes(document.nodes), draft, place)

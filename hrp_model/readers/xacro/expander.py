@@ -22,7 +22,7 @@ from ...diagnostics import (
     did_you_mean_or_all,
 )
 from ...files.resources import OutsideError, ResourceError
-from ...reading import Reading, read_source
+from ...read_context import ReadContext, read_source
 from ..xml_tree import Element, parse
 
 _WORKER = Path(__file__).with_name("worker.py")
@@ -34,18 +34,18 @@ _VARIABLES = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME")
 _SEVERITIES = {"warning": Severity.WARNING, "error": Severity.WARNING, "message": Severity.NOTE}
 
 
-def expand(source: Source, reading: Reading) -> Element | None:
+def expand(source: Source, context: ReadContext) -> Element | None:
     """Return the root element of a xacro file without macros; None after reporting errors.
 
     Elements have the places at which they are written in the files. All files are found by
-    ``reading``; the macros get ``reading.arguments``.
+    ``context``; the macros get ``context.arguments``.
 
     Raises:
         MissingLibraryError: xacro is not installed.
     """
     if find_spec("xacro") is None:
         raise MissingLibraryError("reading .xacro files needs xacro: pip install 'hrp_ros[xacro]'")
-    return _Expander(source, reading).expand()
+    return _Expander(source, context).expand()
 
 
 @dataclass
@@ -65,9 +65,9 @@ class _File:
 class _Expander:
     """The parent's side of one expansion."""
 
-    def __init__(self, source: Source, reading: Reading) -> None:
+    def __init__(self, source: Source, context: ReadContext) -> None:
         self._source = source
-        self._reading = reading
+        self._context = context
         self._files: list[_File] = []
         self._by_path: dict[str, int] = {}
         self._reads = 0
@@ -96,7 +96,7 @@ class _Expander:
             process.communicate()
 
     def _converse(self, requests: IO[bytes], answers: IO[bytes]) -> Element | None:
-        arguments = {name: str(value) for name, value in self._reading.arguments.items()}
+        arguments = {name: str(value) for name, value in self._context.arguments.items()}
         start = {"path": self._path, "arguments": arguments}
         try:
             _send(requests, start)
@@ -117,7 +117,7 @@ class _Expander:
         except (BrokenPipeError, ValueError):
             pass  # the process was killed
         text = "the expansion takes too much time or memory: does a macro repeat without end?"
-        self._reading.diagnostics.error("too-large", text, self._start)
+        self._context.diagnostics.error("too-large", text, self._start)
         return None
 
     @property
@@ -135,16 +135,16 @@ class _Expander:
         try:
             if what == "package":
                 folder = self._source.path.parent if self._source.path else Path()
-                return {"value": os.fspath(self._reading.package_folder(name, folder))}
+                return {"value": os.fspath(self._context.package_folder(name, folder))}
             if what == "variable":
-                if self._reading.access.sandboxed:
+                if self._context.access.sandboxed:
                     raise OutsideError("environment variables are not used in a sandbox")
                 return {"value": os.environ.get(name)}
             if what == "file":
                 return self._file(name, file)
             return {"text": read_source(self._found(name, file)).text}
         except OutsideError as error:
-            code = "outside-sandbox" if self._reading.access.sandboxed else "link-outside"
+            code = "outside-sandbox" if self._context.access.sandboxed else "link-outside"
             return {"refused": f"cannot use '{name}': {error}", "code": code}
         except ResourceError as error:
             hint = f" (wanted by $(find {name}))" if what == "package" else ""
@@ -158,7 +158,7 @@ class _Expander:
         self._reads += 1
         if self._reads > _MAX_READS:
             raise ResourceError(f"files are included more than {_MAX_READS} times")
-        return self._reading.find(name, Path(file).parent)
+        return self._context.find(name, Path(file).parent)
 
     def _file(self, name: str, file: str) -> dict[str, object]:
         """Return a xacro file."""
@@ -170,8 +170,8 @@ class _Expander:
                 source = read_source(path)
         if name not in self._by_path:
             # Also checked here, for errors with places, and for limits.
-            count = self._reading.count
-            if parse(source, self._reading.diagnostics, lambda at: count("nodes", at=at)) is None:
+            count = self._context.count
+            if parse(source, self._context.diagnostics, lambda at: count("nodes", at=at)) is None:
                 self._is_broken = True
                 return {"refused": "", "code": "xml-syntax"}
             self._by_path[name] = len(self._files)
@@ -193,27 +193,27 @@ class _Expander:
         text = message["problem"]
         for caller in message["callers"]:
             text += f"; in the macro <{caller['macro']}> called at {self._at(caller['at'])}"
-        self._reading.diagnostics.error(message["code"], text, self._at(message["at"]))
+        self._context.diagnostics.error(message["code"], text, self._at(message["at"]))
 
     def _print(self, message: Mapping[str, Any]) -> None:
         severity = _SEVERITIES.get(message["said"])
         if severity is not None:
             code = "xacro-warning" if severity is Severity.WARNING else "xacro-message"
             at = self._at(message["at"])
-            self._reading.diagnostics.add(Diagnostic(severity, code, message["text"], at))
+            self._context.diagnostics.add(Diagnostic(severity, code, message["text"], at))
 
     def _warn_of_arguments(self, unknown: list[str], known: list[str]) -> None:
         for name in unknown:
             hint = did_you_mean_or_all(name, [x for x in known if x not in unknown])
             text = f"the file has no argument '{name}'.{hint}"
-            self._reading.diagnostics.warn("unknown-argument", text, self._start)
+            self._context.diagnostics.warn("unknown-argument", text, self._start)
 
     def _tree(self, elements: list[Any]) -> Element:
         """Return elements as a tree."""
         stack: list[Element] = []
         for tag, attributes, text, place, depth in elements:
             at = self._at(place)
-            self._reading.count("nodes", at=at)
+            self._context.count("nodes", at=at)
             element = Element(tag, attributes, at.source, at.start, text=text)
             del stack[depth:]
             if stack:

@@ -1,9 +1,9 @@
-"""Events of libyaml, see events.py."""
+"""Events of libyaml, see tree.py."""
 
 from collections.abc import Callable
 
-from .events import Event
 from .nodes import Context, Scalar, Sequence
+from .tree import Event
 
 class Events:
     def __new__(

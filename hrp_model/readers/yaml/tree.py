@@ -7,24 +7,69 @@ and anchors, which YAML loaders accept silently, are reported.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ...diagnostics import Diagnostics, Source, Span
-from ..paused_gc import paused_gc
-from .events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
+from ..number_list import paused_gc
+from . import _yaml
 from .nodes import Context, Mapping, Node, Scalar, Sequence, number_nodes
 
 __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_document"]
 
+# Kinds of events, with their content.
+ANCHOR = 0  # anchor of the next node: its name
+ALIAS = 1  # alias: the name of its anchor
+LIST = 2  # start of a list: offsets of the plain numbers at its beginning, as uint32
+MAPPING = 3  # start of a mapping: (entries, key of the next value or None, number of lists)
+ENTRIES = 4  # a whole mapping: (entries, None, number of entries that are lists)
+CLOSE = 5  # end of the innermost list or mapping: None
+DOCUMENT = 6  # start of a document: None
+# A scalar, a list of plain numbers, or (kind, start, end, content).
+Event = Scalar | Sequence | tuple[int, int, int, Any]
 # Limits of nesting, and of lists and mappings after following every alias. The largest published
 # models stay below a tenth of either.
 _MAX_DEPTH = 100
 _MAX_WEIGHT = 500_000
 _MAX_EVENTS = 1_200_000  # a list of numbers is one event, as are the plain entries of a mapping
-
 _Entries = dict[str, tuple[Scalar, Node]]
+
+
+class YamlSyntaxError(Exception):
+    """The text is not valid YAML.
+
+    Attributes:
+        offset: Offset of the error; None if only ``character`` is known.
+        character: A character that is not allowed in YAML, or None.
+    """
+
+    def __init__(self, message: str, offset: int | None, character: str | None = None) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.character = character
+
+
+def events(text: str, shift: int, context: Context) -> Iterable[Event]:
+    """Yield the events of a text, with ``shift`` added to every offset.
+
+    Offsets count characters.
+
+    Raises:
+        YamlSyntaxError: While iterating: the text is not valid YAML.
+    """
+    return _yaml.Events(text, shift, _syntax_error, context, Scalar, Sequence)
+
+
+def _syntax_error(
+    context: str | None, problem: str | None, offset: int, character: int
+) -> YamlSyntaxError:
+    """Return the exception for an invalid character or, if that is -1, for an offset."""
+    message = ", ".join(part for part in (context, problem) if part) or "invalid YAML"
+    if character < 0:
+        return YamlSyntaxError(message, offset)
+    return YamlSyntaxError(message, None, chr(character))
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,17 @@ from math import isfinite
 from typing import TypeAlias
 
 from ...body import Body
-from ...frames import BodyFrames, unique_name
-from ...kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
-from ...kinematics.joint_inertia import critically_damped, initial_inertias
+from ...frames import BodyFrames, add_unique
+from ...kinematics.actuation import (
+    CommandInterface,
+    ControlledJoint,
+    controlled_joints,
+    critically_damped,
+    initial_inertias,
+)
 from ...kinematics.vehicle import DifferentialDrive, differential_drive, rolling_wheels
-from ..blocks import gazebo_sensors
-from ..blocks.ros2_control import has_sensors
-from ..blocks.sensors import Sensors
+from ..control_blocks import has_sensors
+from ..gazebo_blocks import Sensors, wrench_frame
 from ..options import Hardware, UrdfOptions
 
 # Rate of the controllers, in [Hz]: that of the simulation's joint states.
@@ -201,7 +205,7 @@ def _broadcasters(sensors: Sensors, options: UrdfOptions, taken: set[str]) -> It
     for force in sensors.force:
         name, frame = sensors.name(force), sensors.data_frame(force)
         if options.ros2_control is Hardware.GZ:
-            frame = gazebo_sensors.wrench_frame(force, sensors)
+            frame = wrench_frame(force, sensors)
         parameters: dict[str, Value] = {"sensor_name": name, "frame_id": frame}
         if options.ros2_control is Hardware.MUJOCO:
             # MuJoCo measures the wrench of the parent on the link; this project the reverse.
@@ -217,9 +221,7 @@ def _broadcasters(sensors: Sensors, options: UrdfOptions, taken: set[str]) -> It
 
 def _broadcaster(sensor: str, taken: set[str]) -> str:
     """Return a unique name for a broadcaster; a sensor may be called "joint_state"."""
-    name = unique_name(f"{sensor}_broadcaster", taken)
-    taken.add(name)
-    return name
+    return add_unique(f"{sensor}_broadcaster", taken)
 
 
 def _entries(values: dict[str, Value], indent: str) -> Iterable[str]:

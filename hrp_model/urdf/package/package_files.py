@@ -1,32 +1,44 @@
-"""The text files of a description package besides URDF and SRDF."""
+"""The text files of a description package besides URDF, SRDF and controllers."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from hrp_msgs import names
+
+from ... import rviz
 from ...body import Body
+from ...devices import Camera
 from ...diagnostics import counted
-from ...files.yaml_text import yaml_text
+from ...files.writer import yaml_text
 from ...frames import BodyFrames, legal_name
+from ...kinematics.postures import initial_poses
 from ...rigid import matrix_rpy
 from ..convert import LOOPS_FILE, Conversion
+from ..gazebo_blocks import (
+    Sensors,
+    camera_element,
+    camera_topics,
+    sensors_in_joints,
+    sensors_on_links,
+)
 from ..options import Hardware, UrdfOptions
-from ..srdf.srdf import top_pose
+from ..srdf import top_pose
 from .controllers import controllers
 from .templates import fill_template
 
+_COMMENT = "The robot and its frames, as display.launch.py shows them."
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _SUFFIX = "_description"
-
 # Paths in a package.
 DISPLAY_LAUNCH = "launch/display.launch.py"
 CONTROL_LAUNCH = "launch/ros2_control.launch.py"
-
 _DISPLAY_DEPENDENCIES = (
     "ament_index_python",
     "joint_state_publisher",
@@ -48,6 +60,116 @@ _HARDWARE_LAUNCH = {
     Hardware.GZ: "gz.launch.py",
     Hardware.MUJOCO: "mujoco.launch.py",
 }
+
+
+def rviz_config(
+    body: Body,
+    frames: BodyFrames,
+    *,
+    namespace: str = "",
+    frame_prefix: str = "",
+    world_frame: str = "",
+    is_simulation: bool = False,
+) -> str:
+    """Return the text of a configuration that shows the robot and its frames.
+
+    Args:
+        body: The robot.
+        frames: Its frames, with the prefix.
+        namespace: Namespace of its description topic.
+        frame_prefix: Prefix of its frames in /tf, but not in its description.
+        world_frame: Fixed frame, in which the root's pose is published; empty if there is none:
+            then the fixed frame is the topmost one of the robot, and the grid lies under the
+            lowest point of the initial posture.
+        is_simulation: Whether to show simulation time.
+
+    Raises:
+        ValueError: The prefix or the namespace is not valid.
+    """
+    prefix = rviz.tf_prefix(frame_prefix)
+    poses = initial_poses(body)
+    if not world_frame:
+        X_TW = top_pose(body, frames).inverse()
+        poses = {name: X_TW @ pose for name, pose in poses.items()}
+    topic = rviz.absolute_topic(namespace, names.ROBOT_DESCRIPTION)
+    return rviz.document(
+        [rviz.robot_model("Robot", topic, prefix)],
+        world_frame or frames.root,
+        rviz.body_box(body, poses),
+        comment=_COMMENT,
+        floor_height=0.0 if world_frame else None,
+        namespace=namespace,
+        is_simulation=is_simulation,
+    )
+
+
+class Bridge(NamedTuple):
+    """One topic: its name and type on both sides."""
+
+    ros_topic: str
+    gz_topic: str
+    ros_type: str
+    gz_type: str
+
+
+_IMAGE = ("sensor_msgs/msg/Image", "gz.msgs.Image")
+_INFO = ("sensor_msgs/msg/CameraInfo", "gz.msgs.CameraInfo")
+_POINTS = ("sensor_msgs/msg/PointCloud2", "gz.msgs.PointCloudPacked")
+_SCAN = ("sensor_msgs/msg/LaserScan", "gz.msgs.LaserScan")
+_IMU = ("sensor_msgs/msg/Imu", "gz.msgs.IMU")
+_WRENCH = ("geometry_msgs/msg/WrenchStamped", "gz.msgs.Wrench")
+
+
+def bridges(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Bridge]:
+    """Return a bridge for the clock, and for each topic of the sensors in <gazebo> blocks."""
+    result = [Bridge(names.CLOCK, names.CLOCK, "rosgraph_msgs/msg/Clock", "gz.msgs.Clock")]
+    if not options.gazebo:
+        return result
+    sensors = Sensors(body, frames)
+    for _, element in (*sensors_on_links(sensors), *sensors_in_joints(sensors)):
+        kind, topic = element.get("type"), element.findtext("topic", "")
+        if kind == "imu":
+            result.append(Bridge(topic, topic, *_IMU))
+        elif kind == "force_torque":
+            result.append(Bridge(topic, topic, *_WRENCH))
+        elif kind == "gpu_lidar" and element.find("lidar/scan/vertical") is None:
+            result.append(Bridge(topic, topic, *_SCAN))
+        elif kind == "gpu_lidar":
+            result.append(Bridge(names.points_topic(topic), f"{topic}/points", *_POINTS))
+    for camera in sensors.cameras:
+        if camera_element(camera, sensors) is not None:
+            result += _camera_bridges(camera, sensors)
+    return result
+
+
+def bridge_yaml(body: Body, frames: BodyFrames, options: UrdfOptions) -> str:
+    """Return the bridges as a file for ros_gz_bridge's parameter ``config_file``."""
+    return "".join(
+        f"- ros_topic_name: {json.dumps(bridge.ros_topic)}\n"
+        f"  gz_topic_name: {json.dumps(bridge.gz_topic)}\n"
+        f"  ros_type_name: {bridge.ros_type}\n"
+        f"  gz_type_name: {bridge.gz_type}\n"
+        "  direction: GZ_TO_ROS\n"
+        for bridge in bridges(body, frames, options)
+    )
+
+
+def _camera_bridges(camera: Camera, sensors: Sensors) -> Iterator[Bridge]:
+    """Yield the topics of a camera; those of an rgbd_camera have fixed suffixes in Gazebo."""
+    kind, topic, info = camera_topics(camera, sensors)
+    name = sensors.name(camera)
+    image, _ = names.image_topics(name)
+    depth, _, points = names.depth_topics(name)
+    yield Bridge(info, info, *_INFO)
+    if kind == "camera":
+        yield Bridge(image, topic, *_IMAGE)
+    elif kind == "depth_camera":
+        yield Bridge(depth, topic, *_IMAGE)
+        yield Bridge(points, f"{topic}/points", *_POINTS)
+    else:
+        yield Bridge(image, f"{topic}/image", *_IMAGE)
+        yield Bridge(depth, f"{topic}/depth_image", *_IMAGE)
+        yield Bridge(points, f"{topic}/points", *_POINTS)
 
 
 def package_name(robot: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source, Span
+from hrp_model.read_context import TooLargeError
 from hrp_model.readers.xml_tree import Element, parse
-from hrp_model.reading import TooLargeError
 
 _MAX_ELEMENTS = 200_000
 

@@ -80,7 +80,7 @@ class SimulationRun:
     """
 
     def __init__(self, scene: Scene, *, reads: bool = True) -> None:
-        silent = Diagnostics(listener=lambda _: None)
+        silent = Diagnostics.silent()
         self.simulation = Simulation(scene.world, defer_images=True, diagnostics=silent)
         if not reads:
             self.simulation.wanted = lambda _: False

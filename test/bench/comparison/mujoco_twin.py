@@ -111,7 +111,7 @@ def _floor_height(world: WorldConfig) -> float | None:
 
 def _robot(mujoco: Any, body: Body, folder: Path) -> tuple[Any, dict[str, str], int]:
     """Return MuJoCo's specification of a body, its joints' names by link, shapes left out."""
-    silent = Diagnostics(listener=lambda _: None)
+    silent = Diagnostics.silent()
     options = UrdfOptions(mujoco_meshes="meshes")
     try:
         made = convert(body, folder / "meshes", options=options, diagnostics=silent)

@@ -37,7 +37,7 @@ class _CameraScene:
     """
 
     def __init__(self, scene: Scene) -> None:
-        found = Diagnostics(listener=lambda _: None)
+        found = Diagnostics.silent()
         self.simulation = Simulation(scene.world, defer_images=True, diagnostics=found)
         sensors = self.simulation.sensors.values()
         cameras = [x for x in sensors if isinstance(x, CameraSensor)]

@@ -7,9 +7,9 @@ import tracemalloc
 import pytest
 from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 
-from hrp_model.cli import progress
-from hrp_model.cli.checking import model_files
-from hrp_model.cli.checking.model_files import candidate_files
+from hrp_model.cli import common
+from hrp_model.cli.checking import models
+from hrp_model.cli.checking.models import candidate_files
 from hrp_model.cli.main import main
 from hrp_model.diagnostics import Diagnostics, Source
 from hrp_model.readers import file_kind as file_kinds
@@ -124,7 +124,7 @@ def test_links_to_folders_are_not_followed(robots, capsys):
 
 
 def test_a_folder_without_end_is_refused(robots, capsys, monkeypatch):
-    monkeypatch.setattr(model_files, "_MAX_ENTRIES", 8)
+    monkeypatch.setattr(models, "_MAX_ENTRIES", 8)
     assert main(["check", "."]) == 2
     err = capsys.readouterr().err
     assert ". has more than 8 files and folders" in err
@@ -155,7 +155,7 @@ def test_memory_does_not_grow_with_the_number_of_models(tmp_path, capsys):
 
 
 def test_a_long_check_shows_how_far_it_is(robots, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    monkeypatch.setattr(common, "_DELAY", 0.0)
     assert main(["check", "--format", "json", "."]) == 1
     assert capsys.readouterr().err == "checking models: 10 ...\n"
 

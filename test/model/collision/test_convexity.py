@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from hrp_model.collision.convexity import MAX_DISTANCE, MAX_VOLUME_SHARE, convex_equivalent
-from hrp_model.collision.hull import convex_hull
+from hrp_model.collision.hull import MAX_DISTANCE, MAX_VOLUME_SHARE, convex_equivalent, convex_hull
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.shapes.tessellate import mesh_of

@@ -10,8 +10,7 @@ import pytest
 import trimesh
 
 from hrp_model.collision import decompose
-from hrp_model.collision.decompose import Decomposer
-from hrp_model.collision.parts_cache import PartsCache
+from hrp_model.collision.decompose import Decomposer, PartsCache
 from hrp_model.geometry import Mesh
 
 pytest.importorskip("vhacdx", reason="vhacdx is not installed")

@@ -7,7 +7,7 @@ import pytest
 from urdf_tools import random_body, wheel
 
 from hrp_model.body import JointType, Range
-from hrp_model.description.joint_limits import joint_limit_parameters
+from hrp_model.description.description import joint_limit_parameters
 from hrp_model.frames import body_frames
 
 

@@ -5,7 +5,7 @@ from math import inf, nan, pi, sqrt
 import numpy as np
 from numpy.testing import assert_allclose
 
-from hrp_model.description.transforms import poses_in_world, transforms_of
+from hrp_model.description.frame_tree import poses_in_world, transforms_of
 from hrp_model.frames import Frame
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_msgs.messages import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hrp_model.files.cache import cache_folder, mesh_folder
+from hrp_model.files.writer import cache_folder, mesh_folder
 
 
 def test_it_lies_where_the_user_keeps_caches(tmp_path, monkeypatch):

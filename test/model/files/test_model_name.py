@@ -2,7 +2,7 @@
 
 import pytest
 
-from hrp_model.files.model_name import join_arguments, split_model_name
+from hrp_model.files.model_file import join_arguments, split_model_name
 from hrp_model.files.resources import path_from_uri
 
 

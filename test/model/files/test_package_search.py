@@ -122,7 +122,7 @@ def test_a_manifest_that_cannot_be_used_names_no_package(manifest, write, tmp_pa
 def test_a_sandbox_ends_the_search(write, tmp_path):
     write("arm_description/meshes/a.obj")
     urdf = write("arm_description/urdf/r.urdf", ROBOT % ARM)
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     assert load_body(urdf, found, sandbox=True).root.visual == ()
     (problem,) = found.found
     assert problem.code == "missing-resource"

@@ -10,7 +10,7 @@ from paths import MODELS
 from hrp_model import load_body
 from hrp_model.body import Body, Joint, JointType, Link, Range
 from hrp_model.kinematics import BodyState
-from hrp_model.kinematics.inverse_kinematics import rotation_vector
+from hrp_model.kinematics.joint_path import rotation_vector
 from hrp_model.rigid import Pose, axis_angle_matrix, rpy_matrix
 
 SEEDS = st.integers(0, 2**20)

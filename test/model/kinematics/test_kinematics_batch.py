@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinematics_samples import move_randomly, random_body
 
-from hrp_model.kinematics import BodyState, fast_dynamics, state, sweep
+from hrp_model.kinematics import BodyState, state, tree
 
 LINK_ARRAYS = ("p", "R", "v", "w", "dv", "dw")
 VECTORS = ("q", "dq", "ddq")
@@ -16,8 +16,7 @@ COUNT = 11
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """So that a few postures are computed in several blocks, the last one incomplete."""
-    monkeypatch.setattr(sweep, "BLOCK", 8)
-    monkeypatch.setattr(fast_dynamics, "POSTURES_AT_A_TIME", 3)
+    monkeypatch.setattr(tree, "BLOCK", 8)
     monkeypatch.setattr(state, "_POSTURES_AT_A_TIME", 5)
 
 

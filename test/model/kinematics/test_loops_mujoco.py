@@ -29,7 +29,7 @@ class Peer:
     """The same robot in MuJoCo, its loops closed by constraints that hold points together."""
 
     def __init__(self, body, closure):
-        diagnostics = Diagnostics(listener=lambda _: None)
+        diagnostics = Diagnostics.silent()
         frames = body_frames(body, diagnostics)
         spec = mujoco.MjSpec.from_string(body_to_urdf(body, diagnostics=diagnostics))
         spec.compiler.fusestatic = False

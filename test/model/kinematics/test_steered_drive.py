@@ -10,8 +10,8 @@ from vehicles import vehicle, wheel
 from hrp_model.body import JointType, Mimic, Range
 from hrp_model.geometry import Box, Shape
 from hrp_model.kinematics import BodyState
-from hrp_model.kinematics.steered_drive import SteeredDrive
 from hrp_model.kinematics.vehicle import differential_drive, rolling_wheels, vehicle_drive
+from hrp_model.kinematics.wheels import SteeredDrive
 from hrp_model.rigid import Pose, axis_angle_matrix
 
 TINY = Shape(Box([0.02] * 3))

@@ -218,7 +218,7 @@ def test_of_the_published_robots_the_vehicles_drive():
     found = {}
     for row in reference_data.index():
         if row["links"] not in (None, 1):
-            body = load_body(files[row["file"]], Diagnostics(listener=lambda _: None))
+            body = load_body(files[row["file"]], Diagnostics.silent())
             drive = differential_drive(body)
             if drive is not None:
                 found[row["file"]] = (len(drive.left), round(drive.wheel_radius, 6))

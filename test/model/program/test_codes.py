@@ -1,7 +1,10 @@
 """The table of codes, and that it knows every code that the package gives."""
 
 import ast
+import csv
 import re
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from code_tools import check_rule, emitted
@@ -9,7 +12,8 @@ from each_case import check_each
 
 import hrp_model
 from hrp_model.cli.main import _parser
-from hrp_model.program.codes import CODES, bodies, files, parts
+from hrp_model.program.codes import CODES
+from hrp_sim.world.codes import CODES as OF_WORLDS
 
 PACKAGE = Path(hrp_model.__file__).parent
 # Spelled with an f-string, "frame" or "joint" and what they have in common, or without a
@@ -20,8 +24,7 @@ COMPOSED = {"frame-name-collision", "joint-name-collision", "x3d"}
 def emitted_anywhere():
     found = set()
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent.name != "codes":
-            found |= emitted(ast.parse(path.read_text(encoding="utf-8")))
+        found |= emitted(ast.parse(path.read_text(encoding="utf-8")))
     return found
 
 
@@ -33,9 +36,26 @@ def test_every_code_that_is_explained_exists():
     assert sorted(set(CODES) - emitted_anywhere() - COMPOSED) == []
 
 
+def rows():
+    with (PACKAGE / "program" / "codes.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def test_no_code_is_explained_twice():
-    tables = (files.CODES, parts.CODES, bodies.CODES)
-    assert sum(map(len, tables)) == len(CODES)
+    codes = [row["code"] for row in rows()]
+    assert len(set(codes)) == len(codes)
+
+
+def test_the_codes_of_a_topic_are_together_and_in_order():
+    for _, group in groupby(rows(), key=itemgetter("topic")):
+        codes = [row["code"] for row in group]
+        assert codes == sorted(codes)
+    topics = [topic for topic, _ in groupby(rows(), key=itemgetter("topic"))]
+    assert len(set(topics)) == len(topics)
+
+
+def test_every_topic_is_listed_by_a_program():
+    assert len(CODES) + len(OF_WORLDS) == len(rows())
 
 
 def test_a_code_has_a_meaning_and_a_hint_of_one_line():

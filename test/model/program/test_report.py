@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console
 
 from hrp_model import Body, Joint, JointType, Link
-from hrp_model.cli.tree import body_tree
 from hrp_model.diagnostics import Diagnostic, Severity, Source, Span
 from hrp_model.program import report
+from hrp_model.program.body_text import body_tree
 from hrp_model.program.codes import CODES
 
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 import pytest
 from rich.status import Status
 
-from hrp_model.program import working as module
-from hrp_model.program.working import working
+from hrp_model.program import console
+from hrp_model.program.console import working
 
 SHOW_CURSOR = "\x1b[?25h"
 
@@ -44,7 +44,7 @@ def shown(monkeypatch):
 
 def test_a_long_computation_shows_its_title_until_it_ends_or_fails(shown, monkeypatch):
     written = terminal(monkeypatch)
-    monkeypatch.setattr(module, "_DELAY", 0.0)
+    monkeypatch.setattr(console, "_DELAY", 0.0)
     with working("reading \x1b[31mrobot[bold].wrl"):
         assert shown.wait(60)
     first = written.getvalue()
@@ -60,7 +60,7 @@ def test_a_long_computation_shows_its_title_until_it_ends_or_fails(shown, monkey
 
 def test_a_short_computation_shows_nothing(monkeypatch):
     written = terminal(monkeypatch)
-    monkeypatch.setattr(module, "_DELAY", 1e6)
+    monkeypatch.setattr(console, "_DELAY", 1e6)
     before = threading.active_count()
     with working("reading"):
         pass
@@ -69,7 +69,7 @@ def test_a_short_computation_shows_nothing(monkeypatch):
 
 
 def test_without_a_terminal_nothing_is_shown(shown, capsys, monkeypatch):
-    monkeypatch.setattr(module, "_DELAY", 0.0)
+    monkeypatch.setattr(console, "_DELAY", 0.0)
     before = threading.active_count()
     with working("reading"):
         assert threading.active_count() <= before

@@ -43,7 +43,7 @@ class Tree:
 
     def load(self, name, **options):
         """Return the body, or None, and the diagnostics of a model."""
-        found = Diagnostics(listener=lambda _: None)
+        found = Diagnostics.silent()
         try:
             return load_body(self.root / name, found, **options), found.found
         except ModelError:

@@ -7,7 +7,7 @@ from hrp_model.diagnostics import Diagnostics
 
 
 def refusal(path):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     with pytest.raises(ModelError):
         load_body(path, found)
     [only] = found.found
@@ -73,5 +73,5 @@ def test_markup_is_one_message_whatever_the_suffix(suffix, text, words, tmp_path
 def test_a_merge_key_at_the_top_is_no_markup(tmp_path):
     path = tmp_path / "a.body"
     path.write_text("<<: { format: ChoreonoidBody }\nlinks: [ { name: A } ]\n", encoding="utf-8")
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     assert [link.name for link in load_body(path, found).links] == ["A"]

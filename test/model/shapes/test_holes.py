@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from hrp_model.shapes.holes import polygon_with_holes
-from hrp_model.shapes.triangulate import fan_corners, polygons_to_triangles, strip_corners
+from hrp_model.shapes.triangulate import (
+    fan_corners,
+    polygon_with_holes,
+    polygons_to_triangles,
+    strip_corners,
+)
 
 
 def ring(radius, count, center, start=0.0, turn=1):

@@ -18,8 +18,7 @@ from hrp_model.geometry import (
     Texture,
 )
 from hrp_model.shapes.meshing import elevation_grid, extrusion
-from hrp_model.shapes.tessellate import mesh_of, shape_mesh
-from hrp_model.shapes.texturing import with_tex_coords
+from hrp_model.shapes.tessellate import mesh_of, shape_mesh, with_tex_coords
 
 PRIMITIVES = [Box((1, 2, 3)), Sphere(2.0), Cylinder(1.0, 3.0), Cone(1.0, 3.0), Capsule(1.0, 2.0)]
 PAINTED = Material(texture=Texture(image=np.zeros((1, 1, 3), np.uint8)))

@@ -17,7 +17,7 @@ from hrp_model.devices import Camera, ForceSensor, ImageType, Imu, LensType, Ran
 from hrp_model.frames import body_frames
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.urdf import UrdfOptions
-from hrp_model.urdf.package.gz_bridge import bridges
+from hrp_model.urdf.package.package_files import bridges
 
 # What each element of SDF 1.11 may hold, as far as it is used; with the type of what has none.
 SDF = {

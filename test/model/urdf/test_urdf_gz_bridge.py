@@ -9,7 +9,7 @@ from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import Camera, ForceSensor, ImageType, Imu, RangeSensor
 from hrp_model.frames import body_frames
 from hrp_model.urdf import UrdfOptions
-from hrp_model.urdf.package.gz_bridge import bridge_yaml
+from hrp_model.urdf.package.package_files import bridge_yaml
 
 
 def topics(*devices):

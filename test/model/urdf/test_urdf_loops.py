@@ -25,11 +25,11 @@ from hrp_model.frames import body_frames
 from hrp_model.kinematics import BodyState
 from hrp_model.kinematics.loops import LoopClosure, mimic_joints
 from hrp_model.rigid import Pose, rpy_matrix
-from hrp_model.urdf.loops import loops_yaml
+from hrp_model.urdf.convert import loops_yaml
 
 
 def text(body, diagnostics=None):
-    return loops_yaml(body, body_frames(body, Diagnostics(listener=lambda _: None)), diagnostics)
+    return loops_yaml(body, body_frames(body, Diagnostics.silent()), diagnostics)
 
 
 def read(body):
@@ -133,7 +133,7 @@ def test_the_header_explains_and_the_text_is_stable():
 def test_a_loop_that_stays_open_is_warned_of(kind):
     body = four_bar(0.2, 0.5, 0.4, 0.5, kind=kind)
     joint = replace(body.extra_joints[0], X_AJ=at(0.5, z=0.04))
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     text(replace(body, extra_joints=(joint,)), diagnostics)
     matters = kind in (ExtraJointType.BALL, ExtraJointType.HINGE)
     assert [x.code for x in diagnostics.found] == ["loop-gap"] * matters
@@ -147,7 +147,7 @@ def test_a_body_without_loops_has_an_empty_file():
 def test_impossible_numbers_are_warned_of_and_left_out():
     body = four_bar(0.2, 0.5, 0.4, 0.5)
     bad = replace(body.extra_joints[0], X_AJ=at(np.nan), name="bad")
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     document = yaml.safe_load(text(replace(body, extra_joints=(bad,)), diagnostics))
     assert document == {"loops": [], "dependent": [], "mimic": {}, "closed_at": {}}
     (found,) = diagnostics.found

@@ -25,7 +25,7 @@ from hrp_model.geometry import (
     Texture,
 )
 from hrp_model.rigid import Pose, rpy_matrix
-from hrp_model.shapes import unique_rows
+from hrp_model.shapes import measure
 from hrp_model.shapes.normals import corner_normals
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import UpAxis, body_to_urdf, write_meshes
@@ -276,12 +276,12 @@ def test_equal_rows_are_joined_in_order_of_first_use(rows):
 
 
 def test_rows_are_told_apart_when_their_hashes_are_equal(monkeypatch):
-    monkeypatch.setattr(unique_rows, "_hashes", lambda words: np.zeros(len(words), np.uint64))
+    monkeypatch.setattr(measure, "_hashes", lambda words: np.zeros(len(words), np.uint64))
     check_joined(np.random.default_rng(1).integers(0, 3, (50, 3)).astype(np.float32))
 
 
 def check_joined(rows):
-    different, index = unique_rows.unique_rows(rows)
+    different, index = measure.unique_rows(rows)
     np.testing.assert_array_equal(different[index], rows)
     expected = list(dict.fromkeys(map(tuple, rows.tolist())))
     assert list(map(tuple, different.tolist())) == expected

@@ -38,7 +38,7 @@ def link(*shapes, mass=2.0, inertia=None, center=(0, 0, 0), kind=JointType.FREE,
 
 
 def codes(*links):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     validate(Body(name="b", links=links), found)
     return [d.code for d in found.found]
 
@@ -186,7 +186,7 @@ def test_every_reader_knows_which_links_lack_shapes(kind, file, tmp_path):
     part = '#VRML V2.0 utf8\nTransform { children [ Inline { url "absent.wrl" } ] }\n'
     (tmp_path / "part.wrl").write_text(part)
     (tmp_path / f"arm.{kind}").write_text(TEXTS[kind] % file)
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     body = load_body(tmp_path / f"arm.{kind}", found)
     lacks = file != "sound.obj"
     assert body.link("A").lacks_shapes == lacks
@@ -205,7 +205,7 @@ def test_a_part_that_lacks_shapes_does_so_wherever_it_is_used(tmp_path):
     (tmp_path / "nodes.yaml").write_text("[ { type: Resource, uri: part.wrl } ]\n")
     head = "format: ChoreonoidBody\nformat_version: 2.0\nname: arm\nlinks:\n  - { name: A }\n"
     (tmp_path / "arm.body").write_text(head + text)
-    body = load_body(tmp_path / "arm.body", Diagnostics(listener=lambda _: None))
+    body = load_body(tmp_path / "arm.body", Diagnostics.silent())
     assert [link.name for link in body.links if link.lacks_shapes] == ["B", "C", "D"]
 
 

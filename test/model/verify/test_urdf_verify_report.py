@@ -12,7 +12,6 @@ from verify_samples import crane, report_of, row, written
 from hrp_model.cli.main import main
 from hrp_model.rigid import Pose
 from hrp_model.verify import LIBRARIES, Outcome, Report, Row, verify
-from hrp_model.verify import with_urdfdom as urdfdom
 from hrp_model.verify.table import report_table
 
 for _module in ("pinocchio", "yourdfpy", "mujoco"):
@@ -41,11 +40,6 @@ def broken(tmp_path, monkeypatch, library, statement):
     ours = f"hrp_model.verify.with_{library.lower()}"
     for name in [x for x in sys.modules if x.partition(".")[0] == module or x == ours]:
         monkeypatch.delitem(sys.modules, name)
-
-
-@pytest.fixture
-def no_check_urdf(monkeypatch):
-    monkeypatch.setattr(urdfdom.shutil, "which", lambda *_, **__: None)
 
 
 BREAKAGES = [
@@ -89,19 +83,6 @@ def test_the_command_goes_on_without_a_library_that_cannot_be_imported(
     assert "unusable: cannot be imported: OSError: libGL\n" in out  # no line is folded
 
 
-@pytest.mark.parametrize("status", [126, 127])
-def test_a_program_that_cannot_be_started_stops_no_library(status, tmp_path, monkeypatch):
-    program = tmp_path / "check_urdf"
-    program.write_text(f"#!/bin/sh\necho 'liburdfdom.so: no such file' >&2\nexit {status}\n")
-    program.chmod(0o755)
-    for path in (program, tmp_path):  # the second is none
-        monkeypatch.setattr(urdfdom.shutil, "which", lambda *_, path=path, **__: str(path))
-        report = report_of(crane(), tmp_path, libraries=["check_urdf", "yourdfpy"])
-        assert report.rows_of("check_urdf")[0].outcome is Outcome.UNUSABLE
-        assert "cannot be started" in report.rows_of("check_urdf")[0].reason
-        assert report.passed
-
-
 def test_what_is_not_installed_is_told_and_no_failure(tmp_path, monkeypatch):
     path = written(crane(), tmp_path)
     monkeypatch.setitem(sys.modules, "mujoco", None)
@@ -112,28 +93,20 @@ def test_what_is_not_installed_is_told_and_no_failure(tmp_path, monkeypatch):
     assert f"MuJoCo not installed: {ADVICE}" in unfolded(shown(report))
 
 
-def test_names_alone_prove_nothing(tmp_path, monkeypatch):
+def test_nothing_proves_nothing(tmp_path, monkeypatch):
     path = written(crane(), tmp_path)
     for module in READERS.values():
         monkeypatch.setitem(sys.modules, module, None)
     report = verify(crane(), path)
-    if report.rows_of("check_urdf")[0].outcome is Outcome.NOT_INSTALLED:
-        pytest.skip("check_urdf is not installed")
     assert not report.failures
     assert not report.passed
-    assert report.verdict == f"only the tree of links was compared: {ADVICE}"
+    assert report.verdict == f"nothing was compared: {ADVICE}"
     assert "passed" not in shown(report)
 
 
-def test_nothing_proves_nothing(tmp_path, no_check_urdf):
-    report = report_of(crane(), tmp_path, libraries=["check_urdf"], shapes=False)
-    assert not report.passed
-    assert report.verdict.startswith("nothing was compared: apt install")
-
-
-def test_the_verdict_names_the_libraries_and_below_what_they_compared(tmp_path, no_check_urdf):
+def test_the_verdict_names_the_libraries_and_below_what_they_compared(tmp_path):
     report = report_of(crane(), tmp_path)
-    assert report.verdict == "passed with pinocchio, yourdfpy, MuJoCo; without check_urdf"
+    assert report.verdict == "passed with pinocchio, yourdfpy, MuJoCo"
     assert report.subjects("pinocchio") == (
         *("tree", "limits", "kinematics", "masses", "dynamics", "shapes"),
     )

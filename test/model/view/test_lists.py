@@ -10,8 +10,14 @@ from hrp_model.devices import Imu
 from hrp_model.diagnostics import Diagnostic, Diagnostics, Severity, Source, Span
 from hrp_model.load import load_body
 from hrp_model.view.html import escaped, style
-from hrp_model.view.link_list import heading, link_details, link_list
-from hrp_model.view.problem_list import link_of, problem_count, problem_list
+from hrp_model.view.lists import (
+    heading,
+    link_details,
+    link_list,
+    link_of,
+    problem_count,
+    problem_list,
+)
 
 HOSTILE = "</style><img src=x onerror=alert(1)>\"'&\x1b[31m\n\u202e"
 
@@ -71,7 +77,7 @@ def test_problems_have_severity_code_place_and_hint():
 
 
 def test_problems_are_counted_without_notes():
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     found.note("a", "a")
     assert problem_count(found.found) == "no problems"
     found.warn("a", "a")
@@ -85,7 +91,7 @@ def test_a_problem_is_about_the_link_that_it_names_or_stands_in(tmp_path):
     sensor = "      - {type: Imu, name: gyro, id: 0}\n"
     text = TWO_CUBES.format(name="cubes", more=sensor)
     file.write_text(text)
-    body = load_body(file, Diagnostics(listener=lambda _: None))
+    body = load_body(file, Diagnostics.silent())
     source = body.link("arm").at.source
 
     def about(message, word=None):

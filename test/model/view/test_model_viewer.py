@@ -23,7 +23,7 @@ SELECTED = (255, 170, 0)
 
 def problems(text):
     """A warning at the place of a text that names no link."""
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     diagnostics.warn("unknown-key", f"'x' is not used {HOSTILE}", text)
     return diagnostics.found
 
@@ -144,7 +144,7 @@ def test_a_click_on_a_problem_selects_its_link(shown, tmp_path):
     text = TWO_CUBES.format(name="cubes", more="      - {type: Gyroscope}\n")
     line = text[: text.index("Gyro")].count("\n") + 1
     file.write_text(text)
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     model.show(load_body(file, found), found.found)
     page.wait_for_text("1 warning")
     page.wait_for_text(f"cubes.body:{line}:")
@@ -156,7 +156,7 @@ def test_a_click_on_a_problem_selects_its_link(shown, tmp_path):
 def test_a_model_that_no_longer_loads_keeps_the_last_good_one(shown):
     model, page, _ = shown
     before = model.positions
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     found.error("yaml-syntax", "nothing can be read")
     model.show_problems(found.found)
     page.wait_for_text("nothing can be read")

@@ -19,8 +19,7 @@ from hrp_model.cli.main import main
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.program.command import UsageError
 from hrp_model.view.address import DEFAULT_PORT, is_own_page
-from hrp_model.view.server import websocket_server
-from hrp_model.view.viewer import Viewer
+from hrp_model.view.viewer import Viewer, websocket_server
 
 SMALL = (1000, 300)  # of a page in which nobody looks at the scene
 
@@ -105,7 +104,6 @@ def test_a_model_with_errors_ends_with_its_problems(tmp_path, capsys):
 
 def test_without_viser_the_message_says_how_to_install_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "hrp_model.view.viewer")
-    monkeypatch.delitem(sys.modules, "hrp_model.view.server")
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'hrp_ros\[view\]'"):
         __import__("hrp_model.view.viewer")

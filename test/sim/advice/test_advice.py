@@ -46,7 +46,7 @@ def only(config, severity=Severity.WARNING):
 
 def run(config, seconds, watch=lambda simulation: None):
     """Simulate; return the simulation, and what ``watch`` saw after each step."""
-    simulation = Simulation(config, diagnostics=Diagnostics(listener=lambda _: None))
+    simulation = Simulation(config, diagnostics=Diagnostics.silent())
     simulation.wanted = lambda name: False
     seen = []
     for _ in range(round(seconds / config.physics.time_step)):
@@ -335,7 +335,7 @@ def test_a_table_of_materials_that_no_link_has_is_told():
 @pytest.mark.parametrize("path", sorted((MODELS / "worlds").glob("*.yaml")), ids=lambda p: p.stem)
 @pytest.mark.parametrize("solver", Solver)
 def test_nothing_is_told_of_our_own_worlds(path, solver):
-    config = load_world(path, Diagnostics(listener=lambda _: None))
+    config = load_world(path, Diagnostics.silent())
     assert codes(config.with_physics(solver=solver)) == []
 
 
@@ -344,5 +344,5 @@ def test_nothing_is_told_of_published_robots(name):
     path = next((SHARED / "models").rglob(name), None)
     if path is None:
         pytest.skip(f"there is no {name} beside this repository")
-    config = load_world(path, Diagnostics(listener=lambda _: None))
+    config = load_world(path, Diagnostics.silent())
     assert codes(config) == []

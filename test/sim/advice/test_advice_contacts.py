@@ -67,7 +67,7 @@ def message(config):
 
 
 def simulated(config, seconds):
-    simulation = Simulation(config, diagnostics=Diagnostics(listener=lambda _: None))
+    simulation = Simulation(config, diagnostics=Diagnostics.silent())
     simulation.wanted = lambda name: False
     for _ in range(round(seconds / config.physics.time_step)):
         simulation.step()

@@ -136,7 +136,7 @@ def test_a_massless_coupler_keeps_its_loop_closed_and_takes_no_energy(solver):
 @pytest.mark.parametrize("model", PUBLISHED)
 @pytest.mark.parametrize("control", [LIMP, HOLD], ids=["limp", "held"])
 def test_published_robots_that_were_drawn_so_move(model, control):
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     world = load_world(MODELS / model, quiet)
     # Thousands of triangles on each other are another matter, and take long.
     entries = [replace(x, control=control) for x in world.bodies]

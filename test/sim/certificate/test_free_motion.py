@@ -9,7 +9,7 @@ from sim.physics.scenes import REVOLUTE, X, lone, one_joint
 from hrp_model import Pose
 from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import axis_angle_matrix
-from hrp_model.verify.states import ForwardDynamics, MotionState, random_states
+from hrp_model.verify.motion import ForwardDynamics, MotionState, random_states
 from hrp_sim.certificate.engine_motion import accelerations
 from hrp_sim.certificate.free_motion import exact_motion
 from hrp_sim.certificate.parts import engine_body

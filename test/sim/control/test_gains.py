@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from hrp_model import Body, Joint, JointType, Link, Pose
 from hrp_model.body import Mimic
-from hrp_model.kinematics.joint_inertia import NATURAL_FREQUENCY, apparent_inertias
+from hrp_model.kinematics.actuation import NATURAL_FREQUENCY, apparent_inertias
 from hrp_sim.control.gains import servo_gains
 
 BASE_MASS = 4.0

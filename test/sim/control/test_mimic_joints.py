@@ -27,7 +27,7 @@ GRIPPER = (
 
 
 def simulation(control, solver=Solver.WORLD):
-    body = load_body_text(GRIPPER, Diagnostics(listener=lambda _: None))
+    body = load_body_text(GRIPPER, Diagnostics.silent())
     placement = Placement(name="gripper", body=body, fixed=True)
     entry = BodyEntry(placement=placement, control=control)
     return Simulation(WorldConfig(bodies=(entry,), physics=PhysicsSettings(solver=solver)))

@@ -118,7 +118,7 @@ def test_without_permission_no_code_runs(world, folder, diagnostics):
     ],
 )
 def test_errors_of_the_file_are_located(item, place, text, world):
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     with pytest.raises(ModelError):
         load_world(world(item), diagnostics)
     [found] = [str(d) for d in diagnostics.found]

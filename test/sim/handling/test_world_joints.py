@@ -47,7 +47,7 @@ def load(tmp_path):
 
     def load(text):
         path.write_text(text, encoding="utf-8")
-        return load_world(path, Diagnostics(listener=lambda _: None))
+        return load_world(path, Diagnostics.silent())
 
     return load
 

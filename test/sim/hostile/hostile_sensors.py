@@ -189,7 +189,7 @@ class HostileDevices(Hostile):
 def live(seed):
     """Run a hostile world, and look at all that its sensors tell."""
     hostile = HostileDevices(seed)
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     simulation = Simulation(hostile.world(), diagnostics=found)
     assert {d.code for d in found.found} <= CODES, {d.code for d in found.found}
     names = [*simulation.sensors, *simulation.lights]

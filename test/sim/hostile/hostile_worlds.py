@@ -132,8 +132,8 @@ def live(seed):
         Path(folder, "wild.body").write_text(hostile.model(), encoding="utf-8")
         world = Path(folder, "world.yaml")
         world.write_text(hostile.world(), encoding="utf-8")
-        config = load_world(world, Diagnostics(listener=lambda _: None))
-    quiet = Diagnostics(listener=lambda _: None)
+        config = load_world(world, Diagnostics.silent())
+    quiet = Diagnostics.silent()
     simulation = Simulation(config, diagnostics=quiet)
     start = simulation.state_hash()
     for _ in range(3):

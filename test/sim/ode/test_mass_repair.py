@@ -284,7 +284,7 @@ def test_where_a_body_starts_does_not_matter():
 @pytest.mark.parametrize("path", sorted(MODELS.rglob("*.body")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("solver", list(Solver))
 def test_what_is_fine_is_not_touched(path, solver):
-    body = load_body(path, Diagnostics(listener=lambda _: None))
+    body = load_body(path, Diagnostics.silent())
     start = moving(body) if not body.is_root_fixed else fixed(body)
     assert not mass_repairs(start, PhysicsSettings(solver=solver))
 

@@ -158,7 +158,7 @@ def test_a_reset_leads_back_to_the_first_placements_to_the_last_bit():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"X_WL": at(np.nan)}, "not a finite rigid transform"),
+        ({"X_WL": at(np.nan)}, "its initial position must be below"),
         ({"X_WL": Pose(np.diag([1.0, 1.0, 2.0]))}, "not a finite rigid transform"),
         ({"q": np.array([np.nan])}, "link 'WHEEL'"),
         ({"q": np.zeros(3)}, r"q must be of shape \(1,\), not \(3,\)"),

@@ -131,7 +131,7 @@ def test_a_conveyor_carries_at_its_speed_also_what_is_pressed_deep_into_it():
 @needs_shared
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_vehicles_drive_straight(name):
-    scene = load_world(MODELS / PUBLISHED[name], Diagnostics(listener=lambda _: None))
+    scene = load_world(MODELS / PUBLISHED[name], Diagnostics.silent())
     engine = OdeEngine(scene.physics)
     bodies = [engine.add_body(entry.placement) for entry in scene.bodies]
     vehicle = max(bodies, key=lambda body: len(body.body.links))

@@ -187,7 +187,7 @@ def test_what_must_not_be_written_is_refused(tmp_path, capsys, other, words):
 
 def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
     path = tmp_path / "run.mcap"
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     first, second = (
         Simulation(load_world(name, quiet), defer_images=True, diagnostics=quiet)
         for name in ("arm", "rover")
@@ -229,7 +229,7 @@ def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
 @pytest.mark.parametrize("world", ["humanoid_in_room", "rover", str(PRESS)])
 def test_batches_contain_the_messages_of_each_step(tmp_path, world):
     """Compared with publishing each step by itself, as in ROS."""
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
 
     def record(path, get_consumer):
         simulation = Simulation(load_world(world, quiet), defer_images=True, diagnostics=quiet)

@@ -70,7 +70,7 @@ def test_times_are_those_of_the_transforms(tmp_path):
 
 def test_a_body_whose_frames_are_static_is_fixed(tmp_path):
     record(tmp_path / "run.mcap", "humanoid_in_room", tmp_path, duration=0.05).close()
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     run = RecordedRun(Recording(tmp_path / "run.mcap"), diagnostics=diagnostics)
     assert run.bodies["Room"].is_static
     assert not run.bodies["Humanoid"].is_root_fixed
@@ -129,7 +129,7 @@ def test_one_invalid_robot_does_not_hide_the_others(tmp_path):
         (0, "/robot_description", String(data=BOX)),
         (0, "/broken/robot_description", String(data="<robot")),
     )
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     run = RecordedRun(recording, diagnostics=diagnostics)
     assert list(run.bodies) == ["box"]
     assert "broken/robot_description:1:" in str(diagnostics.found[0])
@@ -138,7 +138,7 @@ def test_one_invalid_robot_does_not_hide_the_others(tmp_path):
 def test_without_any_valid_robot_all_problems_are_raised(tmp_path):
     recording = write(tmp_path / "a.mcap", (0, "/robot_description", String(data="<robot")))
     with pytest.raises(ModelError, match="robot_description:1:"):
-        RecordedRun(recording, diagnostics=Diagnostics(listener=lambda _: None))
+        RecordedRun(recording, diagnostics=Diagnostics.silent())
 
 
 def test_a_truncated_recording_is_used_up_to_its_end(tmp_path):

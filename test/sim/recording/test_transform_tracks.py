@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hrp_model.description.transforms import Transform, poses_in_world
+from hrp_model.description.frame_tree import Transform, poses_in_world
 from hrp_model.rigid import axis_angle_matrix, matrix_quaternion
 from hrp_sim.recording import transform_tracks
 from hrp_sim.recording.transform_tracks import TransformTracks, slerp

@@ -24,7 +24,7 @@ from sim.render.scenes import (
 from hrp_model import Pose
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape, Texture
 from hrp_model.rigid import rpy_matrix
-from hrp_model.shapes.texturing import transformed_coords
+from hrp_model.shapes.tessellate import transformed_coords
 
 pytestmark = needs_opengl
 

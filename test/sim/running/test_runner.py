@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from runner_tools import Clock, Counter
 
-from hrp_model.program.stop_signals import StopSignals
+from hrp_model.program.command import StopSignals
 from hrp_sim.running.pace import CATCH_UP, MAX_LAG
 from hrp_sim.running.runner import Runner
 

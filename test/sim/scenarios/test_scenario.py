@@ -21,7 +21,7 @@ def load(tmp_path):
     def load(text, world=BLOCK, diagnostics=None):
         path = tmp_path / "scenario.yaml"
         path.write_text(f"world: {world}\n{text}", encoding="utf-8")
-        return load_scenario(path, diagnostics or Diagnostics(listener=lambda _: None))
+        return load_scenario(path, diagnostics or Diagnostics.silent())
 
     return load
 

@@ -76,8 +76,8 @@ def entries_of_walls():
 @cache
 def held(name):
     """Return a simulation of a robot that is held still, askew, and what was said of it."""
-    found = Diagnostics(listener=lambda _: None)
-    body = load_body(FOLDER / ROBOTS[name], Diagnostics(listener=lambda _: None))
+    found = Diagnostics.silent()
+    body = load_body(FOLDER / ROBOTS[name], Diagnostics.silent())
     links = tuple(replace(link, collision=()) for link in body.links)
     body = replace(body, links=links, devices=tuple(map(with_depth, body.devices)))
     X_WL = Pose(random_pose(np.random.default_rng(len(name))).R, np.array([0.3, -0.4, 0.5]))

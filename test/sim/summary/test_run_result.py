@@ -44,7 +44,7 @@ def simulation_of(*entries):
     return Simulation(
         WorldConfig(bodies=entries),
         defer_images=True,
-        diagnostics=Diagnostics(listener=lambda _: None),
+        diagnostics=Diagnostics.silent(),
     )
 
 

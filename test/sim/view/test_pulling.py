@@ -9,7 +9,7 @@ from sim.physics.scenes import at, box_inertia, child, root
 
 from hrp_model import JointType
 from hrp_model.body import Body
-from hrp_model.view.scale import Scale
+from hrp_model.view.robot import Scale
 from hrp_model.view.viewer import Viewer
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings, Placement

@@ -12,7 +12,7 @@ from hrp_model import JointType, Pose, devices
 from hrp_model.body import Body
 from hrp_model.geometry import Box
 from hrp_model.rigid import rpy_matrix
-from hrp_model.view.scale import Scale
+from hrp_model.view.robot import Scale
 from hrp_model.view.viewer import Viewer, set_value
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.render import NO_PARTS, Parts, Pinhole

@@ -28,7 +28,7 @@ def warnings(tmp_path):
 
     def read(keys):
         path.write_text(f"bodies:\n- model: arm.body\n  {keys}\n")
-        diagnostics = Diagnostics(listener=lambda _: None)
+        diagnostics = Diagnostics.silent()
         load_world(path, diagnostics)
         assert {d.code for d in diagnostics.found} <= {"maybe-degrees"}
         return [f"{d.at}: {d.message}".removeprefix(f"{path}:") for d in diagnostics.found]

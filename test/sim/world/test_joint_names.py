@@ -39,7 +39,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def heard():
-    return Diagnostics(listener=lambda _: None)
+    return Diagnostics.silent()
 
 
 def told(simulation):

@@ -26,7 +26,7 @@ def test_a_file_that_cannot_be_read_is_an_error_and_no_crash(tmp_path, name):
     for loop in ("loop.yaml", "loop.body"):
         (tmp_path / loop).symlink_to(tmp_path / loop)
     with pytest.raises(ModelError, match=r"error: cannot read '.*': .* \[unreadable-file\]"):
-        load_world(tmp_path / name, Diagnostics(listener=lambda _: None))
+        load_world(tmp_path / name, Diagnostics.silent())
 
 
 def test_a_model_alone_is_put_on_a_floor(tmp_path, diagnostics):
@@ -155,7 +155,7 @@ def test_a_model_in_yaml_is_put_on_a_floor_wherever_a_world_is_taken(
 
 def test_a_problem_at_the_top_of_a_model_in_yaml_is_reported_once(tmp_path):
     (tmp_path / "arm.yaml").write_text(ARM.replace("name: Arm\n", "name: Arm\nname: Arm\n"))
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     load_world(tmp_path / "arm.yaml", diagnostics)
     assert len({str(d) for d in diagnostics.found}) == len(diagnostics.found) > 0
 
@@ -163,4 +163,4 @@ def test_a_problem_at_the_top_of_a_model_in_yaml_is_reported_once(tmp_path):
 @pytest.mark.parametrize("text", ["", "robots: []", "- bodies", "name: x\nphysics: {}"])
 def test_what_is_neither_world_nor_model_is_refused(text):
     with pytest.raises(ModelError, match="a world file needs a list 'bodies'"):
-        load_world_text(text, Diagnostics(listener=lambda _: None))
+        load_world_text(text, Diagnostics.silent())

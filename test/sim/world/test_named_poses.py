@@ -56,9 +56,7 @@ def test_degrees_are_suspected(diagnostics):
 )
 def test_mistakes_are_errors_with_their_places(pose, problem):
     with pytest.raises(ModelError) as caught:
-        load_world_text(
-            f"bodies: []\nnamed_poses:\n  - {pose}\n", Diagnostics(listener=lambda _: None)
-        )
+        load_world_text(f"bodies: []\nnamed_poses:\n  - {pose}\n", Diagnostics.silent())
     (found,) = caught.value.diagnostics
     assert problem in f"{str(found.at).removeprefix('text:')}: {found.code}: {found.message}"
 

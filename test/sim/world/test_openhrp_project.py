@@ -26,7 +26,7 @@ PACKAGE = "com.generalrobotix.ui.item."
 
 @pytest.fixture
 def recorded():
-    return Diagnostics(listener=lambda _: None)
+    return Diagnostics.silent()
 
 
 def item(kind, name, url="", select="true", **properties):

@@ -27,7 +27,7 @@ def problems(tmp_path, physics):
     """Read bad settings; return the problems as "line:column: severity: message [code]"."""
 
     def read(text):
-        quiet = Diagnostics(listener=lambda _: None)
+        quiet = Diagnostics.silent()
         with pytest.raises(ModelError):
             physics(text, quiet)
         prefix = f"{tmp_path / 'world.yaml'}:"

@@ -29,7 +29,7 @@ PENDULUM = (
 
 @pytest.fixture
 def recorded():
-    return Diagnostics(listener=lambda _: None)
+    return Diagnostics.silent()
 
 
 def ball(name, pose="", more=""):

@@ -39,7 +39,7 @@ def read(tmp_path):
 
     def read(text):
         path.write_text(text)
-        quiet = Diagnostics(listener=lambda _: None)
+        quiet = Diagnostics.silent()
         try:
             config = load_world(path, quiet)
         except ModelError:

@@ -50,7 +50,7 @@ def problems(tmp_path, world):
     """Read a bad world; return its problems as "line:column: code message"."""
 
     def read(text):
-        quiet = Diagnostics(listener=lambda _: None)
+        quiet = Diagnostics.silent()
         with pytest.raises(ModelError) as caught:
             world(text, quiet)
         assert set(caught.value.diagnostics) <= set(quiet.found)
@@ -369,7 +369,7 @@ bodies:
 
 def test_a_bad_model_is_located_in_its_own_file_and_the_world_is_read_on(tmp_path, world):
     (tmp_path / "bad.body").write_text(ARM.replace("joint_axis: X", "joint_axis: W"))
-    quiet = Diagnostics(listener=lambda _: None)
+    quiet = Diagnostics.silent()
     with pytest.raises(ModelError) as caught:
         world("bodies: [ { model: bad.body }, { model: arm.body, joints: { J8: 0 } } ]", quiet)
     model, joint = caught.value.diagnostics
@@ -379,7 +379,7 @@ def test_a_bad_model_is_located_in_its_own_file_and_the_world_is_read_on(tmp_pat
 
 def test_warnings_of_models_count_as_errors_in_a_strict_world(tmp_path, world):
     (tmp_path / "bad.body").write_text(ARM.replace("format_version: 2.0\n", ""))
-    strict = Diagnostics(strict=True, listener=lambda _: None)
+    strict = Diagnostics.silent(strict=True)
     with pytest.raises(ModelError, match="no-version"):
         world("bodies: [ { model: bad.body } ]", strict)
 

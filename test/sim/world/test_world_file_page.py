@@ -88,7 +88,7 @@ def read(tmp_path):
     def read(text):
         path = tmp_path / "world.yaml"
         path.write_text(text, encoding="utf-8")
-        diagnostics = Diagnostics(listener=lambda _: None)
+        diagnostics = Diagnostics.silent()
         world = None
         with suppress(ModelError):
             world = load_world(path, diagnostics)

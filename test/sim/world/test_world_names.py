@@ -20,13 +20,13 @@ def _elsewhere(tmp_path, monkeypatch):
 
 
 def bodies(world):
-    found = load_world(world, Diagnostics(listener=lambda _: None)).bodies
+    found = load_world(world, Diagnostics.silent()).bodies
     return [entry.placement.name for entry in found]
 
 
 def error_of(world):
     with pytest.raises(ModelError) as caught:
-        load_world(world, Diagnostics(listener=lambda _: None))
+        load_world(world, Diagnostics.silent())
     [found] = caught.value.diagnostics
     return found.code, found.message
 

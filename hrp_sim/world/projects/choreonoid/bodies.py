@@ -10,6 +10,7 @@ import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose
 from hrp_model.files.resources import ResourceError
+from hrp_model.frames import add_unique
 from hrp_model.readers.yaml.nodes import Mapping, Sequence
 from hrp_model.rigid import (
     Array,
@@ -101,14 +102,10 @@ class BodyReader:
     def _unique_name(self, item: Item, body: Body) -> str:
         """Return the name of a body in the world, which differs from all others."""
         wanted = item.name or body.name
-        name, count = wanted, 1
-        while name in self._names:
-            count += 1
-            name = f"{wanted}_{count}"
+        name = add_unique(wanted, self._names)
         if name != wanted:
             message = f"another body is named '{wanted}'; this one is named '{name}'"
             self._diagnostics.note("duplicate-name", message, item.node.at("name"))
-        self._names.add(name)
         return name
 
     def _with_collision_of(self, item: Item, model: Body) -> Body:

@@ -9,9 +9,9 @@ from pathlib import Path
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, resolve
+from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping, Node
 from hrp_model.readers.yaml.tree import parse
-from hrp_model.reading import read_source
 
 from ..options import ProjectOptions
 

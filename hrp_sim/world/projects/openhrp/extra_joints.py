@@ -9,6 +9,7 @@ import numpy as np
 from hrp_model import Body, Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.frames import add_unique
 from hrp_model.rigid import unit_vector
 
 from ....handling import JointEntry
@@ -50,7 +51,7 @@ class ExtraJoints:
                 item.diagnostics.error("zero-axis", message, item.at("jointAxis"))
             axis = _AXIS_Z
         return JointEntry(
-            name=self._unique_name(item),
+            name=add_unique(item.name or "ExtraJoint", self._read),
             type=_TYPES[kind],
             bodies=(a[0], b[0]),
             links=(a[1], b[1]),
@@ -58,14 +59,6 @@ class ExtraJoints:
             X_BJ=Pose(p=points[1]),
             axis=axis,
         )
-
-    def _unique_name(self, item: Item) -> str:
-        name, count = item.name or "ExtraJoint", 1
-        while name in self._read:
-            count += 1
-            name = f"{item.name or 'ExtraJoint'}_{count}"
-        self._read.add(name)
-        return name
 
     def _end(self, item: Item, number: int) -> tuple[str, str] | None:
         """Return the body and the link of one end, or None after reporting what is unknown."""

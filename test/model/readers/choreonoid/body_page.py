@@ -68,7 +68,7 @@ def read(node, keys, folder):
     """Return the body of a tiny model with these keys on a node, and what was found."""
     for name, text in written(node, keys).items():
         (folder / name).write_text(text, encoding="utf-8")
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     body = read_file(folder / "m.body", diagnostics)
     return body, [d for d in diagnostics.found if d.severity is not Severity.NOTE]
 

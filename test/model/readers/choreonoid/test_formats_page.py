@@ -18,7 +18,7 @@ from model.readers.choreonoid.body_page import (
 from model.readers.choreonoid.body_samples import BESIDE, CONTEXTS, samples
 
 from hrp_model.program.codes import CODES
-from hrp_model.readers.choreonoid import devices, geometries, joints, nodes
+from hrp_model.readers.choreonoid import devices, geometries, nodes
 
 # Keys that nobody asks for: kept as information, or in a mapping that nobody checks.
 KEPT = {
@@ -121,7 +121,7 @@ def check_unsupported(node, spellings, tmp_path):
 
 def test_the_page_names_every_joint_type():
     text = PAGE.read_text(encoding="utf-8")
-    assert [word for word in joints.JOINT_TYPES if f"`{word}`" not in text] == []
+    assert [word for word in links.JOINT_TYPES if f"`{word}`" not in text] == []
 
 
 def test_every_code_is_explained():

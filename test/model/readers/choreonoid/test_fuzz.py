@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paths import ROOT
 
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.readers.choreonoid import elements, geometries, joints, links, to_body
+from hrp_model.readers.choreonoid import elements, geometries, links, to_body
 from hrp_model.readers.choreonoid.devices import GENERIC, READERS
 from hrp_model.readers.choreonoid.scope import word_set
 
@@ -30,7 +30,7 @@ KEYS = sorted(
         """
     )
 )
-WORDS = [*joints.JOINT_TYPES, "unlimited", "-Y", "true", "COLOR", "x.stl", "a.yaml", "all", ""]
+WORDS = [*links.JOINT_TYPES, "unlimited", "-Y", "true", "COLOR", "x.stl", "a.yaml", "all", ""]
 SCALARS = st.sampled_from(WORDS + TYPES) | st.floats() | st.integers(-3, 5) | st.text(max_size=4)
 NUMBERS = st.lists(st.floats(-2, 2, allow_nan=False) | st.integers(-2, 9), max_size=9)
 NODES = st.recursive(
@@ -52,7 +52,7 @@ LINKS = st.lists(
 
 
 def read(text, header=HEADER):
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     body = read_text(text, diagnostics, ROOT / "test", header)
     assert body is not None or diagnostics.has_errors
     for found in diagnostics.found:
@@ -72,7 +72,7 @@ def test_no_scene_of_known_words_crashes(nodes):
     with TemporaryDirectory() as folder:
         scene = yaml.safe_dump({"format_version": 1.0, "scene": nodes}, allow_unicode=True)
         (Path(folder) / "x.scen").write_text(scene, encoding="utf-8")
-        diagnostics = Diagnostics(listener=lambda _: None)
+        diagnostics = Diagnostics.silent()
         text = "links: [{name: A, elements: {Resource: {uri: x.scen}}}]"
         assert read_text(text, diagnostics, Path(folder)) is not None
 

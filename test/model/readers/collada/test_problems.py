@@ -4,7 +4,7 @@ import pytest
 from collada_tools import ARM, BARE, arm, changed, found
 
 from hrp_model import load_body_text
-from hrp_model.reading import _MAX_COUNTS
+from hrp_model.read_context import _MAX_COUNTS
 
 BASE = BARE[BARE.index('<link sid="l0"') : BARE.index("</technique_common>")]
 LINK = '<link sid="l1" name="TIP"/>'

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from body_tools import reading
+from body_tools import read_context
 from mesh_samples import DAE
 
 from hrp_model.readers.mesh.mesh_file import read_scene
@@ -23,7 +23,7 @@ INCH = 0.0254
 def scene_of(text, tmp_path, diagnostics):
     path = tmp_path / "a.dae"
     path.write_text(text)
-    return read_scene(path, reading(diagnostics))
+    return read_scene(path, read_context(diagnostics))
 
 
 def shapes_of(text, tmp_path, diagnostics):
@@ -118,7 +118,7 @@ def test_all_triangles_of_a_strip_have_the_winding_of_the_first(tmp_path, diagno
 def test_the_declared_encoding_counts(declared, name, tmp_path, diagnostics):
     text = DAE.replace('encoding="utf-8"', f'encoding="{declared}"').replace("plate", name)
     (tmp_path / "a.dae").write_bytes(text.encode(declared))
-    (shape,) = read_scene(tmp_path / "a.dae", reading(diagnostics)).flattened()
+    (shape,) = read_scene(tmp_path / "a.dae", read_context(diagnostics)).flattened()
     assert shape.name == name
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from body_tools import reading
+from body_tools import read_context
 from PIL import Image
 
 from hrp_model.geometry import Texture
@@ -42,7 +42,7 @@ PLATE = """<?xml version="1.0" encoding="utf-8"?>
 
 def shape(tmp_path, diagnostics, text=PLATE):
     (tmp_path / "a.dae").write_text(text, encoding="utf-8")
-    (found,) = read_scene(tmp_path / "a.dae", reading(diagnostics)).flattened()
+    (found,) = read_scene(tmp_path / "a.dae", read_context(diagnostics)).flattened()
     return found
 
 

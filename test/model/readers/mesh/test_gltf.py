@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from body_tools import reading
+from body_tools import read_context
 
 from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.shapes.measure import area
@@ -73,7 +73,7 @@ class Gltf:
         return path
 
     def meshes(self, folder, diagnostics, name="a.glb"):
-        scene = read_scene(self.write(folder, name), reading(diagnostics))
+        scene = read_scene(self.write(folder, name), read_context(diagnostics))
         return [shape_mesh(shape) for shape in scene.flattened()]
 
     def areas(self, folder, diagnostics):
@@ -139,7 +139,7 @@ def test_quantized_points_have_the_size_of_the_original(kind, top, tmp_path, dia
         assert gltf.areas(tmp_path, diagnostics) == [pytest.approx(2 * TRIANGLE, rel=0.01)] or (
             not normalized
         )
-        scene = read_scene(tmp_path / "a.glb", reading(diagnostics))
+        scene = read_scene(tmp_path / "a.glb", read_context(diagnostics))
         (shape,) = scene.flattened()
         moved = shape.geometry.vertices @ shape.T_FG[:3, :3].T
         np.testing.assert_allclose(moved, HEXAGON, atol=0.6 / top)
@@ -190,7 +190,7 @@ def test_another_version_is_refused_in_words(tmp_path, diagnostics):
         gltf.areas(tmp_path, diagnostics)
     (tmp_path / "b.glb").write_bytes(struct.pack("<4sIIII", b"glTF", 1, 20, 0, 0))
     with pytest.raises(ValueError, match="glTF 1"):
-        read_scene(tmp_path / "b.glb", reading(diagnostics))
+        read_scene(tmp_path / "b.glb", read_context(diagnostics))
     gltf.header["asset"] = {"version": "2.5", "minVersion": "3.0"}
     with pytest.raises(ValueError, match="glTF 3"):
         gltf.areas(tmp_path, diagnostics)
@@ -256,7 +256,7 @@ def test_a_missing_buffer_takes_only_its_primitives(tmp_path, diagnostics):
     header["accessors"].append({**header["accessors"][0], "bufferView": 1, "count": 3})
     header["meshes"][0]["primitives"].append({"attributes": {"POSITION": 1}})
     path.write_text(json.dumps(header))
-    assert len(read_scene(path, reading(diagnostics)).flattened()) == 1
+    assert len(read_scene(path, read_context(diagnostics)).flattened()) == 1
     assert "gone.bin" in diagnostics.take("missing-resource").message
     assert "gone.bin" in diagnostics.take("unreadable-part").message
 

@@ -9,17 +9,18 @@ import zipfile
 import numpy as np
 import pytest
 import trimesh
-from body_tools import read_link, reading
+from body_tools import read_context, read_link
 from hypothesis import given
 from hypothesis import strategies as st
 from mesh_samples import DAE, binary_stl, obj, text_stl
 from PIL import Image
 
 from hrp_model.diagnostics import Diagnostics
+from hrp_model.read_context import ReadContext
 from hrp_model.readers.mesh.mesh_file import read_scene
-from hrp_model.reading import Reading
 from hrp_model.shapes.measure import area, bounding_box, signed_volume
-from hrp_model.shapes.tessellate import corner_normals, shape_mesh
+from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.tessellate import shape_mesh
 
 LIMIT = 2**28  # bytes that no small file may take
 
@@ -177,7 +178,7 @@ def test_a_harmful_file_is_left_out_and_takes_little_memory(name, tmp_path, diag
     path = tmp_path / name
     path.write_bytes(ATTACKS[name])
     trimesh.util  # what is imported does not count  # noqa: B018
-    found = reading(diagnostics)
+    found = read_context(diagnostics)
     found.scene_readers[".ply"] = read_scene
     tracemalloc.start()
     try:
@@ -199,7 +200,7 @@ def test_an_external_entity_is_not_fetched(tmp_path, diagnostics):
     text = DAE.replace("<COLLADA", document_type + "<COLLADA", 1).replace(">0 0 0 ", ">&s;")
     (tmp_path / "a.dae").write_text(text)
     with pytest.raises(ValueError, match="entities"):
-        read_scene(tmp_path / "a.dae", reading(diagnostics))
+        read_scene(tmp_path / "a.dae", read_context(diagnostics))
 
 
 def test_what_is_wrong_is_said_at_the_place_that_names_the_file(tmp_path, diagnostics):
@@ -214,7 +215,7 @@ def test_what_is_wrong_is_said_at_the_place_that_names_the_file(tmp_path, diagno
 
 def test_only_the_faces_that_use_missing_points_are_left_out(tmp_path, diagnostics):
     (tmp_path / "a.obj").write_bytes(obj(faces="f 1 2 3\nf 1 2 9\n"))
-    (shape,) = read_scene(tmp_path / "a.obj", reading(diagnostics)).flattened()
+    (shape,) = read_scene(tmp_path / "a.obj", read_context(diagnostics)).flattened()
     assert shape.geometry.triangles.tolist() == [[0, 1, 2]]
     assert "1 faces of 'a.obj'" in diagnostics.take("bad-index").message
 
@@ -225,7 +226,7 @@ def test_a_comment_in_a_collada_file_hides_nothing(tmp_path, diagnostics):
     text = text.replace("<p>0", "<p><!-- 9 -->0").replace("<mesh>", "<mesh><!----><![CDATA[<!--]]>")
     for encoding in ("utf-8", "utf-16"):
         (tmp_path / "a.dae").write_bytes(text.replace("utf-8", encoding).encode(encoding))
-        (shape,) = read_scene(tmp_path / "a.dae", reading(diagnostics)).flattened()
+        (shape,) = read_scene(tmp_path / "a.dae", read_context(diagnostics)).flattened()
         assert shape.material.diffuse == (1.0, 0.0, 0.5)
         assert len(shape.geometry.triangles) == 2
 
@@ -236,7 +237,7 @@ def test_the_parts_of_a_collada_file_that_cannot_be_read_are_reported(tmp_path, 
     text = DAE.replace("</library_geometries>", broken + "</library_geometries>")
     text = text.replace("<scale>", '<instance_geometry url="#h"/><scale>')
     (tmp_path / "a.dae").write_text(text)
-    assert len(read_scene(tmp_path / "a.dae", reading(diagnostics)).flattened()) == 1
+    assert len(read_scene(tmp_path / "a.dae", read_context(diagnostics)).flattened()) == 1
     assert "1 parts of 'a.dae' are left out" in diagnostics.take("unreadable-part").message
 
 
@@ -277,8 +278,8 @@ def test_a_damaged_file_gives_whole_shapes_or_a_warning(tmp_path_factory, file):
     suffix, data = file
     path = tmp_path_factory.getbasetemp() / f"damaged.{suffix}"
     path.write_bytes(data)
-    found = Diagnostics(listener=lambda _: None)
-    scene = Reading(found, {path.suffix: read_scene}).read_scene(path, None)
+    found = Diagnostics.silent()
+    scene = ReadContext(found, {path.suffix: read_scene}).read_scene(path, None)
     if scene is None:
         assert [d.code for d in found.found][-1] == "unreadable-resource"
         return
@@ -295,7 +296,7 @@ def test_a_damaged_file_gives_whole_shapes_or_a_warning(tmp_path_factory, file):
 def test_without_a_sensible_unit_a_collada_file_is_in_metres(unit, tmp_path, diagnostics):
     path = tmp_path / "a.dae"
     path.write_text(DAE.replace('meter="0.0254"', f'meter="{unit}"'))
-    (shape,) = read_scene(path, reading(diagnostics)).flattened()
+    (shape,) = read_scene(path, read_context(diagnostics)).flattened()
     np.testing.assert_array_equal(np.diag(shape.T_FG), [2, 2, 2, 1])
     assert "metres are used" in diagnostics.take("wrong-value").message
 
@@ -305,7 +306,7 @@ def test_a_colour_that_is_no_number_is_the_default_one(tmp_path, diagnostics):
     shininess = "<shininess><float>nan</float></shininess>"
     text = DAE.replace("1 0 0.5 1</color></diffuse>", f"nan 0 0.5 1</color></diffuse>{shininess}")
     path.write_text(text)
-    (shape,) = read_scene(path, reading(diagnostics)).flattened()
+    (shape,) = read_scene(path, read_context(diagnostics)).flattened()
     assert shape.material.diffuse == (0.6, 0.6, 0.6)
     assert shape.material.shininess == 0.0
     for name in ("diffuse", "shininess"):

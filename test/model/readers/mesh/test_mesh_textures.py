@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 import trimesh
-from body_tools import read_link, reading
+from body_tools import read_context, read_link
 from mesh_samples import DAE, obj
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
@@ -44,7 +44,7 @@ def square(**material):
 
 
 def only_shape(path, diagnostics):
-    (shape,) = read_scene(path, reading(diagnostics)).flattened()
+    (shape,) = read_scene(path, read_context(diagnostics)).flattened()
     return shape
 
 
@@ -201,7 +201,7 @@ def test_a_sandbox_holds_for_images_too(suffix, tmp_path, wood, diagnostics):
     (inside / "a.mtl").write_text(mtl("../wood.png"))
     (inside / "a.obj").write_bytes(obj(head="mtllib a.mtl\nusemtl paint\n"))
     (inside / "a.dae").write_text(painted_dae("../wood.png"))
-    found = reading(diagnostics)
+    found = read_context(diagnostics)
     found.access = FileAccess((inside,), sandboxed=True)
     (shape,) = read_scene(inside / f"a.{suffix}", found).flattened()
     assert shape.material.texture is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import trimesh
-from body_tools import reading
+from body_tools import read_context
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_samples import CORNERS, DAE, FACES, binary_stl, text_stl
@@ -88,7 +88,7 @@ def test_no_bytes_crash_the_stl_reader(data, headed):
 @pytest.mark.parametrize("suffix", ["stl", "obj", "glb", "ply"])
 def test_every_format_gives_the_same_solid(suffix, tmp_path, diagnostics):
     tetrahedron().export(tmp_path / f"t.{suffix}")
-    (shape,) = read_scene(tmp_path / f"t.{suffix}", reading(diagnostics)).flattened()
+    (shape,) = read_scene(tmp_path / f"t.{suffix}", read_context(diagnostics)).flattened()
     assert signed_volume(shape.geometry) == pytest.approx(1.0)
 
 
@@ -100,7 +100,7 @@ def test_glb_keeps_nodes_their_places_and_colours(tmp_path, diagnostics):
     place = trimesh.transformations.translation_matrix([1, 2, 3])
     scene.add_geometry(part, node_name="hand", transform=place)
     scene.export(tmp_path / "s.glb")
-    (shape,) = read_scene(tmp_path / "s.glb", reading(diagnostics)).flattened()
+    (shape,) = read_scene(tmp_path / "s.glb", read_context(diagnostics)).flattened()
     np.testing.assert_allclose(shape.T_FG, place)
     np.testing.assert_allclose(shape.material.diffuse, (1, 0, 0.2))
     assert shape.material.transparency == pytest.approx(1.0 - 128 / 255)
@@ -108,7 +108,7 @@ def test_glb_keeps_nodes_their_places_and_colours(tmp_path, diagnostics):
 
 def test_collada_keeps_names_units_and_axes(tmp_path, diagnostics):
     (tmp_path / "a.dae").write_text(DAE)
-    scene = read_scene(tmp_path / "a.dae", reading(diagnostics))
+    scene = read_scene(tmp_path / "a.dae", read_context(diagnostics))
     (arm,) = scene.children
     (hand,) = arm.children
     assert (arm.name, hand.name) == ("arm", "N2")
@@ -124,7 +124,7 @@ def test_collada_keeps_names_units_and_axes(tmp_path, diagnostics):
 @pytest.mark.parametrize("data", [b"", b"\x00\xff garbage", b"<COLLADA>", DAE[:900].encode()])
 def test_a_broken_file_is_left_out_with_a_warning(name, data, tmp_path, diagnostics):
     (tmp_path / name).write_bytes(data)
-    found = reading(diagnostics)
+    found = read_context(diagnostics)
     found.scene_readers[".ply"] = read_scene
     assert found.read_scene(tmp_path / name, None) is None
     assert "is left out" in diagnostics.take("unreadable-resource").message

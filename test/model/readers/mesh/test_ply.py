@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from body_tools import reading
+from body_tools import read_context
 
 from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.shapes.measure import area
@@ -51,7 +51,7 @@ def ply(rows, faces, form="ascii", coordinate="float", index="int", count="uchar
 
 def shape_of(data, folder, diagnostics):
     (folder / "a.ply").write_bytes(data)
-    (shape,) = read_scene(folder / "a.ply", reading(diagnostics)).flattened()
+    (shape,) = read_scene(folder / "a.ply", read_context(diagnostics)).flattened()
     return shape
 
 

@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from body_tools import read_link, reading
+from body_tools import read_context, read_link
 from hypothesis import given
 from hypothesis import strategies as st
 from mesh_samples import obj
 
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material
-from hrp_model.readers import number_list
+from hrp_model.read_context import ReadContext
 from hrp_model.readers.mesh import wavefront_text
 from hrp_model.readers.mesh.mesh_file import read_scene
-from hrp_model.reading import Reading
 from hrp_model.shapes.measure import area
 from hrp_model.shapes.normals import corner_normals
 
@@ -26,7 +25,7 @@ def scene(text, folder, diagnostics, **files):
         (folder / f"a.{suffix}").write_text(content)
     data = text if isinstance(text, bytes) else text.encode()
     (folder / "a.obj").write_bytes(data)
-    return read_scene(folder / "a.obj", reading(diagnostics))
+    return read_scene(folder / "a.obj", read_context(diagnostics))
 
 
 def shape(text, folder, diagnostics, **files):
@@ -281,21 +280,18 @@ def written(draw):
     return triangles, draw(st.sampled_from(["\n", "\r\n"])).join(lines)
 
 
-@pytest.mark.parametrize("fast", [True, False])
 @given(file=written(), block=st.integers(1, 60))
-def test_any_notation_gives_the_triangles_that_it_draws(fast, file, block, tmp_path_factory):
+def test_any_notation_gives_the_triangles_that_it_draws(file, block, tmp_path_factory):
     triangles, text = file
     path = tmp_path_factory.getbasetemp() / "any.obj"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wavefront_text, "_BLOCK", block)  # so that blocks end everywhere
-        if not fast:
-            patch.setattr(number_list, "fast", None)
         if not triangles:
             with pytest.raises(ValueError, match="no triangle"):
-                read_scene(path, Reading(Diagnostics()))
+                read_scene(path, ReadContext(Diagnostics()))
             return
-        (found,) = read_scene(path, Reading(Diagnostics())).flattened()
+        (found,) = read_scene(path, ReadContext(Diagnostics())).flattened()
     mesh = found.geometry
     np.testing.assert_array_equal(mesh.vertices[mesh.triangles], triangles)
 

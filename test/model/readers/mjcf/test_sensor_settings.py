@@ -24,7 +24,7 @@ BODY = """
 
 
 def devices(inside="", sensors=""):
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     text = BODY.format(inside=inside, sensors=sensors)
     body = load_body_text(text, diagnostics)
     assert [x.code for x in diagnostics.found] == []
@@ -108,7 +108,7 @@ def test_a_sensor_alone_has_its_own_settings():
 def test_the_outputs_of_a_camera_are_its_images():
     found, _ = devices('<camera name="one" output="rgb depth"/><camera name="two" output="depth"/>')
     assert [x.image_type for x in found] == [ImageType.COLOR_DEPTH, ImageType.DEPTH]
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     text = BODY.format(inside='<camera name="c" output="rgb normal"/>', sensors="")
     [camera] = load_body_text(text, diagnostics).devices
     assert camera.image_type is ImageType.COLOR

@@ -5,7 +5,7 @@ import pytest
 from silent_diagnostics import silent
 
 from hrp_model import ModelError, load_body, load_body_text
-from hrp_model.reading import _MAX_COUNTS
+from hrp_model.read_context import _MAX_COUNTS
 from hrp_model.rigid import Pose, rpy_matrix
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}

@@ -11,7 +11,7 @@ INVALID = sorted((CORPUS / "invalid").glob("*.urdf"))
 
 def found_in(path):
     """Return all that is found in a file, and whether there is a body in it."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     try:
         load_body(path, found)
     except ModelError:

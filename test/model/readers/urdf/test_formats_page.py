@@ -14,7 +14,7 @@ from verify_samples import silent
 
 from hrp_model import ModelError, load_body_text
 from hrp_model.diagnostics import Diagnostics, Span
-from hrp_model.readers.urdf.schema import EXTENDED, GEOMETRIES, IGNORED_NAMES
+from hrp_model.readers.urdf.objects import EXTENDED, GEOMETRIES, IGNORED_NAMES
 
 PAGE = ROOT / "docs" / "formats" / "urdf.md"
 VALID = ROOT / "test" / "data" / "urdf" / "valid"
@@ -91,7 +91,7 @@ def plain(value):
 
 def read(root):
     """Return a robot as plain values, or what is wrong with it."""
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     try:
         body = load_body_text(ElementTree.tostring(root, "unicode"), found, folder=VALID)
     except ModelError as error:

@@ -19,7 +19,7 @@ WORDS = [
 
 
 def assert_read_or_refused(text):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     try:
         load_body_text(text, found, kind="urdf", folder=VALID)
     except ModelError:
@@ -151,7 +151,7 @@ def test_a_damaged_file_is_read_or_refused(at, length, word):
     ],
 )
 def test_depth_and_number_are_bounded(text, code):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     with pytest.raises(ModelError):
         load_body_text(text, found)
     assert found.found[-1].code == code

@@ -31,7 +31,7 @@ from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import Hardware, UrdfOptions, convert
-from hrp_model.urdf.materials import rgba_of
+from hrp_model.urdf.shapes import rgba_of
 
 OURS = sorted(p for p in MODELS.rglob("*") if p.suffix in (".wrl", ".body"))
 ALL_OF_IT = UrdfOptions(gazebo=True, ros2_control=Hardware.MOCK)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hrp_model import ModelError, load_body
-from hrp_model.files import compressed, resources
-from hrp_model.files.compressed import unpacked
+from hrp_model.files import model_file, resources
+from hrp_model.files.model_file import unpacked
 from hrp_model.readers.file_kind import FileKind, file_kind
 from hrp_sim.world.load import load_world
 
@@ -62,5 +62,5 @@ def test_the_content_is_bounded(tmp_path):
 
 def test_a_suffix_selects_the_reader():
     names = ["a.wrz", "a.wrl.gz", "a.stl", "a.tar.gz", "a"]
-    suffixes = [compressed.format_suffix(Path(x)) for x in names]
+    suffixes = [model_file.format_suffix(Path(x)) for x in names]
     assert suffixes == [".wrl", ".wrl", ".stl", ".gz", ""]

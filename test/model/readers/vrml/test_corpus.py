@@ -7,15 +7,15 @@ from math import isinf
 import numpy as np
 import pytest
 from paths import ROOT
-from vrml_tools import reading
+from vrml_tools import read_context
 
 from hrp_model.devices import Camera
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Mesh
-from hrp_model.readers.vrml.library import known_types
+from hrp_model.read_context import read_source
+from hrp_model.readers.vrml.fields import known_types
 from hrp_model.readers.vrml.nodes import Node
 from hrp_model.readers.vrml.parser import parse
-from hrp_model.reading import read_source
 
 CORPUS = ROOT / "test" / "data" / "vrml"
 
@@ -25,8 +25,8 @@ def files(folder):
 
 
 def read(path):
-    found = Diagnostics(listener=lambda _: None)
-    return reading(found).read_body(path, name=path.name), found
+    found = Diagnostics.silent()
+    return read_context(found).read_body(path, name=path.name), found
 
 
 @pytest.mark.parametrize("path", files("valid"))
@@ -61,7 +61,7 @@ def written_fields(value):
 def test_the_kitchen_sinks_hold_every_node_and_every_field():
     written = set()
     for path in (CORPUS / "valid/kitchen_sink.wrl", CORPUS / "invalid/kitchen_sink_rest.wrl"):
-        nodes = parse(read_source(path), Diagnostics(listener=lambda _: None), known_types()).nodes
+        nodes = parse(read_source(path), Diagnostics.silent(), known_types()).nodes
         written.update(written_fields(nodes))
     known = {(name, None) for name in known_types()}
     # The fields of a Script are not read, so the tree has none.

@@ -3,7 +3,7 @@
 import pytest
 from vrml_tools import body_of, shapes_of
 
-from hrp_model.readers.vrml import expand
+from hrp_model.readers.vrml import nodes
 
 SIZED = """PROTO Sized [
   field SFVec3f size 1 1 1 field MFNode below [] exposedField SFColor col 1 0 0 ] {
@@ -65,7 +65,7 @@ def test_use_of_nothing_is_left_out(diagnostics):
     "doubled", ["children [ USE {0} USE {0} ]", "children [ P{0} {{ }} P{0} {{ }} ]"]
 )
 def test_what_doubles_at_every_level_ends_in_an_error(doubled, diagnostics, monkeypatch):
-    monkeypatch.setattr(expand, "_MAX_NODES", 5000)  # the real limit takes seconds
+    monkeypatch.setattr(nodes, "_MAX_NODES", 5000)  # the real limit takes seconds
     text = "DEF 0 Shape { geometry Box { } } PROTO P0 [] { Shape { geometry Box { } } } "
     for i in range(40):
         group = f"Group {{ {doubled.format(i)} }}"
@@ -86,7 +86,7 @@ def test_fields_of_an_unknown_kind_are_reported_and_harmless(diagnostics):
 
 
 def test_nodes_that_a_file_spells_out_are_as_many_as_they_may_be(diagnostics, monkeypatch):
-    monkeypatch.setattr(expand, "_MAX_NODES", 50)
+    monkeypatch.setattr(nodes, "_MAX_NODES", 50)
     shapes = "Shape { geometry Box { } } " * 200
     assert len(shapes_of(f"Group {{ children [ {shapes} ] }}", diagnostics)) == 200
 

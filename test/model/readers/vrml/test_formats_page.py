@@ -15,8 +15,8 @@ from vrml_tools import body_of
 from hrp_model.diagnostics import Diagnostics, Severity, Span
 from hrp_model.program.codes import CODES
 from hrp_model.readers import vrml
-from hrp_model.readers.vrml.field_types import FIELD_TYPES
-from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.fields import known_types
+from hrp_model.readers.vrml.nodes import FIELD_TYPES
 
 PAGE = ROOT / "docs" / "formats" / "openhrp.md"
 CORPUS = ROOT / "test" / "data" / "vrml"
@@ -75,7 +75,7 @@ def read(node, field, leave_out=()):
     (type_name,) = [n for n, t in FIELD_TYPES.items() if t == declared.type][:1]
     bodies = []
     for text in models(node, field, type_name, declared.default):
-        found = Diagnostics(listener=lambda _: None)
+        found = Diagnostics.silent()
         body = body_of(text, found, path=CORPUS / "valid" / "m.wrl")
         bodies.append(None if body is None else plain(body, leave_out))
     return *bodies, found.found

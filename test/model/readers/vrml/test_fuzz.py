@@ -6,7 +6,7 @@ from paths import ROOT
 from vrml_tools import body_of
 
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.fields import known_types
 
 VALID = ROOT / "test" / "data" / "vrml" / "valid"
 KITCHEN_SINK = (VALID / "kitchen_sink.wrl").read_text(encoding="utf-8")
@@ -21,7 +21,7 @@ WORDS = [
 
 
 def assert_read_or_refused(text):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     body = body_of(text, found)
     assert body is not None or found.has_errors
     for diagnostic in found.found:

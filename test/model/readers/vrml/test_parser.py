@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.readers.vrml.library import known_types
-from hrp_model.readers.vrml.node_parser import MAX_DEPTH
+from hrp_model.readers.vrml.fields import known_types
 from hrp_model.readers.vrml.nodes import Is, Node, Use
-from hrp_model.readers.vrml.parser import parse
+from hrp_model.readers.vrml.parser import MAX_DEPTH, parse
 
 
 def document(text, diagnostics):
@@ -212,7 +211,7 @@ def test_deep_nesting_is_an_error_and_no_crash(diagnostics):
     "text", ["[" * 5000, "Group { x " * 5000, "Group{x[" * 5000, "X{a " * 5000]
 )
 def test_bottomless_texts_are_errors_and_no_crash(text):
-    found = Diagnostics(listener=lambda _: None)
+    found = Diagnostics.silent()
     document(text, found)
     assert found.has_errors
 

@@ -5,7 +5,7 @@ import pytest
 from vrml_tools import body_of, shapes_of
 
 from hrp_model.cli.dump import dump_body
-from hrp_model.readers.vrml.pixels import image_pixels
+from hrp_model.readers.vrml.shapes import image_pixels
 
 
 def texture(image, diagnostics=None, more=""):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from each_case import check_each, some_or_all
 from paths import SHARED, needs_shared
-from vrml_tools import reading, write
+from vrml_tools import read_context, write
 
 from hrp_model.diagnostics import Diagnostics, Span
+from hrp_model.read_context import read_source
 from hrp_model.readers import vrml
-from hrp_model.reading import read_source
 from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
 
@@ -18,7 +18,7 @@ BOX = "Shape { geometry Box { } }"
 
 
 def scene_of(path, diagnostics):
-    bundle = reading(diagnostics)
+    bundle = read_context(diagnostics)
     return bundle.read_scene(path, Span(read_source(path), 0, 0))
 
 
@@ -104,7 +104,7 @@ def test_a_long_chain_of_files_is_no_crash(tmp_path, diagnostics):
 
 def test_a_missing_file_is_an_oserror(tmp_path, diagnostics):
     with pytest.raises(OSError, match=r"none\.wrl"):
-        vrml.read_scene(tmp_path / "none.wrl", reading(diagnostics))
+        vrml.read_scene(tmp_path / "none.wrl", read_context(diagnostics))
 
 
 def _parts():
@@ -123,7 +123,7 @@ def test_real_parts_have_the_shapes_of_the_reference(parts):
 
 def check_part(part):
     model, file = part
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     (link,) = json.loads((SHARED / "reference" / file).read_text(encoding="utf-8"))["links"]
     ours = scene_of(SHARED / model, diagnostics).flattened()
     assert {d.code for d in diagnostics.found} <= {"empty-mesh", "missing-def-name"}

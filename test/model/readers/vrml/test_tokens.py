@@ -75,7 +75,7 @@ def test_a_string_without_end_is_located_where_it_begins(diagnostics):
 
 
 def numbers(text, integer=False):
-    lexer = Lexer(Source("m.wrl", text), Diagnostics(listener=lambda _: None))
+    lexer = Lexer(Source("m.wrl", text), Diagnostics.silent())
     return lexer.take_numbers(integer), lexer
 
 
@@ -131,7 +131,7 @@ def test_integers_with_a_fraction_are_left_to_the_tokens():
 @given(st.text(alphabet=SOUP))
 def test_any_text_yields_tokens_that_match_it(text):
     last = 0
-    for kind, token, start, end in tokens(text, Diagnostics(listener=lambda _: None)):
+    for kind, token, start, end in tokens(text, Diagnostics.silent()):
         assert kind is not TokenKind.END
         assert text[start:end] == token
         assert last <= start < end

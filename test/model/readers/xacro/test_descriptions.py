@@ -10,7 +10,7 @@ from paths import ROOT
 from silent_diagnostics import silent
 
 from hrp_model import load_body
-from hrp_model.files.model_name import split_model_name
+from hrp_model.files.model_file import split_model_name
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio reads URDFs independently of us")
 pytest.importorskip("xacro", reason="xacro is not installed")

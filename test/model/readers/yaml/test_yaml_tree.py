@@ -6,29 +6,19 @@ from each_case import check_each, some_or_all
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from paths import MODELS, ROOT, SHARED
+from pyyaml_events import LOADERS, PyYamlEvents
 
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.readers.yaml import events
+from hrp_model.read_context import read_source
+from hrp_model.readers.yaml import tree as tree_module
 from hrp_model.readers.yaml.tree import Mapping, Scalar, Sequence, parse, parse_document
-from hrp_model.reading import read_source
 
 
-@pytest.fixture(params=["extension", "PyYAML's libyaml", "PyYAML's Python"])
+@pytest.fixture(params=["extension", *LOADERS])
 def loader(request, monkeypatch):
     """Read with each of the parsers there are."""
-    use_loader(request.param, monkeypatch)
-
-
-def use_loader(name, monkeypatch):
-    if name == "extension":
-        if events.fast is None:
-            pytest.skip("the extension was not built")
-        return
-    monkeypatch.setattr(events, "fast", None)
-    if name == "PyYAML's Python":
-        monkeypatch.setattr(events, "_Loader", yaml.SafeLoader)
-    elif not yaml.__with_libyaml__:
-        pytest.skip("PyYAML was built without libyaml")
+    if request.param != "extension":
+        monkeypatch.setattr(tree_module, "_yaml", PyYamlEvents(LOADERS[request.param]))
 
 
 def tree(text, diagnostics):
@@ -256,7 +246,7 @@ ALPHABET = "ab01.-+eE:,#&*<>{}[]'\"|!%@\\ \n\té😀\x00\ufeff"
 @settings(derandomize=True, deadline=None)
 @given(st.text(alphabet=ALPHABET, max_size=60) | st.text(max_size=30))
 def test_any_text_gives_a_tree_or_an_error(text):
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     root = tree(text, diagnostics)
     for found in diagnostics.found:
         assert str(found)
@@ -274,7 +264,7 @@ def test_any_text_gives_a_tree_or_an_error(text):
 
 def described(text):
     """Return all that reading a text gives: nodes, places, anchors, diagnostics."""
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     document = parse_document(Source("m.yaml", text), diagnostics)
     numbers: dict[int, int] = {}
 
@@ -298,15 +288,14 @@ def described(text):
 
 
 def assert_same_with_both_parsers(text):
-    fast = described(text)
+    found = described(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events, "fast", None)
-        assert described(text) == fast
+        patch.setattr(tree_module, "_yaml", PyYamlEvents(yaml.CSafeLoader))
+        assert described(text) == found
 
 
 needs_both = pytest.mark.skipif(
-    events.fast is None or not yaml.__with_libyaml__,
-    reason="libyaml is asked through one of the two ways only",
+    not yaml.__with_libyaml__, reason="PyYAML was built without libyaml"
 )
 FILES = sorted(
     path
@@ -369,7 +358,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_what_pyyaml_writes_comes_back(value):
     text = yaml.safe_dump(value, allow_unicode=True)
-    diagnostics = Diagnostics(listener=lambda _: None)
+    diagnostics = Diagnostics.silent()
     root = tree(text, diagnostics)
     assert not diagnostics.found
     assert as_text(root) == texts(value)

@@ -1,1 +1,0 @@
-"""Mesh files of a URDF: binary glTF and STL."""

@@ -1,1 +1,0 @@
-"""Body to SRDF: groups, end effectors and disabled collision pairs for MoveIt."""
