@@ -18,7 +18,7 @@ from model.readers.choreonoid.body_page import (
 from model.readers.choreonoid.body_samples import BESIDE, CONTEXTS, samples
 
 from hrp_model.program.codes import CODES
-from hrp_model.readers.choreonoid import devices, geometries, nodes
+from hrp_model.readers.choreonoid import devices, geometries, links, nodes
 
 # Keys that nobody asks for: kept as information, or in a mapping that nobody checks.
 KEPT = {
