@@ -126,16 +126,19 @@ setup(
         "hrp_model.urdf.package.templates": ["*.in"],
         "hrp_model.readers.vrml": ["*.wrl"],
         "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*.txt", "*/*", "*/*/*", "*/*/*/*"],
-        "hrp_sim.ode": ["*.pyi"],
+        "hrp_sim.engine.ode": ["*.pyi"],
         "hrp_sim.sensors": ["*.pyi"],
     },
     ext_modules=[
         Extension(
-            "hrp_sim.ode._core",
+            "hrp_sim.engine.ode._core",
             sources=[
-                str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("_core*.c"))
+                str(p.relative_to(ROOT))
+                for p in sorted((ROOT / "hrp_sim/engine/ode").glob("_core*.c"))
             ],
-            depends=[str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("*.h"))],
+            depends=[
+                str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/engine/ode").glob("*.h"))
+            ],
             libraries=["ode"],
             extra_compile_args=C_FLAGS,
         ),

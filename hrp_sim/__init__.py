@@ -18,14 +18,14 @@ from .control import (
     JointCommand,
     TrajectoryRun,
 )
+from .control.controllers import Controller, ControllerEntry, ControllerIO, ForceHook, ForceState
+from .control.handling import GripError, JointEntry
 from .control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
-from .controllers import Controller, ControllerEntry, ControllerIO, ForceHook, ForceState
-from .handling import GripError, JointEntry
-from .physics.contact_points import ContactPoints
-from .physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
-from .physics.snapshot import Snapshot
+from .engine.contact_points import ContactPoints
+from .engine.engine import PhysicsError, PhysicsSettings, Placement, Solver
+from .engine.snapshot import Snapshot
+from .lab.sweeps import InlineExecutor, SweepLimits, SweepResult, sweep
 from .simulation import Simulation
-from .sweeps import InlineExecutor, SweepLimits, SweepResult, sweep
 from .world.config import BodyEntry, NamedPose, WorldConfig
 from .world.load import load_world
 from .world.projects import ProjectOptions

@@ -11,27 +11,27 @@ import numpy as np
 from hrp_model import Diagnostics
 from hrp_model.rigid import Array
 
-from .advice import advise_spawned
 from .control import BodyController, Command, CommandCounts
 from .control.command_queue import CommandQueue
-from .controllers.base import Plugin
-from .controllers.entry import ArgValue
-from .controllers.world_controllers import WorldControllers
-from .engines import ENGINES, make_engine
-from .handling import Handling
-from .physics.by_name import ByName
-from .physics.contact_points import ContactPoints
-from .physics.engine import Engine, Placement
-from .physics.external_wrenches import ExternalWrenches, TimedWrench
-from .physics.schedule import NS_PER_S
-from .physics.snapshot import Snapshot, check_arrays, check_names
-from .physics.state import SimulatedBody, WorldState
-from .placements import Placements
+from .control.controllers.base import Plugin
+from .control.controllers.entry import ArgValue
+from .control.controllers.world_controllers import WorldControllers
+from .control.handling import Handling
+from .engine.by_name import ByName
+from .engine.contact_points import ContactPoints
+from .engine.engine import Engine, Placement
+from .engine.engines import ENGINES, make_engine
+from .engine.external_wrenches import ExternalWrenches, TimedWrench
+from .engine.schedule import NS_PER_S
+from .engine.snapshot import Snapshot, check_arrays, check_names
+from .engine.state import SimulatedBody, WorldState
 from .sensors import Reading, Sensor
 from .sensors.sensor_schedule import Light, Switchable
 from .sensors.world_sensors import WorldSensors
+from .world.advice import advise_spawned
 from .world.arguments import as_command, as_world
 from .world.config import BodyEntry, WorldConfig
+from .world.placements import Placements
 
 # Maximum number of steps in one call of the engine: so few that signals and commands of other
 # threads do not wait for long, and so many that the calls cost nothing.

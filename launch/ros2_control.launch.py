@@ -37,7 +37,7 @@ from hrp_msgs.node.launching import (
     share,
 )
 from hrp_sim import load_world
-from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.ros.parameters import SIM_NODE
 from hrp_sim.world.naming import name_bodies
 

@@ -21,7 +21,7 @@ from hrp_msgs.node.launching import (
     share,
     skipped_part,
 )
-from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.ros.rviz_config import RvizOptions, world_rviz
 from hrp_sim.ros.sim_node import PARAMETERS
 

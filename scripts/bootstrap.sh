@@ -168,9 +168,9 @@ install_ros() {
 is_installed() {
   [ -x "$VENV/bin/hrp-sim" ] && (cd / && "$VENV/bin/python" -c "
 import os, sys
-import hrp_sim.ode._core as core, hrp_sim.sensors._probe
+import hrp_sim.engine.ode._core as core, hrp_sim.sensors._probe
 assert os.path.dirname(core.__file__) == sys.argv[1]
-" "$OLDPWD/hrp_sim/ode" 2>/dev/null)
+" "$OLDPWD/hrp_sim/engine/ode" 2>/dev/null)
 }
 
 install_package() {

@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 tar -xzf "$sources" -C "$work" --strip-components=1
 (
   cd "$work"
-  # Double precision is what hrp_sim/ode needs. libccd is the copy in ODE's sources: contacts of
+  # Double precision is what hrp_sim/engine/ode needs. libccd is the copy in ODE's sources: contacts of
   # cylinders are computed with it.
   ./configure --quiet --prefix="$prefix" --enable-double-precision --enable-libccd --with-libccd=internal \
     --enable-shared --disable-static --disable-demos

@@ -34,7 +34,7 @@ compile_strictly() {
     local flags=("${WARNINGS[@]}")
     [ "$compiler" = gcc ] && flags+=("${GCC_WARNINGS[@]}")
     say "$compiler ${flags[*]}"
-    for file in hrp_sim/ode/*.c hrp_sim/sensors/*.c hrp_model/kinematics/*.c hrp_model/readers/*.c hrp_model/readers/yaml/*.c; do
+    for file in hrp_sim/engine/ode/*.c hrp_sim/sensors/*.c hrp_model/kinematics/*.c hrp_model/readers/*.c hrp_model/readers/yaml/*.c; do
       "$compiler" -O2 -std=c11 -fPIC -isystem "$include" "${flags[@]}" -c "$file" -o "$work/object.o"
     done
   done

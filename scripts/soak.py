@@ -45,10 +45,10 @@ from sim.soaked import Cycles, Sensors, Steps
 
 from hrp_model.body import JointType
 from hrp_model.files.writer import write_atomically
-from hrp_sim.engines import make_engine
-from hrp_sim.physics.engine import PhysicsError, Solver
-from hrp_sim.physics.snapshot import Snapshot
-from hrp_sim.physics.state import SimulatedBody
+from hrp_sim.engine.engine import PhysicsError, Solver
+from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.snapshot import Snapshot
+from hrp_sim.engine.state import SimulatedBody
 
 SCENES = ("humanoid", "pile", "tracks")
 BATCH = 200  # steps of constant drives

@@ -109,15 +109,15 @@ def test_formats_of_projects_are_known_to_one_package():
 
 
 def test_ode_is_imported_in_its_package_alone():
-    assert imports_of(("hrp_sim.ode._core",), beside=("hrp_sim.ode",)) == []
+    assert imports_of(("hrp_sim.engine.ode._core",), beside=("hrp_sim.engine.ode",)) == []
 
 
 def test_pyode_is_imported_in_its_package_alone():
-    assert imports_of(("ode",), beside=("hrp_sim.pyode",)) == []
+    assert imports_of(("ode",), beside=("hrp_sim.engine.pyode",)) == []
 
 
 def test_films_are_encoded_in_one_package_alone():
-    assert imports_of(("imageio_ffmpeg",), beside=("hrp_sim.video",)) == []
+    assert imports_of(("imageio_ffmpeg",), beside=("hrp_sim.recording.video",)) == []
 
 
 def test_formats_of_recordings_are_known_to_the_messages_alone():
@@ -126,12 +126,12 @@ def test_formats_of_recordings_are_known_to_the_messages_alone():
 
 
 def test_curves_are_drawn_in_two_packages():
-    packages = ("hrp_sim.recording", "hrp_sim.studies")
+    packages = ("hrp_sim.recording", "hrp_sim.lab.studies")
     assert imports_of(("matplotlib",), beside=packages) == []
 
 
 def test_datasets_are_made_in_one_package():
-    assert imports_of(("xarray",), beside=("hrp_sim.sweeps",)) == []
+    assert imports_of(("xarray",), beside=("hrp_sim.lab.sweeps",)) == []
 
 
 def test_xacro_is_imported_in_its_reader_alone():
@@ -139,12 +139,12 @@ def test_xacro_is_imported_in_its_reader_alone():
 
 
 def test_mujoco_is_imported_in_its_reader_and_to_verify():
-    packages = ("hrp_model.readers.mjcf", "hrp_model.verify", "hrp_sim.certificate")
+    packages = ("hrp_model.readers.mjcf", "hrp_model.verify", "hrp_sim.lab.certificate")
     assert imports_of(("mujoco",), beside=packages) == []
 
 
 def test_gymnasium_is_imported_in_one_package():
-    assert imports_of(("gymnasium",), beside=("hrp_sim.gym",)) == []
+    assert imports_of(("gymnasium",), beside=("hrp_sim.lab.gym",)) == []
 
 
 def test_pytest_is_known_to_its_plugin_alone():
@@ -153,11 +153,14 @@ def test_pytest_is_known_to_its_plugin_alone():
 
 
 def test_clusters_and_parquet_are_known_to_one_package():
-    assert imports_of(("distributed", "pyarrow"), beside=("hrp_sim.studies",)) == []
+    assert imports_of(("distributed", "pyarrow"), beside=("hrp_sim.lab.studies",)) == []
 
 
 def test_the_benchmark_is_used_by_the_command_line_alone():
-    assert imports_of(("hrp_sim.benchmark",), beside=("hrp_sim.benchmark", "hrp_sim.cli")) == []
+    assert (
+        imports_of(("hrp_sim.lab.benchmark",), beside=("hrp_sim.lab.benchmark", "hrp_sim.cli"))
+        == []
+    )
 
 
 def test_viser_is_imported_in_packages_named_view():

@@ -45,7 +45,7 @@ def test_ament_finds_the_package_and_its_files(workspace):
 
 def test_the_installed_code_runs_with_its_extensions(workspace):
     install = workspace / "install" / "hrp_ros"
-    found = ask(workspace, "import hrp_sim.ode._core as core; print(core.__file__)")
+    found = ask(workspace, "import hrp_sim.engine.ode._core as core; print(core.__file__)")
     assert install in Path(found).parents
 
 

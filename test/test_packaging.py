@@ -187,7 +187,7 @@ def test_every_module_is_in_the_wheel(wheel, package):
 @pytest.mark.parametrize(
     "name",
     [
-        "hrp_sim/ode/_core",
+        "hrp_sim/engine/ode/_core",
         "hrp_sim/sensors/_probe",
         "hrp_model/kinematics/_dynamics",
         "hrp_model/readers/_numbers",

@@ -6,7 +6,7 @@ hrp-sim run examples/controllers/pd_motion.yaml
 import numpy as np
 
 from hrp_sim import Controller
-from hrp_sim.motion import load_motion
+from hrp_sim.world.motion import load_motion
 
 
 class PDMotion(Controller):

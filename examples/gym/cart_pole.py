@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from gymnasium.wrappers import FlattenObservation, TimeLimit
 
-from hrp_sim.gym import EpisodeState, RenderOptions, RobotEnv
-from hrp_sim.video import Viewpoint
+from hrp_sim.lab.gym import EpisodeState, RenderOptions, RobotEnv
+from hrp_sim.recording.video import Viewpoint
 
 WORLD = Path(__file__).with_suffix(".yaml")
 STEPS = 500  # of an episode: 10 s

@@ -10,14 +10,8 @@ from pathlib import Path
 
 from hrp_model import Diagnostics
 from hrp_sim import PhysicsError, Simulation
-from hrp_sim.engines import ENGINES
-from hrp_sim.publishing.run_recording import RunRecording
-from hrp_sim.running.build import build_simulation
-from hrp_sim.running.distribution import Distribution
-from hrp_sim.running.runner import Runner
-from hrp_sim.scenarios import Course, CourseRun
-from hrp_sim.sensors import Reading, RenderRequest
-from hrp_sim.video import (
+from hrp_sim.engine.engines import ENGINES
+from hrp_sim.recording.video import (
     Extents,
     FixedView,
     Format,
@@ -26,6 +20,12 @@ from hrp_sim.video import (
     poses_of,
     writing_film,
 )
+from hrp_sim.run.build import build_simulation
+from hrp_sim.run.distribution import Distribution
+from hrp_sim.run.runner import Runner
+from hrp_sim.run.scenarios import Course, CourseRun
+from hrp_sim.sensors import Reading, RenderRequest
+from hrp_sim.topics.run_recording import RunRecording
 
 from .scenario_test import ScenarioRun
 from .stage import stage_of
@@ -212,7 +212,7 @@ class _Repetition:
         """
         with ExitStack() as stack:
             recording = stack.enter_context(closing(RunRecording(path, warn=warn, on_error=warn)))
-            from hrp_sim.publishing.recorded_world import RecordedWorld  # needs the messages
+            from hrp_sim.topics.recorded_world import RecordedWorld  # needs the messages
 
             distribution = Distribution(self.simulation, read_all=True)
             stack.callback(distribution.close)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hrp_sim import Simulation
-from hrp_sim.physics.schedule import NS_PER_S
+from hrp_sim.engine.schedule import NS_PER_S
 
 from .baseline import Baseline, BaselineError, BaselineRecorder, read_baseline, write_baseline
 from .divergence import find_divergence

@@ -10,7 +10,7 @@ import numpy as np
 
 from hrp_model import Body
 from hrp_model.diagnostics import counted
-from hrp_sim.physics.schedule import NS_PER_S
+from hrp_sim.engine.schedule import NS_PER_S
 
 from .baseline import Baseline, rounded
 from .motion_samples import QUANTITIES, Layout, Sample, part_text, unit_of

@@ -10,7 +10,7 @@ import numpy as np
 from hrp_model import Body, Link
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_sim import Simulation
-from hrp_sim.physics.state import BodyMotion
+from hrp_sim.engine.state import BodyMotion
 
 # By quantity, one row for each name.
 BodySample: TypeAlias = Mapping[str, Array]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hrp_model.readers.yaml.nodes import Mapping as MappingNode
 from hrp_model.readers.yaml.nodes import Node, Scalar
-from hrp_sim.summary import Expectation, ExpectationError
+from hrp_sim.run.summary import Expectation, ExpectationError
 
 ParameterValue = bool | int | float | str
 

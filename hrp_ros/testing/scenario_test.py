@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.printable import printable_lines
-from hrp_sim.scenarios import CourseOutcome, CourseRun, Scenario, read_scenario
-from hrp_sim.scenarios.reader import parse_file
-from hrp_sim.summary import RunRecorder, RunResult, result_lines, result_of
+from hrp_sim.run.scenarios import CourseOutcome, CourseRun, Scenario, read_scenario
+from hrp_sim.run.scenarios.reader import parse_file
+from hrp_sim.run.summary import RunRecorder, RunResult, result_lines, result_of
 
 from .baseline_check import BaselineCheck, BaselineSettings
 from .problems import Problem, ScenarioError

@@ -10,11 +10,11 @@ from hrp_model import Diagnostics
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.program.command import missing_ros
 from hrp_sim import Simulation
-from hrp_sim.engines import ENGINES
-from hrp_sim.publishing.run_recording import RunRecording
-from hrp_sim.running.build import build_simulation
-from hrp_sim.scenarios import Course, CourseOutcome, CourseRun, Scenario, run_scenario
+from hrp_sim.engine.engines import ENGINES
+from hrp_sim.run.build import build_simulation
+from hrp_sim.run.scenarios import Course, CourseOutcome, CourseRun, Scenario, run_scenario
 from hrp_sim.sensors import CameraSensor
+from hrp_sim.topics.run_recording import RunRecording
 
 from .problems import Problem
 from .ros_file import RosSetup

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from hrp_model.program.parsing import number, positive
 
-from ..physics.engine import PHYSICS_RANGES
+from ..engine.engine import PHYSICS_RANGES
 from ..sensors.settings import OptionValue
 from ..world.sensor_options import parse_option
 

@@ -13,8 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from hrp_model.program.command import GOOD
 from hrp_model.program.console import message_console, output_console, print_data, working
 
-from ..benchmark.measure import WorldBench
-from ..benchmark.report import result_object, result_text
+from ..lab.benchmark.measure import WorldBench
+from ..lab.benchmark.report import result_object, result_text
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
 from .run_options import project_options

@@ -15,7 +15,7 @@ from hrp_model.program.console import html_page, output_console, print_data, pri
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 from hrp_model.verify.table import report_table
 
-from ..certificate import Certificate, certify
+from ..lab.certificate import Certificate, certify
 from ..world.reporting import printed_warnings
 
 _MAX_URDF = 100_000_000  # [B]

@@ -9,11 +9,11 @@ from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import print_text, working
 from hrp_model.program.report import summary
 
-from ..advice import advise, advise_costs, remarks
-from ..engines import ENGINES, make_engine
-from ..physics.engine import Engine, PhysicsError
-from ..physics.pair_costs import PairCost
+from ..engine.engine import Engine, PhysicsError
+from ..engine.engines import ENGINES, make_engine
+from ..engine.pair_costs import PairCost
 from ..simulation import Simulation
+from ..world.advice import advise, advise_costs, remarks
 from ..world.load import load_world
 from ..world.projects import AS_IN_PROJECT, ProjectOptions
 from ..world.reporting import print_all

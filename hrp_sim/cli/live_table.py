@@ -11,8 +11,8 @@ from rich.text import Text
 
 from hrp_model.printable import printable
 
-from ..physics.schedule import NS_PER_S
-from ..running.runner import Runner
+from ..engine.schedule import NS_PER_S
+from ..run.runner import Runner
 
 # Minimum simulation time over which rates are measured, in [s], except at the beginning.
 WINDOW = 1.0

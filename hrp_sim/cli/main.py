@@ -16,7 +16,7 @@ from hrp_model.program.parsing import CommandParser, model_files
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
-from ..physics.engine import PhysicsError
+from ..engine.engine import PhysicsError
 from ..world.world_names import DEFAULT_WORLD, bundled_worlds
 from . import argument_types
 from .certify_options import add_certify
@@ -176,7 +176,7 @@ def _run_command(options: argparse.Namespace) -> int:
 
 def _reporting(command: Callable[[], int]) -> int:
     """Run a command; print errors that end it with their source lines."""
-    from ..summary import ExpectationError
+    from ..run.summary import ExpectationError
     from ..world.reporting import print_severity
 
     try:

@@ -10,9 +10,9 @@ from hrp_model.program.console import print_message, working
 from hrp_model.program.outputs import writing
 from hrp_msgs.names import NameCollisionError
 
-from ..publishing.run_recording import RunRecording
-from ..running.distribution import Distribution
-from ..running.runner import Runner
+from ..run.distribution import Distribution
+from ..run.runner import Runner
+from ..topics.run_recording import RunRecording
 from ..world.reporting import printed_warnings
 
 
@@ -42,7 +42,7 @@ def record_world(
         ModelError: Two bodies or devices would have the same topic.
         OSError: The meshes of a description cannot be written.
     """
-    from ..publishing.recorded_world import RecordedWorld  # needs the messages
+    from ..topics.recorded_world import RecordedWorld  # needs the messages
 
     with printed_warnings(world) as diagnostics, working(f"describing {world}"):
         try:

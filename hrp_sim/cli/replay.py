@@ -14,7 +14,7 @@ from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, StopSignals, UsageError, missing_ros
 from hrp_model.program.console import print_message, print_note, working
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 from ..recording.playback import Playback
 from ..recording.replay import Output, Replay
 from ..world.reporting import print_severity

@@ -13,15 +13,15 @@ from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.files.file_watch import without_recording
 from hrp_model.program.console import print_message, print_note, working
 
-from ..physics.engine import PhysicsError
-from ..physics.snapshot import Snapshot
-from ..publishing.run_recording import RunRecording
-from ..running.build import build_simulation
-from ..running.distribution import Distribution
-from ..running.reload import Reloader
-from ..running.runner import Runner
+from ..engine.engine import PhysicsError
+from ..engine.snapshot import Snapshot
+from ..run.build import build_simulation
+from ..run.distribution import Distribution
+from ..run.reload import Reloader
+from ..run.runner import Runner
+from ..run.summary import RunRecorder
 from ..simulation import Simulation
-from ..summary import RunRecorder
+from ..topics.run_recording import RunRecording
 from ..world.controller_list import with_controllers
 from ..world.load import load_world
 from ..world.reporting import print_severity, printed_warnings

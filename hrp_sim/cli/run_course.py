@@ -19,13 +19,10 @@ from hrp_model.program.command import GOOD, PROBLEMS, StopSignals
 from hrp_model.program.console import output_console, print_data, print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 
-from ..publishing.run_recording import RunRecording
-from ..running.distribution import Distribution
-from ..running.reload import Reloader
-from ..running.runner import OnStep, Runner
-from ..sensors import Reading
-from ..simulation import Simulation
-from ..summary import (
+from ..run.distribution import Distribution
+from ..run.reload import Reloader
+from ..run.runner import OnStep, Runner
+from ..run.summary import (
     Expectation,
     RunRecorder,
     quantities,
@@ -35,6 +32,9 @@ from ..summary import (
     speed_lines,
     values,
 )
+from ..sensors import Reading
+from ..simulation import Simulation
+from ..topics.run_recording import RunRecording
 from .live_table import LiveTable, Row
 from .trace import TraceWriter
 

@@ -11,8 +11,8 @@ from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser, PrintText
 
-from ..engines import ENGINES
-from ..physics.engine import Solver
+from ..engine.engine import Solver
+from ..engine.engines import ENGINES
 from ..world.world_names import DEFAULT_WORLD
 from . import argument_types
 

@@ -8,11 +8,11 @@ from hrp_model import Diagnostic
 from hrp_model.program.console import print_message
 from hrp_model.view.viewer import Viewer
 
-from ..physics.engine import PhysicsError
-from ..physics.schedule import NS_PER_S
-from ..running.distribution import Distribution
-from ..running.reload import Reloader
-from ..running.runner import Runner
+from ..engine.engine import PhysicsError
+from ..engine.schedule import NS_PER_S
+from ..run.distribution import Distribution
+from ..run.reload import Reloader
+from ..run.runner import Runner
 from ..view.run_viewer import RunViewer
 
 

@@ -10,10 +10,10 @@ from functools import partial
 
 from hrp_model.program.command import UsageError, missing_ros
 
-from ..publishing.run_recording import RunRecording
-from ..running.runner import Runner
+from ..run.runner import Runner
+from ..run.summary import RunRecorder
 from ..sensors.settings import OptionValue
-from ..summary import RunRecorder
+from ..topics.run_recording import RunRecording
 from .listener import Listener
 from .live_table import Row
 from .record import open_recording

@@ -14,10 +14,10 @@ from hrp_model.program.command import GOOD
 from hrp_model.program.console import output_console, print_text, working
 from hrp_msgs.names import STANDARD, NameCollisionError
 
-from ..publishing.device_topics import device_topics
 from ..sensors import instruments
 from ..sensors.settings import OptionValue, applies_to
 from ..simulation import Simulation
+from ..topics.device_topics import device_topics
 from ..world.config import WorldConfig
 from ..world.load import load_world
 from ..world.naming import name_bodies

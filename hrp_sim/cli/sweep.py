@@ -17,12 +17,12 @@ from hrp_model.program.command import GOOD, PROBLEMS, UsageError, needs_extra
 from hrp_model.program.console import output_console, print_message, print_note, print_text, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 
-from ..studies import Study, StudyFolder, StudyRun, check_first, load_study
-from ..studies.cluster import connected
-from ..studies.variables import Kind as VariableKind
-from ..sweeps import SweepResult
-from ..sweeps import sweep as run_sweep
-from ..sweeps.errors import WorkerError
+from ..lab.studies import Study, StudyFolder, StudyRun, check_first, load_study
+from ..lab.studies.cluster import connected
+from ..lab.studies.variables import Kind as VariableKind
+from ..lab.sweeps import SweepResult
+from ..lab.sweeps import sweep as run_sweep
+from ..lab.sweeps.errors import WorkerError
 from ..world.reporting import printed_warnings
 
 _MAX_LISTED = 20  # cases of a dry run

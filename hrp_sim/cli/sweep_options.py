@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hrp_model.program.parsing import number
 
-from ..sweeps.limits import MAX_TIMEOUT
+from ..lab.sweeps.limits import MAX_TIMEOUT
 
 _jobs = number(int, "a whole number from 1 to 1000", lambda value: 1 <= value <= 1000)
 _timeout = number(

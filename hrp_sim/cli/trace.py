@@ -9,8 +9,8 @@ from typing import Any
 
 from hrp_model.files.writer import naming, open_stream
 
-from ..physics.schedule import NS_PER_S
-from ..physics.state import SimulatedBody, WorldState
+from ..engine.schedule import NS_PER_S
+from ..engine.state import SimulatedBody, WorldState
 
 
 class TraceWriter:

@@ -17,10 +17,7 @@ from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
 from hrp_model.program.console import print_message, progress, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 
-from ..render import BodyPoses
-from ..render.context import THREADS_VARIABLE, cores
-from ..running.build import build_simulation
-from ..video import (
+from ..recording.video import (
     MAX_SIDE,
     MIN_SIDE,
     FilmSource,
@@ -37,6 +34,9 @@ from ..video import (
     make_view,
     writing_film,
 )
+from ..render import BodyPoses
+from ..render.context import THREADS_VARIABLE, cores
+from ..run.build import build_simulation
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
 from .recordings import is_recording, open_recording, recorded_run

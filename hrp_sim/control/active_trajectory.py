@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..physics.state import BodyMotion
+from ..engine.state import BodyMotion
 from .spline import POSITION, VELOCITY, Spline
 from .trajectory import Tolerance
 from .trajectory_run import TrajectoryProgress, TrajectoryRun, TrajectoryStatus

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from urllib.parse import quote
 
-from ..physics.by_name import ByName
-from ..physics.engine import AnyArray, PhysicsError, Placement
-from ..physics.schedule import NEVER_NS
-from ..physics.state import SimulatedBody
+from ..engine.by_name import ByName
+from ..engine.engine import AnyArray, PhysicsError, Placement
+from ..engine.schedule import NEVER_NS
+from ..engine.state import SimulatedBody
 from .commands import (
     CancelTrajectory,
     Command,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import isnan, nan
 
-from ..physics.state import MAX_DRIVE_VALUE
+from ..engine.state import MAX_DRIVE_VALUE
 from .commands import JointCommand
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..physics.engine import AnyArray
-from ..physics.schedule import NEVER_NS
-from ..physics.snapshot import check_arrays
-from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
+from ..engine.engine import AnyArray
+from ..engine.schedule import NEVER_NS
+from ..engine.snapshot import check_arrays
+from ..engine.state import MAX_DRIVE_VALUE, SimulatedBody
 from .active_trajectory import ActiveTrajectory
 from .command_values import values_by_joint
 from .command_warnings import CommandWarnings

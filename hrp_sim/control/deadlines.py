@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..physics.schedule import EARLIEST_NS, NEVER_NS
+from ..engine.schedule import EARLIEST_NS, NEVER_NS
 from .settings import CommandTimeout
 
 _NEVER = -1

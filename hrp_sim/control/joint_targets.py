@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..physics.state import MAX_DRIVE_VALUE
+from ..engine.state import MAX_DRIVE_VALUE
 from .settings import ControlMode
 
 Elements = slice | NDArray[np.intp]

@@ -13,7 +13,7 @@ from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
-from ..physics.state import MAX_DRIVE_VALUE
+from ..engine.state import MAX_DRIVE_VALUE
 from .gains import servo_gains
 from .settings import ControlMode, ControlSettings, JointControl
 

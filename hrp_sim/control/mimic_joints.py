@@ -6,7 +6,7 @@ import numpy as np
 
 from hrp_model import Body
 
-from ..physics.state import MAX_DRIVE_VALUE, BodyMotion, JointDrive
+from ..engine.state import MAX_DRIVE_VALUE, BodyMotion, JointDrive
 
 
 class MimicJoints:

@@ -7,9 +7,9 @@ from math import inf
 
 import numpy as np
 
-from ..physics.engine import AnyArray, PhysicsError
-from ..physics.snapshot import check_arrays
-from ..physics.state import MAX_DRIVE_VALUE
+from ..engine.engine import AnyArray, PhysicsError
+from ..engine.snapshot import check_arrays
+from ..engine.state import MAX_DRIVE_VALUE
 from .active_trajectory import ActiveTrajectory
 from .spline import VELOCITY, Spline
 from .trajectory import LATEST_NS, JointTrajectory, Tolerance, Tolerances, TrajectoryPoint

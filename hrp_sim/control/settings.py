@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import isfinite
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 
 
 class ControlMode(Enum):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 from .trajectory import PointTable
 
 # Rows of a point.

@@ -15,8 +15,8 @@ from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.rigid import Array
 from hrp_msgs.sanitize import shortened
 
-from ..physics.schedule import NS_PER_S
-from ..physics.state import MAX_DRIVE_VALUE
+from ..engine.schedule import NS_PER_S
+from ..engine.state import MAX_DRIVE_VALUE
 
 # Thirty years, in [ns]: no simulation runs longer.
 LATEST_NS = 10**18

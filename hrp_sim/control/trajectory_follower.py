@@ -9,8 +9,8 @@ import numpy as np
 from hrp_model import Body
 from hrp_model.rigid import Array
 
-from ..physics.engine import AnyArray
-from ..physics.state import BodyMotion
+from ..engine.engine import AnyArray
+from ..engine.state import BodyMotion
 from .active_trajectory import ActiveTrajectory, Indices
 from .saved_trajectories import trajectory_from_arrays, trajectory_to_arrays
 from .spline import ACCELERATION, Spline

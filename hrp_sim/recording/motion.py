@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from hrp_model import Body, BodyState, Diagnostics
 
-from ..advice import advise
-from ..physics.engine import PhysicsError, Placement
+from ..engine.engine import PhysicsError, Placement
 from ..render.view import BodyPoses, LinkPoses
 from ..simulation import Simulation
-from ..video import FilmSource, RecordingSource, SimulationSource
+from ..world.advice import advise
 from ..world.load import load_world
 from ..world.projects import AS_IN_PROJECT, ProjectOptions
+from .video import FilmSource, RecordingSource, SimulationSource
 
 if TYPE_CHECKING:  # so that worlds need no library for recordings
     from .recorded_run import RecordedRun

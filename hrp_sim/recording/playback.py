@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 
 
 class Playback:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hrp_model.view.viewer import Viewer, set_value
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 from .playback import Playback
 
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "8")

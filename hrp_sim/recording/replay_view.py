@@ -9,7 +9,7 @@ from hrp_model.view.topic_view import INFO_TYPE, TopicView, can_show
 from hrp_model.view.viewer import Viewer
 from hrp_msgs.recording import RecordedMessage, Recording
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 from .playback import Playback
 from .player import Player
 from .recorded_run import RecordedRun

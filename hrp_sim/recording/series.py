@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hrp_model.diagnostics import names_with_hint
 from hrp_msgs.recording import RecordedTopic, Recording
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 from .units import unit
 
 Values = NDArray[np.float64]

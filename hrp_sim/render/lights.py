@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hrp_model.devices import DirectionalLight, Light, PointLight, SpotLight
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import MAX_COORDINATE, MAX_RANGE, is_valid_mounting
+from ..engine.articulation.numeric_limits import MAX_COORDINATE, MAX_RANGE, is_valid_mounting
 from .shaders import MAX_LIGHTS
 
 # (name of a body, name of one of its lights) -> whether it is on; others are as in the model.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hrp_model.devices import NO_DISTORTION, Intrinsics
 from hrp_model.rigid import Array, Pose
 
-from ..articulation.numeric_limits import MAX_RANGE
+from ..engine.articulation.numeric_limits import MAX_RANGE
 
 Pixels = NDArray[np.uint8]
 Depths = NDArray[np.float32]

@@ -11,10 +11,10 @@ from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.node.start import WrongUseError, destroy
 from hrp_msgs.topics.topic import Topic
 
-from ..publishing.body_publisher import BodyPublisher
-from ..publishing.run_recording import RunRecording
-from ..running.runner import Runner
+from ..run.runner import Runner
 from ..simulation import Simulation
+from ..topics.body_publisher import BodyPublisher
+from ..topics.run_recording import RunRecording
 from .command_interface import BodyCommandInterface, CommandInterfaces
 from .model_interface import SimulatedModelNode
 from .run_services import SwitchServices

@@ -20,8 +20,8 @@ from hrp_msgs.topics.commands import KINDS, CommandTopics
 from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
 
 from ..control import TrajectoryRun
-from ..running.body_commands import BodyCommands, CommandOptions
-from ..running.runner import Runner
+from ..run.body_commands import BodyCommands, CommandOptions
+from ..run.runner import Runner
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .command_parameters import COMMANDS, DynamicParams, JointParams, JointValues, joint_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hrp_msgs.names import NAMINGS
 from hrp_msgs.node.parameters import Param
 
-from ..engines import ENGINES
-from ..physics.engine import Solver
-from ..publishing.options import PublishingOptions
+from ..engine.engine import Solver
+from ..engine.engines import ENGINES
+from ..topics.options import PublishingOptions
 from .command_parameters import COMMANDS
 
 _DEFAULTS = PublishingOptions()

@@ -17,11 +17,11 @@ from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.health import HealthTopic
 from hrp_msgs.topics.topic import TopicMaker
 
-from ..physics.engine import PhysicsError
-from ..physics.schedule import NS_PER_S
-from ..running.health import command_health, lock_step_health, run_health, state_health
-from ..running.lock_step import LockStep
-from ..running.runner import NotRunningError, Runner
+from ..engine.engine import PhysicsError
+from ..engine.schedule import NS_PER_S
+from ..run.health import command_health, lock_step_health, run_health, state_health
+from ..run.lock_step import LockStep
+from ..run.runner import NotRunningError, Runner
 from ..simulator.errors import RequestError
 from ..simulator.simulator import Simulator
 

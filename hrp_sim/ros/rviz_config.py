@@ -17,10 +17,10 @@ from hrp_model.rigid import Array
 from hrp_model.shapes.measure import BoundingBox, union
 from hrp_msgs import names
 
-from ..physics.state import SimulatedBody
-from ..publishing.device_topics import device_topics
+from ..engine.state import SimulatedBody
 from ..sensors import CameraSensor, ForceSensor, Sensor, TorqueSensor
 from ..simulation import Simulation
+from ..topics.device_topics import device_topics
 from ..world.load import load_world
 from ..world.naming import BodyNaming, name_bodies
 from ..world.projects import AS_IN_PROJECT, ProjectOptions

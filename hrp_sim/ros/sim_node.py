@@ -46,15 +46,15 @@ from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import JointValues, joint_params
 from hrp_sim.ros.parameters import SIM_NODE
 
-from ..physics.engine import PhysicsError
-from ..publishing.run_recording import RunRecording
-from ..running.distribution import Distribution
-from ..running.health import start_message
-from ..running.runner import OnStep, Runner
+from ..engine.engine import PhysicsError
+from ..run.distribution import Distribution
+from ..run.health import start_message
+from ..run.runner import OnStep, Runner
 from ..sensors.settings import IDEAL
 from ..simulation import Simulation
 from ..simulator.resources import Resource
 from ..simulator.worlds import world_resource
+from ..topics.run_recording import RunRecording
 from ..world.config import WorldConfig
 from ..world.projects import ProjectOptions
 from ..world.sensor_options import COMMON_OPTIONS

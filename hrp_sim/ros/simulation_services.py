@@ -21,9 +21,9 @@ from hrp_msgs.simulation.convert import set_result
 from hrp_msgs.simulation.deferred_service import DeferredService, Send
 from hrp_msgs.simulation.steps_action import Outcome, StepsAction
 
-from ..running.mailbox import execute_for
-from ..running.runner import Runner
-from ..running.stepping import Stepping
+from ..run.mailbox import execute_for
+from ..run.runner import Runner
+from ..run.stepping import Stepping
 from ..simulation import Simulation
 from ..simulator.entity_manager import CheckNames
 from ..simulator.errors import RequestError

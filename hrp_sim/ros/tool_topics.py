@@ -12,8 +12,8 @@ from std_msgs.msg import Bool, Float64
 from hrp_msgs.node import qos
 from hrp_msgs.node.start import creating
 
-from ..physics.engine import PhysicsError
-from ..running.runner import Runner
+from ..engine.engine import PhysicsError
+from ..run.runner import Runner
 
 _KINDS = {"holder": Bool, "conveyor": Float64}
 

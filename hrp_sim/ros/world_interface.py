@@ -14,11 +14,11 @@ from hrp_msgs.node.parameters import Settings
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
-from ..publishing.options import PublishingOptions
-from ..publishing.run_recording import RunRecording
-from ..publishing.world_publisher import WorldPublisher
-from ..running.runner import NotRunningError, Runner
+from ..run.runner import NotRunningError, Runner
 from ..simulation import Simulation
+from ..topics.options import PublishingOptions
+from ..topics.run_recording import RunRecording
+from ..topics.world_publisher import WorldPublisher
 from ..world.naming import BodyNaming
 from .body_interface import BodyInterface
 from .command_interface import CommandInterfaces

@@ -20,8 +20,8 @@ from hrp_msgs.node.start import WrongUseError
 from hrp_sim.ros.command_parameters import joint_of
 from hrp_sim.ros.parameters import SIM_NODE
 
-from ..physics.engine import PHYSICS_RANGES, Solver
-from ..running.build import build_simulation
+from ..engine.engine import PHYSICS_RANGES, Solver
+from ..run.build import build_simulation
 from ..simulation import Simulation
 from ..world.config import WorldConfig
 from ..world.controller_list import with_controllers

@@ -8,7 +8,7 @@ A probe measures vectors of three numbers, which depend on its kind:
 """
 
 from hrp_model.rigid import Array
-from hrp_sim.physics.state import BodyMotion
+from hrp_sim.engine.state import BodyMotion
 
 WRENCH_ON_LINK: int
 WRENCH_ON_PARENT: int

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hrp_model import Pose
 from hrp_model.rigid import ZERO_3, Array
 
-from ..articulation.numeric_limits import MAX_COORDINATE, is_valid_mounting
-from ..physics.state import BodyMotion, WorldState
+from ..engine.articulation.numeric_limits import MAX_COORDINATE, is_valid_mounting
+from ..engine.state import BodyMotion, WorldState
 from ._probe import Probe, measure
 
 AnyArray = NDArray[Any]

@@ -13,8 +13,8 @@ from PIL import Image
 from hrp_model import Pose, devices
 from hrp_model.devices import ImageType
 
-from ..articulation.numeric_limits import MAX_RANGE
-from ..physics.state import WorldState
+from ..engine.articulation.numeric_limits import MAX_RANGE
+from ..engine.state import WorldState
 from ..render import (
     ALL_PARTS,
     DAYLIGHT,

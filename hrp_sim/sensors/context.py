@@ -11,7 +11,7 @@ from hrp_model import Body, Diagnostics, Pose, devices
 from hrp_model.diagnostics import Span
 from hrp_model.rigid import Array
 
-from ..physics.state import SimulatedBody
+from ..engine.state import SimulatedBody
 from ..render import Renderer
 from .distance_noise import DistanceNoise
 from .noise import Noise, NoiseSeed

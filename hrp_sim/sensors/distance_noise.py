@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import MAX_COORDINATE
+from ..engine.articulation.numeric_limits import MAX_COORDINATE
 from .noise import Noise
 
 _DEVIATIONS = 6.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 from .base import AnyArray
 
 _NEVER = -1

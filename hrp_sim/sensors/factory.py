@@ -9,8 +9,8 @@ from hrp_model.devices import MAX_RAYS
 from hrp_model.inertial_units import inertial_units
 from hrp_model.rigid import Array, frozen_array
 
-from ..physics.schedule import NS_PER_S
-from ..physics.state import WorldState
+from ..engine.schedule import NS_PER_S
+from ..engine.state import WorldState
 from ..render import Renderer, RendererUnavailable
 from ..render.view import MAX_SIDE
 from .base import Sensor

@@ -12,7 +12,7 @@ from hrp_model import JointType, Pose, devices
 from hrp_model.frames import wrench_pose
 from hrp_model.rigid import Array
 
-from ..physics.state import BodyMotion, WorldState
+from ..engine.state import BodyMotion, WorldState
 from ._probe import WRENCH_ON_LINK, WRENCH_ON_PARENT, Probe
 from .base import AnyArray, check_limits, check_mounting, make_probe, measure_one, saturate
 from .context import SensorContext

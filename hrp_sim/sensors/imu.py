@@ -10,7 +10,7 @@ from hrp_model import Pose
 from hrp_model.inertial_units import InertialUnit
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
 
-from ..physics.state import WorldState
+from ..engine.state import WorldState
 from ._probe import INERTIAL, Probe
 from .base import AnyArray, check_limits, check_mounting, make_probe, measure_one, saturate
 from .context import SensorContext

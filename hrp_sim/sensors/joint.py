@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hrp_model import JointType
 from hrp_model.rigid import Array
 
-from ..physics.state import SimulatedBody, WorldState
+from ..engine.state import SimulatedBody, WorldState
 from .base import AnyArray
 from .context import BodySource, SensorContext
 from .encoders import Encoders

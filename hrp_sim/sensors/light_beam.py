@@ -9,8 +9,8 @@ import numpy as np
 from hrp_model import devices
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import MAX_RANGE
-from ..physics.state import WorldState
+from ..engine.articulation.numeric_limits import MAX_RANGE
+from ..engine.state import WorldState
 from .context import SensorContext
 from .scanner import CastRays
 

@@ -9,7 +9,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array, matrix_quaternion, quaternion_matrix
 
-from ..physics.state import WorldState
+from ..engine.state import WorldState
 from ._probe import ROOT, Probe
 from .base import make_probe, measure_one
 from .context import BodySource, SensorContext

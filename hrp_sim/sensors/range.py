@@ -13,7 +13,7 @@ from hrp_model import devices
 from hrp_model.devices import pitch_angles, yaw_increment
 from hrp_model.rigid import Array
 
-from ..physics.state import WorldState
+from ..engine.state import WorldState
 from .context import SensorContext
 from .scanner import Scanner
 

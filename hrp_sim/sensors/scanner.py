@@ -13,8 +13,8 @@ from hrp_model import Pose
 from hrp_model.devices import MAX_RAYS, yaw_angles
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import MAX_RANGE
-from ..physics.state import WorldState
+from ..engine.articulation.numeric_limits import MAX_RANGE
+from ..engine.state import WorldState
 from .base import AnyArray, check_mounting
 from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 from .sweep import Sweep

@@ -12,10 +12,10 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..physics.by_name import ByName
-from ..physics.engine import AnyArray
-from ..physics.schedule import EARLIEST_NS, NEVER_NS, SampleClock
-from ..physics.state import WorldState
+from ..engine.by_name import ByName
+from ..engine.engine import AnyArray
+from ..engine.schedule import EARLIEST_NS, NEVER_NS, SampleClock
+from ..engine.state import WorldState
 from . import Observer, Sensor, StatefulSensor
 from .base import Probes, ProbingSensor, implements
 

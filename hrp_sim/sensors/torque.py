@@ -9,7 +9,7 @@ import numpy as np
 from hrp_model import JointType, devices
 from hrp_model.rigid import Array
 
-from ..physics.state import WorldState
+from ..engine.state import WorldState
 from .context import SensorContext
 
 RATE = 500.0  # [Hz], the default

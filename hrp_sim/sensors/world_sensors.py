@@ -9,8 +9,8 @@ import numpy as np
 from hrp_model import Diagnostics
 from hrp_model.rigid import Array
 
-from ..physics.engine import Engine, Placement
-from ..physics.state import WorldState
+from ..engine.engine import Engine, Placement
+from ..engine.state import WorldState
 from ..render import Renderer
 from . import CameraSensor, Reading, instruments, make_sensors
 from .noise import NoiseSeed

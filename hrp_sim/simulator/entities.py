@@ -12,7 +12,7 @@ from hrp_model import Pose
 from hrp_model.diagnostics import counted, did_you_mean_or_all
 from hrp_model.rigid import Array
 
-from ..physics.state import SimulatedBody
+from ..engine.state import SimulatedBody
 from ..simulation import Simulation
 from .errors import RequestError
 from .posix_regex import matcher

@@ -10,9 +10,9 @@ import numpy as np
 from hrp_model import Diagnostics, Pose
 from hrp_msgs.names import NameCollisionError
 
-from ..physics.engine import Placement
-from ..physics.state import SimulatedBody
-from ..running.runner import Runner
+from ..engine.engine import Placement
+from ..engine.state import SimulatedBody
+from ..run.runner import Runner
 from ..simulation import Simulation
 from ..world.naming import NamespaceError
 from .entities import (

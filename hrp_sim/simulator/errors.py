@@ -8,8 +8,8 @@ from enum import IntEnum
 
 from hrp_msgs.sanitize import shortened
 
-from ..physics.engine import PhysicsError
-from ..running.runner import NotRunningError, RunStateError
+from ..engine.engine import PhysicsError
+from ..run.runner import NotRunningError, RunStateError
 from .results import Code
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
+from ..engine.articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
 from ..simulation import Simulation
 from .errors import RequestError
 

@@ -14,7 +14,7 @@ from hrp_model.rigid import Array
 from hrp_model.shapes.measure import boxes_overlap, used_vertices
 from hrp_model.shapes.tessellate import shape_mesh
 
-from ..physics.state import SimulatedBody
+from ..engine.state import SimulatedBody
 from .convex_distance import hull_distance
 from .results import BoundsType
 

@@ -13,13 +13,13 @@ from hrp_model import Diagnostics, ModelError
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs.names import NameCollisionError
 
-from ..motion.player import PLAYER
-from ..physics.engine import PhysicsError
-from ..physics.schedule import NS_PER_S
-from ..running.runner import Change, Runner
-from ..running.stepping import Stepping
+from ..engine.engine import PhysicsError
+from ..engine.schedule import NS_PER_S
+from ..run.runner import Change, Runner
+from ..run.stepping import Stepping
 from ..simulation import Simulation
 from ..world.config import NamedPose, WorldConfig
+from ..world.motion.player import PLAYER
 from ..world.projects import AS_IN_PROJECT, ProjectOptions
 from .entities import TagsFilter
 from .entity_manager import CheckNames, EntityManager
@@ -473,7 +473,7 @@ def _warn_time_reset(before_ns: int) -> str:
 
 def _without_foreign_controllers(config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
     """Return a world whose controllers are players of motions, which run no code of the world."""
-    # Compared as a whole: a file may be named "hrp_sim.motion.player.py", too.
+    # Compared as a whole: a file may be named "hrp_sim.world.motion.player.py", too.
     players = tuple(entry for entry in config.controllers if entry.class_name == PLAYER)
     foreign = [entry for entry in config.controllers if entry.class_name != PLAYER]
     if foreign:

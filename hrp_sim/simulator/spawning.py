@@ -10,7 +10,7 @@ from hrp_model.files.model_file import split_model_name
 from hrp_model.load import load_body, load_body_text
 from hrp_msgs.names import MAX_NAMESPACE_LENGTH, namespace_error, topic_token
 
-from ..physics.engine import Placement
+from ..engine.engine import Placement
 from ..simulation import Simulation
 from ..world.config import BodyEntry
 from ..world.naming import simulated_body

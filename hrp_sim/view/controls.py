@@ -11,9 +11,9 @@ from hrp_model.printable import printable
 from hrp_model.view.html import padded
 from hrp_model.view.viewer import Viewer, set_value
 
-from ..physics.engine import PhysicsError
-from ..physics.schedule import NS_PER_S
-from ..running.runner import NotRunningError, Runner, RunStateError
+from ..engine.engine import PhysicsError
+from ..engine.schedule import NS_PER_S
+from ..run.runner import NotRunningError, Runner, RunStateError
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:

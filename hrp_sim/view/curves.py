@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hrp_model.view.curves import PERIOD_NS, CurvePlots
 from hrp_model.view.viewer import Viewer
 
-from ..physics.schedule import NS_PER_S
+from ..engine.schedule import NS_PER_S
 from ..sensors import ImageReading, Reading, RenderRequest
 from ..simulation import Simulation
 from .quantities import Quantity, quantities_by_source

@@ -13,7 +13,7 @@ from hrp_model.view.joint_sliders import slider_marks, slider_range
 from hrp_model.view.robot import label_text
 from hrp_model.view.viewer import Viewer, set_value
 
-from ..physics.state import SimulatedBody
+from ..engine.state import SimulatedBody
 from ..simulation import Simulation
 from .pulling import SOURCE
 from .snapshot import Snapshot

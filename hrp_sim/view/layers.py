@@ -12,9 +12,9 @@ from hrp_model.view.robot import Layer, RobotView, Scale
 from hrp_model.view.sensor_views import ArrowsView, PointsView
 from hrp_model.view.viewer import Viewer
 
-from ..physics.contact_points import ContactPoints
-from ..physics.state import SimulatedBody
-from ..running.contact_sampler import ContactSampler
+from ..engine.contact_points import ContactPoints
+from ..engine.state import SimulatedBody
+from ..run.contact_sampler import ContactSampler
 from ..simulation import Simulation
 from .snapshot import Snapshot
 

@@ -21,7 +21,7 @@ from hrp_model.view.lists import (
 from hrp_model.view.robot import RobotView, label_text
 from hrp_model.view.viewer import Viewer, set_value
 
-from ..physics.state import SimulatedBody
+from ..engine.state import SimulatedBody
 
 if TYPE_CHECKING:
     from viser import GuiDropdownHandle

@@ -13,8 +13,8 @@ from hrp_model.view.robot import RobotView, Scale
 from hrp_model.view.sensor_views import ArrowsView
 from hrp_model.view.viewer import Viewer
 
-from ..physics.schedule import NS_PER_S
-from ..physics.state import BodyMotion, SimulatedBody
+from ..engine.schedule import NS_PER_S
+from ..engine.state import BodyMotion, SimulatedBody
 from ..simulation import Simulation
 from .snapshot import BodyPoses, Snapshot
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..physics.state import SimulatedBody
+from ..engine.state import SimulatedBody
 from ..sensors import (
     ImuReading,
     ImuSensor,

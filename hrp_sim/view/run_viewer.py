@@ -12,10 +12,10 @@ from hrp_model.shapes.measure import union
 from hrp_model.view.robot import RobotView, scale_of
 from hrp_model.view.viewer import Viewer
 
-from ..physics.schedule import NEVER_NS
-from ..physics.state import SimulatedBody
+from ..engine.schedule import NEVER_NS
+from ..engine.state import SimulatedBody
 from ..render import ALL_PARTS, NO_PARTS, Parts
-from ..running.runner import Change, Runner
+from ..run.runner import Change, Runner
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
 from .controls import Controls

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from hrp_model.rigid import Array
 
-from ..physics.engine import PhysicsError
-from ..physics.state import SimulatedBody
-from ..running.runner import Runner
+from ..engine.engine import PhysicsError
+from ..engine.state import SimulatedBody
+from ..run.runner import Runner
 from ..simulation import Simulation
 
 

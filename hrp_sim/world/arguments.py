@@ -12,7 +12,7 @@ from hrp_model.diagnostics import names_with_hint
 
 from ..control import Command, JointCommand, TrajectoryRun
 from ..control.trajectory import BadTrajectoryError, JointTrajectory
-from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
+from ..engine.state import MAX_DRIVE_VALUE, SimulatedBody
 from .config import WorldConfig
 from .load import load_world
 

@@ -9,9 +9,9 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..control import HOLD, ControlSettings
-from ..controllers.entry import ControllerEntry
-from ..handling import JointEntry
-from ..physics.engine import PhysicsSettings, Placement, Solver
+from ..control.controllers.entry import ControllerEntry
+from ..control.handling import JointEntry
+from ..engine.engine import PhysicsSettings, Placement, Solver
 from ..sensors.settings import IDEAL, OptionValue, SensorSettings
 
 

@@ -14,7 +14,7 @@ from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping
 
-from ..controllers.entry import ControllerEntry, class_name_problem, rate_problem
+from ..control.controllers.entry import ControllerEntry, class_name_problem, rate_problem
 from .config import WorldConfig
 
 _CLASS = re.compile(r"^class +(\w+)", re.MULTILINE)

@@ -12,7 +12,7 @@ from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.rigid import Array, unit_vector
 
-from ..handling import JointEntry
+from ..control.handling import JointEntry
 from .config import BodyEntry
 from .rotation import read_rotation
 

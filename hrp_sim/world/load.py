@@ -36,7 +36,7 @@ from hrp_model.readers.yaml.tree import parse
 from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
 
-from ..physics.engine import Placement
+from ..engine.engine import Placement
 from .config import BodyEntry, WorldConfig
 from .naming import simulated_body
 from .projects import AS_IN_PROJECT, ProjectFormat, ProjectOptions, project_format

@@ -14,7 +14,7 @@ from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.readers.yaml.tree import parse
 
-from ..physics.materials import (
+from ..engine.materials import (
     MAX_FRICTION,
     MAX_MATERIALS,
     ContactMaterial,

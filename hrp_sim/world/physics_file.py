@@ -15,7 +15,7 @@ from typing import Any
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.readers.yaml.scalars import Scalar
 
-from ..physics.engine import (
+from ..engine.engine import (
     CONVEX_MESHES,
     MAX_GRAVITY,
     PHYSICS_RANGES,

@@ -8,7 +8,7 @@ from hrp_model import Diagnostics, Pose
 from hrp_model.readers.yaml.nodes import Mapping, Scalar, Sequence
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import MAX_COORDINATE
+from ..engine.articulation.numeric_limits import MAX_COORDINATE
 from .config import NamedPose
 from .rotation import read_rotation
 

@@ -13,7 +13,7 @@ from hrp_model.diagnostics import names_with_hint
 from hrp_model.kinematics.loops.closure import LoopClosure, LoopError
 from hrp_model.rigid import Array
 
-from ..physics.engine import Placement
+from ..engine.engine import Placement
 from .arguments import number
 
 # How far a position may be beyond its limit, and a closed loop from the given positions, in [rad]

@@ -13,8 +13,8 @@ from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array
 from hrp_msgs.names import namespace_error
 
-from ..physics.engine import PhysicsSettings, Placement
-from ..physics.materials import MaterialTable
+from ..engine.engine import PhysicsSettings, Placement
+from ..engine.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, WorldConfig
 from .control_file import read_control, report_unknown_joints

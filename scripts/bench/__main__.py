@@ -10,7 +10,7 @@ sys.path[:1] = [str(ROOT), str(ROOT / "test"), str(ROOT / "test" / "support")]
 from scripts.program import run_program  # noqa: E402
 
 COMMANDS = {
-    "environments": "steps per second of the environments of hrp_sim.gym",
+    "environments": "steps per second of the environments of hrp_sim.lab.gym",
     "models": "every model of a folder, alone on a floor, beside MuJoCo",
     "recording": "processor time that a recording takes",
     "ros": "lost messages, and what publishing costs",

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from hrp_model.rigid import Array
-from hrp_sim.gym import RobotEnv
+from hrp_sim.lab.gym import RobotEnv
 from scripts.data_tables import print_tables, write_tables
 
 ROUNDS, STEPS = 20, 100

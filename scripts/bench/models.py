@@ -26,9 +26,9 @@ from bench.comparison.scenes import Scene
 from hrp_model import Diagnostics, ModelError
 from hrp_model.program.console import progress
 from hrp_sim import load_world
-from hrp_sim.articulation.flatten import flatten
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.engine.articulation.flatten import flatten
+from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.world.config import WorldConfig
 from scripts.data_tables import Table, model_name, print_tables, write_tables
 from scripts.program import ROOT, add_models, find_models, listed_models

@@ -24,10 +24,10 @@ from tempfile import TemporaryDirectory
 
 from hrp_model import Diagnostics
 from hrp_sim import Simulation
-from hrp_sim.publishing.recorded_world import RecordedWorld
-from hrp_sim.publishing.run_recording import RunRecording
-from hrp_sim.running.distribution import Distribution
-from hrp_sim.running.runner import OnStep, Runner
+from hrp_sim.run.distribution import Distribution
+from hrp_sim.run.runner import OnStep, Runner
+from hrp_sim.topics.recorded_world import RecordedWorld
+from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.world.load import load_world
 
 from .children import HERE, child

@@ -34,10 +34,10 @@ from typing import Any
 from load_listener import RATES, TYPES
 
 from hrp_sim import Simulation, load_world
-from hrp_sim.physics.schedule import NEVER_NS
+from hrp_sim.engine.schedule import NEVER_NS
 from hrp_sim.render import Parts
-from hrp_sim.running.render_thread import RenderThread
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.render_thread import RenderThread
+from hrp_sim.run.runner import Runner
 from hrp_sim.sensors import RenderRequest
 from scripts.program import ROOT
 

@@ -22,8 +22,8 @@ from bench.growing_worlds import FAMILIES, Family
 
 from hrp_model.program.console import progress
 from hrp_sim.control import BodyController
-from hrp_sim.engines import make_engine
-from hrp_sim.physics.engine import Engine, PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engines import make_engine
 from scripts.data_tables import Table, print_tables, write_tables
 from scripts.program import ROOT
 

@@ -23,8 +23,8 @@ from tempfile import TemporaryDirectory
 
 from hrp_model.view.viewer import Viewer
 from hrp_sim import Simulation
-from hrp_sim.running.distribution import Distribution
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.distribution import Distribution
+from hrp_sim.run.runner import Runner
 from hrp_sim.view.run_viewer import RunViewer
 from scripts.program import ROOT
 

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 from scripts.data_tables import DATA, Table, print_tables, write_tables
 
 

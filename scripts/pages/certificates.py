@@ -13,8 +13,8 @@ from pathlib import Path
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError
 from hrp_model.verify.library import Quantity
-from hrp_sim.certificate import LIBRARIES, Certificate, certify
-from hrp_sim.certificate.engine_rows import ENGINE
+from hrp_sim.lab.certificate import LIBRARIES, Certificate, certify
+from hrp_sim.lab.certificate.engine_rows import ENGINE
 from scripts.data_tables import DATA, Table, model_name, write_tables
 from scripts.program import add_models, listed_models
 

@@ -16,8 +16,8 @@ from PIL import Image
 from urdf_picture import LIMIT, TOLERANCE, Comparison, compare
 
 from hrp_model import BodyState, Diagnostics, load_body
+from hrp_sim.recording.video import Extents, FixedView, StudioRenderer, Viewpoint
 from hrp_sim.render import LinkPoses
-from hrp_sim.video import Extents, FixedView, StudioRenderer, Viewpoint
 
 PORTRAIT, SMALL = (960, 720), (240, 180)
 

@@ -27,9 +27,9 @@ from hrp_model.view.model_viewer import ModelViewer
 from hrp_model.view.viewer import Viewer, set_value
 from hrp_sim import Simulation, sweep
 from hrp_sim.cli.main import main as simulate
-from hrp_sim.studies import StudyRun, load_study
-from hrp_sim.studies.report import picture_of
-from hrp_sim.video import (
+from hrp_sim.lab.studies import StudyRun, load_study
+from hrp_sim.lab.studies.report import picture_of
+from hrp_sim.recording.video import (
     Extents,
     FixedView,
     Format,

@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 
 from hrp_sim import Simulation, SweepLimits, SweepResult, load_world, sweep
-from hrp_sim.sweeps.inline import InlineExecutor
+from hrp_sim.lab.sweeps.inline import InlineExecutor
 
 WORLD = "humanoid_in_room"
 DURATION = 1.0  # [s] of simulated time of a case

@@ -33,7 +33,7 @@ from hrp_model.program.command import GOOD, run_program
 from hrp_model.program.console import message_console, output_console
 from hrp_model.program.outputs import Output, check_outputs, writing
 from hrp_sim.cli import argument_types
-from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.engine.engine import PhysicsError, Solver
 from scripts.data_tables import write_tables
 
 

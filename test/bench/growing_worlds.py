@@ -25,7 +25,7 @@ from hrp_model import Body, load_body
 from hrp_model.files.resources import share_folder
 from hrp_model.geometry import Box, Sphere
 from hrp_sim.control import HOLD, LIMP, ControlSettings
-from hrp_sim.physics.engine import Placement
+from hrp_sim.engine.engine import Placement
 
 EDGE = 0.1  # of a box, in [m]
 

@@ -19,7 +19,7 @@ from bench.comparison.targets import Measured, Quantity, Target
 from page_tools import data_rows
 from paths import MODELS
 
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 ARM = MODELS / "arm" / "arm.body"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from paths import ROOT
 
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.ode import OdeEngine
 from scripts import soak
 from scripts.bench import models as real_time
 from scripts.bench import size as cost

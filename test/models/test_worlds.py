@@ -5,7 +5,7 @@ import pytest
 from paths import MODELS
 
 from hrp_sim.control import JointCommand
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.load import load_world
 

@@ -20,7 +20,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, ReliabilityPolicy
 from ros_peer import stamp_ns
 from sim.render.scenes import needs_opengl
 
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.runner import Runner
 from hrp_sim.sensors import SensorSettings
 
 pytestmark = pytest.mark.ros

@@ -20,8 +20,8 @@ from ros_session import ended, session
 
 from hrp_model import load_body
 from hrp_sim import BodyEntry, Placement
-from hrp_sim.publishing.run_recording import RunRecording
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.runner import Runner
+from hrp_sim.topics.run_recording import RunRecording
 
 pytestmark = pytest.mark.ros
 

@@ -29,7 +29,7 @@ from hrp_model import load_body
 from hrp_msgs import qos
 from hrp_msgs.node.qos import profile
 from hrp_sim.ros.sim_node import RosSession
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.runner import Runner
 from scripts.pages import parameters as tables
 
 PAGE = ROS2_PAGES

@@ -15,10 +15,10 @@ from hrp_model import devices as d
 from hrp_model.body import ExtraJoint, ExtraJointType, JointType
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 from hrp_sim.control import ControlMode, ControlSettings, JointCommand
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
-from hrp_sim.physics.schedule import NS_PER_S
-from hrp_sim.running.render_thread import RenderThread
+from hrp_sim.engine.engine import PhysicsSettings, Placement, Solver
+from hrp_sim.engine.ode import OdeEngine
+from hrp_sim.engine.schedule import NS_PER_S
+from hrp_sim.run.render_thread import RenderThread
 from hrp_sim.sensors import ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig

@@ -10,7 +10,7 @@ from sim.render.scenes import LOOKING_ALONG_X, body_of, box_at, in_thread, needs
 from hrp_model import Pose, devices
 from hrp_model.geometry import Material
 from hrp_sim import Simulation
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.sensors import SensorSettings
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

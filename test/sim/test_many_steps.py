@@ -11,7 +11,7 @@ from hrp_model import Pose
 from hrp_sim import Simulation, load_world
 from hrp_sim.control.settings import CommandTimeout, Fallback
 from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
-from hrp_sim.physics.engine import PhysicsError, Placement
+from hrp_sim.engine.engine import PhysicsError, Placement
 from hrp_sim.sensors import ImageReading
 from hrp_sim.sensors.settings import SensorSettings
 

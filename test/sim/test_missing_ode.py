@@ -10,12 +10,12 @@ from paths import MODELS
 NO_LIBRARY = """
 import importlib.machinery
 def create(self, spec, create=importlib.machinery.ExtensionFileLoader.create_module):
-    if spec.name == "hrp_sim.ode._core":
+    if spec.name == "hrp_sim.engine.ode._core":
         raise ImportError("libode.so.8: cannot open shared object file", name=spec.name)
     return create(self, spec)
 importlib.machinery.ExtensionFileLoader.create_module = create
 """
-NOT_BUILT = "import sys; sys.modules['hrp_sim.ode._core'] = None"
+NOT_BUILT = "import sys; sys.modules['hrp_sim.engine.ode._core'] = None"
 HRP_SIM = "import sys; from hrp_sim.cli.main import main; sys.exit(main(sys.argv[1:]))"
 SIM_NODE = "import sys; from hrp_ros.programs import sim_node; sys.exit(sim_node())"
 ARM = MODELS / "worlds" / "arm.yaml"

@@ -8,7 +8,7 @@ from page_tools import data_rows
 from paths import ROOT
 
 from hrp_model import Diagnostics, Severity
-from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.engine.engine import PhysicsSettings
 from hrp_sim.world.codes import CODES
 from hrp_sim.world.load import load_world
 

@@ -14,7 +14,7 @@ from sim.physics.scenes import at, floor, moving
 from sim.render.scenes import needs_opengl, why_no_opengl
 from sim.soaked import RATES, Sensors, WrongSampleError, bodies
 
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from scripts import soak

@@ -58,7 +58,7 @@ KINDS = {"arm": ARM, "humanoid": HUMANOID, "quick": QUICK, "cart": CART}
 
 def make(kind: str, **options):
     """Return an environment of one of the kinds."""
-    from hrp_sim.gym import RobotEnv
+    from hrp_sim.lab.gym import RobotEnv
 
     return RobotEnv(**{**KINDS[kind], **options})
 

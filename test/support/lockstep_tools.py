@@ -1,6 +1,6 @@
 """A lock-step without a runner, for its tests."""
 
-from hrp_sim.running.lock_step import LockStep
+from hrp_sim.run.lock_step import LockStep
 
 MS = 1_000_000
 

@@ -11,7 +11,7 @@ from ros_peer import DOMAIN_ID, ENVIRONMENT
 
 from hrp_model.program.node_entry import run_node
 from hrp_sim.ros.sim_node import RosSession
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.runner import Runner
 
 
 class Session:

@@ -11,8 +11,8 @@ from browser_tools import Page, Pages
 
 from hrp_model.view.viewer import Viewer
 from hrp_sim import Simulation
-from hrp_sim.running.distribution import Distribution
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.distribution import Distribution
+from hrp_sim.run.runner import Runner
 from hrp_sim.view.run_viewer import RunViewer
 
 PATIENCE = 300.0  # [s] after which a test that would hang fails instead

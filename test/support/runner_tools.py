@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
-from hrp_sim.running import lock_step, pace
-from hrp_sim.running.mailbox import Mailbox
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings
+from hrp_sim.run import lock_step, pace
+from hrp_sim.run.mailbox import Mailbox
 
 
 class Counter:

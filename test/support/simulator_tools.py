@@ -10,7 +10,7 @@ from paths import MODELS
 
 from hrp_model import Diagnostics
 from hrp_sim import Simulation, load_world
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.runner import Runner
 from hrp_sim.simulator import Simulator
 from hrp_sim.simulator.errors import RequestError
 from hrp_sim.simulator.resources import Resource

@@ -16,7 +16,7 @@ from hrp_ros.testing.baseline import (
 )
 from hrp_ros.testing.divergence import find_divergence
 from hrp_sim import Simulation, load_world
-from hrp_sim.scenarios import load_scenario
+from hrp_sim.run.scenarios import load_scenario
 
 STEPS = 200
 G = 9.80665

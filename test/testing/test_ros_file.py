@@ -74,7 +74,7 @@ def test_problems_are_located(tmp_path, ros, message):
 
 
 def test_a_study_has_no_nodes(tmp_path):
-    from hrp_sim.scenarios import load_scenario
+    from hrp_sim.run.scenarios import load_scenario
 
     path = write_scenario(tmp_path, f"{PASSING}ros: {{ nodes: [ sh ] }}\n")
     with pytest.raises(ModelError, match="'ros' is unknown here"):

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.start import creating, destroy
 from hrp_msgs.topics.listen import Listener
-from hrp_sim.summary import Expectation
+from hrp_sim.run.summary import Expectation
 
 # Periods of wall time, in [s].
 _LOOK_PERIOD = 0.1  # between looks for new topics

@@ -15,14 +15,14 @@ from hrp_model.files.resources import share_folder
 from hrp_msgs.node.dds_settings import fastdds_environment
 from hrp_msgs.node.parameters import unknown_parameters
 from hrp_msgs.node.start import WrongUseError
-from hrp_sim.publishing.run_recording import RunRecording
 from hrp_sim.ros.parameters import SIM_NODE
 from hrp_sim.ros.run_services import cause_without_command
 from hrp_sim.ros.sim_node import RosSession, SimNode
-from hrp_sim.running.lock_step import LockStep
-from hrp_sim.running.runner import Runner
-from hrp_sim.scenarios import Course, CourseOutcome, CourseRun
+from hrp_sim.run.lock_step import LockStep
+from hrp_sim.run.runner import Runner
+from hrp_sim.run.scenarios import Course, CourseOutcome, CourseRun
 from hrp_sim.sensors import CameraSensor, Reading
+from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.world.config import WorldConfig
 from hrp_sim.world.sensor_options import OPTIONS
 

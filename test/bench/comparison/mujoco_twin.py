@@ -19,8 +19,8 @@ from hrp_model.diagnostics import ModelError
 from hrp_model.rigid import matrix_quaternion
 from hrp_model.urdf import convert
 from hrp_model.urdf.options import UrdfOptions
-from hrp_sim.physics.engine import PhysicsSettings, Placement
-from hrp_sim.physics.state import JointDrive
+from hrp_sim.engine.engine import PhysicsSettings, Placement
+from hrp_sim.engine.state import JointDrive
 from hrp_sim.world.config import WorldConfig
 
 _ELEMENT_NAME = re.compile(r"Element name '([^']*)'")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 from .measure import Ratio, Times
 from .scenes import Scene, Subject

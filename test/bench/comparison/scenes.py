@@ -18,7 +18,7 @@ from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.tessellate import mesh_of
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world
 from hrp_sim.world.reporting import printed_warnings

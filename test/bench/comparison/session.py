@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 from .contenders import (
     Contender,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 
 class Measured(Enum):

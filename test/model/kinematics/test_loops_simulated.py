@@ -9,8 +9,8 @@ from loop_bodies import PRISMATIC, REVOLUTE, X, Y, Z, at, base, four_bar, link, 
 from hrp_model.body import Body, ExtraJointType
 from hrp_model.kinematics.loops import LoopClosure
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
+from hrp_sim.engine.ode import OdeEngine
 
 
 def simulated(body, velocity):

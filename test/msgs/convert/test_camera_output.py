@@ -13,9 +13,9 @@ from sim.sensors.cameras import camera
 from hrp_model.devices import ImageType
 from hrp_msgs.convert.converter import Frames
 from hrp_msgs.topics.node_topics import NodeTopics
-from hrp_sim.publishing.sensor_outputs import SensorOutputs
 from hrp_sim.render import Parts, Renderer
 from hrp_sim.sensors.registry import kind_of
+from hrp_sim.topics.sensor_outputs import SensorOutputs
 
 TIME_NS = 12_000_000_345
 LENS = SimpleNamespace(

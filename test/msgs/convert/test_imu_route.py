@@ -6,7 +6,7 @@ from message_bytes import converted
 from sim.sensors.handmade import ARM, GRAVITY, arm_world
 
 from hrp_model import Pose
-from hrp_sim.physics.state import WorldState
+from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import ImuSensor, SensorSettings
 from hrp_sim.sensors.imu_noise import ImuNoise
 from hrp_sim.sensors.noise import Noise

@@ -13,12 +13,12 @@ from hrp_model import Diagnostics, Severity
 from hrp_model.body import Body, JointType, Range
 from hrp_model.geometry import Box, Shape
 from hrp_model.kinematics import BodyState
-from hrp_sim.advice import advise, failure_hint
-from hrp_sim.advice.servos import servo_poles
 from hrp_sim.control import LIMP, ControlSettings
-from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
-from hrp_sim.physics.materials import Material, MaterialTable
+from hrp_sim.engine.engine import PhysicsSettings, Placement, Solver
+from hrp_sim.engine.materials import Material, MaterialTable
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.advice import advise, failure_hint
+from hrp_sim.world.advice.servos import servo_poles
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world
 

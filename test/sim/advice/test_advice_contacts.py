@@ -16,13 +16,13 @@ from hrp_model.body import Body, ExtraJointType, Joint, JointType, Link
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.shapes.tessellate import shape_mesh
-from hrp_sim.advice import advise, contacts
-from hrp_sim.advice.contacts import bodies_start_apart, overlap_warning
-from hrp_sim.advice.initial_state import InitialState
-from hrp_sim.advice.shapes import Solids
-from hrp_sim.handling import JointEntry
-from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
+from hrp_sim.control.handling import JointEntry
+from hrp_sim.engine.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.advice import advise, contacts
+from hrp_sim.world.advice.contacts import bodies_start_apart, overlap_warning
+from hrp_sim.world.advice.initial_state import InitialState
+from hrp_sim.world.advice.shapes import Solids
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 FLOOR = load_body(MODELS / "floor.body")

@@ -8,9 +8,9 @@ from sim.physics.scenes import REVOLUTE, child, fixed, root
 
 from hrp_model import Severity
 from hrp_model.body import Body, Mimic
-from hrp_sim.advice import advise
 from hrp_sim.control import ControlSettings
-from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsSettings, Solver
+from hrp_sim.world.advice import advise
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 

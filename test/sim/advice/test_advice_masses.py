@@ -10,11 +10,11 @@ from paths import SHARED, needs_shared
 from hrp_model import Diagnostics, Severity
 from hrp_model.body import Body, JointType
 from hrp_model.kinematics import BodyState
-from hrp_sim.advice import advise
 from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
+from hrp_sim.engine.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.advice import advise
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world
 

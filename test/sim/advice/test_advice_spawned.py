@@ -10,9 +10,9 @@ from hrp_model import Diagnostics, load_body
 from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_sim.advice import advise
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.advice import advise
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 WEIGHTLESS = PhysicsSettings(gravity=(0.0, 0.0, 0.0))

@@ -7,7 +7,7 @@ from hrp_model import Severity
 from hrp_model.body import Body
 from hrp_model.geometry import Box
 from hrp_sim import Simulation
-from hrp_sim.advice import remarks
+from hrp_sim.world.advice import remarks
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 

@@ -12,13 +12,13 @@ from sim.render.scenes import needs_opengl
 from hrp_model import Diagnostic, Severity
 from hrp_model.geometry import Mesh, Shape
 from hrp_model.program.console import output_console
-from hrp_sim.benchmark import measure, runs
-from hrp_sim.benchmark.alternatives import Alternative, alternatives, without_contacts
-from hrp_sim.benchmark.measure import BenchResult, SensorTime, Suggestion, WorldBench
-from hrp_sim.benchmark.pairs import PairTime
-from hrp_sim.benchmark.report import result_object, result_text
 from hrp_sim.cli.main import main
-from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.engine.engine import PhysicsError, Solver
+from hrp_sim.lab.benchmark import measure, runs
+from hrp_sim.lab.benchmark.alternatives import Alternative, alternatives, without_contacts
+from hrp_sim.lab.benchmark.measure import BenchResult, SensorTime, Suggestion, WorldBench
+from hrp_sim.lab.benchmark.pairs import PairTime
+from hrp_sim.lab.benchmark.report import result_object, result_text
 from hrp_sim.world.load import load_world
 
 DURATION = 0.1  # [s], each sensor of the tests is read in it

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 from verify_samples import written
 
-from hrp_sim.certificate import certify
+from hrp_sim.lab.certificate import certify
 
 
 def certified_after(change, body, folder):

@@ -17,8 +17,8 @@ from hrp_model.body import Body, Mimic, Range
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.verify import Outcome, Report
 from hrp_model.verify.report import Differences
-from hrp_sim.certificate import LIBRARIES, Certificate, certify
-from hrp_sim.certificate.engine_rows import ENGINE
+from hrp_sim.lab.certificate import LIBRARIES, Certificate, certify
+from hrp_sim.lab.certificate.engine_rows import ENGINE
 
 for _module in ("pinocchio", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")
@@ -94,7 +94,7 @@ def test_a_falsified_urdf_is_unequal_at_the_right_place(change, cause, tmp_path)
 
 def test_the_model_itself_is_compared_with_the_engine(monkeypatch):
     """Not only the URDF: a mass that the engine gets wrong by 1e-4 is found."""
-    from hrp_sim.certificate import engine_rows
+    from hrp_sim.lab.certificate import engine_rows
 
     body = crane()
 
@@ -239,7 +239,7 @@ def test_limits_far_from_zero_are_no_obstacle(kind, limits):
 
 def test_a_missing_library_is_named(monkeypatch):
     import hrp_model.verify as verify
-    import hrp_sim.certificate.certificate as module
+    import hrp_sim.lab.certificate.certificate as module
 
     for owner in (verify, module):
         monkeypatch.setattr(owner, "is_installed", lambda library: library != "MuJoCo")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hrp_sim.certificate.extrapolation import limit
+from hrp_sim.lab.certificate.extrapolation import limit
 
 STEPS = [0.1 / 2**i for i in range(6)]
 

@@ -10,9 +10,9 @@ from hrp_model import Pose
 from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.verify.motion import ForwardDynamics, MotionState, random_states
-from hrp_sim.certificate.engine_motion import accelerations
-from hrp_sim.certificate.free_motion import exact_motion
-from hrp_sim.certificate.parts import engine_body
+from hrp_sim.lab.certificate.engine_motion import accelerations
+from hrp_sim.lab.certificate.free_motion import exact_motion
+from hrp_sim.lab.certificate.parts import engine_body
 
 G = STANDARD_GRAVITY
 ZERO = np.zeros(3)

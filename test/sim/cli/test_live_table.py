@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from hrp_sim.cli.live_table import MAX_ROWS, LiveTable, Row
-from hrp_sim.physics.schedule import NS_PER_S
+from hrp_sim.engine.schedule import NS_PER_S
 
 
 class Run:

@@ -15,7 +15,7 @@ import hrp_model.cli.main
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_sim.cli.check import check_world
 from hrp_sim.cli.main import main
-from hrp_sim.physics.snapshot import Snapshot
+from hrp_sim.engine.snapshot import Snapshot
 
 ARM = MODELS / "arm" / "arm.body"
 SCHEMA = json.loads((ROOT / "docs" / "run-schema.json").read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ import re
 from paths import ROOT
 
 from hrp_sim import Simulation, load_world
-from hrp_sim.summary import expectations, quantities
+from hrp_sim.run.summary import expectations, quantities
 from hrp_sim.world.world_names import DEFAULT_WORLD, bundled_worlds
 
 PAGE = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import numpy as np
 
 from hrp_model import Body, Joint, JointType, Link, Range
 from hrp_sim.control import HOLD, BodyController, CommandCounts, JointCommand
-from hrp_sim.physics.state import SimulatedBody
+from hrp_sim.engine.state import SimulatedBody
 
 INITIAL = np.array([0.1, 0.2, 0.3])
 STEP_NS = 1_000_000

@@ -22,7 +22,7 @@ from hrp_sim.control import (
 from hrp_sim.control.command_warnings import CommandWarnings
 from hrp_sim.control.commands import CommandCounts
 from hrp_sim.control.gains import servo_gains
-from hrp_sim.physics.state import MAX_DRIVE_VALUE
+from hrp_sim.engine.state import MAX_DRIVE_VALUE
 
 KP, KD = servo_gains(BODY, INITIAL, fixed=True)
 

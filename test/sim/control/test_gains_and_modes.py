@@ -22,7 +22,7 @@ from hrp_sim.control import (
     array_command,
 )
 from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
-from hrp_sim.physics.state import MAX_DRIVE_VALUE
+from hrp_sim.engine.state import MAX_DRIVE_VALUE
 
 
 def numbered(body=BODY):

@@ -8,7 +8,7 @@ import pytest
 from hrp_model import Diagnostics, load_body_text
 from hrp_sim import Simulation
 from hrp_sim.control import HOLD, LIMP, CommandTimeout, Fallback, JointCommand
-from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
+from hrp_sim.engine.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 LINK = """<link name="{}"><inertial><mass value="0.1"/>

@@ -18,7 +18,7 @@ from hrp_sim.control.trajectory import (
     TrajectoryPoint,
     check_trajectory,
 )
-from hrp_sim.physics.state import MAX_DRIVE_VALUE
+from hrp_sim.engine.state import MAX_DRIVE_VALUE
 
 
 def sent(bench, **tolerances):

@@ -234,7 +234,9 @@ def test_a_world_loaded_by_a_service_runs_code_only_if_permitted(permitted, worl
     assert codes == ([] if permitted else ["controllers-off"])
 
 
-@pytest.mark.parametrize("name", ["hrp_sim.x.py", "hrp_sim.motion.player.py", "hrp_sim.x/y.py"])
+@pytest.mark.parametrize(
+    "name", ["hrp_sim.x.py", "hrp_sim.world.motion.player.py", "hrp_sim.x/y.py"]
+)
 def test_a_file_is_not_taken_for_a_module_of_the_package(name, world, folder):
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("open(__file__ + '.ran', 'w')\nclass MotionPlayer: pass\n")
@@ -248,7 +250,7 @@ def test_a_file_is_not_taken_for_a_module_of_the_package(name, world, folder):
 def test_a_world_loaded_by_a_service_may_play_motions(world, folder):
     """Files are relative to the world."""
     shutil.copy(ROOT / "examples" / "controllers" / "wave.seq", folder)
-    player = "hrp_sim.motion.player:MotionPlayer"
+    player = "hrp_sim.world.motion.player:MotionPlayer"
     path = world(f"{{ class: '{player}', body: arm, args: {{ file: wave.seq }} }}")
     with simulating() as harness:
         harness.simulator.load_world(Resource(str(path)))

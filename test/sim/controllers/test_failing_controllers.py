@@ -11,8 +11,8 @@ import pytest
 from controller_samples import Bad, Idle, Recorder, SpringDamper, Swing
 
 from hrp_sim import ForceHook, Simulation
-from hrp_sim.physics.engine import StepInterrupted
-from hrp_sim.running.runner import Runner
+from hrp_sim.engine.engine import StepInterrupted
+from hrp_sim.run.runner import Runner
 
 
 @pytest.fixture
@@ -187,7 +187,9 @@ def test_a_call_that_takes_long_is_reported_once(arm, diagnostics, monkeypatch):
     controller = Idle()
     now = [0.0]
     controller.control = lambda: now.__setitem__(0, now[0] + 2.5) or True
-    monkeypatch.setattr("hrp_sim.controllers.running_controller.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr(
+        "hrp_sim.control.controllers.running_controller.time.perf_counter", lambda: now[0]
+    )
     arm.add_controller("arm", controller)
     arm.run(0.003)
     found = diagnostics.take("controller-blocks").message

@@ -5,7 +5,7 @@ from paths import ROOT
 
 pytest.importorskip("gymnasium")
 
-from hrp_sim.gym.observations import QUANTITIES
+from hrp_sim.lab.gym.observations import QUANTITIES
 
 PAGE = (ROOT / "docs" / "gym.md").read_text(encoding="utf-8")
 

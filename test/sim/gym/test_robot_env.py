@@ -23,7 +23,7 @@ from gymnasium.error import ResetNeeded  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.wrappers import FlattenObservation, RescaleAction, TimeLimit  # noqa: E402
 
-from hrp_sim.gym import RenderOptions, RobotEnv  # noqa: E402
+from hrp_sim.lab.gym import RenderOptions, RobotEnv  # noqa: E402
 
 GRIPPER = """<robot name="gripper"><link name="hand"/>
 <link name="l"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
@@ -47,7 +47,7 @@ def arm():
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered():
-    gymnasium.register("HrpTest/Robot-v0", entry_point="hrp_sim.gym:RobotEnv")
+    gymnasium.register("HrpTest/Robot-v0", entry_point="hrp_sim.lab.gym:RobotEnv")
     yield
     del gymnasium.registry["HrpTest/Robot-v0"]
 
@@ -514,8 +514,8 @@ def test_a_velocity_is_that_of_the_wheels():
 
 
 def test_without_gymnasium_the_command_to_install_it_is_named(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("hrp_sim.gym")]:
+    for name in [name for name in sys.modules if name.startswith("hrp_sim.lab.gym")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'hrp_ros\[gym\]'"):
-        import hrp_sim.gym  # noqa: F401
+        import hrp_sim.lab.gym  # noqa: F401

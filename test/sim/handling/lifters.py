@@ -7,7 +7,7 @@ from hrp_model.body import Body
 from hrp_model.devices import Holder
 from hrp_model.geometry import Box
 from hrp_model.rigid import Pose
-from hrp_sim.physics.engine import Placement
+from hrp_sim.engine.engine import Placement
 from hrp_sim.world.config import BodyEntry
 
 SIZE = np.array([0.2, 0.2, 0.2])

@@ -10,8 +10,8 @@ from hrp_model.devices import Conveyor
 from hrp_model.geometry import Box
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import Simulation
-from hrp_sim.engines import make_engine
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Placement, Solver
+from hrp_sim.engine.engines import make_engine
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))

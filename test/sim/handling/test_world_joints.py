@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose
 from hrp_model import Diagnostics, ModelError, Pose
 from hrp_model.body import ExtraJointType
 from hrp_sim import Simulation
-from hrp_sim.advice import advise
-from hrp_sim.handling import JointEntry
-from hrp_sim.physics.engine import PhysicsError, Placement
+from hrp_sim.control.handling import JointEntry
+from hrp_sim.engine.engine import PhysicsError, Placement
+from hrp_sim.world.advice import advise
 from hrp_sim.world.config import BodyEntry
 from hrp_sim.world.load import load_world
 

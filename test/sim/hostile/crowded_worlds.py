@@ -23,8 +23,8 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Mesh
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.ode import OdeEngine
 
 BOX = placed(Box(np.full(3, 0.1)))
 

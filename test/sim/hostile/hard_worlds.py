@@ -32,8 +32,8 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType, Range
 from hrp_model.geometry import Box
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.ode import OdeEngine
 
 STEPS = 50
 SIDE = 0.1

@@ -17,8 +17,8 @@ from hrp_model.body import Body, ExtraJoint, ExtraJointType, Joint, Link, Range
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PHYSICS_RANGES, PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engine import PHYSICS_RANGES, PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.ode import OdeEngine
 
 WORDS = (0.0, -0.0, 5e-324, 1e-300, 1e-150, 1e-30, 1e-12, 1e-6, 0.1, 1.0, 10.0, 1e3, 1e6, 1e9, 1e12)
 WILD = (1e30, 1e150, 1e160, 1e300, 1.7e308, np.inf, np.nan)

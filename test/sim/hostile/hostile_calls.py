@@ -22,7 +22,7 @@ from sim.hostile.hostile_commands import WORLDS, Commander
 from sim.hostile.limits import bound
 from simulator_tools import ARM, BOX
 
-from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.simulator.entities import EntityFilters, EntityInfo, TagsFilter
 from hrp_sim.simulator.entity_manager import MoveRequest
 from hrp_sim.simulator.errors import RequestError

@@ -17,8 +17,8 @@ from sim.physics.scenes import FREE, REVOLUTE, X, at, child, floor, moving, plac
 
 from hrp_model import Body, Diagnostics, devices
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Texture
-from hrp_sim.physics.engine import PhysicsError
-from hrp_sim.physics.snapshot import Snapshot
+from hrp_sim.engine.engine import PhysicsError
+from hrp_sim.engine.snapshot import Snapshot
 from hrp_sim.sensors import SensorSettings, instruments
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig

@@ -15,8 +15,8 @@ from sim.hostile.limits import bound
 from sim.physics.scenes import REVOLUTE, X, Z, at, fixed, floor, lone, moving, one_joint, placed
 
 from hrp_model.geometry import Box, Sphere
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
-from hrp_sim.physics.snapshot import Snapshot
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.snapshot import Snapshot
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

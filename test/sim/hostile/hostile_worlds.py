@@ -16,8 +16,8 @@ from sim.hostile.limits import bound
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim.control import JointCommand
-from hrp_sim.physics.engine import PHYSICS_RANGES, PhysicsError
-from hrp_sim.running.runner import Runner
+from hrp_sim.engine.engine import PHYSICS_RANGES, PhysicsError
+from hrp_sim.run.runner import Runner
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.load import load_world
 

@@ -8,7 +8,7 @@ from sim.hostile.hard_worlds import stiff_arm
 from sim.hostile.hostile_runs import run_program
 from sim.physics.scenes import world
 
-from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.engine.engine import PhysicsError, Solver
 
 solvers = pytest.mark.parametrize("solver", list(Solver))
 

@@ -23,7 +23,7 @@ from hrp_model.geometry import (
     Texture,
 )
 from hrp_sim import Snapshot
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.runner import Runner
 from hrp_sim.sensors import SensorSettings, factory
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig

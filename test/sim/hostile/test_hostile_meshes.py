@@ -11,7 +11,7 @@ from sim.physics.scenes import REVOLUTE, at, child, lone, placed, root, world
 
 from hrp_model.body import Body
 from hrp_model.geometry import Mesh
-from hrp_sim.physics.engine import Placement
+from hrp_sim.engine.engine import Placement
 
 # An interrupt during a step, then while a body is added whose links touch. Each takes a minute.
 INTERRUPTED = """
@@ -19,7 +19,7 @@ import sys
 sys.path[:0] = {paths}
 from threading import Event, Thread
 from sim.hostile import test_hostile_meshes as meshes
-from hrp_sim.physics.engine import PhysicsError, StepInterrupted
+from hrp_sim.engine.engine import PhysicsError, StepInterrupted
 soup = meshes.soup(20_000)
 engine, *_ = meshes.world(*meshes.pair(soup), convex_meshes=False, self_collision=True)
 ended = Event()

@@ -8,8 +8,8 @@ from sim.physics.scenes import REVOLUTE, X, at, fixed, floor, lone, moving, one_
 
 from hrp_model.geometry import Sphere
 from hrp_sim.control import LIMP, JointCommand
-from hrp_sim.physics.engine import PhysicsSettings
-from hrp_sim.running.runner import Runner
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.run.runner import Runner
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from silent_diagnostics import silent
 
 from hrp_model import ModelError, load_body_text
-from hrp_sim.motion import load_motion
+from hrp_sim.world.motion import load_motion
 
 COMPOSITE = """\
 type: CompositeSeq

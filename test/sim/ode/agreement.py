@@ -8,10 +8,10 @@ from sim.physics.scenes import FIXED, PRISMATIC, REVOLUTE, TRACK, at, child, mov
 from hrp_model.body import Body, Range
 from hrp_model.devices import ForceSensor
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.engines import make_engine
-from hrp_sim.physics.engine import PhysicsSettings
-from hrp_sim.physics.snapshot import settings_lines
-from hrp_sim.physics.state import BodyMotion
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.snapshot import settings_lines
+from hrp_sim.engine.state import BodyMotion
 
 # Scale below which a quantity counts as zero, in SI units.
 _MOTION = {"v": 1e-2, "w": 1e-2, "dq": 1e-2, "a": 10.0, "alpha": 10.0}

@@ -14,7 +14,7 @@ from sim.physics.scenes import G, X, at, box_inertia, floor, lone, moving, place
 
 from hrp_model.geometry import Box, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
-from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsSettings, Solver
 
 SETTINGS = PhysicsSettings()
 H, CFM = SETTINGS.time_step, SETTINGS.cfm

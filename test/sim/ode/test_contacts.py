@@ -27,7 +27,7 @@ from hrp_model.body import Body, link_pair
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 UPRIGHT = axis_angle_matrix(X, np.pi / 2.0)  # a model's cylinder lies along Y
 CUBE = Box(np.array([0.2, 0.3, 0.1]))

@@ -25,7 +25,7 @@ from hrp_model.body import Body
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.physics.engine import Placement
+from hrp_sim.engine.engine import Placement
 
 UPRIGHT = axis_angle_matrix(X, np.pi / 2.0)  # a model's cylinder lies along Y
 SOLE = np.array([0.24, 0.14, 0.03])

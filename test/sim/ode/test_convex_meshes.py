@@ -22,9 +22,9 @@ from sim.physics.scenes import (
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Mesh, Sphere
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.articulation.articulation import GeomKind
-from hrp_sim.articulation.flatten import flatten
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
+from hrp_sim.engine.articulation.articulation import GeomKind
+from hrp_sim.engine.articulation.flatten import flatten
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings
 
 BRICK = np.array([0.3, 0.2, 0.05])
 WEDGE = Mesh(  # convex, but no primitive
@@ -100,7 +100,7 @@ def test_equal_parts_are_examined_once(monkeypatch):
     def examine(mesh):
         calls.append(mesh)
 
-    monkeypatch.setattr("hrp_sim.articulation.collision_meshes.convex_equivalent", examine)
+    monkeypatch.setattr("hrp_sim.engine.articulation.collision_meshes.convex_equivalent", examine)
     again = geoms(part)
     assert not calls
     np.testing.assert_array_equal(found.size, again.size)

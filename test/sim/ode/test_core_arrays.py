@@ -23,11 +23,11 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
-from hrp_sim.articulation.articulation import Gears
-from hrp_sim.articulation.flatten import flatten
-from hrp_sim.ode import _core
-from hrp_sim.physics.engine import PhysicsSettings
-from hrp_sim.physics.state import SimulatedBody
+from hrp_sim.engine.articulation.articulation import Gears
+from hrp_sim.engine.articulation.flatten import flatten
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.engine.ode import _core
+from hrp_sim.engine.state import SimulatedBody
 
 
 def add(engine, articulation):

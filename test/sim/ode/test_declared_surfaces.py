@@ -29,8 +29,8 @@ from hrp_model.geometry import Box, Cylinder, Mesh, Shape, Sphere, Surface, Surf
 from hrp_model.load import load_body_text
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation
-from hrp_sim.physics.engine import Placement, Solver
-from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair
+from hrp_sim.engine.engine import Placement, Solver
+from hrp_sim.engine.materials import ContactMaterial, MaterialTable, material_pair
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 SIZE = np.array([0.2, 0.2, 0.1])

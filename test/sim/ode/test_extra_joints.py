@@ -27,7 +27,7 @@ from hrp_model.kinematics import BodyState
 from hrp_model.kinematics.loops import LoopClosure
 from hrp_model.kinematics.loops.constraints import LoopConstraints
 from hrp_model.rigid import Pose, axis_angle_matrix, unit_vector
-from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.engine.engine import PhysicsError, Solver
 
 KINDS = pytest.mark.parametrize("kind", list(ExtraJointType))
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))

@@ -23,10 +23,10 @@ from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.articulation.articulation import STATIC, Contact, GeomKind, JointKind
-from hrp_sim.articulation.flatten import flatten
-from hrp_sim.physics.engine import PhysicsSettings
-from hrp_sim.physics.materials import NO_MATERIAL
+from hrp_sim.engine.articulation.articulation import STATIC, Contact, GeomKind, JointKind
+from hrp_sim.engine.articulation.flatten import flatten
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.engine.materials import NO_MATERIAL
 
 TURN = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), 0.9)
 

@@ -8,7 +8,7 @@ import pytest
 from sim.hostile.hard_worlds import crowd
 from sim.physics.scenes import floor, world
 
-from hrp_sim.physics.engine import StepInterrupted
+from hrp_sim.engine.engine import StepInterrupted
 
 TICK = 0.02  # [s]
 # Cubes in one point, and steps before: the first world takes long to find contacts, the second one

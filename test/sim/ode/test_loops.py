@@ -14,7 +14,7 @@ from hrp_model.kinematics.loops import LoopClosure
 from hrp_model.kinematics.loops.constraints import LoopConstraints
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.control import HOLD, LIMP, JointCommand
-from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsSettings, Solver
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world

@@ -28,12 +28,12 @@ from hrp_model import Diagnostics, load_body
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.articulation.articulation import STATIC
-from hrp_sim.articulation.flatten import flatten
-from hrp_sim.articulation.mass_repair import mass_repairs
 from hrp_sim.control.gains import servo_gains
-from hrp_sim.engines import ENGINES, make_engine
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.articulation.articulation import STATIC
+from hrp_sim.engine.articulation.flatten import flatten
+from hrp_sim.engine.articulation.mass_repair import mass_repairs
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engines import ENGINES, make_engine
 
 NOTHING = np.zeros((3, 3))
 MASSLESS = {"mass": 0.0, "inertia": NOTHING}

@@ -8,7 +8,7 @@ from sim.physics.scenes import REVOLUTE, Z, at, fixed, floor, lone, moving, one_
 from hrp_model.geometry import Box, Sphere
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Pose, rpy_matrix
-from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.engine.engine import PhysicsError
 
 THERE = at(0.3, -2.0, 1.7, R=rpy_matrix(0.5, -1.0, 2.0))
 

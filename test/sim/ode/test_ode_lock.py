@@ -22,10 +22,10 @@ from sim.physics.scenes import (
 )
 
 from hrp_model.geometry import Mesh, Sphere
-from hrp_sim.articulation.flatten import flatten
-from hrp_sim.ode import OdeEngine, guard
-from hrp_sim.physics.engine import PhysicsSettings
-from hrp_sim.physics.state import SimulatedBody
+from hrp_sim.engine.articulation.flatten import flatten
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.engine.ode import OdeEngine, guard
+from hrp_sim.engine.state import SimulatedBody
 
 LIMIT = 300.0  # [s], for what takes milliseconds
 

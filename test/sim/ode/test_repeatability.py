@@ -12,7 +12,7 @@ from sim.ode.tumbling import digest, tumbling
 from sim.physics.scenes import X, at, floor, lone, moving, placed, world
 
 from hrp_model.geometry import Box, Sphere
-from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.engine.engine import PhysicsError, Solver
 
 
 @pytest.mark.parametrize("solver", list(Solver))

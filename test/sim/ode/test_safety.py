@@ -23,9 +23,9 @@ from sim.physics.scenes import (
 from hrp_model.body import Body, Range
 from hrp_model.geometry import Box, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
-from hrp_sim.physics.state import MAX_DRIVE_VALUE
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings
+from hrp_sim.engine.ode import OdeEngine
+from hrp_sim.engine.state import MAX_DRIVE_VALUE
 
 NAN = float("nan")
 SKEWED = Pose(np.diag([1.0, 1.0, 2.0]), np.zeros(3))

@@ -14,9 +14,9 @@ from sim.ode.tumbling import digest, tumbling
 from sim.physics.scenes import REVOLUTE, X, at, fixed, lone, moving, one_joint, placed, world
 
 from hrp_model.geometry import Sphere
-from hrp_sim.ode import OdeEngine, _core
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
-from hrp_sim.physics.state import BodyMotion
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.ode import OdeEngine, _core
+from hrp_sim.engine.state import BodyMotion
 
 FIELDS = [field.name for field in fields(BodyMotion)]
 

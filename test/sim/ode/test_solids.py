@@ -13,9 +13,9 @@ from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.shapes.meshing import elevation_grid
 from hrp_model.shapes.tessellate import mesh_of, shape_mesh
-from hrp_sim.articulation.articulation import GeomKind
-from hrp_sim.articulation.flatten import flatten
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.articulation.articulation import GeomKind
+from hrp_sim.engine.articulation.flatten import flatten
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
 
 UPRIGHT = axis_angle_matrix([1.0, 0.0, 0.0], np.pi / 2.0)  # the models' up to the world's
 TILT = axis_angle_matrix(np.array([1.0, 2.0, -2.0]) / 3.0, 0.7)

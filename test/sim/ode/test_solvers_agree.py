@@ -37,7 +37,7 @@ from hrp_model import load_body
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
 from hrp_sim import Simulation, load_world
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 WORLD, DENSE = Solver.WORLD, Solver.__members__.get("DENSE")
 pytestmark = pytest.mark.skipif(DENSE is None, reason="there is no solver 'dense'")

@@ -7,7 +7,7 @@ from sim.physics.scenes import G, at, box_inertia, floor, lone, moving, placed, 
 
 from hrp_model import load_body
 from hrp_model.geometry import Box
-from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.engine.engine import PhysicsSettings
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

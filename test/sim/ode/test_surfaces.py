@@ -22,9 +22,9 @@ from sim.physics.scenes import (
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.ode import _core
-from hrp_sim.physics.engine import Placement, Solver
-from hrp_sim.physics.materials import ContactMaterial, Material, MaterialTable, material_pair
+from hrp_sim.engine.engine import Placement, Solver
+from hrp_sim.engine.materials import ContactMaterial, Material, MaterialTable, material_pair
+from hrp_sim.engine.ode import _core
 
 BLOCK = np.array([0.3, 0.3, 0.05])
 TABLE = MaterialTable(

@@ -5,7 +5,7 @@ from threading import Barrier, Thread
 from paths import MODELS
 
 from hrp_sim import Simulation, load_world
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 WORLD = MODELS / "worlds" / "humanoid_in_room.yaml"
 STEPS = 200

@@ -22,9 +22,9 @@ from hrp_model import Diagnostics
 from hrp_model.body import Body, JointType
 from hrp_model.geometry import Box
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import Solver
-from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair
+from hrp_sim.engine.engine import Solver
+from hrp_sim.engine.materials import ContactMaterial, MaterialTable, material_pair
+from hrp_sim.engine.ode import OdeEngine
 from hrp_sim.world.load import load_world
 
 MODELS = SHARED / "models"

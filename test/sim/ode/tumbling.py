@@ -12,7 +12,7 @@ from sim.physics.scenes import REVOLUTE, X, Y, at, child, floor, lone, moving, p
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 
 def tumbling(solver=Solver.WORLD, **settings):

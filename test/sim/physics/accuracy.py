@@ -21,7 +21,7 @@ from hrp_model import Body, load_body
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import Simulation, load_world
-from hrp_sim.physics.engine import Placement, Solver
+from hrp_sim.engine.engine import Placement, Solver
 
 HEADER = [
     *("free motion of 1 s, joint error [rad, m]", "solver", "1 ms", "0.5 ms", "0.25 ms", "order"),

@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 from sim.physics import scenes
 
-from hrp_sim.engines import ENGINES
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
+from hrp_sim.engine.engines import ENGINES
 
 
 def pytest_collection_modifyitems(config, items):

@@ -18,8 +18,8 @@ from sim.physics.scenes import moving as free
 from hrp_model import Body
 from hrp_model.body import Mimic
 from hrp_model.geometry import Box
-from hrp_sim.physics.engine import Engine
-from hrp_sim.physics.state import SimulatedBody
+from hrp_sim.engine.engine import Engine
+from hrp_sim.engine.state import SimulatedBody
 
 HEADER = ["geared joints, 10 N on the leader", "exact", "here", "MuJoCo"]
 HALF, START = np.array([0.01, 0.02, 0.02]), 0.05  # of a finger, in [m]

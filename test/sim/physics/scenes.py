@@ -7,8 +7,8 @@ from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose
-from hrp_sim.engines import make_engine
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engines import make_engine
 
 G = 9.80665
 X, Y, Z = np.eye(3)

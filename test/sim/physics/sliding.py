@@ -29,7 +29,7 @@ from sim.physics.scenes import (
 from hrp_model import Body, load_body_text
 from hrp_model.geometry import Box
 from hrp_model.rigid import Array, axis_angle_matrix
-from hrp_sim.physics.state import SimulatedBody
+from hrp_sim.engine.state import SimulatedBody
 
 MU, STEP = 0.3, 1e-3
 HEADER = ["friction of 0.3; tracks 1.0 along and 0.5 across", "exact", "here", "MuJoCo"]

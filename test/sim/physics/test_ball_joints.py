@@ -9,7 +9,7 @@ from sim.physics.scenes import G, at, floor, world
 
 from hrp_model import load_body_text
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

@@ -21,7 +21,7 @@ from sim.physics.scenes import (
 from hrp_model.body import Body, JointType
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_sim.physics.engine import PhysicsError, Placement, Solver
+from hrp_sim.engine.engine import PhysicsError, Placement, Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 SIZE = np.array([0.4, 0.3, 0.2])

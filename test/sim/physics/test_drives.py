@@ -18,8 +18,8 @@ from sim.physics.scenes import (
 )
 
 from hrp_model.body import Body, Range
-from hrp_sim.physics.engine import PhysicsError, Solver
-from hrp_sim.physics.state import MAX_DRIVE_VALUE
+from hrp_sim.engine.engine import PhysicsError, Solver
+from hrp_sim.engine.state import MAX_DRIVE_VALUE
 
 KINDS = pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
 WEIGHTLESS = {"gravity": (0.0, 0.0, 0.0)}

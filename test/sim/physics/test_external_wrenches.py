@@ -7,7 +7,7 @@ import pytest
 from sim.physics.scenes import at, lone, moving
 
 from hrp_sim import BodyEntry, PhysicsSettings, Simulation, WorldConfig
-from hrp_sim.physics.external_wrenches import TimedWrench
+from hrp_sim.engine.external_wrenches import TimedWrench
 
 WEIGHTLESS = WorldConfig(physics=PhysicsSettings(gravity=(0.0, 0.0, 0.0)))
 MASS = 2.0

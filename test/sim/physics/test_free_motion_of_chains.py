@@ -25,7 +25,7 @@ from sim.physics.scenes import (
 
 from hrp_model import load_body
 from hrp_model.body import Body
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 WEIGHTLESS = (0.0, 0.0, 0.0)

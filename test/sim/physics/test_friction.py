@@ -22,7 +22,7 @@ from sim.physics.scenes import (
 from hrp_model.body import Body
 from hrp_model.geometry import Box
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 HEADINGS = pytest.mark.parametrize("heading", [0.0, 0.4, np.pi / 4.0, 2.2, np.pi])

@@ -24,7 +24,7 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType, Mimic, Range
 from hrp_model.devices import ForceSensor
-from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.engine.engine import PhysicsError, Solver
 
 pytestmark = ODE_ONLY
 WEIGHTLESS = (0.0, 0.0, 0.0)

@@ -19,7 +19,7 @@ from sim.physics.scenes import (
 )
 
 from hrp_model.body import Body, Range
-from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.engine.engine import PhysicsError, Solver
 
 KINDS = pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))

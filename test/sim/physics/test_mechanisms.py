@@ -7,7 +7,7 @@ from sim.physics.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, fixed, root
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 CRANK, ROD = 0.2, 0.5

@@ -6,7 +6,7 @@ from sim.physics.scenes import Z, box_inertia, floor, lone, moving, placed, worl
 
 from hrp_model.geometry import Box
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 SIZE = np.array([0.3, 0.2, 0.05])
 DEPTH = 1e-4

@@ -7,7 +7,7 @@ pytest.importorskip("mujoco", reason="mujoco, which the motions are compared wit
 
 from sim.physics.accuracy import CHECKS, check_row, free_row, motions
 
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 
 def test_free_motions_are_as_the_page_says():

@@ -10,7 +10,7 @@ from paths import needs_shared
 from sim.physics.measures import energy, separation
 from sim.physics.scenes import fixed, world
 
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 pytestmark = needs_shared
 NAMES = pytest.mark.parametrize("name", ["pendulum", "pa10"])

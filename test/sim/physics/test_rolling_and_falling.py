@@ -6,7 +6,7 @@ from sim.physics.scenes import G, X, Y, Z, at, box_inertia, floor, lone, moving,
 
 from hrp_model.geometry import Box, Cylinder, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsSettings, Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 RADIUS = 0.1

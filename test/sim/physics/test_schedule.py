@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hrp_sim.physics.schedule import NS_PER_S, SampleClock
+from hrp_sim.engine.schedule import NS_PER_S, SampleClock
 
 MS = 1_000_000
 

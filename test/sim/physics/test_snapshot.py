@@ -53,9 +53,9 @@ def test_equal_states_make_equal_files_and_a_file_is_replaced_whole(snapshot, tm
 
 
 SETTINGS = """\
-from hrp_sim.physics.engine import PhysicsSettings
-from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair
-from hrp_sim.physics.snapshot import settings_lines
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.engine.materials import ContactMaterial, MaterialTable, material_pair
+from hrp_sim.engine.snapshot import settings_lines
 pairs = {material_pair(a, b): ContactMaterial(0.25, 0.5) for a in "ABC" for b in "DEFG"}
 print(settings_lines(PhysicsSettings(materials=MaterialTable(pairs=pairs))).tolist())
 """
@@ -161,7 +161,7 @@ def test_a_file_that_claims_to_be_huge_is_refused(tmp_path):
 def test_members_are_counted_before_they_are_listed(tmp_path, monkeypatch):
     path = tmp_path / "many.npz"
     packed(path, *((f"x{i}.npy", b"") for i in range(11)))
-    monkeypatch.setattr("hrp_sim.physics.array_file._MAX_ARRAYS", 10)
+    monkeypatch.setattr("hrp_sim.engine.array_file._MAX_ARRAYS", 10)
     with pytest.raises(PhysicsError, match="more than 10 arrays"):
         Snapshot.from_file(path)
 

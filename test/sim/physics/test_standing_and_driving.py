@@ -25,7 +25,7 @@ from hrp_model.body import Body
 from hrp_model.geometry import Box
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import JointCommand, Simulation, load_world
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 SIDE = 0.2

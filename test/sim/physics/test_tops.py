@@ -10,7 +10,7 @@ from sim.physics.scenes import REVOLUTE, G, X, Y, Z, at, child, fixed, lone, mov
 
 from hrp_model.body import Body
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.physics.engine import Solver
+from hrp_sim.engine.engine import Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 MASS, LENGTH, ACROSS, ALONG = 1.0, 0.1, 0.002, 0.004

@@ -29,8 +29,8 @@ from hrp_model.body import Body
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.advice import advise
-from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.world.advice import advise
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 TILT = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), 0.9)

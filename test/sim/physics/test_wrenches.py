@@ -21,8 +21,8 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body, Range
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.physics.engine import PhysicsError
-from hrp_sim.physics.state import MAX_DRIVE_VALUE
+from hrp_sim.engine.engine import PhysicsError
+from hrp_sim.engine.state import MAX_DRIVE_VALUE
 
 STILL = {"gravity": (0.0, 0.0, 0.0)}
 

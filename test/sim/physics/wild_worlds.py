@@ -24,7 +24,7 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Sphere
-from hrp_sim.physics.engine import PhysicsError, Solver
+from hrp_sim.engine.engine import PhysicsError, Solver
 
 RESISTANCES = ("damping", "friction")
 SHAPES = [

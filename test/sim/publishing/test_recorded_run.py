@@ -15,12 +15,12 @@ from recorded_runs import attachments, contents, decoded, log_times, small_files
 from hrp_model import Diagnostics, load_body
 from hrp_sim import BodyEntry, Placement, Simulation
 from hrp_sim.cli.main import main
-from hrp_sim.publishing.recorded_world import RecordedWorld
-from hrp_sim.publishing.run_recording import RunRecording
-from hrp_sim.running.distribution import Distribution
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.distribution import Distribution
+from hrp_sim.run.runner import Runner
 from hrp_sim.sensors import CameraSensor
 from hrp_sim.sensors.joint import JOINT_STATES
+from hrp_sim.topics.recorded_world import RecordedWorld
+from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.world.load import load_world
 
 ARM = MODELS / "arm" / "arm.body"
@@ -127,7 +127,7 @@ def test_too_many_bytes_of_meshes_are_left_out_with_a_warning(tmp_path, monkeypa
     (tmp_path / "tip.stl").write_text(TETRAHEDRON)
     (tmp_path / "tip.urdf").write_text(WITH_MESH)
     path = tmp_path / "run.mcap"
-    monkeypatch.setattr("hrp_sim.publishing.run_recording._MAX_MESH_BYTES", 100)
+    monkeypatch.setattr("hrp_sim.topics.run_recording._MAX_MESH_BYTES", 100)
     status, _, err = run(capsys, tmp_path / "tip.urdf", "--duration", "0.01", "--record", path)
     assert status == 0
     assert "warning: the recording is without the meshes" in err

@@ -30,9 +30,9 @@ from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation, load_world
-from hrp_sim.engines import ENGINES, make_engine
-from hrp_sim.physics.engine import Solver
-from hrp_sim.physics.materials import Material, MaterialTable
+from hrp_sim.engine.engine import Solver
+from hrp_sim.engine.engines import ENGINES, make_engine
+from hrp_sim.engine.materials import Material, MaterialTable
 
 pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
 

@@ -25,9 +25,9 @@ from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.geometry import Box, Cone, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.cli.main import main
-from hrp_sim.engines import make_engine
-from hrp_sim.ode import OdeEngine
-from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.ode import OdeEngine
 
 ARM = str(MODELS / "worlds" / "arm.yaml")
 
@@ -51,7 +51,7 @@ def test_an_unknown_engine_is_refused():
 
 
 def test_without_pyode_it_says_what_to_install(monkeypatch, capsys):
-    for name in [n for n in sys.modules if n.startswith("hrp_sim.pyode")]:
+    for name in [n for n in sys.modules if n.startswith("hrp_sim.engine.pyode")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ode", None)
     assert main(["run", ARM, "--duration", "0.01", "--engine", "pyode"]) == 1
@@ -79,7 +79,7 @@ def test_settings_out_of_range_are_refused():
 
 @needs_pyode
 def test_a_library_whose_errors_would_end_the_process_is_refused(monkeypatch):
-    from hrp_sim.pyode import unsupported
+    from hrp_sim.engine.pyode import unsupported
 
     monkeypatch.setattr(unsupported.guard, "take_messages", lambda: 0)
     with pytest.raises(PhysicsError, match=r"linked with another ODE library.*; .*--engine ode"):
@@ -110,7 +110,7 @@ def test_shapes_that_it_lacks_are_refused_by_name():
 
 @needs_pyode
 def test_what_ode_fails_at_again_and_again_is_an_error_each_time():
-    from hrp_sim.ode.guard import OdeError, guarded
+    from hrp_sim.engine.ode.guard import OdeError, guarded
 
     ode = pytest.importorskip("ode")
     for _ in range(2 * sys.getrecursionlimit()):  # none of the calls that are left may count on
@@ -128,8 +128,8 @@ def test_what_ode_fails_at_again_and_again_is_an_error_each_time():
 @needs_pyode
 @pytest.mark.parametrize("call", ["setMass", "collide"])
 def test_a_body_that_ode_fails_at_is_refused_and_not_added(monkeypatch, call):
-    from hrp_sim.pyode import shapes
-    from hrp_sim.pyode.body import guard
+    from hrp_sim.engine.pyode import shapes
+    from hrp_sim.engine.pyode.body import guard
 
     def fail_at(function, *arguments):
         if function.__name__ == call:
@@ -180,7 +180,7 @@ def test_bodies_come_and_go_without_growth():
 @needs_pyode
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_step_that_was_refused_pushes_nothing_in_the_next(monkeypatch, fails):
-    from hrp_sim.pyode.engine import guard
+    from hrp_sim.engine.pyode.engine import guard
 
     engine = make_engine("pyode", PhysicsSettings())
     engine.add_body(floor())

@@ -5,9 +5,9 @@ import queue
 import pytest
 
 from hrp_sim.render import NO_PARTS, Parts
-from hrp_sim.running.build import build_simulation
-from hrp_sim.running.distribution import Distribution
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.build import build_simulation
+from hrp_sim.run.distribution import Distribution
+from hrp_sim.run.runner import Runner
 from hrp_sim.sensors import RenderRequest
 from hrp_sim.world.load import load_world
 

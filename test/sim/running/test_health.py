@@ -6,17 +6,17 @@ from runner_tools import Clock, Counter
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
-from hrp_sim.engines import make_engine
-from hrp_sim.running.health import (
+from hrp_sim.engine.engines import make_engine
+from hrp_sim.run.health import (
     command_health,
     lock_step_health,
     run_health,
     start_message,
     state_health,
 )
-from hrp_sim.running.lock_step import LockStep
-from hrp_sim.running.runner import Runner
-from hrp_sim.running.state_record import StateRecord
+from hrp_sim.run.lock_step import LockStep
+from hrp_sim.run.runner import Runner
+from hrp_sim.run.state_record import StateRecord
 
 STACK = MODELS / "worlds" / "stack.yaml"
 

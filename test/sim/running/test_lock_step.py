@@ -13,8 +13,8 @@ from runner_tools import Clock, Counter
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
-from hrp_sim.running.lock_step import REPUBLISH_PERIOD, LockStep
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.lock_step import REPUBLISH_PERIOD, LockStep
+from hrp_sim.run.runner import Runner
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 

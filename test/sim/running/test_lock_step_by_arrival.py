@@ -7,7 +7,7 @@ import pytest
 from lockstep_tools import MS, Waiting
 from runner_tools import Clock
 
-from hrp_sim.running.lock_step import REPUBLISH_PERIOD, SETTLED
+from hrp_sim.run.lock_step import REPUBLISH_PERIOD, SETTLED
 
 
 def test_a_source_by_arrival_is_free_until_its_first_command_and_its_stamps_do_not_count():

@@ -9,8 +9,8 @@ import pytest
 from paths import MODELS
 
 from hrp_sim import Simulation
-from hrp_sim.running.reload import Reloader, carry_over
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.reload import Reloader, carry_over
+from hrp_sim.run.runner import Runner
 
 PATIENCE = 300.0  # [s] after which a test that would hang fails instead
 

@@ -10,8 +10,8 @@ import pytest
 from runner_tools import Clock, Counter
 
 from hrp_model.program.command import StopSignals
-from hrp_sim.running.pace import CATCH_UP, MAX_LAG
-from hrp_sim.running.runner import Runner
+from hrp_sim.run.pace import CATCH_UP, MAX_LAG
+from hrp_sim.run.runner import Runner
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from runner_tools import Clock, Counter
 
-from hrp_sim.running.runner import Change, NotRunningError, Runner
+from hrp_sim.run.runner import Change, NotRunningError, Runner
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 

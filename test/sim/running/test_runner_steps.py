@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import pytest
 from runner_tools import Counter
 
-from hrp_sim.running import mailbox
-from hrp_sim.running.runner import Change, Runner, RunStateError
+from hrp_sim.run import mailbox
+from hrp_sim.run.runner import Change, Runner, RunStateError
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 

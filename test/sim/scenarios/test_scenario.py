@@ -6,8 +6,8 @@ from paths import ROOT
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import Simulation
-from hrp_sim.scenarios import load_scenario, run_scenario
-from hrp_sim.summary import RunRecorder, meters, quantities, result_of, values
+from hrp_sim.run.scenarios import load_scenario, run_scenario
+from hrp_sim.run.summary import RunRecorder, meters, quantities, result_of, values
 
 BLOCK = ROOT / "models" / "blocks" / "wood.body"  # 0.1 m, alone on a floor
 ARM = ROOT / "models" / "worlds" / "arm.yaml"

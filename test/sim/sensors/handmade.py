@@ -4,7 +4,7 @@ import numpy as np
 
 from hrp_model import Body, Joint, JointType, Link, Pose
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.physics.state import SimulatedBody, WorldState
+from hrp_sim.engine.state import SimulatedBody, WorldState
 
 GRAVITY = np.array([0.0, 0.0, -9.80665])
 TIME_NS = 1_234_567_890

@@ -22,8 +22,8 @@ from hrp_model import Body, Pose
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.engines import make_engine
-from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.engine.engines import make_engine
 from hrp_sim.sensors import RangeSensor
 
 DEGREE = np.pi / 180.0

@@ -21,7 +21,7 @@ from hrp_model import Pose, devices
 from hrp_model.devices import AxisNoise, WrenchFrame
 from hrp_model.frames import body_frames
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.physics.state import WorldState
+from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import ForceSensor
 from hrp_sim.sensors.base import Observer, StatefulSensor
 from hrp_sim.sensors.noise import Noise

@@ -6,7 +6,7 @@ from sim.sensors.handmade import ARM, GRAVITY, arm_body, random_pose, random_rot
 
 from hrp_model import Pose
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.physics.state import WorldState
+from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import ImuSensor, SensorSettings
 from hrp_sim.sensors.base import StatefulSensor
 from hrp_sim.sensors.imu_noise import ImuNoise

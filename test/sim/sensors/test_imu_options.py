@@ -7,7 +7,7 @@ import pytest
 from sim.sensors.handmade import GRAVITY, arm_body, random_pose, simulated, world_of
 
 from hrp_model import Pose, devices
-from hrp_sim.physics.state import WorldState
+from hrp_sim.engine.state import WorldState
 from hrp_sim.render import Renderer
 from hrp_sim.sensors import IDEAL, ImuSensor, SensorSettings, make_sensors
 

@@ -8,7 +8,7 @@ from paths import MODELS
 
 from hrp_model import JointType
 from hrp_sim import JointCommand, Simulation, load_world
-from hrp_sim.physics.engine import Placement
+from hrp_sim.engine.engine import Placement
 from hrp_sim.sensors import JointReading
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

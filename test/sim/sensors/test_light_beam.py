@@ -12,7 +12,7 @@ from hrp_model import Body, Joint, JointType, Link, Pose, devices, load_body
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation
-from hrp_sim.physics.engine import Placement
+from hrp_sim.engine.engine import Placement
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 TURNED = Pose(axis_angle_matrix((0.0, 0.0, 1.0), np.pi / 2.0), np.array([1.0, 2.0, 3.0]))

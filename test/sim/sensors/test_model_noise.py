@@ -12,7 +12,7 @@ from sim.sensors.handmade import GRAVITY, arm_body, simulated
 from hrp_model import devices
 from hrp_model.devices import AxisNoise
 from hrp_model.geometry import Material
-from hrp_sim.physics.state import WorldState
+from hrp_sim.engine.state import WorldState
 from hrp_sim.render import Pinhole
 from hrp_sim.sensors.color_noise import ColorNoise
 from hrp_sim.sensors.distance_noise import DistanceNoise

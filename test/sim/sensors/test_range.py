@@ -6,7 +6,7 @@ from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.physics.state import WorldState
+from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import RangeSensor
 from hrp_sim.sensors.distance_noise import DistanceNoise
 from hrp_sim.sensors.noise import Noise

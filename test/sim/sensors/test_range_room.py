@@ -24,7 +24,7 @@ from sim.sensors.robot_in_room import (
 from hrp_model import Body, Pose, devices
 from hrp_model.geometry import Sphere
 from hrp_sim.control import LIMP
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.sensors import RangeSensor3D
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig

@@ -11,7 +11,7 @@ from hrp_model import Pose, devices
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_sim.control import LIMP
-from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.engine.engine import PhysicsSettings
 from hrp_sim.sensors import SensorSettings
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig

@@ -16,9 +16,9 @@ from sim.sensors.handmade import arm_body, simulated, world_of
 
 from hrp_model import devices
 from hrp_model.devices import ImageType
+from hrp_sim.run.summary.readings import fields_of, last_values
 from hrp_sim.sensors import instruments
 from hrp_sim.sensors.registry import KINDS, kind_of
-from hrp_sim.summary.readings import fields_of, last_values
 
 DEVICES = (
     gyro(),

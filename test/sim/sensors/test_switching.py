@@ -9,7 +9,7 @@ from sim.sensors.handmade import arm_body
 
 from hrp_model import Pose, devices
 from hrp_sim import PhysicsError, Simulation, Snapshot
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.sensors import SensorSettings, StatefulSensor
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

@@ -8,7 +8,7 @@ from sim.sensors.handmade import arm_body, random_pose, simulated, world_of
 from hrp_model import Body, Joint, JointType, Link, devices
 from hrp_sim import Simulation
 from hrp_sim.control import LIMP
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 AXIS = np.array([0.6, 0.0, 0.8])

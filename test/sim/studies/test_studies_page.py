@@ -10,8 +10,8 @@ from silent_diagnostics import silent
 from hrp_model import Diagnostics
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_sim import InlineExecutor, Simulation, sweep
-from hrp_sim.scenarios import load_scenario, run_scenario
-from hrp_sim.studies import StudyRun, check_first, load_study
+from hrp_sim.lab.studies import StudyRun, check_first, load_study
+from hrp_sim.run.scenarios import load_scenario, run_scenario
 
 PAGE = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
 EXAMPLES = ROOT / "examples" / "studies"

@@ -8,7 +8,7 @@ from silent_diagnostics import silent
 
 from hrp_model import Diagnostics, ModelError, Severity
 from hrp_sim import InlineExecutor, sweep
-from hrp_sim.studies import StudyRun, load_study
+from hrp_sim.lab.studies import StudyRun, load_study
 
 MODELS = ROOT / "models"
 BLOCK = MODELS / "blocks" / "wood.body"  # 0.1 m, alone on a floor

@@ -17,9 +17,9 @@ from silent_diagnostics import silent
 
 from hrp_sim import InlineExecutor, SweepResult, sweep
 from hrp_sim.cli.main import main
-from hrp_sim.studies import StudyFolder, StudyRun, load_study
-from hrp_sim.studies.report import report
-from hrp_sim.studies.table import tables
+from hrp_sim.lab.studies import StudyFolder, StudyRun, load_study
+from hrp_sim.lab.studies.report import report
+from hrp_sim.lab.studies.table import tables
 
 pytest.importorskip("matplotlib", reason="matplotlib, which draws reports, is not installed")
 
@@ -220,7 +220,7 @@ def test_wrong_use_is_refused(study, capsys, options, words):
 
 def test_a_cluster_that_is_not_there_is_named(study, capsys, monkeypatch):
     pytest.importorskip("distributed", reason="Dask is not installed")
-    monkeypatch.setattr("hrp_sim.studies.cluster._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("hrp_sim.lab.studies.cluster._CONNECT_SECONDS", 0.3)
     assert main(["sweep", str(study), "--out", "out", "--cluster", "tcp://127.0.0.1:9"]) == 2
     assert "--cluster tcp://127.0.0.1:9: there is no Dask scheduler" in capsys.readouterr().err
     assert not (study.parent / "out").exists()
@@ -246,7 +246,7 @@ def test_a_cluster_gives_equal_results(study, tmp_path):
 
 def test_a_cluster_without_workers_is_named(study, capsys, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    monkeypatch.setattr("hrp_sim.studies.cluster._WORKER_SECONDS", 0.2)
+    monkeypatch.setattr("hrp_sim.lab.studies.cluster._WORKER_SECONDS", 0.2)
     with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as cluster:
         address = cluster.scheduler_address
         assert main(["sweep", str(study), "--out", "out", "--cluster", address]) == 2

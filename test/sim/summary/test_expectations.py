@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hrp_sim import Simulation, load_world
-from hrp_sim.summary import Expectation, ExpectationError, quantities
+from hrp_sim.run.summary import Expectation, ExpectationError, quantities
 
 KNOWN = {
     "humanoid.z": "m",

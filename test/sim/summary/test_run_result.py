@@ -14,8 +14,8 @@ from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import JointCommand, Simulation, load_world
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.physics.engine import Placement
-from hrp_sim.summary import RunRecorder, result_lines, result_of, values
+from hrp_sim.engine.engine import Placement
+from hrp_sim.run.summary import RunRecorder, result_lines, result_of, values
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 FLOOR = load_body(MODELS / "floor.body")

@@ -15,7 +15,7 @@ from paths import ROOT
 
 from hrp_model.version import __version__
 from hrp_sim import InlineExecutor, sweep
-from hrp_sim.sweeps import WorkerError
+from hrp_sim.lab.sweeps import WorkerError
 
 WORLD = ROOT / "models" / "blocks" / "wood.body"
 QUIET = 50  # no messages of Dask about workers that die
@@ -118,7 +118,7 @@ def test_a_case_that_kills_every_dask_worker_is_the_only_failure(client, expecte
 
 def test_a_worker_with_another_version_ends_the_sweep(client, monkeypatch):
     # That of the workers cannot be changed, since those that died are replaced at any time.
-    monkeypatch.setattr("hrp_sim.sweeps.executors.__version__", "0.1")
+    monkeypatch.setattr("hrp_sim.lab.sweeps.executors.__version__", "0.1")
     words = f"has hrp_ros {re.escape(__version__)}, and this process 0.1: install the same version"
     with pytest.raises(WorkerError, match=words):
         sweep(WORLD, [{"force": 1.0}], sweep_functions.pushed, client.get_executor())

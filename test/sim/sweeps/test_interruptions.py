@@ -17,8 +17,8 @@ from paths import ROOT
 from rich.console import Console
 
 from hrp_sim import InlineExecutor, SweepLimits, load_world, sweep
-from hrp_sim.sweeps import worker
-from hrp_sim.sweeps.worker import forget_simulations
+from hrp_sim.lab.sweeps import worker
+from hrp_sim.lab.sweeps.worker import forget_simulations
 
 WORLD = ROOT / "models" / "blocks" / "wood.body"
 TIME = 300.0  # [s] in which anything must have happened
@@ -151,7 +151,7 @@ def test_cases_of_a_chunk_that_takes_longer_than_the_first_all_run():
 
 def test_a_terminal_shows_finished_and_failed_cases_and_their_rate(monkeypatch):
     terminal = Console(file=io.StringIO(), force_terminal=True, width=120)
-    monkeypatch.setattr("hrp_sim.sweeps.display.message_console", lambda: terminal)
+    monkeypatch.setattr("hrp_sim.lab.sweeps.display.message_console", lambda: terminal)
     result = sweep(WORLD, forces(6), sweep_functions.raising, InlineExecutor())
     assert set(result.failures) == {2}
     last = terminal.file.getvalue().rpartition("sweep")[2]

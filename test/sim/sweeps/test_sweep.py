@@ -15,9 +15,9 @@ from sweep_functions import STEPS
 
 from hrp_model import ModelError
 from hrp_sim import InlineExecutor, Simulation, SweepLimits, load_world, sweep
-from hrp_sim.sweeps.content_hash import content_hash
-from hrp_sim.sweeps.worker import Settings, forget_simulations, run_chunk
-from hrp_sim.sweeps.worlds import Task, Worlds
+from hrp_sim.lab.sweeps.content_hash import content_hash
+from hrp_sim.lab.sweeps.worker import Settings, forget_simulations, run_chunk
+from hrp_sim.lab.sweeps.worlds import Task, Worlds
 
 WORLD = ROOT / "models" / "blocks" / "wood.body"
 FORCES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
@@ -424,7 +424,7 @@ def test_broken_files_of_a_folder_are_named(content, tmp_path):
 def test_the_hash_of_a_world_is_that_of_its_content():
     arm = ROOT / "models" / "worlds" / "arm.yaml"
     command = (
-        "from hrp_sim import load_world\nfrom hrp_sim.sweeps.content_hash import content_hash\n"
+        "from hrp_sim import load_world\nfrom hrp_sim.lab.sweeps.content_hash import content_hash\n"
         f"print(content_hash(load_world({str(arm)!r})))"
     )
     world = load_world(arm)

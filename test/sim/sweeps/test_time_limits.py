@@ -8,7 +8,7 @@ from each_case import mostly_slow
 from paths import ROOT
 
 from hrp_sim import InlineExecutor, sweep
-from hrp_sim.sweeps.time_limit import has_ended_process, process_limit
+from hrp_sim.lab.sweeps.time_limit import has_ended_process, process_limit
 
 LIMIT = 2  # [s]; of a case, far above the milliseconds that one takes without other load
 WORLD = ROOT / "models" / "blocks" / "wood.body"

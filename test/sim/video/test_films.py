@@ -13,7 +13,13 @@ from sim.render.scenes import needs_opengl
 
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_sim.cli.main import main
-from hrp_sim.video.writers import MAX_ANIMATION_PIXELS, FilmError, Format, ffmpeg, writing_film
+from hrp_sim.recording.video.writers import (
+    MAX_ANIMATION_PIXELS,
+    FilmError,
+    Format,
+    ffmpeg,
+    writing_film,
+)
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed")
 

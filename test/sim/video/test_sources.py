@@ -9,8 +9,8 @@ from sim.render.scenes import body_of, poses_of
 
 from hrp_model import Pose
 from hrp_sim import Simulation
-from hrp_sim.physics.engine import PhysicsError
-from hrp_sim.video import RecordingSource, SimulationSource
+from hrp_sim.engine.engine import PhysicsError
+from hrp_sim.recording.video import RecordingSource, SimulationSource
 
 
 @pytest.mark.parametrize("fps", [30.0, 250.0 / 3.0])

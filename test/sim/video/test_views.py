@@ -12,12 +12,11 @@ from hrp_model.devices import Camera
 from hrp_model.geometry import Material
 from hrp_model.rigid import rpy_matrix
 from hrp_sim import Simulation
-from hrp_sim.sensors import CameraSensor
-from hrp_sim.video.extents import Extents
-from hrp_sim.video.sources import SimulationSource
-from hrp_sim.video.sources import poses_of as state_poses
-from hrp_sim.video.studio_renderer import StudioRenderer
-from hrp_sim.video.views import (
+from hrp_sim.recording.video.extents import Extents
+from hrp_sim.recording.video.sources import SimulationSource
+from hrp_sim.recording.video.sources import poses_of as state_poses
+from hrp_sim.recording.video.studio_renderer import StudioRenderer
+from hrp_sim.recording.video.views import (
     FixedView,
     FollowingView,
     SensorView,
@@ -25,6 +24,7 @@ from hrp_sim.video.views import (
     find_camera,
     find_link,
 )
+from hrp_sim.sensors import CameraSensor
 
 SIZE = 160, 90
 GREY = Material(diffuse=(0.5, 0.5, 0.5))

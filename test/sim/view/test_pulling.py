@@ -12,7 +12,7 @@ from hrp_model.body import Body
 from hrp_model.view.robot import Scale
 from hrp_model.view.viewer import Viewer
 from hrp_sim import BodyEntry, Simulation, WorldConfig
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.view.pulling import Pull, Pulling, spring_force
 
 W = 6.0  # [rad/s], of the spring

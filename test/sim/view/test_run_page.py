@@ -15,7 +15,7 @@ from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostic, Severity
 from hrp_model.geometry import Box, Material, Shape
 from hrp_sim import BodyEntry, WorldConfig
-from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.engine.engine import PhysicsSettings, Placement
 
 RED = (255, 0, 0)
 SIZE = np.full(3, 0.3)

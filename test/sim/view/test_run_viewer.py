@@ -12,7 +12,7 @@ from hrp_model import JointType, devices
 from hrp_model.body import Body
 from hrp_model.view.viewer import Viewer, set_value
 from hrp_sim import BodyEntry, Simulation, WorldConfig
-from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.view import run_viewer
 from hrp_sim.view.controls import MAX_STEPS
 

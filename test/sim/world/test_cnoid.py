@@ -14,8 +14,8 @@ from hrp_model.body import ExtraJointType
 from hrp_sim import Simulation
 from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.physics.engine import Solver
-from hrp_sim.physics.materials import Material, material_pair
+from hrp_sim.engine.engine import Solver
+from hrp_sim.engine.materials import Material, material_pair
 from hrp_sim.simulator.resources import Resource
 from hrp_sim.simulator.worlds import read_world
 from hrp_sim.world.load import load_world, load_world_text

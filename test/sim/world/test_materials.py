@@ -8,7 +8,7 @@ import pytest
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Severity, Source
 from hrp_model.readers.yaml.tree import parse
-from hrp_sim.physics.materials import (
+from hrp_sim.engine.materials import (
     NO_COLLISION,
     ContactMaterial,
     Material,

@@ -12,9 +12,9 @@ from hrp_model import Diagnostics, ModelError, Severity
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import HOLD, ControlMode
-from hrp_sim.engines import make_engine
-from hrp_sim.physics.engine import PhysicsSettings
-from hrp_sim.physics.materials import NO_COLLISION
+from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.materials import NO_COLLISION
 from hrp_sim.world.load import load_world_text
 from hrp_sim.world.projects import ProjectOptions
 
@@ -291,7 +291,7 @@ def test_models_that_are_not_selected_are_left_out(diagnostics):
 @pytest.mark.parametrize("engine", ["ode", "pyode"])
 def test_bodies_collide_only_in_listed_pairs(engine, diagnostics):
     """One block falls on a plank, another through it."""
-    pytest.importorskip("hrp_sim.pyode" if engine == "pyode" else "hrp_sim.ode")
+    pytest.importorskip("hrp_sim.engine.pyode" if engine == "pyode" else "hrp_sim.engine.ode")
     up = {"Wood.translation": "0 0 0.2"}
     items = [item("GrxModelItem", "floor", f"{MODELS}/floor.body")]
     world = read(*items, block("on", **up), block("through", **up), pair("floor", "on"),

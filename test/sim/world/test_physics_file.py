@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from hrp_model import Diagnostics, ModelError
-from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsSettings, Solver
 from hrp_sim.world.load import load_world
 
 

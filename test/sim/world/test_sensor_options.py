@@ -5,7 +5,7 @@ from paths import MODELS
 from sim.sensors.handmade import arm_body
 
 from hrp_model import Diagnostics, ModelError, devices
-from hrp_sim.physics.engine import Placement
+from hrp_sim.engine.engine import Placement
 from hrp_sim.sensors import IDEAL, SensorSettings
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig

@@ -16,7 +16,7 @@ from hrp_sim.control import (
     Fallback,
     JointControl,
 )
-from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.engine.engine import PhysicsSettings, Solver
 from hrp_sim.world.load import load_world
 
 ARM = """\

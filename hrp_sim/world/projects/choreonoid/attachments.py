@@ -11,8 +11,8 @@ from hrp_model.body import ExtraJointType
 from hrp_model.devices import Attachment, Holder
 from hrp_model.diagnostics import did_you_mean_or_all
 
-from ....handling import JointEntry, grip_name
-from ....physics.engine import Placement
+from ....control.handling import JointEntry, grip_name
+from ....engine.engine import Placement
 from ...config import BodyEntry
 from .bodies import rotation_by_axis
 from .items import Item

@@ -23,10 +23,10 @@ from hrp_model.rigid import (
 from hrp_model.validate import validated_as
 
 from ....control import HOLD, LIMP
-from ....motion.motion import joints_by_column
-from ....physics.engine import Placement
+from ....engine.engine import Placement
 from ...config import BodyEntry
 from ...model_files import ModelFiles
+from ...motion.motion import joints_by_column
 from ..options import ProjectOptions
 from .items import Item
 from .scene_bodies import has_scene, scene_body

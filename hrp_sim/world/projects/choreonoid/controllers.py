@@ -11,10 +11,10 @@ import numpy as np
 from hrp_model import Diagnostics, ModelError
 from hrp_model.files.resources import ResourceError, resolve
 
-from ....controllers.entry import ControllerEntry
-from ....motion import Motion, load_motion
-from ....motion.player import PLAYER
+from ....control.controllers.entry import ControllerEntry
 from ...config import BodyEntry
+from ...motion import Motion, load_motion
+from ...motion.player import PLAYER
 from ..options import ProjectOptions
 from ..reports import report_program
 from .items import Item

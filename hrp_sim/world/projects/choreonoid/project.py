@@ -12,9 +12,9 @@ from hrp_model.diagnostics import Source
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping
 
-from ....controllers.entry import ControllerEntry
-from ....handling import JointEntry
-from ....physics.materials import MaterialTable
+from ....control.controllers.entry import ControllerEntry
+from ....control.handling import JointEntry
+from ....engine.materials import MaterialTable
 from ...config import BodyEntry, WorldConfig
 from ...material_file import load_materials
 from ..options import ProjectOptions

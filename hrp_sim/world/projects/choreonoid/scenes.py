@@ -10,7 +10,7 @@ from hrp_model import Diagnostics, ModelError, Pose
 from hrp_model.files.resources import ResourceError
 from hrp_model.rigid import Array
 
-from ....physics.engine import Placement
+from ....engine.engine import Placement
 from ...config import BodyEntry
 from ..options import ProjectOptions
 from .bodies import rotation_by_axis

@@ -8,7 +8,7 @@ from hrp_model import Diagnostics
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.readers.yaml.nodes import Mapping
 
-from ....physics.engine import PhysicsSettings
+from ....engine.engine import PhysicsSettings
 from ...physics_file import read_simulator
 from .items import Item
 

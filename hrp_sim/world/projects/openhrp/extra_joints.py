@@ -12,7 +12,7 @@ from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.frames import add_unique
 from hrp_model.rigid import unit_vector
 
-from ....handling import JointEntry
+from ....control.handling import JointEntry
 from .items import Item
 
 _TYPES = {"xyz": ExtraJointType.BALL, "xy": ExtraJointType.XY, "z": ExtraJointType.Z}

@@ -13,7 +13,7 @@ from itertools import product, starmap
 from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import did_you_mean_or_all
 
-from ....physics.materials import (
+from ....engine.materials import (
     MAX_FRICTION,
     MAX_MATERIALS,
     ContactMaterial,

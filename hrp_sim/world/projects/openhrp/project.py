@@ -13,7 +13,7 @@ from hrp_model.readers.xml_tree import Element
 from hrp_model.rigid import Array, axis_angle_matrix, unit_vector
 
 from ....control import HOLD, ControlMode, ControlSettings, JointControl
-from ....physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Placement
+from ....engine.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Placement
 from ...config import BodyEntry, WorldConfig
 from ...model_files import ModelFiles
 from ..options import ProjectOptions

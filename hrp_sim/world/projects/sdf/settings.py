@@ -7,7 +7,7 @@ from math import isfinite
 from hrp_model import Diagnostics
 from hrp_model.readers.xml_tree import NUMBER, Element
 
-from ....physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings
+from ....engine.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings
 from ..reports import report_foreign_items
 
 _GRAVITY = (0.0, 0.0, -9.8)  # of SDF

@@ -11,7 +11,7 @@ from hrp_model.frames import unique_name
 from hrp_model.load import load_bodies
 
 from ....control import HOLD, LIMP
-from ....physics.engine import Placement
+from ....engine.engine import Placement
 from ...config import BodyEntry, WorldConfig
 from ...naming import simulated_body
 from ..options import ProjectOptions

@@ -1,0 +1,330 @@
+"""Inputs and outputs of a controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+from hrp_model import Body
+from hrp_model.diagnostics import did_you_mean_or_all, names_with_hint
+from hrp_model.files.resources import resolve
+from hrp_model.rigid import Array
+
+from ...engine.engine import Engine
+from ...engine.schedule import NS_PER_S
+from ...engine.state import MAX_DRIVE_VALUE, BodyMotion, SimulatedBody
+from ...sensors import Reading, Sensor
+from ...sensors.sensor_schedule import Switchable
+from .. import Command, ControlMode
+from ..controller import BodyController
+from ..handling import Handling
+from ..joint_targets import JointTargets
+from .arrays import assign, read_only_motion
+from .entry import ArgValue
+
+
+class DeviceWorld(Protocol):
+    """A world with devices, such as a ``Simulation``."""
+
+    @property
+    def sensors(self) -> Mapping[str, Sensor]:
+        """All sensors by name."""
+
+    @property
+    def devices(self) -> Mapping[str, Switchable]:
+        """All sensors, lights, holders and conveyors by name."""
+
+    @property
+    def handling(self) -> Handling:
+        """The holders and conveyors."""
+
+    def is_enabled(self, name: str) -> bool:
+        """Return whether one of ``devices`` is on."""
+
+    def set_enabled(self, name: str, on: bool) -> None:
+        """Switch one of ``devices``."""
+
+
+def name_in_world(
+    devices: Mapping[str, Switchable], body: str, name: str, kind: str = "device"
+) -> str:
+    """Return the name in the world of a device of a body, given that in the model.
+
+    ``kind`` is what the devices are, for the message.
+
+    Raises:
+        KeyError: The body has no such device; the message lists those that it has.
+    """
+    own = {device.name: key for key, device in devices.items() if device.body == body}
+    if name not in own:
+        raise KeyError(f"body '{body}' has no {kind} '{name}'; it has {names_with_hint(name, own)}")
+    return own[name]
+
+
+class ControllerIO:
+    """What a controller reads of its body, and the targets that it sets.
+
+    The state arrays are live and read-only: they show the present state at any time. Joints are
+    in the order of ``model.moving_links``: those with an id first, by their ids. Targets are in
+    the same order; only those of joints that ``drive`` has selected have an effect.
+
+    Args:
+        target: The body.
+        engine: Provides the time.
+        joints: The controller of its joints; None for a static body.
+        enable: Enables a sensor of the body; see ``enable``.
+        world: Has the devices of the body.
+        time_step: The control period, in [s].
+        args: Arguments of the user.
+        folder: See ``resolve``.
+
+    Attributes:
+        body: Name of the body in the world.
+        model: The model.
+        motion: Positions, velocities and so on of links and joints.
+        q: Joint positions, in [rad] or [m], shape (joints,).
+        dq: Joint velocities, likewise.
+        effort: Efforts of the drives over the last step, in [N m] or [N], shape (joints,).
+        time_step: The control period, in [s].
+        args: Arguments of the user, from ``args`` in the world file.
+    """
+
+    # So that a misspelled attribute is an error.
+    __slots__ = (
+        *("args", "body", "dq", "effort", "model", "motion", "q", "readings", "targets"),
+        *("time_step", "_drive", "_enable", "_enabled", "_engine", "_folder", "_has_commanded"),
+        *("_joints", "_world"),
+    )
+
+    def __init__(
+        self,
+        target: SimulatedBody,
+        engine: Engine,
+        joints: BodyController | None,
+        enable: Callable[[str], str],
+        world: DeviceWorld,
+        time_step: float,
+        args: Mapping[str, ArgValue],
+        folder: Path,
+    ) -> None:
+        self.body = target.name
+        self.model: Body = target.body
+        self.motion: BodyMotion = read_only_motion(target.motion)
+        self.q, self.dq, self.effort = self.motion.q, self.motion.dq, self.motion.effort
+        self.time_step = time_step
+        self.args: Mapping[str, ArgValue] = MappingProxyType(dict(args))
+        self.readings: dict[str, Reading] = {}  # of enabled sensors, by name in the world
+        self.targets = JointTargets(len(self.q))
+        self._folder = folder
+        self._engine = engine
+        self._joints = joints
+        self._drive = target.drive
+        self._enable, self._world = enable, world
+        self._has_commanded = False
+        self._enabled: dict[str, str] = {}  # name in the world by the name that was given
+        self.restart()
+
+    @property
+    def time_ns(self) -> int:
+        """Simulation time, in [ns]."""
+        return self._engine.time_ns
+
+    @property
+    def time(self) -> float:
+        """Simulation time, in [s]."""
+        return self._engine.time_ns / NS_PER_S
+
+    @property
+    def q_target(self) -> Array:
+        """Target positions, in [rad] or [m], shape (joints,); assign or write into it."""
+        return self.targets.q
+
+    @q_target.setter
+    def q_target(self, values: Array) -> None:
+        assign(self.targets.q, "q_target", values)
+
+    @property
+    def dq_target(self) -> Array:
+        """Target velocities, likewise; feed-forward for joints in position mode."""
+        return self.targets.dq
+
+    @dq_target.setter
+    def dq_target(self, values: Array) -> None:
+        assign(self.targets.dq, "dq_target", values)
+
+    @property
+    def effort_target(self) -> Array:
+        """Target efforts, in [N m] or [N]; feed-forward for joints in the other modes."""
+        return self.targets.effort
+
+    @effort_target.setter
+    def effort_target(self, values: Array) -> None:
+        assign(self.targets.effort, "effort_target", values)
+
+    def joint(self, joint: str | int) -> int:
+        """Return the element of q of a joint, given by its name or id.
+
+        Raises:
+            KeyError: The body has no such moving joint; the message lists them.
+        """
+        links = self.model.moving_links
+        for i, link in enumerate(links):
+            if joint == (link.joint.name if isinstance(joint, str) else link.joint.id):
+                return i
+        if isinstance(joint, str):
+            hint = did_you_mean_or_all(joint, [link.joint.name for link in links])
+            raise KeyError(f"body '{self.body}' has no moving joint '{joint}'.{hint}")
+        ids = ", ".join(str(x.joint.id) for x in links if x.joint.id is not None)
+        raise KeyError(
+            f"body '{self.body}' has no joint of id {joint}; its ids are {ids or 'none'}"
+        )
+
+    def link(self, link: str) -> int:
+        """Return the index of a link in the arrays of ``motion``.
+
+        Raises:
+            KeyError: The body has no such link; the message lists them.
+        """
+        return self.model.link_index(link)
+
+    def resolve(self, reference: str) -> Path:
+        """Return the file that an argument names: a path relative to the world file, or a URI.
+
+        Without a world file, paths are relative to the working directory.
+
+        Raises:
+            ResourceError: There is no such file.
+        """
+        return resolve(reference, self._folder)
+
+    def drive(
+        self,
+        mode: ControlMode | str | None = None,
+        joints: Iterable[str | int] | None = None,
+    ) -> None:
+        """Drive joints from now on: their targets take effect after each ``control``.
+
+        In effort mode a joint gets ``effort_target`` alone, without its servo.
+
+        Args:
+            mode: "position", "velocity" or "effort"; None keeps the mode of each joint in the
+                world.
+            joints: Names or ids; None means all joints with an id, or all if none has one.
+
+        Raises:
+            KeyError: The body has no such joint.
+            ValueError: The mode is unknown, or a joint follows another joint.
+        """
+        if self._joints is None:
+            raise ValueError(f"body '{self.body}' is static and has no joints to drive")
+        given = None if mode is None else ControlMode(mode)
+        links = self.model.moving_links
+        if joints is None:
+            free = [i for i, link in enumerate(links) if link.joint.mimic is None]
+            chosen = [i for i in free if links[i].joint.id is not None] or free
+        else:
+            chosen = [self.joint(joint) for joint in joints]
+        modes = {}
+        for i in chosen:
+            joint = links[i].joint
+            if joint.mimic is not None:
+                raise ValueError(f"joint '{joint.name}' follows another joint and has no target")
+            modes[i] = self._joints.mode(joint.name) if given is None else given
+        self.targets.drive(modes)
+
+    def command(self, command: Command) -> None:
+        """Apply a command now, as one that is received from elsewhere.
+
+        For what arrays do not offer: trajectories, tracks, and vehicles by ``vehicle_command``.
+
+        Raises:
+            ValueError: The body is static.
+        """
+        if self._joints is None:
+            raise ValueError(f"body '{self.body}' is static and takes no commands")
+        self._has_commanded = True
+        self._joints.apply(command, self._engine.time_ns)
+
+    def enable(self, sensor: str) -> None:
+        """Enable a sensor of the body as an input, so that ``reading`` returns its readings.
+
+        Raises:
+            KeyError: The body has no such sensor; the message lists them.
+        """
+        self._enabled[sensor] = self._enable(sensor)
+
+    def reading(self, sensor: str) -> Reading | None:
+        """Return the newest reading of an enabled sensor; None before its first one.
+
+        Raises:
+            KeyError: The sensor is not enabled.
+        """
+        if sensor not in self._enabled:
+            raise KeyError(f"sensor '{sensor}' is not enabled: call io.enable('{sensor}') first")
+        return self.readings.get(self._enabled[sensor])
+
+    def is_enabled(self, device: str) -> bool:
+        """Return whether a sensor, light, holder or conveyor of the body is on.
+
+        A holder is on while it holds something.
+
+        Raises:
+            KeyError: The body has no such device; the message lists them.
+        """
+        return self._world.is_enabled(name_in_world(self._world.devices, self.body, device))
+
+    def set_enabled(self, device: str, on: bool) -> None:
+        """Switch a sensor, light, holder or conveyor of the body; see ``Simulation.set_enabled``.
+
+        Raises:
+            KeyError: The body has no such device; the message lists them.
+            GripError: There is nothing that the holder can hold.
+        """
+        self._world.set_enabled(name_in_world(self._world.devices, self.body, device), on)
+
+    def set_speed(self, conveyor: str, speed: float) -> None:
+        """Set the speed of a conveyor of the body, in [m/s] or [rad/s]; see ``Handling.set_speed``.
+
+        Raises:
+            KeyError: The body has no such conveyor; the message lists its devices.
+            ValueError: The speed is not finite or too large.
+        """
+        world = self._world
+        world.handling.set_speed(name_in_world(world.devices, self.body, conveyor), speed)
+
+    @property
+    def enabled(self) -> frozenset[str]:
+        """Names in the world of the enabled sensors."""
+        return frozenset(self._enabled.values())
+
+    def restart(self) -> None:
+        """Set the targets for a start: those that the servos have now, and no feed-forward."""
+        self.targets.q[:] = self._drive.q
+        self.targets.dq[:] = self.targets.effort[:] = 0.0
+        self.targets.applied_modes = -1
+        self.readings.clear()
+
+    def apply_targets(self, time_ns: int) -> None:
+        """Let the targets take effect in the step that begins at a time, in [ns]."""
+        if self.targets.modes and self._joints is not None:
+            self._joints.set_targets(self.targets, time_ns)
+
+    def release(self) -> None:
+        """End the velocities and efforts of the driven joints, and stop tracks after commands."""
+        if self._joints is None:
+            return
+        if self.targets.modes:
+            self._joints.release_targets(self.targets)
+        if self._has_commanded:
+            self._joints.stop_tracks()
+
+    def target_problem(self) -> str:
+        """Return which target is not finite or too large; "" for none."""
+        rows = zip(("q_target", "dq_target", "effort_target"), self.targets.values, strict=True)
+        for name, row in rows:
+            for link, value in zip(self.model.moving_links, row.tolist(), strict=True):
+                if not abs(value) < MAX_DRIVE_VALUE:
+                    return f"{name} of joint '{link.joint.name}' to {value:g}"
+        return ""

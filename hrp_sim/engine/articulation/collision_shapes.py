@@ -1,0 +1,170 @@
+"""Collision shapes of a Body as flat arrays: primitives where exact, else triangles."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from hrp_model import Link
+from hrp_model.diagnostics import did_you_mean
+from hrp_model.geometry import Box, Capsule, Cylinder, Shape, Sphere
+from hrp_model.rigid import Pose
+
+from ..engine import PhysicsSettings, Placement
+from ..materials import NO_MATERIAL
+from .articulation import NO_CONTACT, STATIC, Geom, GeomKind, Geoms, Links, link_error
+from .collision_meshes import MAX_SIZE, convex_replacements, merge_meshes, triangle_geom
+from .declared_surfaces import SURFACE_NUMBERS, surface_row
+
+_log = logging.getLogger("hrp_sim")
+
+# Cylinders of a model are along Y, of an engine along Z: R_GE e_z = e_y.
+_Y_TO_Z = Pose(R=np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]))
+_MIRROR = np.diag([-1.0, 1.0, 1.0, 1.0])
+_SCALE_TOLERANCE = 1e-9
+
+
+def flatten_shapes(placement: Placement, links: Links, settings: PhysicsSettings) -> Geoms:
+    """Return all collision shapes of a body.
+
+    Args:
+        placement: The body.
+        links: Poses of its links.
+        settings: Provide materials and ``convex_meshes``.
+
+    Raises:
+        PhysicsError: A shape is not finite or too large, or its triangles refer to vertices that
+            do not exist; or a library that ``convex_meshes`` needs is not installed.
+    """
+    moving = [link for i, link in enumerate(placement.body.links) if links.group[i] != STATIC]
+    replaced = replaced_shapes(placement, moving, settings)
+    found = [
+        (i, geom)
+        for i, link in enumerate(placement.body.links)
+        for geom in _of_link(placement, link, replaced)
+    ]
+    poses = [Pose(links.R[i], links.p[i]) @ geom.X_LE for i, geom in found]
+    geoms = [geom for _, geom in found]
+    materials = [_material(placement, link, settings) for link in placement.body.links]
+    names = map(placement.contact_material, placement.body.links)
+    is_declared = [settings.materials.index(name) == NO_MATERIAL for name in names]
+    ends_v = np.cumsum([0, *(len(g.vertices) for g in geoms)])
+    ends_t = np.cumsum([0, *(len(g.triangles) for g in geoms)])
+    return Geoms(
+        kind=np.array([g.kind for g in geoms], dtype=np.int32),
+        link=np.array([i for i, _ in found], dtype=np.int32),
+        size=np.array([g.size for g in geoms], dtype=np.float64).reshape(-1, 3),
+        R=np.array([X.R for X in poses], dtype=np.float64).reshape(-1, 3, 3),
+        p=np.array([X.p for X in poses], dtype=np.float64).reshape(-1, 3),
+        material=np.array([materials[i] for i, _ in found], dtype=np.int32),
+        surface=np.array(
+            [surface_row(g.surface if is_declared[i] else None, g.X_LE) for i, g in found]
+        ).reshape(-1, SURFACE_NUMBERS),
+        first_vertex=ends_v.astype(np.int32),
+        first_triangle=ends_t.astype(np.int32),
+        vertices=np.concatenate([np.zeros((0, 3)), *(g.vertices for g in geoms)]),
+        triangles=np.concatenate([np.zeros((0, 3), dtype=np.int32), *(g.triangles for g in geoms)]),
+    )
+
+
+def _material(placement: Placement, link: Link, settings: PhysicsSettings) -> int:
+    """Return the index of a link's contact material, or NO_CONTACT."""
+    if link.name in placement.body.collision_disabled:
+        return NO_CONTACT
+    name, table = placement.contact_material(link), settings.materials
+    if not table.has(name) and len(table.names) > 1 and link.collision:
+        at = f" ({link.at})" if link.at else ""
+        _log.warning(
+            "body '%s', link '%s': the material '%s' is not in the table of materials; the link "
+            "is treated as one without a material.%s%s",
+            placement.name,
+            link.name,
+            name,
+            did_you_mean(name, table.names),
+            at,
+        )
+    return table.index(name)
+
+
+def replaced_shapes(
+    placement: Placement, links: Iterable[Link], settings: PhysicsSettings
+) -> dict[Shape, tuple[Shape, ...]]:
+    """Return what is used for each collision mesh of moving links; see ``convex_meshes``.
+
+    A cone counts as a mesh, and so does every shape that is no primitive of the engine. One that
+    is kept is used for itself.
+
+    Raises:
+        PhysicsError: A mesh is invalid, or a library that the setting needs is not installed.
+    """
+    meshes = {
+        shape: link
+        for link in links
+        for shape in link.collision
+        if np.all(np.isfinite(shape.T_FG)) and _primitive(shape) is None
+    }
+    found = convex_replacements(placement, meshes, settings.convex_meshes)
+    return {shape: found.get(shape, (shape,)) for shape in meshes}
+
+
+def _of_link(
+    placement: Placement, link: Link, replaced: Mapping[Shape, tuple[Shape, ...]]
+) -> Iterator[Geom]:
+    """Yield the shapes of a link; what replaces one mesh, such as convex parts, is one mesh."""
+    for written in link.collision:
+        meshes: list[Geom] = []
+        for shape in replaced.get(written, (written,)):
+            if not np.all(np.isfinite(shape.T_FG)):
+                raise link_error(placement, link, "a collision shape's placement is not finite")
+            primitive = _primitive(shape)
+            if primitive is None:
+                meshes.append(triangle_geom(placement, link, shape))
+            elif _has_size(placement, link, primitive):
+                yield primitive._replace(surface=written.surface)
+        for mesh in merge_meshes(meshes):
+            yield mesh._replace(surface=written.surface)
+
+
+def _has_size(placement: Placement, link: Link, primitive: Geom) -> bool:
+    """Check the size of a primitive; return whether it is positive."""
+    if not all(0.0 <= s < MAX_SIZE for s in primitive.size):
+        size = ", ".join(f"{s:g}" for s in primitive.size)
+        problem = f"the size of a collision shape ({size}) must be from 0 to {MAX_SIZE:g} m"
+        raise link_error(placement, link, problem)
+    if primitive.size[0] == 0.0:
+        _log.warning(
+            "body '%s', link '%s': a collision shape of size zero is ignored",
+            placement.name,
+            link.name,
+        )
+    return primitive.size[0] > 0.0
+
+
+def _primitive(shape: Shape) -> Geom | None:
+    """Return a shape as a primitive, or None if only triangles are exact.
+
+    A box may be scaled along its axes, a cylinder as long as it stays round, a sphere and a
+    capsule only uniformly. All of them are their own mirror images.
+    """
+    parts = shape.rigid_parts() or Shape(shape.geometry, shape.T_FG @ _MIRROR).rigid_parts()
+    if parts is None:
+        return None
+    X, (sx, sy, sz) = parts
+    geometry = shape.geometry
+    is_round = abs(sx - sz) <= _SCALE_TOLERANCE * sx
+    is_uniform = is_round and abs(sx - sy) <= _SCALE_TOLERANCE * sx
+    if isinstance(geometry, Box):
+        x, y, z = (float(s) for s in geometry.size * (sx, sy, sz))
+        flat = min(x, y, z) == 0.0
+        return Geom(GeomKind.BOX, (0.0, 0.0, 0.0) if flat else (x, y, z), X)
+    if isinstance(geometry, Sphere) and is_uniform:
+        return Geom(GeomKind.SPHERE, (geometry.radius * float(sx), 0.0, 0.0), X)
+    if isinstance(geometry, Cylinder | Capsule) and (
+        is_uniform or (is_round and isinstance(geometry, Cylinder))
+    ):
+        kind = GeomKind.CYLINDER if isinstance(geometry, Cylinder) else GeomKind.CAPSULE
+        size = (geometry.radius * float(sx), geometry.height * float(sy), 0.0)
+        return Geom(kind, size, X @ _Y_TO_Z)
+    return None

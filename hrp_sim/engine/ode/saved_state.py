@@ -1,0 +1,192 @@
+"""Saves the state of a body in an engine as named arrays, and restores it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from math import pi
+from typing import Any, Protocol
+
+import numpy as np
+
+from hrp_model import Pose
+from hrp_model.rigid import Array, is_rotation, skew
+
+from ..articulation.articulation import Articulation, IntArray
+from ..engine import AnyArray, PhysicsError
+from ..state import SimulatedBody
+
+# The other arrays of a body's motion follow from the groups.
+_MOTION = ("a", "alpha", "force", "torque", "effort", "track_position")
+_BOUNDS = {"group_p": 1e6, "group_v": 1e5, "group_w": 1e5, "joint_q": 1e9, "joint_turns": 1e8}
+_TOLERANCE = 1e-6  # of rotations
+_ACTIVE_END = 4**4  # two bits for each of at most four rows
+
+
+@dataclass(eq=False)
+class SavedBody:
+    """The dynamic state of a body, for g groups and m joints.
+
+    Attributes:
+        p, quaternion, R, v, w: Of the groups; the quaternion is (w, x, y, z).
+        q, dq: Of the joints between groups, including fixed ones.
+        turns: Whole turns by which q of a hinge differs from ODE's angle.
+        active: Which rows along the axis were at a bound in the last step, two bits each
+            (fixed, at the upper bound); of the other solvers 1 where the drive's effort was
+            limited.
+    """
+
+    p: Array
+    quaternion: Array
+    R: Array
+    v: Array
+    w: Array
+    q: Array
+    dq: Array
+    turns: IntArray
+    active: IntArray
+
+    @classmethod
+    def zeros(cls, g: int, m: int) -> SavedBody:
+        """Return arrays of the right shapes and types."""
+        reals = {"p": (g, 3), "quaternion": (g, 4), "R": (g, 3, 3), "v": (g, 3), "w": (g, 3)}
+        return cls(
+            **{name: np.zeros(shape) for name, shape in reals.items()},
+            q=np.zeros(m),
+            dq=np.zeros(m),
+            turns=np.zeros(m, dtype=np.int32),
+            active=np.zeros(m, dtype=np.int32),
+        )
+
+
+_GROUP_FIELDS = ("p", "quaternion", "R", "v", "w")
+_SAVED = {
+    f.name: f"group_{f.name}" if f.name in _GROUP_FIELDS else f"joint_{f.name}"
+    for f in fields(SavedBody)
+}
+
+
+class BodyStates(Protocol):
+    """A world that can read and write the states of its bodies."""
+
+    def read_state(self, body: int, arrays: SavedBody, /) -> None:
+        """Write the dynamic state of a body into arrays."""
+
+    def write_state(self, body: int, arrays: SavedBody, /) -> None:
+        """Set the dynamic state of a body from arrays."""
+
+
+@dataclass
+class EngineBody:
+    """A body of the engine.
+
+    Attributes:
+        number: Id in the C world; unused by the engine "pyode".
+        initial: The articulation it was created from; resets go back to it.
+        simulated: Its live arrays.
+        X_WB: Current pose of a fixed root; else the initial pose of the root.
+    """
+
+    number: int
+    initial: Articulation
+    simulated: SimulatedBody
+    X_WB: Pose = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.X_WB = self.initial.placement.X_WL
+
+    @property
+    def has_base(self) -> bool:
+        """Whether its root is fixed to the world."""
+        return self.initial.placement.fixed
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all numbers of its articulation."""
+        digest = hashlib.sha256()
+        for part in ("links", "groups", "joints", "loops", "geoms"):
+            _feed(digest, getattr(self.initial, part))
+        for array in (self.initial.contacts, self.initial.q, self.initial.dq):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def save(self, world: BodyStates) -> dict[str, AnyArray]:
+        """Return copies of the state of the body by name."""
+        saved = SavedBody.zeros(len(self.initial.groups.mass), len(self.initial.joints.kind))
+        world.read_state(self.number, saved)
+        arrays: dict[str, AnyArray] = {"fingerprint": np.array(self.fingerprint)}
+        if self.has_base:
+            arrays |= {"base_R": self.X_WB.R.copy(), "base_p": self.X_WB.p.copy()}
+        arrays |= {key: getattr(saved, name) for name, key in _SAVED.items()}
+        return arrays | {key: array.copy() for key, array in self._live().items()}
+
+    def restore(self, world: BodyStates, arrays: Mapping[str, AnyArray]) -> None:
+        """Restore a checked state; the base must be at its saved pose."""
+        parts = {name: np.ascontiguousarray(arrays[key]) for name, key in _SAVED.items()}
+        world.write_state(self.number, SavedBody(**parts))
+        for key, array in self._live().items():
+            array[:] = arrays[key]
+
+    def check(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Check the values of arrays whose names, shapes and types have been checked.
+
+        Raises:
+            PhysicsError: A value is invalid.
+        """
+        name = self.simulated.name
+        for key, bound in _BOUNDS.items():
+            if np.any(np.abs(arrays[key]) >= bound):
+                raise PhysicsError(
+                    f"'{name}/{key}' of the snapshot has a number that is not below {bound:g}"
+                )
+        for quaternion, R in zip(arrays["group_quaternion"], arrays["group_R"], strict=True):
+            unit = abs(float(quaternion @ quaternion) - 1.0) < _TOLERANCE
+            if not (unit and np.abs(_matrix(quaternion) - R).max() < _TOLERANCE):
+                raise PhysicsError(
+                    f"'{name}/group_quaternion' of the snapshot is not of unit length, or differs "
+                    "from the rotation 'group_R'"
+                )
+        if self.has_base and not is_rotation(arrays["base_R"]):
+            raise PhysicsError(f"'{name}/base_R' of the snapshot is not a rotation")
+        angle = arrays["joint_q"] - 2.0 * pi * arrays["joint_turns"]
+        if np.any((np.abs(angle) > pi + 1e-6) & (arrays["joint_turns"] != 0)):
+            raise PhysicsError(f"'{name}/joint_turns' of the snapshot does not match 'joint_q'")
+        active = arrays["joint_active"]
+        if np.any((active < 0) | (active >= _ACTIVE_END)):
+            raise PhysicsError(
+                f"'{name}/joint_active' of the snapshot must be from 0 to {_ACTIVE_END - 1}"
+            )
+
+    def _live(self) -> dict[str, Array]:
+        motion, drive, wrench = self.simulated.motion, self.simulated.drive, self.simulated.wrench
+        return {
+            **{f"motion_{name}": getattr(motion, name) for name in _MOTION},
+            **{f"drive_{f.name}": getattr(drive, f.name) for f in fields(drive)},
+            **{f"wrench_{f.name}": getattr(wrench, f.name) for f in fields(wrench)},
+        }
+
+
+def body_arrays(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
+    """Return the arrays of one body, without its name in front."""
+    return {
+        key.rpartition("/")[2]: array
+        for key, array in arrays.items()
+        if key.rpartition("/")[0] == name and "/" in key
+    }
+
+
+def _feed(digest: Any, part: object) -> None:
+    """Add the names, types, shapes and numbers of arrays to a digest."""
+    for f in fields(part):  # type: ignore[arg-type]
+        array = np.asarray(getattr(part, f.name))
+        digest.update(f"{f.name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+
+
+def _matrix(quaternion: Array) -> Array:
+    """Return the rotation of a unit quaternion (w, x, y, z)."""
+    w, v = float(quaternion[0]), quaternion[1:]
+    R: Array = (w * w - float(v @ v)) * np.eye(3) + 2.0 * (np.outer(v, v) + w * skew(v))
+    return R

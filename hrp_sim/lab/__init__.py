@@ -1,0 +1,1 @@
+"""Many runs: cases and studies, learning, benchmarks, certificates."""

@@ -1,0 +1,206 @@
+"""Measure how fast a world is, where the time goes, and what makes it faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+
+from hrp_model import Diagnostic, Diagnostics
+
+from ...sensors.registry import KINDS, kind_of
+from ...world.config import WorldConfig
+from .alternatives import alternatives, without_contacts
+from .pairs import PairRun, PairTime
+from .runs import PlainRun, ProfiledRun
+
+SLICES = 20  # of a run, in which the variants of the world take turns
+MIN_TIME = 5.0  # wall time below which runs are repeated, in [s]
+_COSTLY = 0.1  # share of the time from which less frequent readings are suggested
+
+
+@dataclass(frozen=True, slots=True)
+class SensorTime:
+    """Time of the sensors of one kind.
+
+    Attributes:
+        kind: Name of the kind.
+        count: Number of sensors of this kind that were read.
+        rate: Readings of all of them per simulated second.
+        time_per_reading: Mean time of a reading, in [s].
+        time_per_step: Mean time per step, in [s].
+    """
+
+    kind: str
+    count: int
+    rate: float
+    time_per_reading: float
+    time_per_step: float
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A setting that was tried.
+
+    Attributes:
+        setting: The setting, as in a world file or on the command line.
+        effect: Its effect on the simulation.
+        real_time_factor: The real-time factor with it; None if it cannot be used.
+        error: Why it cannot be used, or nothing.
+    """
+
+    setting: str
+    effect: str
+    real_time_factor: float | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """Speed of a world. Times are wall times per step, in [s].
+
+    Attributes:
+        time_step: Simulated time of a step, in [s].
+        steps: Number of steps measured.
+        physics: Time of the engine.
+        contacts: The part of it that contacts take; None if it could not be measured.
+        contact_points: Mean number of contact points.
+        control: Time of commands, controllers and the schedule of the sensors, in Python.
+        sensors: Time of the sensors by kind, the most expensive first.
+        suggestions: Settings that were tried, the fastest first.
+        pairs: Cost of pairs of links, the most expensive first.
+        advice: What to do about costly meshes.
+    """
+
+    time_step: float
+    steps: int
+    physics: float
+    contacts: float | None
+    contact_points: float
+    control: float
+    sensors: tuple[SensorTime, ...]
+    suggestions: tuple[Suggestion, ...]
+    pairs: tuple[PairTime, ...] = ()
+    advice: tuple[Diagnostic, ...] = ()
+
+    @property
+    def without_sensors(self) -> float:
+        """Time of a step in which no sensor is read."""
+        return self.physics + self.control
+
+    @property
+    def total(self) -> float:
+        """Time of a step with all sensors."""
+        return self.without_sensors + sum(kind.time_per_step for kind in self.sensors)
+
+
+class WorldBench:
+    """Measures the speed of a world.
+
+    Args:
+        world: The world.
+        diagnostics: Receives warnings about its sensors.
+
+    Raises:
+        PhysicsError: It cannot be simulated.
+    """
+
+    def __init__(self, world: WorldConfig, diagnostics: Diagnostics) -> None:
+        self._time_step = world.physics.time_step
+        self._profile = ProfiledRun(world, diagnostics)
+        self._plain = PlainRun(world)
+        self._pairs = PairRun(world)
+        self._bare = PlainRun(without_contacts(world))
+        self._alternatives = [(x, PlainRun(x.world)) for x in alternatives(world)]
+        self._runs = self._plain, self._bare, *(run for _, run in self._alternatives)
+
+    def measure(
+        self, duration: float, on_progress: Callable[[float], None] = lambda _: None
+    ) -> BenchResult:
+        """Simulate from the start, repeatedly until at least ``MIN_TIME`` has passed.
+
+        Args:
+            duration: Simulated time from the start that is measured, in [s].
+            on_progress: Called with the share of the work that is done.
+
+        Raises:
+            PhysicsError: The physics fails.
+        """
+        steps = max(1, round(duration / self._time_step / SLICES))
+        self._profile.advance(steps)  # loads shaders and libraries
+        self._profile.clear()
+        start, elapsed, slices = perf_counter(), 0.0, 0
+        while slices % SLICES or elapsed < MIN_TIME:
+            if slices % SLICES == 0:
+                self._restart()
+            self._profile.advance(steps)
+            self._pairs.advance(steps)
+            for run in self._runs:
+                run.advance(steps * self._time_step)
+            elapsed, slices = perf_counter() - start, slices + 1
+            on_progress(min(slices / SLICES, elapsed / MIN_TIME))
+        return self._result()
+
+    def close(self) -> None:
+        """Free the engines."""
+        self._profile.simulation.close()
+        self._pairs.close()
+        for run in self._runs:
+            run.close()
+
+    def _restart(self) -> None:
+        self._profile.simulation.reset()
+        self._pairs.restart()
+        for run in self._runs:
+            run.restart()
+
+    def _result(self) -> BenchResult:
+        profile = self._profile
+        physics, control = profile.physics / profile.steps, profile.control / profile.steps
+        bare = self._bare.ratio_to(self._plain)
+        saved = None if bare is None else (1.0 - bare) * (physics + control)
+        return BenchResult(
+            time_step=self._time_step,
+            steps=profile.steps,
+            physics=physics,
+            contacts=None if saved is None else min(max(saved, 0.0), physics),
+            contact_points=profile.contacts / profile.steps,
+            control=control,
+            sensors=tuple(sorted(self._sensors(), key=lambda kind: -kind.time_per_step)),
+            suggestions=tuple(
+                sorted(self._suggestions(), key=lambda x: -(x.real_time_factor or 0.0))
+            ),
+            pairs=tuple(self._pairs.times()),
+            advice=tuple(self._pairs.advice()),
+        )
+
+    def _sensors(self) -> Iterator[SensorTime]:
+        profile = self._profile
+        for kind in KINDS:
+            sensors = profile.simulation.sensors.items()
+            names = [k for k, s in sensors if kind_of(s) is kind and profile.readings[k]]
+            if names:
+                count = sum(profile.readings[name] for name in names)
+                seconds = sum(profile.sensors[name] for name in names)
+                yield SensorTime(
+                    kind=kind.name,
+                    count=len(names),
+                    rate=count / (profile.steps * self._time_step),
+                    time_per_reading=seconds / count,
+                    time_per_step=seconds / profile.steps,
+                )
+
+    def _suggestions(self) -> Iterator[Suggestion]:
+        """Yield the alternatives, and less frequent readings of the most expensive sensor."""
+        profile = self._profile
+        simulated = profile.steps * self._time_step
+        sensors, rest = sum(profile.sensors.values()), profile.physics + profile.control
+        for x, run in self._alternatives:
+            ratio = run.ratio_to(self._plain)
+            factor = None if ratio is None else simulated / (ratio * rest + sensors)
+            yield Suggestion(x.setting, x.effect, factor, str(run.error or ""))
+        name, cost = max(profile.sensors.items(), key=lambda x: x[1], default=("", 0.0))
+        if cost > _COSTLY * (rest + sensors):
+            rate = profile.simulation.sensors[name].rate_hz / 2.0
+            factor = simulated / (rest + sensors - cost / 2.0)
+            yield Suggestion(f"--sensor {name}.rate={rate:g}", "half as many readings", factor)

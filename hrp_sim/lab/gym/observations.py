@@ -1,0 +1,163 @@
+"""Observations: quantities of a robot and readings of its sensors by name, with their space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, cast
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from hrp_model import Body
+from hrp_model.body import Range
+from hrp_model.diagnostics import names_with_hint
+from hrp_model.rigid import Array, matrix_quaternion
+
+from ...engine.articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
+from ...engine.state import MAX_DRIVE_VALUE, BodyMotion
+from ...sensors import Reading, instruments
+from ...simulation import Simulation
+from .sensor_channels import AnyArray, Channel, channels
+
+Observation = dict[str, NDArray[Any]]
+
+
+class Observations:
+    """Observes a robot.
+
+    Each quantity of a sensor is a key, SENSOR/FIELD, with the field of its reading.
+
+    Args:
+        simulation: Where the robot is. Sensors that neither this nor a controller needs are
+            switched off.
+        robot: Name of the robot.
+        quantities: Keys of ``QUANTITIES``.
+        sensors: Names of sensors in the model.
+
+    Attributes:
+        space: Of the observations.
+
+    Raises:
+        ValueError: There is no such quantity or sensor, or a sensor cannot be observed.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        robot: str,
+        quantities: Collection[str],
+        sensors: Collection[str],
+    ) -> None:
+        simulated = simulation.bodies[robot]
+        self._simulation = simulation
+        self._motion = simulated.motion
+        self._quantities: list[tuple[str, Callable[[BodyMotion], Array], Array, Array]] = []
+        boxes: dict[str, spaces.Space[AnyArray]] = {}
+        own = {
+            sensor.name: key for key, sensor in simulation.sensors.items() if sensor.body == robot
+        }
+        for name in quantities:
+            if name not in QUANTITIES:
+                if name in own:
+                    raise ValueError(f"'{name}' is a sensor: give it in 'sensors'")
+                known = names_with_hint(name, QUANTITIES)
+                raise ValueError(f"there is no observation '{name}', but {known}")
+            bounds, value = QUANTITIES[name]
+            lower, upper = bounds(simulated.body)
+            if len(lower):
+                self._quantities.append((name, value, lower, upper))
+                boxes[name] = spaces.Box(lower, upper, dtype=np.float64)
+        self._channels: dict[str, dict[str, Channel]] = {}  # by name in the world, then by key
+        for name in sensors:
+            if name not in own:
+                if name in instruments(simulated.body):
+                    raise ValueError(
+                        f"sensor '{name}' of robot '{robot}' cannot be simulated here; see the "
+                        "warnings"
+                    )
+                raise ValueError(
+                    f"robot '{robot}' has no sensor '{name}'; it has {names_with_hint(name, own)}"
+                )
+            found = {f"{name}/{c.field}": c for c in channels(simulation.sensors[own[name]])}
+            if not found:
+                raise ValueError(f"sensor '{name}' of robot '{robot}' cannot be observed")
+            self._channels[own[name]] = found
+            boxes |= {key: channel.space for key, channel in found.items()}
+        if not boxes:
+            raise ValueError("there must be something to observe")
+        # A list keeps the order. Gymnasium declares elements as dictionaries of spaces.
+        self.space = cast("spaces.Space[Observation]", spaces.Dict(list(boxes.items())))
+        self._readings: dict[str, AnyArray] = {}
+        needed = self._channels.keys() | simulation.controllers.sensors
+        for name in simulation.sensors:
+            if name not in needed or name in self._channels:
+                simulation.set_enabled(name, name in self._channels)
+
+    def begin(self) -> None:
+        """Read all sensors in the present state, at the start of an episode."""
+        simulation = self._simulation
+        for name, by_key in self._channels.items():
+            reading = simulation.sensors[name].read(simulation.state)
+            for key, channel in by_key.items():
+                self._readings[key] = (
+                    channel.nothing if reading is None else channel.values(reading)
+                )
+
+    def observe(self, readings: Mapping[str, Reading]) -> Observation:
+        """Return the present observation, in new arrays.
+
+        Args:
+            readings: The newest ones since the last observation, by name in the world.
+        """
+        motion = self._motion
+        found: Observation = {
+            name: np.minimum(np.maximum(value(motion), lower), upper)
+            for name, value, lower, upper in self._quantities
+        }
+        for name, by_key in self._channels.items():
+            if (reading := readings.get(name)) is not None:
+                for key, channel in by_key.items():
+                    self._readings[key] = channel.values(reading)
+        for key, values in self._readings.items():
+            found[key] = values.copy()
+        return found
+
+
+def _joint_bounds(attribute: str, largest: float) -> Callable[[Body], tuple[Array, Array]]:
+    """Return a function to the bounds of a quantity of all joints: their limits, if any."""
+
+    def bounds(body: Body) -> tuple[Array, Array]:
+        ranges: list[Range] = [getattr(x.joint, attribute) for x in body.moving_links]
+        lower, upper = np.array(ranges, dtype=np.float64).reshape(-1, 2).T.copy()
+        return np.maximum(lower, -largest), np.minimum(upper, largest)
+
+    return bounds
+
+
+def _same_bounds(*largest: float) -> Callable[[Body], tuple[Array, Array]]:
+    def bounds(_body: Body) -> tuple[Array, Array]:
+        return -np.array(largest), np.array(largest)
+
+    return bounds
+
+
+def _base_pose(motion: BodyMotion) -> Array:
+    return np.array([*motion.p[0].tolist(), *matrix_quaternion(motion.R[0])])
+
+
+def _base_velocity(motion: BodyMotion) -> Array:
+    R_WL = motion.R[0]
+    return np.concatenate([motion.v[0] @ R_WL, motion.w[0] @ R_WL])
+
+
+# Bounds and value of each quantity, by name. Values beyond their bounds are clipped.
+QUANTITIES: Mapping[
+    str, tuple[Callable[[Body], tuple[Array, Array]], Callable[[BodyMotion], Array]]
+] = {
+    "q": (_joint_bounds("position_limits", MAX_COORDINATE), lambda motion: motion.q),
+    "dq": (_joint_bounds("velocity_limits", MAX_SPEED), lambda motion: motion.dq),
+    "effort": (_joint_bounds("effort_limits", MAX_DRIVE_VALUE), lambda motion: motion.effort),
+    "base_pose": (_same_bounds(*[MAX_COORDINATE] * 3, *[1.0] * 4), _base_pose),
+    "base_velocity": (_same_bounds(*[MAX_SPEED] * 6), _base_velocity),
+}

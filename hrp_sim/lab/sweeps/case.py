@@ -1,0 +1,212 @@
+"""Cases of a sweep, what ``run`` returns for them, and their results."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from hrp_model.diagnostics import counted
+
+from ...engine.engine import AnyArray
+from ...simulation import Simulation
+
+Case: TypeAlias = Mapping[str, object]
+Run: TypeAlias = Callable[[Simulation, dict[str, object]], Mapping[str, object]]
+
+# Names of columns that every result has.
+RESERVED = frozenset(("case", "error", "state_hash", "fingerprint"))
+MAX_ERROR = 2000  # characters
+_PACKAGE = Path(__file__).parents[1]
+_MAX_NAMED = 100  # names in one message
+_MAX_DIMENSIONS = 8  # of arrays in files
+_MAX_INTEGER = np.iinfo(np.int64).max
+# What arrays are stored as, by kind of their type.
+_TYPES = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_, "U": np.str_}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CaseResult:
+    """Result of a case.
+
+    Attributes:
+        values: What ``run`` has returned, by name; empty if it failed.
+        error: Why the case failed, or nothing.
+        state_hash: ``Simulation.state_hash`` at its end; empty if it failed.
+        fingerprint: Of the process that ran it; empty if that died.
+    """
+
+    values: Mapping[str, AnyArray] = field(default_factory=dict)
+    error: str = ""
+    state_hash: str = ""
+    fingerprint: str = ""
+
+    @property
+    def size(self) -> int:
+        """Size of the values, in [byte]."""
+        return sum(array.nbytes for array in self.values.values())
+
+
+def check_cases(cases: Sequence[Case], maximum: int) -> None:
+    """Check that cases are mappings with the same names, whose values can be written as JSON.
+
+    Raises:
+        TypeError: They are no sequence, a case is no mapping, or a value is neither number, text,
+            array nor container.
+        ValueError: There is no case or too many; or names differ or are reserved.
+    """
+    if not isinstance(cases, Sequence):
+        raise TypeError(f"cases must be a list of mappings, not {type(cases).__name__}")
+    if not 0 < len(cases) <= maximum:
+        raise ValueError(f"there are {len(cases)} cases; there must be 1 to {maximum}")
+    found: dict[str, list[int]] = {}  # cases with a problem
+    names: Case | None = None
+    for i, case in enumerate(cases):
+        if not isinstance(case, Mapping) or not all(isinstance(name, str) for name in case):
+            raise TypeError(f"case {i} must be a mapping from names to values, not {case!r:.100}")
+        names = case if names is None else names
+        if RESERVED & case.keys() or names.keys() != case.keys():
+            problems = [f"has the reserved name '{name}'" for name in RESERVED & case.keys()]
+            problems += [f"lacks '{name}' of case 0" for name in names.keys() - case.keys()]
+            problems += [f"has '{name}', unlike case 0" for name in case.keys() - names.keys()]
+            for problem in problems:
+                found.setdefault(problem, []).append(i)
+        try:
+            case_text(case)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"case {i}: {error}") from None
+    if found:
+        named = [f"case {where[0]} {problem}{_more(where)}" for problem, where in found.items()]
+        rest = f"; and {len(named) - _MAX_NAMED} more names" if len(named) > _MAX_NAMED else ""
+        raise ValueError("; ".join(named[:_MAX_NAMED]) + rest)
+
+
+def _more(where: Sequence[int]) -> str:
+    return f" (and {counted(len(where) - 1, 'more case')})" if len(where) > 1 else ""
+
+
+def case_text(case: Case) -> str:
+    """Return a case as JSON, equal for equal cases.
+
+    Raises:
+        TypeError: A value cannot be written.
+        ValueError: A value contains itself.
+    """
+    return json_text(dict(case))
+
+
+def json_text(value: object) -> str:
+    """Return a value as JSON, also if it contains arrays.
+
+    Raises:
+        TypeError: It contains something else.
+        ValueError: It contains itself.
+    """
+    return json.dumps(value, sort_keys=True, default=_plain)
+
+
+def run_name(run: Run) -> str:
+    """Return the qualified name of a function, with its module."""
+    return f"{run.__module__}.{run.__qualname__}"
+
+
+def checked_values(returned: object, case: Case, limit: int) -> dict[str, AnyArray]:
+    """Return copies of what ``run`` has returned as arrays of float64, int64, bool or text.
+
+    Args:
+        returned: What it has returned.
+        case: The case, whose names cannot be used again.
+        limit: Maximum size, in [byte].
+
+    Raises:
+        TypeError: It is no mapping, or a value is neither a number, text nor an array of these.
+        ValueError: A name cannot be used, an array is ragged, or the size is above the limit.
+    """
+    if not isinstance(returned, Mapping):
+        kind = type(returned).__name__
+        raise TypeError(f"run must return a dict of arrays or numbers, not {kind}")
+    values: dict[str, AnyArray] = {}
+    size = 0
+    for name, value in returned.items():
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise ValueError(f"run returned the name {name!r:.100}, which is not printable text")
+        if name in RESERVED or name in case:
+            owner = "the case" if name in case else "every result"
+            raise ValueError(f"run returned '{name}', which {owner} has already")
+        try:
+            array = np.asarray(value)
+        except ValueError as error:
+            raise ValueError(f"run returned '{name}', which is no regular array: {error}") from None
+        if array.dtype.kind not in _TYPES:
+            kind = type(value).__name__
+            raise TypeError(f"run returned '{name}' as {kind}, not as number, text or array")
+        if array.ndim > _MAX_DIMENSIONS:
+            raise ValueError(
+                f"run returned '{name}' with {array.ndim} dimensions, above {_MAX_DIMENSIONS}"
+            )
+        size += array.nbytes
+        if size > limit:
+            raise ValueError(f"run returned more than {limit} bytes, the limit case_bytes")
+        if array.dtype.kind == "u" and array.size and array.max() > _MAX_INTEGER:
+            raise ValueError(f"run returned '{name}', which is beyond {_MAX_INTEGER}")
+        values[name] = np.array(array, dtype=_TYPES[array.dtype.kind], order="C")
+    return values
+
+
+def described(error: BaseException) -> str:
+    """Return an exception with its place in the user's code, as one possibly truncated text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if not Path(f.filename).is_relative_to(_PACKAGE)]
+    place = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+    # The text of a KeyError is quoted and escaped.
+    text = error.args[0] if isinstance(error, KeyError) and error.args else error
+    return f"{type(error).__name__}: {text}"[:MAX_ERROR] + place
+
+
+def as_stackable(results: Sequence[CaseResult]) -> list[CaseResult]:
+    """Return results whose values have equal names and shapes; others become failures.
+
+    The expected ones are those of most cases.
+    """
+    layouts = [_layout(result) for result in results if not result.error]
+    if not layouts:
+        return list(results)
+    expected = Counter(layouts).most_common(1)[0][0]
+    return [
+        r
+        if r.error or _layout(r) == expected
+        else CaseResult({}, _difference(_layout(r), expected), r.state_hash, r.fingerprint)
+        for r in results
+    ]
+
+
+_Layout: TypeAlias = frozenset[tuple[str, str, tuple[int, ...]]]
+
+
+def _layout(result: CaseResult) -> _Layout:
+    """Return names, kinds and shapes of values; all numbers are of one kind."""
+    return frozenset(
+        (name, "text" if array.dtype.kind == "U" else "numbers", array.shape)
+        for name, array in result.values.items()
+    )
+
+
+def _difference(layout: _Layout, expected: _Layout) -> str:
+    ours, theirs = (
+        ", ".join(f"{kind} '{name}' of shape {shape}" for name, kind, shape in sorted(part))
+        for part in (layout - expected, expected - layout)
+    )
+    return f"run returned {ours or 'nothing'} where most cases have {theirs or 'nothing'}"
+
+
+def _plain(value: object) -> object:
+    """Return a value of numpy as one of Python."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufU":
+        return value.tolist()
+    raise TypeError(f"{value!r:.100} is neither number, text, array nor container")

@@ -1,0 +1,118 @@
+"""Results of a sweep, stacked by case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hrp_model.program.command import needs_extra
+
+from ...engine.engine import AnyArray
+from .case import Case, CaseResult, as_stackable, json_text
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True, eq=False)
+class SweepResult:
+    """Results of a sweep, in the order of its cases.
+
+    Attributes:
+        cases: The cases.
+        values: What ``run`` has returned, by name, shape (cases, ...). If a case has failed,
+            numbers are float64 and those of that case nan; its texts are empty.
+        errors: Why each case failed, or nothing.
+        state_hashes: State hash at the end of each case; empty if it failed.
+        fingerprints: Fingerprint of the process that ran each case; empty if that died. To the
+            last bit, only results of equal fingerprints are comparable.
+    """
+
+    cases: Sequence[Case]
+    values: Mapping[str, AnyArray]
+    errors: Sequence[str]
+    state_hashes: Sequence[str]
+    fingerprints: Sequence[str]
+
+    @classmethod
+    def from_results(cls, cases: Sequence[Case], results: Sequence[CaseResult]) -> SweepResult:
+        """Stack the results of cases; one that differs from most in names or shapes fails."""
+        rows = as_stackable(results)
+        good = next((row for row in rows if not row.error), CaseResult())
+        return cls(
+            tuple(cases),
+            {name: _stacked(rows, name, like) for name, like in good.values.items()},
+            tuple(row.error for row in rows),
+            tuple(row.state_hash for row in rows),
+            tuple(row.fingerprint for row in rows),
+        )
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """Errors of the cases that failed, by index."""
+        return {i: error for i, error in enumerate(self.errors) if error}
+
+    def to_xarray(
+        self,
+        *,
+        units: Mapping[str, str] | None = None,
+        dims: Mapping[str, Sequence[str]] | None = None,
+    ) -> xarray.Dataset:
+        """Return a dataset: values and errors as variables, values of the cases as coordinates.
+
+        Args:
+            units: Units of variables and coordinates by name, such as {"height": "m"}.
+            dims: Names of the dimensions after "case" by name, such as {"height": ["step"]};
+                "NAME_0", "NAME_1" and so on by default.
+
+        Raises:
+            MissingLibraryError: xarray is not installed.
+            ValueError: A unit or dimension is given for an unknown name, or the number of
+                dimensions is wrong.
+        """
+        with needs_extra("sweep"):
+            import xarray
+        units, dims = units or {}, dims or {}
+        columns = {
+            "error": np.array(self.errors),
+            "state_hash": np.array(self.state_hashes),
+            "fingerprint": np.array(self.fingerprints),
+        }
+        coordinates = {"case": np.arange(len(self.cases)), **self._coordinates()}
+        everything = {**self.values, **columns, **coordinates}
+        if unknown := (units.keys() | dims.keys()) - everything.keys():
+            raise ValueError(f"the sweep has no '{min(unknown)}', but {', '.join(everything)}")
+
+        def variable(name: str) -> xarray.Variable:
+            array = everything[name]
+            own = dims.get(name, [f"{name}_{i}" for i in range(array.ndim - 1)])
+            attributes = {"units": units[name]} if name in units else {}
+            return xarray.Variable(("case", *own), array, attributes)
+
+        return xarray.Dataset(
+            {name: variable(name) for name in (*self.values, *columns)},
+            {name: variable(name) for name in coordinates},
+        )
+
+    def _coordinates(self) -> dict[str, AnyArray]:
+        """Return the values of the cases by name; those that form no array, as JSON."""
+        return {name: _column([case[name] for case in self.cases]) for name in self.cases[0]}
+
+
+def _stacked(rows: Sequence[CaseResult], name: str, like: AnyArray) -> AnyArray:
+    missing = np.full_like(like, "") if like.dtype.kind == "U" else np.full(like.shape, np.nan)
+    return np.stack([missing if row.error else row.values[name] for row in rows])
+
+
+def _column(values: Sequence[object]) -> AnyArray:
+    try:
+        array = np.array(values)
+        # Numpy would turn numbers beside text into text.
+        if array.dtype.kind in "biuf" or all(isinstance(value, str) for value in values):
+            return array
+    except ValueError:  # ragged
+        pass
+    return np.array([json_text(value) for value in values])

@@ -1,0 +1,125 @@
+"""Renders studio pictures of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import cos, radians, sin
+
+import numpy as np
+
+from hrp_model import Body, Diagnostics
+from hrp_model.geometry import Shape
+from hrp_model.rigid import Array
+
+from ...render import BodyPoses, Pixels, Renderer, Studio
+from .extents import Extents
+from .views import View
+
+# Of the light: to the left of the viewer, and above the horizon, in [deg].
+_LIGHT_AZIMUTH, _LIGHT_ELEVATION = 55.0, 52.0
+# Sizes relative to the robots' radius: of the region that casts shadows, and of the ground.
+_SHADOWS, _GROUND = 2.2, 14.0
+_MIN_RADIUS = 0.05  # [m]
+# Share by which the sizes of that region grow if the robots leave it. They do not shrink, so that
+# shadows of things at rest do not change.
+_GROWTH = 1.25
+
+
+class StudioRenderer:
+    """Renders studio pictures of a run. Only one thread may use it after ``prepare``.
+
+    Args:
+        bodies: Models by the names of the bodies in the world.
+        view: The camera.
+        poses: At the start, for the height of the ground and the direction of the light.
+        hide_walls: Whether walls between the camera and the robots are left out.
+    """
+
+    def __init__(
+        self,
+        bodies: Mapping[str, Body],
+        view: View,
+        poses: BodyPoses,
+        *,
+        hide_walls: bool = True,
+    ) -> None:
+        self._bodies = bodies
+        self._view = view
+        self._extents = Extents(bodies)
+        self._renderer = Renderer(bodies)
+        self._hide_walls = hide_walls
+        self._hidden: set[Shape] = set()
+        _, X_WC = view.look(poses)
+        points = self._extents.points(poses)
+        center, radius = _sphere(points)
+        lowest, floor = float(points[:, 2].min()), self._extents.floor(radius, poses)
+        self._toward_light = _light_from(X_WC.R[:, 2])
+        self._ground = floor if floor is not None else min(0.0, lowest)
+        self._reach = max(_GROUND * radius, 2.0 * float(np.linalg.norm(X_WC.p - center)))
+        self._radius, self._height = _SHADOWS * radius, _GROWTH * self._height_of(points - center)
+
+    def prepare(self, diagnostics: Diagnostics) -> None:
+        """Build the scene; textures and shapes that cannot be drawn are warnings.
+
+        Raises:
+            RendererUnavailable: This machine cannot render.
+        """
+        self._renderer.prepare(diagnostics)
+
+    def picture(self, poses: BodyPoses) -> Pixels:
+        """Return the picture of these poses; raises what ``Renderer.render_studio`` does."""
+        lens, X_WC = self._view.look(poses)
+        points = self._extents.points(poses)
+        center, radius = _sphere(points)
+        self._radius = _grown(self._radius, radius)
+        self._height = _grown(self._height, self._height_of(points - center))
+        if self._hide_walls:
+            self._hide(self._extents.walls_between(X_WC.p, center, radius / 2.0, poses))
+        studio = Studio(
+            self._toward_light, center, self._radius, self._height, self._ground, self._reach
+        )
+        return self._renderer.render_studio(lens, X_WC, poses, studio)
+
+    def _height_of(self, offsets: Array) -> float:
+        """Return how far offsets reach towards the light, in [m]."""
+        return max(float((offsets @ self._toward_light).max()), _MIN_RADIUS)
+
+    def _hide(self, walls: set[Shape]) -> None:
+        """Leave out walls from now on; those that were left out before stay so."""
+        if walls <= self._hidden:
+            return
+        self._hidden |= walls
+        bodies = {name: _without(body, self._hidden) for name, body in self._bodies.items()}
+        # Problems of the scene have been reported.
+        self._renderer.set_bodies(bodies, Diagnostics.silent())
+
+
+def _sphere(points: Array) -> tuple[Array, float]:
+    """Return the middle of points and the distance of the farthest, in [m]."""
+    center = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    radius = float(np.linalg.norm(points - center, axis=1).max())
+    return center, max(radius, _MIN_RADIUS)
+
+
+def _grown(size: float, needed: float) -> float:
+    """Return a size of the region of shadows, grown if it is less than needed."""
+    return size if size >= needed else _GROWTH * needed
+
+
+def _without(body: Body, hidden: set[Shape]) -> Body:
+    """Return a body without some of its visible shapes."""
+    if not any(shape in hidden for link in body.links for shape in link.visual):
+        return body
+    links = (
+        replace(link, visual=tuple(shape for shape in link.visual if shape not in hidden))
+        for link in body.links
+    )
+    return replace(body, links=tuple(links))
+
+
+def _light_from(backward: Array) -> tuple[float, float, float]:
+    """Return the direction towards the light, from that towards the viewer."""
+    azimuth = float(np.arctan2(backward[1], backward[0])) - radians(_LIGHT_AZIMUTH)
+    around = cos(radians(_LIGHT_ELEVATION))
+    return around * cos(azimuth), around * sin(azimuth), sin(radians(_LIGHT_ELEVATION))

@@ -1,0 +1,253 @@
+"""Rules for contacts: overlapping bodies, stacks, and velocities that skip contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hrp_model import Diagnostic
+from hrp_model.rigid import Array
+from hrp_model.shapes.measure import boxes_overlap
+from hrp_model.validate.common import first_few
+
+from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Solver
+from .initial_state import InitialState, rounded_down
+from .shapes import Solids, deepest_overlap
+
+# Penetration that rounding or an inexact model explains, in [m]; a foot that starts 1 mm deep
+# rises within 0.1 s.
+_TOLERATED_DEPTH = 5e-3
+# DENSE without predict_sticking, cubes of 10 cm pressed into each other by 0.01 mm, 3 s: four sink
+# by 17 cm, six fall over. WORLD holds forty within 2.1 mm with and without it, QUICK within 4.4 mm.
+# Free robots and trays count alike.
+_MIN_UNSTABLE_STACK = 4
+# QUICK, a heavy cube on a light one, 50 iterations, 3 s: it creeps by 0.3 mm at 10 times the
+# mass, by 2 mm at 100 times, and sinks into it at 1000 times. WORLD holds.
+_LOAD_RATIO_PER_ITERATION = 4.0
+# Bodies in one place that each of them is compared with.
+_MAX_EXAMINED = 8
+# Bodies with a smaller gap are expected to touch, in [m].
+_CONTACT_GAP = 0.05
+
+
+def bodies_start_apart(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """No body starts deep inside another, from where contacts push it out slowly or violently."""
+    solids = [Solids(start) for start in starts]
+    remedy = "change the 'position' of the body in the world"
+    for i, j in _overlapping_boxes(solids):
+        warning = overlap_warning(physics, solids[i], solids[j], "starts", remedy)
+        if warning is not None:
+            yield warning
+
+
+def _overlapping_boxes(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of bodies whose bounding boxes overlap and one of which can move, in order.
+
+    Those of two bodies that both have ``_MAX_EXAMINED`` are left out, so that their number grows
+    with that of the bodies.
+    """
+    low, high = _corners(solids)
+    mobile = np.array([any(solid.start.mobile) for solid in solids], dtype=bool)
+    axis = int(np.argmax(np.var(np.where(np.isfinite(low), low, 0.0), axis=0))) if solids else 0
+    order = np.argsort(low[:, axis], kind="stable")
+    ends = np.searchsorted(low[order, axis], high[:, axis])
+    counts = np.zeros(len(solids), dtype=np.int64)
+    pairs: list[tuple[int, int]] = []
+    for place, i in enumerate(order.tolist()):
+        later = order[place + 1 : ends[i]]
+        if counts[i] >= _MAX_EXAMINED:
+            later = later[counts[later] < _MAX_EXAMINED]
+        meets = boxes_overlap(low[i], high[i], low[later], high[later], touching=False)
+        found = later[meets & (mobile[i] | mobile[later])]
+        counts[i] += len(found)
+        counts[found] += 1
+        pairs += [(min(i, j), max(i, j)) for j in found.tolist()]
+    yield from sorted(pairs)
+
+
+def _corners(solids: Sequence[Solids]) -> tuple[Array, Array]:
+    """Return both corners of the bounding boxes, shape (n, 3); inverted without shapes."""
+    boxes = [solid.box for solid in solids]
+    low = np.array([np.full(3, np.inf) if b is None else b.low for b in boxes]).reshape(-1, 3)
+    high = np.array([np.full(3, -np.inf) if b is None else b.high for b in boxes]).reshape(-1, 3)
+    return low, high
+
+
+def overlap_warning(
+    physics: PhysicsSettings, a: Solids, b: Solids, verb: str, remedy: str
+) -> Diagnostic | None:
+    """Return a warning if one body is deep inside another, or None.
+
+    Args:
+        physics: Settings of the world.
+        a: One body.
+        b: The other body.
+        verb: Verb of the message, such as "starts".
+        remedy: Remedy in the message.
+    """
+    if not a.overlaps_box(b):
+        return None
+    found = deepest_overlap(a, b)
+    if found is None or found.depth <= _TOLERATED_DEPTH:
+        return None
+    (inner, link), (outer, other) = _inner_first((a.start, found.link_a), (b.start, found.link_b))
+    links = inner.body.links[link], outer.body.links[other]
+    speed = physics.correcting_velocity
+    if np.isinf(speed):
+        away = physics.erp * found.depth / physics.time_step
+        effect = f"contacts push it out at up to {away:.3g} m/s"
+    elif speed > 0.0:
+        effect = f"contacts push it out at {speed:g} m/s, which takes {found.depth / speed:.2g} s"
+    else:
+        effect = "it stays there because max_correcting_velocity is 0"
+    message = (
+        f"link '{links[0].name}' {verb} {1e3 * found.depth:.3g} mm deep inside '{links[1].name}' "
+        f"of body '{outer.name}': {effect}; {remedy}"
+    )
+    return inner.warning("starts-inside", message, links[0])
+
+
+def stacks_suit_the_solver(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """DENSE fails on stacks without predict_sticking, QUICK on bodies with heavy loads."""
+    if physics.solver is Solver.WORLD:
+        return
+    free = [s for s in starts if s.is_free and any(s.mobile)]
+    if len(free) < 2 or not _falls_along_z(physics):
+        return
+    solids = [Solids(start) for start in free]
+    below = _supports(solids)
+    if physics.solver is Solver.DENSE:
+        stack = _highest_stack(solids, below)
+        if len(stack) >= _MIN_UNSTABLE_STACK and not physics.predict_sticking:
+            names = first_few([f"'{free[i].name}'" for i in stack], 4)
+            message = (
+                f"{len(stack)} bodies are stacked ({names}): without predict_sticking the solver "
+                f"'dense' cannot hold stacks of {_MIN_UNSTABLE_STACK} or more; write "
+                "predict_sticking: true, or solver: world"
+            )
+            yield free[stack[0]].warning("tall-stack", message)
+        return
+    masses = np.array([start.body.total_mass for start in free])
+    for upper, lowers in enumerate(below):
+        ratios = masses[upper] / masses[lowers]
+        for lower, ratio in zip(lowers, ratios.tolist(), strict=True):
+            if ratio > _LOAD_RATIO_PER_ITERATION * physics.iterations:
+                message = (
+                    f"body '{free[upper].name}' on top has {ratio:.3g} times its mass and sinks "
+                    f"in with the solver 'quick' and {physics.iterations} iterations; write "
+                    "solver: world"
+                )
+                yield free[lower].warning("heavy-on-light", message)
+
+
+def nothing_skips_its_contacts(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """Links move at most half their thickness per step, or they could skip a contact."""
+    for start in starts:
+        speeds = np.linalg.norm(start.state.v, axis=1)
+        if not speeds.max() * physics.time_step > 1e-4:
+            continue
+        worst: tuple[float, str] | None = None
+        for i, thickness in Solids(start).thickness.items():
+            way = float(speeds[i]) * physics.time_step
+            if way > thickness / 2.0 and (worst is None or way / thickness > worst[0]):
+                step = rounded_down(thickness / 2.0 / float(speeds[i]))
+                worst = (
+                    way / thickness,
+                    f"link '{start.body.links[i].name}' starts at {speeds[i]:.3g} m/s and moves "
+                    f"{1e3 * way:.3g} mm per step, but is only {1e3 * thickness:.3g} mm thick: it "
+                    f"may pass through others; {_remedy(step)}",
+                )
+        if worst is not None:
+            yield start.warning("fast-start", worst[1])
+
+
+def free_bodies_can_land(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """Below each free body is a fixed one, or another body that will land."""
+    if not _falls_along_z(physics):
+        return
+    solids = [Solids(start) for start in starts]
+    low, high = _corners(solids)
+    is_held = [not start.is_free or bool(start.joined_links) for start in starts]
+    caught = np.array(is_held, dtype=bool)
+    for i in np.argsort(low[:, 2], kind="stable").tolist():
+        start = starts[i]
+        if caught[i]:
+            continue
+        if solids[i].box is None:
+            message = "a free body without collision shapes falls through everything"
+            yield start.warning(
+                "nothing-below", f"{message}; give it collision shapes, or write fixed: true"
+            )
+            continue
+        under = caught & (low[:, 2] < high[i, 2])
+        under &= boxes_overlap(low[:, :2], high[:, :2], low[i, :2], high[i, :2], touching=False)
+        caught[i] = under.any()
+        if not caught[i]:
+            message = "nothing is below this free body, so it falls without end"
+            yield start.warning(
+                "nothing-below", f"{message}; add a floor to 'bodies', or write fixed: true"
+            )
+
+
+RULES = (
+    bodies_start_apart,
+    stacks_suit_the_solver,
+    nothing_skips_its_contacts,
+    free_bodies_can_land,
+)
+
+
+def _falls_along_z(physics: PhysicsSettings) -> bool:
+    """Return whether gravity points mainly along -z."""
+    x, y, z = physics.gravity
+    return z < 0.0 and max(abs(x), abs(y)) <= -z
+
+
+def _remedy(step: float) -> str:
+    """Return the remedy for a motion that needs a time step in [s]."""
+    if step < PHYSICS_RANGES["time_step"][0]:
+        return "use a lower velocity; no allowed time step is short enough"
+    return f"write time_step: {step:g}"
+
+
+def _inner_first(
+    a: tuple[InitialState, int], b: tuple[InitialState, int]
+) -> tuple[tuple[InitialState, int], ...]:
+    """Return two bodies and their links, the one more likely to be misplaced first."""
+    keys = [(not s.mobile[i], not s.is_free, s.body.total_mass) for s, i in (a, b)]
+    return (a, b) if keys[0] <= keys[1] else (b, a)
+
+
+def _supports(solids: Sequence[Solids]) -> list[list[int]]:
+    """Return for each body those that it stands on or is about to land on."""
+    below: list[list[int]] = [[] for _ in solids]
+    low, high = _corners(solids)
+    for i, box in enumerate(solid.box for solid in solids):
+        if box is None:
+            continue
+        gap = box.low[2] - high[:, 2]
+        height = min(box.high[2] - box.low[2], _CONTACT_GAP)
+        on = (gap > -_TOLERATED_DEPTH) & (gap < height)
+        on &= boxes_overlap(low[:, :2], high[:, :2], box.low[:2], box.high[:2], touching=False)
+        on[i] = False
+        below[i] = np.flatnonzero(on).tolist()
+    return below
+
+
+def _highest_stack(solids: Sequence[Solids], below: list[list[int]]) -> list[int]:
+    """Return the longest chain of bodies standing on one another, the lowest first."""
+    chains: dict[int, list[int]] = {}
+    heights = [np.inf if s.box is None else float(s.box.low[2]) for s in solids]
+    for i in np.argsort(heights, kind="stable").tolist():
+        under = [chains[j] for j in below[i] if j in chains]
+        chains[i] = [*max(under, key=len, default=[]), i]
+    return max(chains.values(), key=len)

@@ -1,0 +1,196 @@
+"""Rules for joints: initial positions, holding efforts and mass ratios across joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hrp_model import BodyState, Diagnostic, JointType, Link
+from hrp_model.rigid import Array
+from hrp_model.validate.common import first_few
+
+from ...control import ControlMode, JointControl
+from ...engine.articulation.mass_repair import RATIO_PER_ITERATION
+from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Solver
+from .initial_state import Group, InitialState
+
+# A limit corrects the share erp of its error in each step, at any speed. Below this speed the
+# impact is smaller than that of climbing a stair, in [rad/s] or [m/s].
+_TOLERATED_IMPACT = 1.0
+# Tolerated ratio of the effort needed to hold still to the effort limit.
+_MAX_EFFORT_RATIO = 1.0
+# QUICK: a link supports its child joint with its apparent mass there, the smallest over all
+# directions, where its inverse is 1 / m + d^2 / I for a lever arm d. The joints of swinging chains
+# with links of 1 kg and 0.2 m separate by 1 mm within 0.5 s
+#   at 20, 50, 200 iterations
+#   if three links end in a load of 140, 280, 1200 times the apparent mass above it,
+#   and at 1000 times, with 50 iterations, if a slender link between them has less inertia,
+# and by ten times as much at ten times these ratios. Light links at the ends of chains are
+# harmless: 1e-6 kg on 1 kg is as good as equal masses. WORLD is exact up to ratios of 1e5.
+# Hence RATIO_PER_ITERATION; masses.py reports links without mass, which get that much.
+
+
+def joints_start_within_their_stops(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """No joint starts so far beyond a limit that it is pushed back hard."""
+    if not physics.joint_limits:
+        return
+    for start in starts:
+        pushed: list[tuple[float, Link, str]] = []
+        for i, link in start.joints():
+            lower, upper = link.joint.position_limits
+            q = float(start.state.q[i])
+            beyond = max(lower - q, q - upper)
+            speed = physics.erp * beyond / physics.time_step
+            if speed > _TOLERATED_IMPACT:
+                limit = lower if q < lower else upper
+                unit = link.joint.type.units.position
+                text = f"'{link.joint.name}' at {q:.4g} {unit} (limit {limit:.4g})"
+                pushed.append((speed, link, text))
+        if pushed:
+            speed, link, _ = max(pushed, key=lambda x: x[0])
+            message = (
+                f"joints start beyond their limits: {first_few([x for _, _, x in pushed], 4)}; "
+                f"they are pushed back at up to {speed:.3g} {link.joint.type.units.velocity}; "
+                "start within the limits (key 'joints'), or write joint_limits: false"
+            )
+            yield start.warning("start-beyond-limit", message, link)
+
+
+def drives_hold_the_start(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """The actuators of a body with a fixed root can hold its initial posture against gravity."""
+    x, y, z = physics.gravity
+    if x != 0.0 or y != 0.0 or z >= 0.0:
+        return
+    for start in starts:
+        loose = any(link.joint.type is JointType.FREE for link in start.body.links[1:])
+        if start.is_free or loose or start.body.extra_joints or not start.body.moving_links:
+            continue
+        needed = _with_followers(start, _held_efforts(start, -z))
+        weak: list[tuple[float, Link, str]] = []
+        for i, link in start.joints():
+            if link.joint.mimic is not None or not _is_held(start, link):
+                continue
+            lower, upper = link.joint.effort_limits
+            limit, need = (upper if needed[i] > 0.0 else -lower), abs(float(needed[i]))
+            if need > _MAX_EFFORT_RATIO * limit:
+                unit = link.joint.type.units.effort
+                text = f"'{link.joint.name}' needs {need:.3g} {unit}, limit {limit:.3g}"
+                weak.append((need - limit, link, text))
+        if weak:
+            _, link, _ = max(weak, key=lambda x: x[0])
+            message = (
+                "actuators are too weak to hold the initial posture against gravity: "
+                f"{first_few([text for _, _, text in weak], 4)}; check the effort limits and their "
+                "unit, or start in a posture that needs less effort"
+            )
+            yield start.warning("too-weak", message, link)
+
+
+def _held_efforts(start: InitialState, gravity: float) -> Array:
+    """Return the efforts that balance the weights of links and the springs of joints."""
+    shares = [(link.weight_share, link.joint.stiffness) for link in start.body.links]
+    if all(x == (1.0, 0.0) for x in shares):
+        return start.state.gravity_torque(gravity)
+    weighing = replace(
+        start.body,
+        links=tuple(replace(x, mass=x.weight_share * x.mass) for x in start.body.links),
+    )
+    state = BodyState(weighing)
+    state.p[0], state.R[0], state.q = start.state.p[0], start.state.R[0], start.state.q
+    state.calc_forward_kinematics()
+    joints = [link.joint for link in start.body.moving_links]
+    stiffness = np.array([joint.stiffness for joint in joints])
+    rest = np.array([joint.rest_position for joint in joints])
+    efforts: Array = state.gravity_torque(gravity) - stiffness * (rest - state.q)
+    return efforts
+
+
+def chains_are_even_for_quick(
+    physics: PhysicsSettings, starts: Sequence[InitialState]
+) -> Iterator[Diagnostic]:
+    """With the solver QUICK no link carries many times its own apparent mass."""
+    if physics.solver is not Solver.QUICK:
+        return
+    for start in starts:
+        loads = (x for x in _loads(start.groups) if x.carrier.link.name not in start.mass_repairs)
+        worst = max(loads, key=lambda load: load.ratio, default=None)
+        if worst is None or worst.ratio <= RATIO_PER_ITERATION * physics.iterations:
+            continue
+        enough = _rounded_up(worst.ratio / RATIO_PER_ITERATION)
+        iterate = f"iterations: {enough}, or " if enough <= PHYSICS_RANGES["iterations"][1] else ""
+        carrier = worst.carrier
+        message = (
+            f"link '{carrier.link.name}' carries {worst.mass:.3g} kg by joint "
+            f"'{worst.child.link.joint.name}', {worst.ratio:.2g} times its own apparent mass "
+            f"there: with the solver 'quick' and {physics.iterations} iterations that joint "
+            f"separates by millimetres; write solver: world, or {iterate}give the link more mass "
+            "and inertia"
+        )
+        yield start.warning("uneven-chain", message, carrier.link)
+
+
+RULES = (joints_start_within_their_stops, drives_hold_the_start, chains_are_even_for_quick)
+
+
+def _with_followers(start: InitialState, efforts: Array) -> Array:
+    """Return the efforts that joints need to hold those that follow them, too."""
+    index = {link.name: i for i, link in start.joints()}
+    whole = efforts.copy()
+    for i, link in start.joints():
+        mimic = link.joint.mimic
+        if mimic is not None and mimic.link in index:
+            whole[index[mimic.link]] += mimic.multiplier * efforts[i]
+    return whole
+
+
+def _is_held(start: InitialState, link: Link) -> bool:
+    control = start.entry.control
+    own = control.joints.get(link.joint.name, JointControl()).mode
+    return (control.mode if own is None else own) is ControlMode.POSITION
+
+
+class _Load(NamedTuple):
+    """Mass carried by a joint, and its ratio to the apparent mass of the parent link."""
+
+    ratio: float
+    mass: float
+    carrier: Group
+    child: Group
+
+
+def _loads(groups: Sequence[Group]) -> Iterator[_Load]:
+    """Yield the load of every joint between groups, except below floating groups."""
+    mass = [group.whole.mass for group in groups]
+    for i in reversed(range(len(groups))):
+        above = groups[i].parent
+        if above is not None:
+            mass[above] += mass[i]
+    for i, group in enumerate(groups):
+        if group.parent is None or groups[group.parent].floats:
+            continue
+        carrier = groups[group.parent]
+        yield _Load(mass[i] * _mobility(carrier, group.anchor), mass[i], carrier, group)
+
+
+def _mobility(group: Group, point: Array) -> float:
+    """Return the largest acceleration of a point due to a unit force there, in [1/kg].
+
+    It is the largest eigenvalue of K = E / m - [r] I^-1 [r], with r from the centre of mass to
+    the point.
+    """
+    mass, center, inertia = group.whole.mass, group.whole.center_of_mass, group.whole.inertia
+    x, y, z = point - center
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    K = np.eye(3) / mass - cross @ np.linalg.solve(inertia, cross)
+    return float(np.linalg.eigvalsh((K + K.T) / 2.0)[-1])
+
+
+def _rounded_up(iterations: float) -> int:
+    return int(np.ceil(iterations / 50.0) * 50.0)
