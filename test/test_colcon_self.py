@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from colcon_tools import build_hrp_ros, colcon, missing, sourced
 
+pytestmark = pytest.mark.slow  # it builds the whole package; test_colcon.py builds smaller ones
+
 # Of plain Python and messages, and of the engine in C.
 SOME_TESTS = ("test/msgs/test_names.py", "test/sim/physics/test_free_motion.py")
 

@@ -30,6 +30,7 @@ def test_the_measured_table_has_a_row_of_each_implementation():
     assert {m.value for m in set(Measured) - optional} <= names
 
 
+@pytest.mark.slow
 def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatch):
     written = tmp_path / "out.json"
     monkeypatch.setattr(compare, "write_tables", partial(compare.write_tables, folder=tmp_path))
