@@ -24,7 +24,7 @@ def pytest_sessionstart() -> None:
     """Make the environment active; compile the extensions, which colcon keeps beside the tree."""
     # So that the commands of pages and workflows find `python` and `hrp-sim`, as those of users do.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    extensions = "ode/_core", "sensors/_probe"
+    extensions = "engine/ode/_core", "sensors/_probe"
     if not all(list((ROOT / "hrp_sim").glob(f"{name}.*.so")) for name in extensions):
         subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=ROOT)
 

@@ -55,7 +55,8 @@ def test_other_names_mean_the_same(name, tmp_path):
 
 def test_every_advice_is_in_the_table():
     source = "".join(
-        path.read_text(encoding="utf-8") for path in (ROOT / "hrp_sim" / "advice").glob("*.py")
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "hrp_sim" / "world" / "advice").glob("*.py")
     )
     given = set(re.findall(r'(?:warning|note)\(\s*"([a-z-]+)"', source))
     names = f"{Severity.WARNING.name}|{Severity.NOTE.name}"

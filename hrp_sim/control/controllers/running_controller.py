@@ -32,7 +32,7 @@ _NOW = 0
 _OWN, _READINGS = "own/", "readings/"
 # What code of users may raise to end a controller; the others of BaseException end the program.
 FAILURES = (Exception, SystemExit)
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 # Where the program of a user is never wrong: "<" begins the names of code without a file.
 _NOT_USERS = ("<", f"{_ROOT / 'hrp_model'}{os.sep}", f"{_ROOT / 'hrp_sim'}{os.sep}")
 _STANDARD = f"{Path(os.__file__).parent}{os.sep}"

@@ -23,7 +23,7 @@ Run: TypeAlias = Callable[[Simulation, dict[str, object]], Mapping[str, object]]
 # Names of columns that every result has.
 RESERVED = frozenset(("case", "error", "state_hash", "fingerprint"))
 MAX_ERROR = 2000  # characters
-_PACKAGE = Path(__file__).parents[1]
+_PACKAGE = Path(__file__).parents[2]
 _MAX_NAMED = 100  # names in one message
 _MAX_DIMENSIONS = 8  # of arrays in files
 _MAX_INTEGER = np.iinfo(np.int64).max
