@@ -108,6 +108,24 @@ class MissingLibraryError(ImportError):
     """An optional library that is needed is not installed; the message names it."""
 
 
+@contextmanager
+def needs_extra(extra: str) -> Iterator[None]:
+    """Report a library that a block imports and that is not installed.
+
+    Args:
+        extra: The extra of this package that brings it, such as "record".
+
+    Raises:
+        MissingLibraryError: It names the library and the command that installs it.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingLibraryError(
+            f"{error.name} is not installed: pip install 'hrp_ros[{extra}]'"
+        ) from None
+
+
 class ModelError(ValueError):
     """A model or world file could not be read; ``diagnostics`` holds all its problems."""
 

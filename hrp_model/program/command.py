@@ -1,4 +1,4 @@
-"""Run a command of a program: standard streams, Ctrl-C, exit status, missing libraries."""
+"""Run a command of a program: standard streams, Ctrl-C, exit status, missing ROS."""
 
 from __future__ import annotations
 
@@ -43,24 +43,6 @@ GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 def missing_ros(error: ImportError) -> str:
     """Return the message for ROS 2 that cannot be imported, with two remedies."""
     return f"ROS 2 cannot be imported ({error}): {_ROS_REMEDY}"
-
-
-@contextmanager
-def needs_extra(extra: str) -> Iterator[None]:
-    """Report a library that a block imports and that is not installed.
-
-    Args:
-        extra: The extra of this package that brings it, such as "record".
-
-    Raises:
-        MissingLibraryError: It names the library and the command that installs it.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise MissingLibraryError(
-            f"{error.name} is not installed: pip install 'hrp_ros[{extra}]'"
-        ) from None
 
 
 class StopSignals:

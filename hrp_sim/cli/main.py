@@ -10,7 +10,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 from hrp_model import ModelError, Severity
-from hrp_model.program.command import PROBLEMS, WRONG_USE, needs_extra, run_program
+from hrp_model.diagnostics import needs_extra
+from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import CommandParser, model_files
 from hrp_model.version import __version__

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.table import Table
 
-from hrp_model.diagnostics import counted
+from hrp_model.diagnostics import counted, needs_extra
 from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
-from hrp_model.program.command import GOOD, UsageError, needs_extra
+from hrp_model.program.command import GOOD, UsageError
 from hrp_model.program.console import output_console, print_message, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 from hrp_msgs.recording import Recording

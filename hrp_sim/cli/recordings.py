@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from hrp_model import Diagnostics
+from hrp_model.diagnostics import needs_extra
 from hrp_model.files.resources import ResourceError, path_from_uri
-from hrp_model.program.command import needs_extra
 
 if TYPE_CHECKING:
     from hrp_msgs.recording import Recording

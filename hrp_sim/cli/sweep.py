@@ -11,9 +11,9 @@ from importlib import import_module
 
 from rich.table import Table
 
-from hrp_model.diagnostics import ModelError, counted
+from hrp_model.diagnostics import ModelError, counted, needs_extra
 from hrp_model.printable import printable
-from hrp_model.program.command import GOOD, PROBLEMS, UsageError, needs_extra
+from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import output_console, print_message, print_note, print_text, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 

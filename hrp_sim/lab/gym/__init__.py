@@ -1,6 +1,6 @@
 """Robots as environments of Gymnasium, for learning."""
 
-from hrp_model.program.command import needs_extra
+from hrp_model.diagnostics import needs_extra
 
 with needs_extra("gym"):
     from .pictures import RenderOptions

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 
-from hrp_model.program.command import UsageError, needs_extra
+from hrp_model.diagnostics import needs_extra
+from hrp_model.program.command import UsageError
 
 _ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?[^/\s]+:[0-9]+/?")
 _ENCRYPTED = ("tls://", "wss://")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.diagnostics import counted
+from hrp_model.diagnostics import counted, needs_extra
 from hrp_model.printable import printable
-from hrp_model.program.command import needs_extra
 from hrp_model.rigid import Array
 
 from ..sweeps import SweepResult

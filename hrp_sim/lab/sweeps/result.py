@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hrp_model.program.command import needs_extra
+from hrp_model.diagnostics import needs_extra
 
 from ...engine.engine import AnyArray
 from .case import Case, CaseResult, as_stackable, json_text

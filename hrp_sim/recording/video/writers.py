@@ -15,9 +15,8 @@ from typing import Protocol
 
 from PIL import Image
 
-from hrp_model.diagnostics import MissingLibraryError
+from hrp_model.diagnostics import MissingLibraryError, needs_extra
 from hrp_model.files.writer import naming, staged_file
-from hrp_model.program.command import needs_extra
 
 from ...render import Pixels
 
