@@ -70,7 +70,7 @@ def patterns(cell):
 
 def wait_until_alone(node):
     """Wait until the namesakes of earlier sessions, which have ended, have left the graph."""
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 300.0
     while node.get_node_names().count(node.get_name()) > 1:
         assert time.monotonic() < deadline
         time.sleep(0.01)

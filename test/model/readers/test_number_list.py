@@ -54,7 +54,7 @@ DECIMALS = st.from_regex(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=500)
 @given(st.lists(DECIMALS | st.floats(allow_nan=False, allow_infinity=False).map(repr), max_size=5))
 @example(["9007199254740993", "9007199254740993e22", "1e23", "8.5e22", "4.35", "0.3e-22"])
 @example(["2.2250738585072011e-308", "1.7976931348623159e308", "5e-325", "-0", "-0.0", "1e999"])
@@ -64,7 +64,7 @@ def test_every_number_is_what_float_makes_of_it(texts):
     np.testing.assert_array_equal(found.view(np.int64), expected.view(np.int64))
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=500)
 @given(st.text(alphabet="0123456789+-.eE, \n#]é肘", max_size=30), st.booleans())
 @example("1.e5 1.]", False)
 @example("-]", True)
@@ -80,7 +80,7 @@ def test_what_numpy_takes_the_extension_takes_too(text, integer):
 SOUP = "0123456789+-.eE, \n#]é肘"
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=500)
 @given(st.text(alphabet=SOUP, max_size=30), st.sampled_from(["point", "coordIndex"]))
 @example("1-2+.5.5", "point")
 def test_a_file_reads_the_same_whoever_takes_its_lists(text, field):

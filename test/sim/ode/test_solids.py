@@ -193,6 +193,7 @@ def refined(mesh, times):
     return mesh
 
 
+@pytest.mark.parametrize("steps", [500, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("com", "solver"),
     [
@@ -201,7 +202,7 @@ def refined(mesh, times):
         ((-0.12, 0.07, 0.1), Solver.WORLD),
     ],
 )
-def test_bricks_neither_creep_nor_tilt_on_fine_triangles(com, solver):
+def test_bricks_neither_creep_nor_tilt_on_fine_triangles(com, solver, steps):
     rng = np.random.default_rng(3)
     n, spacing = 41, 0.02
     plain = grid(lambda _x, _y: 0.0, n, spacing)
@@ -215,8 +216,8 @@ def test_bricks_neither_creep_nor_tilt_on_fine_triangles(com, solver):
         )
         engine.step(500)
         before = thing.motion.p[0].copy()
-        engine.step(500)
-        assert np.linalg.norm(thing.motion.p[0] - before) < 5e-6  # 0.1 mm in 10 s
+        engine.step(steps)
+        assert np.linalg.norm(thing.motion.p[0] - before) < 1e-8 * steps  # 0.1 mm in 10 s
         assert thing.motion.R[0, 2, 2] == pytest.approx(1.0, abs=1e-6)
         assert thing.motion.p[0, 2] == pytest.approx(0.025, abs=2e-4)
 
