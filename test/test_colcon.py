@@ -15,6 +15,8 @@ from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Cone, Shape
 from hrp_model.urdf import Hardware, UrdfOptions, write_package
 
+pytestmark = pytest.mark.slow  # what is written is tested in test/model/urdf
+
 # Not installed: what builds the package, and what its writer knows of it.
 NOT_INSTALLED = {"CMakeLists.txt", "README.md", ".hrp_model.json"}
 

@@ -255,6 +255,7 @@ def test_pytest_finds_its_plugin(wheel):
 # The sdist.
 
 
+@pytest.mark.slow
 def test_all_sources_are_in_the_sdist(source, sdist):
     made = {"PKG-INFO", "setup.cfg"}  # setuptools adds a section to the latter
     given = {k: v for k, v in tree(source).items() if "__pycache__" not in k}

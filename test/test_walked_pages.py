@@ -56,15 +56,6 @@ def programs(tmp_path_factory):
         yield folder
 
 
-# These start sweeps, tests, browsers or nodes, whose own tests are elsewhere, or repeat commands.
-SLOW_PAGES = {
-    *("docs/certificates.md", "docs/gym.md", "docs/physics.md", "docs/viewing.md"),
-    *("docs/ros2.md", "docs/ros2_services.md", "docs/sensors.md", "docs/studies.md"),
-    *("docs/testing.md", "docs/howto/moveit.md"),
-    *("docs/howto/nav2.md", "docs/howto/problems.md", "docs/howto/project.md"),
-    *("docs/howto/ros2_control.md", "docs/howto/sensors.md"),
-    *("docs/controllers.md", "docs/projects.md"),
-}
 WALKS = [TUTORIAL, *([page] for page in PAGES)]
 each_page = pytest.mark.parametrize("pages", WALKS, ids=lambda pages: name_of(pages[0]))
 each_walk = pytest.mark.parametrize(
@@ -73,7 +64,7 @@ each_walk = pytest.mark.parametrize(
         pytest.param(
             pages,
             id=name_of(pages[0]),
-            marks=[pytest.mark.slow] if name_of(pages[0]) in SLOW_PAGES else [],
+            marks=[] if name_of(pages[0]) == "README.md" else [pytest.mark.slow],
         )
         for pages in WALKS
     ],
