@@ -1,6 +1,6 @@
 """Keeps a humanoid upright by its ankles and hips, without a step.
 
-hrp-sim sweep examples/studies/pushed_humanoid.yaml --out pushed
+hrp-sim study examples/studies/pushed_humanoid.yaml --out pushed
 """
 
 import numpy as np

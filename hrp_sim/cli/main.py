@@ -18,13 +18,11 @@ from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
 from ..engine.engine import PhysicsError
-from ..world.world_names import DEFAULT_WORLD, bundled_worlds
-from . import argument_types
-from .certify_options import add_certify
+from ..world.world_names import bundled_worlds
+from .lab_options import add_bench, add_certify, add_study
 from .recording_options import add_page, add_plot, add_replay, add_video, check_replay
 from .run_options import WORLD, add_project, add_run, add_world, check_run
 from .suggestions import SUGGESTIONS
-from .sweep_options import add_sweep
 
 # The functions of the commands, whose modules are imported when they are needed.
 _COMMANDS = {
@@ -36,7 +34,7 @@ _COMMANDS = {
     "page": "page:page",
     "replay": "replay:replay",
     "plot": "plot:plot",
-    "sweep": "sweep:sweep",
+    "study": "study:run_study",
     "bench": "bench:bench",
     "certify": "certify:certify_models",
 }
@@ -64,8 +62,8 @@ def _parser() -> CommandParser:
     add_page(commands.add_parser("page", help="write a run as one HTML file"))
     add_replay(commands.add_parser("replay", help="replay a recording in the browser or on ROS"))
     add_plot(commands.add_parser("plot", help="draw curves of a recording"))
-    add_sweep(commands.add_parser("sweep", help="run a study: a world with values that vary"))
-    _add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
+    add_study(commands.add_parser("study", help="run a study: a world with values that vary"))
+    add_bench(commands.add_parser("bench", help="measure simulation speed on this machine"))
     add_certify(
         commands.add_parser("certify", help="compare the motion of models in several engines")
     )
@@ -120,29 +118,6 @@ def _add_rviz(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show contacts/markers, too (published if the parameter contact_rate is set)",
     )
-
-
-def _add_bench(bench: argparse.ArgumentParser) -> None:
-    bench.description = (
-        "Measure how fast a world or a model runs on this machine, where the time goes, and which "
-        "settings make it faster. docs/performance.md explains the result."
-    )
-    bench.add_argument(
-        "world",
-        nargs="?",
-        default=DEFAULT_WORLD,
-        metavar="WORLD",
-        help=f"{WORLD}; default: {DEFAULT_WORLD}",
-    )
-    add_project(bench)
-    bench.add_argument(
-        "--duration",
-        type=argument_types.positive,
-        default=1.0,
-        metavar="S",
-        help="simulation time to measure, from the start (default: %(default)g s)",
-    )
-    bench.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

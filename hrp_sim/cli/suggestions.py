@@ -19,7 +19,7 @@ SUGGESTIONS = Suggestions(
         **dict.fromkeys(("list", "devices"), "hrp-sim sensors"),
         **dict.fromkeys(("benchmark", "measure"), "hrp-sim bench"),
         **dict.fromkeys(("film", "movie", "render", "picture"), "hrp-sim video"),
-        **dict.fromkeys(("study", "vary"), "hrp-sim sweep"),
+        **dict.fromkeys(("sweep", "vary", "scenario"), "hrp-sim study"),
         **dict.fromkeys(("convert", "urdf"), "hrp-model urdf"),
         **dict.fromkeys(("certificate", "prove"), "hrp-sim certify"),
         "tree": "hrp-model tree",

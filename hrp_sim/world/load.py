@@ -176,7 +176,7 @@ def _world(
     if not isinstance(root, Mapping) or not is_world(root):
         place = Span(source, 0, 0) if root is None else root.span
         is_study = isinstance(root, Mapping) and "world" in root
-        hint = "; scenarios and studies are run by 'hrp-sim sweep'" if is_study else ""
+        hint = "; scenarios and studies are run by 'hrp-sim study'" if is_study else ""
         diagnostics.error("not-a-world", f"a world file needs a list 'bodies'{hint}", place)
         raise ModelError(diagnostics.found)
     config = WorldReader(folder, diagnostics).read(root)

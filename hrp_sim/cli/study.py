@@ -1,4 +1,4 @@
-"""``hrp-sim sweep``: run a study."""
+"""``hrp-sim study``: run a study."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ from hrp_model.program.outputs import Kind, Output, check_outputs, report_writte
 from ..lab.studies import Study, StudyFolder, StudyRun, check_first, load_study
 from ..lab.studies.cluster import connected
 from ..lab.studies.variables import Kind as VariableKind
-from ..lab.sweeps import SweepResult
-from ..lab.sweeps import sweep as run_sweep
+from ..lab.sweeps import SweepResult, sweep
 from ..lab.sweeps.errors import WorkerError
 from ..world.reporting import printed_warnings
 
 _MAX_LISTED = 20  # cases of a dry run
 
 
-def sweep(options: argparse.Namespace) -> int:
-    """Execute ``hrp-sim sweep``; return the exit status.
+def run_study(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim study``; return the exit status.
 
     Raises:
         MissingLibraryError: A library is not installed.
@@ -93,7 +92,7 @@ def _run(
         executor = stack.enter_context(connected(options.cluster)) if options.cluster else None
         stack.enter_context(writing())
         folder.begin()
-        return run_sweep(
+        return sweep(
             study.world_of,
             cases,
             StudyRun(study),
@@ -132,7 +131,7 @@ def _list(study: Study, cases: list[dict[str, object]]) -> None:
 
 
 def _say_how_to_continue(options: argparse.Namespace) -> None:
-    words = ["hrp-sim", "sweep", options.study, "--out", str(options.out)]
+    words = ["hrp-sim", "study", options.study, "--out", str(options.out)]
     for name in ("jobs", "cluster", "timeout"):
         if (value := getattr(options, name)) is not None:
             words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]

@@ -1,4 +1,4 @@
-"""hrp-sim sweep: its folder, its tables and its page, and what it says."""
+"""hrp-sim study: its folder, its tables and its page, and what it says."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def study(tmp_path, monkeypatch):
 
 
 def swept(study, *options):
-    return main(["sweep", str(study), "--out", "out", "--jobs", "1", *options])
+    return main(["study", str(study), "--out", "out", "--jobs", "1", *options])
 
 
 def inline(path):
@@ -187,7 +187,7 @@ def test_a_folder_that_could_not_be_completed_is_that_of_the_study(study, tmp_pa
 
 
 def test_a_dry_run_lists_the_cases_and_writes_nothing(study, tmp_path, capsys):
-    assert main(["sweep", str(study), "--dry-run"]) == 0
+    assert main(["study", str(study), "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[-1] == "events.push.size [N]"
     assert [line.split() for line in lines[1:3]] == [["0", "0.2", "5"], ["1", "0.2", "10"]]
@@ -199,7 +199,7 @@ def test_samples_are_counted_once(study, capsys):
     vary = "{friction: {distribution: uniform}, physics.erp: {distribution: uniform}, seed: [1, 2]}"
     text = re.sub(r"^vary: .*$", f"vary: {vary}\nrandom: {{count: 5}}", STUDY, flags=re.MULTILINE)
     study.write_text(text, encoding="utf-8")
-    assert main(["sweep", str(study), "--dry-run"]) == 0
+    assert main(["study", str(study), "--dry-run"]) == 0
     assert "10 cases (2 x 5 samples) of 0.05 s simulation time at most\n" in capsys.readouterr().err
 
 
@@ -214,14 +214,14 @@ def test_samples_are_counted_once(study, capsys):
     ],
 )
 def test_wrong_use_is_refused(study, capsys, options, words):
-    assert main(["sweep", str(study), *options]) == 2
+    assert main(["study", str(study), *options]) == 2
     assert words in capsys.readouterr().err
 
 
 def test_a_cluster_that_is_not_there_is_named(study, capsys, monkeypatch):
     pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.setattr("hrp_sim.lab.studies.cluster._CONNECT_SECONDS", 0.3)
-    assert main(["sweep", str(study), "--out", "out", "--cluster", "tcp://127.0.0.1:9"]) == 2
+    assert main(["study", str(study), "--out", "out", "--cluster", "tcp://127.0.0.1:9"]) == 2
     assert "--cluster tcp://127.0.0.1:9: there is no Dask scheduler" in capsys.readouterr().err
     assert not (study.parent / "out").exists()
     for address, words in (
@@ -229,7 +229,7 @@ def test_a_cluster_that_is_not_there_is_named(study, capsys, monkeypatch):
         ("inproc://127.0.0.1:9", "write an address as tcp://HOST:PORT"),
         ("tls://127.0.0.1:9", "Dask's configuration states no certificates"),
     ):
-        assert main(["sweep", str(study), "--out", "out", "--cluster", address]) == 2
+        assert main(["study", str(study), "--out", "out", "--cluster", address]) == 2
         assert f"--cluster {address}: {words}" in capsys.readouterr().err
 
 
@@ -238,7 +238,7 @@ def test_a_cluster_gives_equal_results(study, tmp_path):
     options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     with distributed.LocalCluster(n_workers=1, processes=True, **options) as cluster:
         address = cluster.scheduler_address
-        assert main(["sweep", str(study), "--out", "out", "--cluster", address]) == 0
+        assert main(["study", str(study), "--out", "out", "--cluster", address]) == 0
     _, result = inline(study)
     hashes = [row["state_hash"] for row in rows(tmp_path / "out" / "cases.csv")]
     assert hashes == list(result.state_hashes)
@@ -249,7 +249,7 @@ def test_a_cluster_without_workers_is_named(study, capsys, monkeypatch):
     monkeypatch.setattr("hrp_sim.lab.studies.cluster._WORKER_SECONDS", 0.2)
     with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as cluster:
         address = cluster.scheduler_address
-        assert main(["sweep", str(study), "--out", "out", "--cluster", address]) == 2
+        assert main(["study", str(study), "--out", "out", "--cluster", address]) == 2
     assert f"the scheduler has no workers; start some with 'dask worker {address}" in (
         capsys.readouterr().err
     )
@@ -305,7 +305,7 @@ def test_a_case_that_hangs_is_ended_also_in_a_world_of_its_own(study, tmp_path, 
 def test_ctrl_c_keeps_finished_cases_and_says_how_to_continue(study, tmp_path):
     study.write_text(STUDY.replace("[5, 10, 15]", "{from: 1, to: 20, count: 2000}"),
                      encoding="utf-8")  # fmt: skip
-    words = [sys.executable, "-m", "hrp_sim.cli.main", "sweep", "study.yaml", "--out", "out"]
+    words = [sys.executable, "-m", "hrp_sim.cli.main", "study", "study.yaml", "--out", "out"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     program = subprocess.Popen(
         [*words, "--jobs", "1"], stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
@@ -317,7 +317,7 @@ def test_ctrl_c_keeps_finished_cases_and_says_how_to_continue(study, tmp_path):
     program.send_signal(signal.SIGINT)
     _, err = program.communicate(timeout=300)
     assert program.returncode == 130
-    assert "\nto continue: hrp-sim sweep study.yaml --out out --jobs 1\n" in err
+    assert "\nto continue: hrp-sim study study.yaml --out out --jobs 1\n" in err
     assert 0 < len(list((tmp_path / "out").glob("cases/*.npz"))) < 4000
     assert "Traceback" not in err
 
