@@ -16,8 +16,6 @@ C_FLAGS = [
 
 VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
     "pin>=2.6",  # pinocchio
-    "yourdfpy>=0.0.52",
-    "trimesh>=3.10",  # meshes for yourdfpy
     "mujoco>=3.1,<4",
 ]
 XACRO = ["xacro>=2.0"]  # macros of .xacro files
@@ -216,6 +214,7 @@ setup(
             "pytest-xdist>=3",  # runs scenario files in several processes
             "playwright>=1.40",  # drives Debian's chromium, which looks at our pages
             "embreex",  # a second, independent way to draw, for the pictures of URDFs
+            "yourdfpy>=0.0.52",  # an independent reader of URDF
             "colcon-ros",  # builds the description packages that we write
             "colcon-cmake",
             "colcon-defaults",

@@ -41,8 +41,6 @@ LIBRARIES = {
 OPTIONAL = {
     "mujoco": ("mujoco", "verify"),
     "pinocchio": ("pin", "verify"),
-    "trimesh": ("trimesh", "verify"),
-    "yourdfpy": ("yourdfpy", "verify"),
     "viser": ("viser", "view"),
     "mcap": ("mcap", "record"),
     "rosbags": ("rosbags", "record"),
@@ -64,6 +62,7 @@ BY_HAND = {"ode"}
 TEST_NAMES = {name: distribution for name, (distribution, _) in OPTIONAL.items()}
 # No rosdep key brings these; the tests that use them skip without them.
 PYPI_ONLY = {*OPTIONAL, "coacd", "cyclonedds", "distributed", "embreex", "mpi4py", "playwright"}
+PYPI_ONLY |= {"trimesh", "yourdfpy"}
 
 
 class Wheel:

@@ -61,8 +61,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     checks.add_argument(
         "--verify",
         action="store_true",
-        help="read the URDF with the installed libraries pinocchio, yourdfpy and "
-        "MuJoCo, and print the differences from the model; without -o, instead of the URDF",
+        help="read the URDF with the installed libraries pinocchio and MuJoCo, and print "
+        "the differences from the model; without -o, instead of the URDF",
     )
 
 

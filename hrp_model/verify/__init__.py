@@ -48,7 +48,7 @@ __all__ = [
     "without_shapes",
 ]
 
-LIBRARIES = ("pinocchio", "yourdfpy", "MuJoCo")
+LIBRARIES = ("pinocchio", "MuJoCo")
 INSTALL = "pip install 'hrp_ros[verify]'"
 
 
@@ -219,12 +219,6 @@ def _pinocchio() -> Reader:
     return read
 
 
-def _yourdfpy() -> Reader:
-    from .with_yourdfpy import YourdfpyRobot
-
-    return lambda job: YourdfpyRobot(job.urdf, resolve=job.meshes.path, meshes=job.shapes)
-
-
 def _mujoco() -> Reader:
     from .with_mujoco import MIN_MASS, MujocoRobot
 
@@ -241,6 +235,5 @@ Reader = Callable[[_Job], "LibraryRobot"]
 # Each imports its library and returns a function that reads a file with it.
 _READERS: dict[str, Callable[[], Reader]] = {
     "pinocchio": _pinocchio,
-    "yourdfpy": _yourdfpy,
     "MuJoCo": _mujoco,
 }

@@ -33,7 +33,6 @@ _KINDS = {Box: "box", Sphere: "sphere", Cylinder: "cylinder"}
 EXACT = 1e-9
 # Tolerance of single precision, in which meshes are written and libraries keep colours.
 SINGLE = 1e-6
-_COLOR_STEP = 1.0 / 255.0  # of a colour in a mesh file, as libraries keep it
 _MAX_LISTED = 3  # shapes in a message
 # From the axes of a GLB file with y up to those of the URDF: 90 degrees about X.
 _Y_TO_Z = np.eye(4)
@@ -352,17 +351,15 @@ def _compare_extent(differences: Differences, seen: LibraryShape, shape: Shape, 
 def _compare_color(
     differences: Differences, seen: LibraryShape, shape: Shape, where: str, *, of_file: bool
 ) -> None:
-    """Compare a colour; ``of_file`` states whether it is that of the mesh file."""
-    color = seen.file_color if of_file else seen.color
-    if of_file and seen.color is not None:
-        differences.add(inf, f"one colour replaces the material of {where}")
-    elif color is None:
-        if not of_file:
-            differences.add(inf, f"{where} has no colour")
+    """Compare a colour; ``of_file`` states whether the mesh file has it instead of the URDF."""
+    if of_file:
+        if seen.color is not None:
+            differences.add(inf, f"one colour replaces the material of {where}")
+    elif seen.color is None:
+        differences.add(inf, f"{where} has no colour")
     elif not has_own_colors(shape):
         wanted = rgba_of(shape.material)
-        difference = max(abs(a - b) for a, b in zip(color, wanted, strict=True))
-        differences.add(max(0.0, difference - _COLOR_STEP) if of_file else difference, where)
+        differences.add(max(abs(a - b) for a, b in zip(seen.color, wanted, strict=True)), where)
 
 
 _TOLERANCES = {

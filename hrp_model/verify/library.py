@@ -121,8 +121,6 @@ class LibraryShape:
         size: Edges of a box, radius of a sphere, or radius and length of a cylinder, in [m].
         vertices, triangles: Arrays of a mesh, shapes (n, 3) and (m, 3).
         color: RGBA of its material in the URDF, 0..1; None without one.
-        file_color: RGBA of the only material in the file of a mesh, rounded to multiples of
-            1/255; None if there are others, or the library does not read it.
     """
 
     kind: str
@@ -131,7 +129,6 @@ class LibraryShape:
     vertices: Array | None = None
     triangles: IntArray | None = None
     color: tuple[float, ...] | None = None
-    file_color: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,7 +78,7 @@ FLAT = "geometry: { type: Box, size: [ 1, 1, 0 ] }"
 
 @pytest.fixture
 def needs_libraries():
-    for module in ("pinocchio", "yourdfpy", "mujoco"):
+    for module in ("pinocchio", "mujoco"):
         pytest.importorskip(module, reason=f"{module} reads URDFs independently of us")
 
 
@@ -86,9 +86,9 @@ def test_a_table_has_what_independent_libraries_find(folder, tmp_path, capsys, n
     (folder / "own" / "flat.body").write_text(HEADER + BOX % (INERTIA, FLAT))
     assert run(folder, "-o", str(tmp_path), "--verify", "--jobs", "1") == 0
     rows = rows_of(tmp_path)
-    assert rows["model"][-3:] == ["pinocchio", "yourdfpy", "MuJoCo"]
-    assert rows["own/broken.wrl"][-3:] == [""] * 3
-    for numbers in rows["some-one/some-robots/good.body"][-3:]:
+    assert rows["model"][-2:] == ["pinocchio", "MuJoCo"]
+    assert rows["own/broken.wrl"][-2:] == [""] * 2
+    for numbers in rows["some-one/some-robots/good.body"][-2:]:
         assert all(float(number) <= 1e-6 for number in numbers.split(", "))
     assert "(flat shape)" in rows["own/flat.body"][-1]
     assert "3 of 3 pass with all libraries" in capsys.readouterr().out
@@ -105,7 +105,7 @@ def test_a_table_names_what_fails(folder, tmp_path, monkeypatch, capsys, needs_l
     assert run(folder, "-o", str(tmp_path), "--verify", "--jobs", "1") == 0
     assert "0 of 2 pass with all libraries" in capsys.readouterr().out
     good = rows_of(tmp_path)["some-one/some-robots/good.body"]
-    assert "FAILED mass and inertia of links, FAILED total mass" in good
+    assert all("FAILED mass and inertia of links, FAILED total mass" in cell for cell in good[-2:])
 
 
 def test_a_list_selects_models_and_states_their_sources(folder, tmp_path):

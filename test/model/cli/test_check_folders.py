@@ -194,7 +194,7 @@ def test_what_a_file_is(name, text, kind, tmp_path):
 
 
 def test_urdfs_of_a_folder_are_verified_in_turn(robots, capsys):
-    pytest.importorskip("yourdfpy", reason="yourdfpy is not installed")
+    pytest.importorskip("pinocchio", reason="pinocchio is not installed")
     assert main(["urdf", "--verify", "."]) == 1
     out, err = capsys.readouterr()
     lines = out.splitlines()

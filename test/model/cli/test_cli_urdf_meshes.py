@@ -62,17 +62,17 @@ def test_z_is_up_in_meshes_or_y_as_gltf_has_it(tmp_path):
 
 
 def test_meshes_with_y_up_are_proved_as_such(tmp_path, capsys):
-    pytest.importorskip("yourdfpy", reason="yourdfpy is not installed")
+    pytest.importorskip("pinocchio", reason="pinocchio is not installed")
     path, out = write_model(tmp_path, CONE), tmp_path / "arm.urdf"
     assert main(["urdf", path, "-o", str(out), "--glb-up", "y", "--verify"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "compared with y up, as in glTF" in told
     assert "passed" in told
-    turned = verify(load_body(path), out, libraries=["yourdfpy"], glb_up=UpAxis.Y)
+    turned = verify(load_body(path), out, libraries=["pinocchio"], glb_up=UpAxis.Y)
     (row,) = [row for row in turned.rows if row.quantity == "visual meshes"]
     assert row.outcome is Outcome.PASSED
     assert row.difference < 1e-6
-    found = verify(load_body(path), out, libraries=["yourdfpy"])
+    found = verify(load_body(path), out, libraries=["pinocchio"])
     assert [row.quantity for row in found.failures] == ["visual meshes"]
 
 

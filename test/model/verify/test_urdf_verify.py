@@ -18,7 +18,7 @@ from hrp_model.rigid import Pose
 from hrp_model.urdf import UrdfOptions, convert
 from hrp_model.verify import LIBRARIES, Outcome, verify
 
-for _module in ("pinocchio", "yourdfpy", "mujoco"):
+for _module in ("pinocchio", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")
 
 
@@ -102,10 +102,9 @@ def test_a_package_is_found_by_its_manifest_whatever_its_folder_is_called(tmp_pa
 def test_a_model_without_mass_is_compared_but_for_masses(tmp_path):
     report = report_of(wheel(position=Range(-1, 1)), tmp_path)
     assert report.passed, report
-    for library in ("pinocchio", "yourdfpy"):
-        found = row(report, library, "centre of mass")
-        assert (found.outcome, found.reason) == (Outcome.NOT_APPLICABLE, "the model has no mass")
-        assert row(report, library, "poses of links").outcome is Outcome.PASSED
+    found = row(report, "pinocchio", "centre of mass")
+    assert (found.outcome, found.reason) == (Outcome.NOT_APPLICABLE, "the model has no mass")
+    assert row(report, "pinocchio", "poses of links").outcome is Outcome.PASSED
     assert "without mass" in row(report, "MuJoCo", "mass matrix").reason
 
 
@@ -272,16 +271,13 @@ def test_joints_that_follow_others_are_compared(leader, tmp_path):
     assert ("joints renamed" in row(report, "pinocchio", "mimic joints").reason) is (
         leader == "Z_CRANK"
     )
-    for library in ("pinocchio", "yourdfpy"):
-        assert row(report, library, "mimic joints").count == 3 * 2, report
+    assert row(report, "pinocchio", "mimic joints").count == 3 * 2, report
     text = path.read_text()
     assert 'multiplier="-1.0"' in text
     path.write_text(text.replace('multiplier="-1.0"', 'multiplier="-1.001"'))
-    report = verify(body, path)
-    for library in ("pinocchio", "yourdfpy"):
-        found = row(report, library, "mimic joints")
-        assert found.outcome is Outcome.FAILED
-        assert "multiplier of 'COUPLER'" in found.where
+    found = row(verify(body, path), "pinocchio", "mimic joints")
+    assert found.outcome is Outcome.FAILED
+    assert "multiplier of 'COUPLER'" in found.where
 
 
 def test_a_matrix_that_is_no_rotation_to_the_last_digit_is_no_failure(tmp_path):

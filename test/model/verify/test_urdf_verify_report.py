@@ -14,11 +14,11 @@ from hrp_model.rigid import Pose
 from hrp_model.verify import LIBRARIES, Outcome, Report, Row, verify
 from hrp_model.verify.table import report_table
 
-for _module in ("pinocchio", "yourdfpy", "mujoco"):
+for _module in ("pinocchio", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")
 
 ADVICE = "pip install 'hrp_ros[verify]'"
-READERS = {"pinocchio": "pinocchio", "yourdfpy": "yourdfpy", "MuJoCo": "mujoco"}
+READERS = {"pinocchio": "pinocchio", "MuJoCo": "mujoco"}
 
 
 def shown(report, width=80, color=False):
@@ -77,7 +77,7 @@ def test_the_command_goes_on_without_a_library_that_cannot_be_imported(
     broken(tmp_path, monkeypatch, "MuJoCo", "raise OSError('libGL')")
     assert main(["urdf", str(tmp_path / "box.body"), "--verify"]) == 0
     out, err = capsys.readouterr()
-    assert "passed with pinocchio, yourdfpy; without MuJoCo" in unfolded(out)
+    assert "passed with pinocchio; without MuJoCo" in unfolded(out)
     assert "MuJoCo unusable: cannot be imported: OSError: libGL" in unfolded(out)
     assert err == ""
     assert "unusable: cannot be imported: OSError: libGL\n" in out  # no line is folded
@@ -86,8 +86,8 @@ def test_the_command_goes_on_without_a_library_that_cannot_be_imported(
 def test_what_is_not_installed_is_told_and_no_failure(tmp_path, monkeypatch):
     path = written(crane(), tmp_path)
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    report = verify(crane(), path, libraries=["yourdfpy", "MuJoCo"])
-    assert report.verdict == "passed with yourdfpy; without MuJoCo"
+    report = verify(crane(), path, libraries=["pinocchio", "MuJoCo"])
+    assert report.verdict == "passed with pinocchio; without MuJoCo"
     (absent,) = report.rows_of("MuJoCo")
     assert (absent.outcome, absent.reason) == (Outcome.NOT_INSTALLED, ADVICE)
     assert f"MuJoCo not installed: {ADVICE}" in unfolded(shown(report))
@@ -106,12 +106,12 @@ def test_nothing_proves_nothing(tmp_path, monkeypatch):
 
 def test_the_verdict_names_the_libraries_and_below_what_they_compared(tmp_path):
     report = report_of(crane(), tmp_path)
-    assert report.verdict == "passed with pinocchio, yourdfpy, MuJoCo"
+    assert report.verdict == "passed with pinocchio, MuJoCo"
     assert report.subjects("pinocchio") == (
         *("tree", "limits", "kinematics", "masses", "dynamics", "shapes"),
     )
     text = unfolded(shown(report))
-    assert "yourdfpy compared tree, limits, kinematics, masses, shapes" in text
+    assert "MuJoCo compared tree, limits, kinematics, masses, dynamics, shapes" in text
     assert "nearest to its tolerance: " in text
 
 
@@ -141,7 +141,7 @@ def test_the_table_fits_its_width_with_every_number_whole(good, width, tmp_path)
         assert found.reason in text
     (masses,) = (line for line in lines if line.startswith("total mass"))
     assert masses.split()[-1] == "1e-9"
-    assert len(re.findall("FAILED", masses)) == (0 if good else 3)
+    assert len(re.findall("FAILED", masses)) == (0 if good else 2)
 
 
 def test_failures_come_first_in_red_with_link_and_library(tmp_path):
@@ -151,7 +151,7 @@ def test_failures_come_first_in_red_with_link_and_library(tmp_path):
     last = max(i for i, line in enumerate(lines) if line.startswith("FAILED"))
     assert last < lines.index(next(line for line in lines if line.startswith("largest diff")))
     told = "\n".join(lines[: last + 1])
-    masses = "total mass (pinocchio {0}, yourdfpy {0}, MuJoCo {0}): the whole robot"
+    masses = "total mass (pinocchio {0}, MuJoCo {0}): the whole robot"
     assert re.search(re.escape(masses).replace(r"\{0\}", r"\de-\d"), told), told
     assert "mass of link 'BOOM'" in told
     assert "link 'BOOM' has 1 collision shapes, not 0" in told

@@ -1,19 +1,18 @@
 """Whatever is wrong in a URDF, its verification finds it and names it."""
 
 import pytest
-from urdf_tools import file_of, with_visuals
-from verify_samples import crane, report_of, row, sabotaged, written
+from urdf_tools import file_of
+from verify_samples import crane, row, sabotaged, written
 
-from hrp_model.geometry import Box, Material, Shape
 from hrp_model.verify import LIBRARIES, Outcome, verify
 
-for _module in ("pinocchio", "yourdfpy", "mujoco"):
+for _module in ("pinocchio", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")
 
 BOOM, JOINT = "link[@name='BOOM']", "joint[@name='BOOM_JOINT']"
 WAGON, TOWER = "link[@name='WAGON']/collision", "link[@name='TOWER']/collision"
 LASER, OPTICAL = "joint[@name='LASER_joint']", "joint[@name='EYE_optical_frame_joint']"
-ALL, BUT_MUJOCO = ("pinocchio", "yourdfpy", "MuJoCo"), ("pinocchio", "yourdfpy")
+ALL, BUT_MUJOCO = ("pinocchio", "MuJoCo"), ("pinocchio",)
 
 
 def change(inside, tag, attribute, new):
@@ -113,20 +112,6 @@ def test_a_blunt_change_is_found(sabotage, quantity, of, libraries, tmp_path):
         found = row(report, library, quantity)
         assert found.outcome is Outcome.FAILED, found
         assert of in found.where, found
-
-
-def test_a_mesh_file_of_another_colour_is_found(tmp_path):
-    looks = [Material(diffuse=(0.0, 0.0, x), emissive=(0.5, 0.0, 0.0)) for x in (1.0, 0.97)]
-    body = with_visuals(*(Shape(Box([1, 1, 1]), material=look) for look in looks))
-
-    def swap(root):
-        first, second = root.iter("mesh")
-        first.set("filename", second.get("filename"))
-
-    assert row(report_of(body, tmp_path / "a"), "yourdfpy", "colours").outcome is Outcome.PASSED
-    found = row(sabotaged(tmp_path / "b", swap, body), "yourdfpy", "colours")
-    assert found.outcome is Outcome.FAILED
-    assert found.where == "visual mesh 1 of link 'ROOT'"
 
 
 def test_a_loss_that_a_library_stumbles_over_is_a_failure(tmp_path):
