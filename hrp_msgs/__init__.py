@@ -2,7 +2,8 @@
 
 - ``names``: names of topics, services and frames, and valid ROS names from model names.
 - ``messages``: message classes, of ROS or, without it, made from the definitions.
-- ``convert``: pure conversions between numbers and messages, one module per message type.
+- ``readings``: the values of sensors.
+- ``convert``: pure conversions between numbers and messages.
 - ``serialization``: the bytes of messages.
 - ``recording``: recordings as MCAP files.
 - ``node``: parameters, QoS profiles, executors, logging and launch arguments of nodes.
@@ -10,8 +11,8 @@
 - ``simulation``: messages, services and the action of ``simulation_interfaces``.
 - ``interfaces``: definitions of standard interface packages for machines that lack them.
 
-Import a conversion from the module of its message::
+Import a conversion from its module::
 
-    from hrp_msgs.convert.imu import ImuConverter
+    from hrp_msgs.convert.sensors import ImuConverter
     from hrp_msgs.convert.trajectory import joint_trajectory
 """

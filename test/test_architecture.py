@@ -21,7 +21,8 @@ ROS = {
 WITHOUT_ROS = tuple(
     f"hrp_msgs.{name}"
     for name in (
-        *("names", "qos", "sanitize", "messages", "convert", "serialization", "recording"),
+        *("names", "qos", "sanitize", "messages", "readings", "convert", "serialization"),
+        "recording",
         *("topics.contacts", "topics.recorded", "topics.robot", "topics.sensors"),
         *("topics.topic", "topics.world"),
     )

@@ -1,4 +1,4 @@
-"""Conversions of time, vectors, quaternions and headers."""
+"""Conversions of time, vectors, quaternions and headers; the clock."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..messages import Duration, Header, Point, Quaternion, Time, Vector3
+from ..messages import Clock, Duration, Header, Point, Quaternion, Time, Vector3
+from ..readings import Array
 
-Array = NDArray[np.float64]
 NS_PER_S = 1_000_000_000
 
 
@@ -34,6 +33,11 @@ def duration(ns: int) -> Duration:
     """Return a duration from [ns]."""
     sec, nanosec = divmod(ns, NS_PER_S)
     return Duration(sec=sec, nanosec=nanosec)
+
+
+def clock(time_ns: int) -> Clock:
+    """Return a Clock with this simulation time, in [ns]."""
+    return Clock(clock=stamp(time_ns))
 
 
 def header(time_ns: int, frame_id: str) -> Header:

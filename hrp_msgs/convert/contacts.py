@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..messages import Contact, Contacts, Entity, Header, JointWrench, String, Vector3
-from .basic import Array
+from ..readings import Array
 from .cdr import Template
 
 Links = tuple[str, str]

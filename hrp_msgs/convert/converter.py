@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import NamedTuple, Protocol, TypeVar
 
-from .basic import Array
+from ..readings import OdometryReading, Reading
 
 
 class Message(Protocol):
@@ -17,14 +17,6 @@ class Message(Protocol):
         """Return the types of its fields by name."""
 
 
-class Reading(Protocol):
-    """A reading of any sensor."""
-
-    @property
-    def time_ns(self) -> int:
-        """Simulation time of the sample, in [ns]."""
-
-
 class Frames(NamedTuple):
     """TF frames of the messages of one sensor, with prefixes.
 
@@ -32,14 +24,14 @@ class Frames(NamedTuple):
         data: Frame in which the data are expressed.
         world: World frame W.
         root: Topmost frame of the body.
-        root_pose: Its position in the root link, in [m], shape (3,), and its rotation, shape
-            (3, 3); None if both coincide.
+        root_motion: Returns the motion of that frame, given that of the root link; None if both
+            coincide.
     """
 
     data: str
     world: str = ""
     root: str = ""
-    root_pose: tuple[Array, Array] | None = None
+    root_motion: Callable[[OdometryReading], OdometryReading] | None = None
 
 
 R_contra = TypeVar("R_contra", bound=Reading, contravariant=True)
@@ -67,8 +59,8 @@ def make_converter(name: str, frames: Frames) -> Converter[Reading]:
     """Return a new converter.
 
     Args:
-        name: Its class, such as "hrp_msgs.convert.imu:ImuConverter", whose module is imported. It
-            must be given readings of its own type only.
+        name: Its class, such as "hrp_msgs.convert.sensors:ImuConverter", whose module is
+            imported. It must be given readings of its own type only.
         frames: Frames of the sensor.
     """
     make: Callable[[Frames], Converter[Reading]] = resolve_name(name)

@@ -11,9 +11,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from .basic import Array
+from ..readings import Array, Reading
 from .cdr import Columns, Numbers, Rows, Template, Times
-from .converter import Reading
 
 _Reading = TypeVar("_Reading", bound=Reading)
 _Values = Array | Sequence[float]

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..messages import Header, PointCloud2, PointField
-from .basic import Array
+from ..readings import Array, Depths, ImageReading, Pixels, RangeImageReading
 from .cdr import Template
-from .converter import Frames, Reading
-from .image import ImageReading
-
-Points = NDArray[np.float32]
-Colors = NDArray[np.uint8]
+from .converter import Frames
 
 _FLOAT = 4  # bytes
-
-
-class RangeImageReading(Reading, Protocol):
-    """One 3-D scan in a frame with x forward, y left, z up; stamped at its first column."""
-
-    @property
-    def points(self) -> Array:
-        """End points of the rays, in [m], shape (rows, columns, 3); NaN without a hit."""
 
 
 class PointCloudBuffer:
@@ -41,10 +27,10 @@ class PointCloudBuffer:
 
     def __init__(self, frame_id: str) -> None:
         self._header = Header(frame_id=frame_id)
-        self._floats: Points = np.empty((0, 0, 0), np.float32)
-        self._bytes: Colors = np.empty((0, 0, 0), np.uint8)
+        self._floats: Depths = np.empty((0, 0, 0), np.float32)
+        self._bytes: Pixels = np.empty((0, 0, 0), np.uint8)
 
-    def cloud(self, time_ns: int, xyz: Points | Array, rgb: Colors | None = None) -> bytes:
+    def cloud(self, time_ns: int, xyz: Depths | Array, rgb: Pixels | None = None) -> bytes:
         """Return an organised cloud.
 
         Args:
@@ -122,7 +108,7 @@ class ColorPointsConverter(DepthPointsConverter):
 
         An image lacks colours if it was rendered before there were subscribers to the points.
         """
-        pixels = reading.mono if reading.color is None else reading.color
+        pixels = reading.color_or_mono
         if pixels is None or reading.depth is None:
             return None
         if pixels.ndim == 2:

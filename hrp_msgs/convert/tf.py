@@ -1,4 +1,4 @@
-"""Poses to TF messages."""
+"""Poses to TF messages, and the motion of a root to nav_msgs/Odometry."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..messages import TFMessage, TransformStamped
-from .basic import Array, header, set_quaternion, set_xyz
+from ..messages import Header, Odometry, TFMessage, TransformStamped
+from ..readings import Array, OdometryReading
+from .basic import header, set_quaternion, set_xyz
 from .cdr import Columns, Rows, Template, Times
-from .odometry import OdometryReading, RootConverter
+from .converter import Frames
+from .fields import FieldConverter
 
 # Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
 FramePose = tuple[str, str, Sequence[float] | Array, Sequence[float]]
 # Names of the parent and of the frame itself, of several frames.
 FrameNames = tuple[tuple[str, str], ...]
 
+# Variances of the true motion: (1 mm)^2, (1 mrad)^2, (1 mm/s)^2 and (1 mrad/s)^2. Filters such as
+# robot_localization cannot use zeros.
+VARIANCE = 1e-6
 _MAX_TEMPLATES = 32
 _ORIGIN, _IDENTITY = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 
@@ -81,6 +86,44 @@ class MovingFrames:
             found = self._templates[frames] = template, [template.columns(fields)] if fields else []
         template, columns = found
         return template.rows(times_ns, [(x, poses.reshape(len(poses), -1)) for x in columns])
+
+
+class RootConverter(FieldConverter[OdometryReading]):
+    """Converts the motion of one root link to that of the topmost frame of the body."""
+
+    def __init__(self, frames: Frames) -> None:
+        super().__init__()
+        self._frames = frames
+
+    def convert(self, reading: OdometryReading) -> bytes:
+        """Return the message of a reading of the root link."""
+        return super().convert(self._of_root(reading))
+
+    def keep(self, time_ns: int, reading: OdometryReading) -> None:
+        """Copy the numbers of a reading of the root link; see ``FieldConverter``."""
+        super().keep(time_ns, self._of_root(reading))
+
+    def _of_root(self, reading: OdometryReading) -> OdometryReading:
+        moved = self._frames.root_motion
+        return reading if moved is None else moved(reading)
+
+
+class OdometryConverter(RootConverter):
+    """Converts the motion of one root to nav_msgs/Odometry."""
+
+    message_type = Odometry
+
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+        header = Header(frame_id=self._frames.world)
+        template = Template(Odometry(header=header, child_frame_id=self._frames.root))
+        for quantity in ("pose", "twist"):  # the diagonals of (6, 6) matrices
+            template.view(f"{quantity}.covariance")[::7] = VARIANCE
+        return template, {
+            "pose.pose.position": "position",
+            "pose.pose.orientation": "orientation",
+            "twist.twist.linear": "linear_velocity",
+            "twist.twist.angular": "angular_velocity",
+        }
 
 
 class RootTransformConverter(RootConverter):

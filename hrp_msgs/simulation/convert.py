@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from geometry_msgs.msg import Point, Pose, Vector3
 
-from ..convert.basic import Array, set_header, set_quaternion, set_xyz
+from ..convert.basic import set_header, set_quaternion, set_xyz
+from ..readings import Array
 
 if TYPE_CHECKING:  # the package may be missing
     from simulation_interfaces.msg import (

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import names, qos
-from ..convert.basic import Array, header
+from ..convert.basic import header
 from ..messages import ColorRGBA, Marker, MarkerArray, Point
+from ..readings import Array
 from .topic import TopicMaker
 
 POINTS, FORCES = "contact_points", "contact_forces"

@@ -13,10 +13,11 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ..convert.basic import NS_PER_S, Array, doubles, duration, duration_ns, set_header
+from ..convert.basic import NS_PER_S, doubles, duration, duration_ns, set_header
 from ..convert.converter import Message
 from ..convert.trajectory import Trajectory, joint_trajectory
 from ..node.deferred_action import DeferredActionServer
+from ..readings import Array
 
 try:
     from control_msgs.action import FollowJointTrajectory

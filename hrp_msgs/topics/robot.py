@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .. import names, qos
-from ..convert.basic import Array
 from ..convert.cdr import Times
 from ..convert.tf import FrameNames, FramePose, MovingFrames, tf_message, transform
 from ..messages import String, TFMessage
+from ..readings import Array
 from .topic import TopicMaker
 
 _STATIC_NS = 0  # stamp of static transforms, in [ns]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ..convert.converter import Converter, Reading
+from ..convert.converter import Converter
 from ..convert.fields import FieldConverter
+from ..readings import Reading
 from .topic import Topic
 
 

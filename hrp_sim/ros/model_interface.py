@@ -8,8 +8,7 @@ from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
 
 from hrp_model.ros.model_node import ModelNode
-from hrp_msgs.convert.basic import NS_PER_S
-from hrp_msgs.convert.clock import clock
+from hrp_msgs.convert.basic import NS_PER_S, clock
 from hrp_msgs.convert.converter import Message
 from hrp_msgs.convert.tf import FramePose
 

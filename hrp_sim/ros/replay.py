@@ -8,7 +8,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
-from hrp_msgs.convert.clock import clock
+from hrp_msgs.convert.basic import clock
 from hrp_msgs.convert.converter import Message
 from hrp_msgs.names import CLOCK
 from hrp_msgs.node.start import creating, destroy, init_ros

@@ -1,17 +1,30 @@
 """Sensors: compute readings from the state of the world and their own memory. SI units."""
 
-from .base import Observer, Reading, Sensor, StatefulSensor
-from .camera import CameraSensor, ImageReading, RenderRequest
+from hrp_msgs.readings import (
+    ImageReading,
+    ImuReading,
+    JointReading,
+    LightBeamReading,
+    OdometryReading,
+    RangeImageReading,
+    Reading,
+    ScanReading,
+    TorqueReading,
+    WrenchReading,
+)
+
+from .base import Observer, Sensor, StatefulSensor
+from .camera import CameraSensor, RenderRequest
 from .factory import make_sensors
-from .force import ForceSensor, WrenchReading
-from .imu import ImuReading, ImuSensor
-from .joint import JointReading, JointSensor
-from .light_beam import LightBeamReading, LightBeamSensor
-from .odometry import OdometryReading, OdometrySensor
-from .range import RangeImageReading, RangeSensor, RangeSensor3D, ScanReading
+from .force import ForceSensor
+from .imu import ImuSensor
+from .joint import JointSensor
+from .light_beam import LightBeamSensor
+from .odometry import OdometrySensor
+from .range import RangeSensor, RangeSensor3D
 from .registry import Instrument, instruments
 from .settings import IDEAL, SensorSettings
-from .torque import TorqueReading, TorqueSensor
+from .torque import TorqueSensor
 
 __all__ = [
     "IDEAL",

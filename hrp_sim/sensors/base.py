@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model import Pose
 from hrp_model.rigid import ZERO_3, Array
+from hrp_msgs.readings import Reading
 
 from ..engine.articulation.numeric_limits import MAX_COORDINATE, is_valid_mounting
 from ..engine.state import BodyMotion, WorldState
@@ -31,22 +32,6 @@ def implements(thing: object, protocol: Any) -> bool:
     if key not in _implements:
         _implements[key] = isinstance(thing, protocol)
     return _implements[key]
-
-
-class Reading(Protocol):
-    """The result of a sensor: a dataclass with at least these fields.
-
-    Treat it as immutable. Readings at high rates are not frozen dataclasses only because Python
-    takes three times as long to create those.
-    """
-
-    @property
-    def time_ns(self) -> int:
-        """Simulation time of the sample, in [ns]."""
-
-    @property
-    def body(self) -> str:
-        """Name of the body in the world that carries the sensor."""
 
 
 class Sensor(Protocol):

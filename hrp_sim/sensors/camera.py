@@ -12,6 +12,7 @@ from PIL import Image
 
 from hrp_model import Pose, devices
 from hrp_model.devices import ImageType
+from hrp_msgs.readings import ImageReading
 
 from ..engine.articulation.numeric_limits import MAX_RANGE
 from ..engine.state import WorldState
@@ -49,46 +50,6 @@ class RenderRequest:
     body: str
     poses: Mapping[str, LinkPoses]
     switches: Switches = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ImageReading:
-    """One image, in the optical frame: x right, y down, z forward. Row 0 is at the top.
-
-    Parts that the camera does not provide, or that were not requested, are None.
-
-    Attributes:
-        time_ns: Simulation time of the capture, in [ns].
-        body: Name of the body that carries the camera.
-        lens: Projection of the camera.
-        color: RGB, shape (height, width, 3).
-        mono: Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, shape (height, width).
-        depth: Along z, in [m], shape (height, width), as in REP 117 and 118: -inf below the
-            minimum distance, inf beyond the maximum distance or where nothing is, NaN for a pixel
-            whose measurement failed, or that a lens sees beyond a right angle or not at all.
-    """
-
-    time_ns: int
-    body: str
-    lens: Lens
-    color: Pixels | None = None
-    mono: NDArray[np.uint8] | None = None
-    depth: Depths | None = None
-
-    def points(self) -> Depths:
-        """Return the point of each pixel of ``depth``, in [m], shape (height, width, 3).
-
-        In the optical frame; NaN where the depth is not finite.
-        """
-        if self.depth is None:
-            raise ValueError("an image without depth has no points")
-        per_column, per_row = self.lens.slopes
-        z = np.where(np.isfinite(self.depth), self.depth, np.float32(nan))
-        points = np.empty((*z.shape, 3), np.float32)
-        np.multiply(z, per_column, out=points[..., 0])
-        np.multiply(z, per_row, out=points[..., 1])
-        points[..., 2] = z
-        return points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -11,6 +11,7 @@ import numpy as np
 from hrp_model import JointType, Pose, devices
 from hrp_model.frames import wrench_pose
 from hrp_model.rigid import Array
+from hrp_msgs.readings import WrenchReading
 
 from ..engine.state import BodyMotion, WorldState
 from ._probe import WRENCH_ON_LINK, WRENCH_ON_PARENT, Probe
@@ -20,26 +21,6 @@ from .vector_noise import VectorErrors, with_options
 
 RATE = 500.0  # [Hz], the default
 _NEVER = -1
-
-
-@dataclass(slots=True, eq=False)
-class WrenchReading:
-    """The wrench of the link, with all it carries, on its parent, or the opposite wrench.
-
-    In the sensor frame S, about its origin. With the default, the wrench on the parent, a mass
-    that hangs on the sensor reads as a force downwards.
-
-    Attributes:
-        time_ns: Simulation time of the sample, in [ns].
-        body: Name of the body that carries the sensor.
-        force: In [N], shape (3,).
-        torque: In [N m], shape (3,).
-    """
-
-    time_ns: int
-    body: str
-    force: Array
-    torque: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

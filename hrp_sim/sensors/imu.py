@@ -9,6 +9,7 @@ from math import hypot
 from hrp_model import Pose
 from hrp_model.inertial_units import InertialUnit
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
+from hrp_msgs.readings import ImuReading
 
 from ..engine.state import WorldState
 from ._probe import INERTIAL, Probe
@@ -20,33 +21,6 @@ RATE = 500.0  # [Hz], the default
 _NO_STDEV: Stdevs = (0.0, 0.0, 0.0)
 _NO_STDEVS = _NO_STDEV, _NO_STDEV, _NO_STDEV
 Quaternion = tuple[float, float, float, float]
-
-
-@dataclass(slots=True, eq=False)
-class ImuReading:
-    """One sample, in the sensor frame S.
-
-    Attributes:
-        time_ns: Simulation time of the sample, in [ns].
-        body: Name of the body that carries the sensor.
-        angular_velocity: w_WS_S, in [rad/s], shape (3,); None without a gyro.
-        linear_acceleration: a_WSo_S - g_S, the specific force, in [m/s^2], shape (3,);
-            None without an accelerometer. At rest it points up, with magnitude 9.81.
-        orientation: Of S in W, unit quaternion (x, y, z, w), w >= 0; None if not measured.
-        angular_velocity_stdev: Standard deviation of the white noise on the axes x, y and z, in
-            [rad/s]; like the following, 0 if unknown.
-        linear_acceleration_stdev: Likewise, in [m/s^2].
-        orientation_stdev: Likewise, about each axis, in [rad].
-    """
-
-    time_ns: int
-    body: str
-    angular_velocity: Array | None
-    linear_acceleration: Array | None
-    orientation: Quaternion | None = None
-    angular_velocity_stdev: Stdevs = _NO_STDEV
-    linear_acceleration_stdev: Stdevs = _NO_STDEV
-    orientation_stdev: Stdevs = _NO_STDEV
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model import JointType
 from hrp_model.rigid import Array
+from hrp_msgs.readings import JointReading
 
 from ..engine.state import SimulatedBody, WorldState
 from .base import AnyArray
@@ -20,37 +21,6 @@ from .encoders import Encoders
 Indices = NDArray[np.intp]
 JOINT_STATES = "joint_states"  # the name of the sensor
 RATE = 500.0  # [Hz], the default
-
-
-@dataclass(slots=True, eq=False)
-class JointReading:
-    """One sample of every movable joint and every track; all arrays of shape (joints,).
-
-    The effort is that of the drive, clipped to the joint's effort range, as it follows from the
-    motor current times the gear ratio. It accelerates the rotor, too. It does not include
-    viscous and Coulomb friction, stops, and closed loops. With the mass matrix M, the rotor
-    inertia J, and gravity, Coriolis and centrifugal forces h::
-
-        (M + J) ddq + h = effort + friction + stops + loops + contacts
-
-    Attributes:
-        time_ns: Simulation time of the sample, in [ns].
-        body: Name of the body.
-        names: Of the joints: those with an id first, by id, then the others.
-        position: At the end of the step, in [rad] or [m]; for a track, the distance that its
-            surface has moved since the start, in [m].
-        velocity: At the end of the step, in [rad/s] or [m/s]; for a track, the speed of its
-            surface, in [m/s].
-        effort: Mean over the step, in [N m] or [N]; NaN for a track, whose traction is not
-            measured.
-    """
-
-    time_ns: int
-    body: str
-    names: tuple[str, ...]
-    position: Array
-    velocity: Array
-    effort: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from hrp_model import Body
+from hrp_msgs.readings import Reading
 
 from ..render import Parts
-from .base import Reading, Sensor
+from .base import Sensor
 from .context import SensorContext, Source
 
 D = TypeVar("D", bound=Source)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hrp_model import devices
 from hrp_model.rigid import Array
+from hrp_msgs.readings import LightBeamReading
 
 from ..engine.articulation.numeric_limits import MAX_RANGE
 from ..engine.state import WorldState
@@ -15,23 +16,6 @@ from .context import SensorContext
 from .scanner import CastRays
 
 RATE = 100.0  # [Hz], the default
-
-
-@dataclass(slots=True, eq=False)
-class LightBeamReading:
-    """One sample of a photo interrupter.
-
-    Attributes:
-        time_ns: Simulation time of the sample, in [ns].
-        body: Name of the body that carries the sensor.
-        is_blocked: Whether something is between transmitter and receiver.
-        length: Of the beam, in [m].
-    """
-
-    time_ns: int
-    body: str
-    is_blocked: bool
-    length: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hrp_model import Pose
 from hrp_model.rigid import Array, matrix_quaternion, quaternion_matrix
+from hrp_msgs.readings import OdometryReading
 
 from ..engine.state import WorldState
 from ._probe import ROOT, Probe
@@ -18,37 +19,17 @@ ODOMETRY = "odometry"  # the name of the sensor
 RATE = 100.0  # [Hz], the default
 
 
-@dataclass(slots=True, eq=False)
-class OdometryReading:
-    """Pose and velocity of the root link L in the world W.
-
-    Attributes:
-        time_ns: Simulation time of the sample, in [ns].
-        body: Name of the body.
-        position: p_WL, in [m], shape (3,).
-        orientation: Of L in W, unit quaternion (x, y, z, w).
-        linear_velocity: Of L's origin, expressed in L, in [m/s], shape (3,).
-        angular_velocity: w_WL_L, in [rad/s], shape (3,).
-    """
-
-    time_ns: int
-    body: str
-    position: Array
-    orientation: tuple[float, float, float, float]
-    linear_velocity: Array
-    angular_velocity: Array
-
-    def at(self, p: Array, R: Array) -> OdometryReading:
-        """Return the motion of a frame B that is fixed to L, given p_LB and R_LB."""
-        R_WL = quaternion_matrix(self.orientation)
-        return OdometryReading(
-            self.time_ns,
-            self.body,
-            self.position + R_WL @ p,
-            matrix_quaternion(R_WL @ R),
-            (self.linear_velocity + np.cross(self.angular_velocity, p)) @ R,
-            self.angular_velocity @ R,
-        )
+def motion_of_fixed_frame(root: OdometryReading, X_LB: Pose) -> OdometryReading:
+    """Return the motion of a frame B that is fixed to the root link L, given that of L."""
+    R_WL = quaternion_matrix(root.orientation)
+    return OdometryReading(
+        root.time_ns,
+        root.body,
+        root.position + R_WL @ X_LB.p,
+        matrix_quaternion(R_WL @ X_LB.R),
+        (root.linear_velocity + np.cross(root.angular_velocity, X_LB.p)) @ X_LB.R,
+        root.angular_velocity @ X_LB.R,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,82 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import inf, nan
-
-import numpy as np
+from math import inf
 
 from hrp_model import devices
 from hrp_model.devices import pitch_angles, yaw_increment
 from hrp_model.rigid import Array
+from hrp_msgs.readings import RangeImageReading, ScanReading
 
 from ..engine.state import WorldState
 from .context import SensorContext
 from .scanner import Scanner
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScanReading:
-    """One planar scan, counter-clockwise, in the scan frame: x forward, y left, z up.
-
-    Attributes:
-        time_ns: Simulation time of the first ray, in [ns].
-        body: Name of the body that carries the sensor.
-        angle_min: Of the first ray, in [rad]; 0 is forward.
-        angle_increment: Between neighbouring rays, in [rad]; positive even for a single ray.
-        scan_time: Time between scans, in [s].
-        range_min: Minimum measurable distance, in [m].
-        range_max: Maximum measurable distance, in [m].
-        ranges: Distances in [m], shape (n,): -inf below range_min, inf beyond range_max
-            (REP 117) and without a return, or range_max instead as an option; NaN where ray
-            casting failed.
-        time_increment: Time between neighbouring rays, in [s]; 0 for all at once.
-    """
-
-    time_ns: int
-    body: str
-    angle_min: float
-    angle_increment: float
-    scan_time: float
-    range_min: float
-    range_max: float
-    ranges: Array
-    time_increment: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RangeImageReading:
-    """One multi-layer scan, in the scan frame: x forward, y left, z up.
-
-    Rows are layers, the lowest first; columns go counter-clockwise.
-
-    Attributes:
-        time_ns: Simulation time of the first column, in [ns].
-        body: Name of the body that carries the sensor.
-        scan_time: Time between scans, in [s].
-        range_min: Minimum measurable distance, in [m].
-        range_max: Maximum measurable distance, in [m].
-        ranges: Distances in [m], shape (rows, columns), as in ``ScanReading``.
-        directions: Unit vectors of the rays, shape (rows, columns, 3).
-        time_increment: Time between neighbouring columns, in [s]; 0 for all at once.
-    """
-
-    time_ns: int
-    body: str
-    scan_time: float
-    range_min: float
-    range_max: float
-    ranges: Array
-    directions: Array
-    time_increment: float = 0.0
-
-    @property
-    def points(self) -> Array:
-        """End points of the rays, in [m], shape (rows, columns, 3); NaN where no range is finite.
-
-        In a spread scan each column is relative to the pose of the sensor at its own time.
-        """
-        seen = np.where(np.isfinite(self.ranges), self.ranges, nan)
-        return seen[..., np.newaxis] * self.directions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,25 +13,34 @@ from hrp_model import Body, devices
 from hrp_model.inertial_units import inertial_units
 from hrp_model.rigid import Array
 from hrp_msgs import names
+from hrp_msgs.readings import (
+    ImageReading,
+    ImuReading,
+    JointReading,
+    LightBeamReading,
+    OdometryReading,
+    RangeImageReading,
+    ScanReading,
+    TorqueReading,
+    WrenchReading,
+)
 
 from ..render import Parts
 from .base import Sensor
-from .camera import CameraSensor, ImageReading, make_camera
+from .camera import CameraSensor, make_camera
 from .context import BodySource
-from .force import ForceSensor, WrenchReading, make_force_sensor
-from .imu import ImuReading, ImuSensor, make_imu
-from .joint import JOINT_STATES, JointReading, JointSensor, make_joint_sensor
+from .force import ForceSensor, make_force_sensor
+from .imu import ImuSensor, make_imu
+from .joint import JOINT_STATES, JointSensor, make_joint_sensor
 from .kinds import FIXED_SIZE, Quantity, SensorKind, TopicSpec
-from .light_beam import LightBeamReading, LightBeamSensor, make_light_beam
-from .odometry import ODOMETRY, OdometryReading, OdometrySensor, make_odometry
+from .light_beam import LightBeamSensor, make_light_beam
+from .odometry import ODOMETRY, OdometrySensor, make_odometry
 from .range import (
-    RangeImageReading,
     RangeSensor,
     RangeSensor3D,
-    ScanReading,
     make_range_sensor,
 )
-from .torque import TorqueReading, TorqueSensor, make_torque_sensor
+from .torque import TorqueSensor, make_torque_sensor
 
 AnyKind = SensorKind[Any, Any, Any]
 AnyTopic = TopicSpec[Any, Any]
@@ -63,7 +72,7 @@ def _nearest(distances: Array | NDArray[np.float32] | None) -> float | None:
 
 def _brightness(image: ImageReading) -> float | None:
     """Return the mean of an image, from 0 (black) to 1 (white)."""
-    shown = image.mono if image.color is None else image.color
+    shown = image.color_or_mono
     return None if shown is None else float(shown.mean()) / _WHITE
 
 
@@ -86,7 +95,7 @@ JOINTS = SensorKind(
             names.JOINT_STATES,
             "sensor_msgs/JointState",
             JointReading,
-            "hrp_msgs.convert.joint_state:JointStateConverter",
+            "hrp_msgs.convert.sensors:JointStateConverter",
             size=lambda s: FIXED_SIZE + sum(_JOINT_SIZE + len(joint) for joint in s.joints),
         ),
     ),
@@ -102,7 +111,7 @@ _ODOMETRY = SensorKind(
             names.ODOMETRY,
             "nav_msgs/Odometry",
             OdometryReading,
-            "hrp_msgs.convert.odometry:OdometryConverter",
+            "hrp_msgs.convert.tf:OdometryConverter",
         ),
     ),
     quantities=(Quantity("linear_speed", "m/s", lambda r: _length(r.linear_velocity)),),
@@ -117,7 +126,7 @@ _IMU = SensorKind(
             names.IMU,
             "sensor_msgs/Imu",
             ImuReading,
-            "hrp_msgs.convert.imu:ImuConverter",
+            "hrp_msgs.convert.sensors:ImuConverter",
             only=names.ONLY_IMU,
         ),
     ),
@@ -136,7 +145,7 @@ _FORCE = SensorKind(
             names.WRENCH,
             "geometry_msgs/WrenchStamped",
             WrenchReading,
-            "hrp_msgs.convert.wrench:WrenchConverter",
+            "hrp_msgs.convert.sensors:WrenchConverter",
         ),
     ),
     quantities=(
@@ -157,7 +166,7 @@ _RANGE = SensorKind[
             names.SCAN,
             "sensor_msgs/LaserScan",
             ScanReading,
-            "hrp_msgs.convert.laser_scan:LaserScanConverter",
+            "hrp_msgs.convert.sensors:LaserScanConverter",
             only=names.ONLY_SCAN,
             offered=lambda s: isinstance(s, RangeSensor),
             size=lambda s: FIXED_SIZE + _RANGE_SIZE * s.ray_count,
@@ -189,7 +198,7 @@ _CAMERA = SensorKind(
             parts=_COLOR,
             compressed=(
                 names.COMPRESSED,
-                "hrp_msgs.convert.compressed_image:CompressedImageConverter",
+                "hrp_msgs.convert.image:CompressedImageConverter",
             ),
         ),
         # With the same queue size as the images: one without the other is of no use.
@@ -211,7 +220,7 @@ _CAMERA = SensorKind(
             parts=_DEPTH,
             compressed=(
                 names.COMPRESSED_DEPTH,
-                "hrp_msgs.convert.compressed_image:CompressedDepthConverter",
+                "hrp_msgs.convert.image:CompressedDepthConverter",
             ),
         ),
         TopicSpec(
@@ -256,7 +265,7 @@ _TORQUE = SensorKind(
             names.WRENCH,
             "geometry_msgs/WrenchStamped",
             TorqueReading,
-            "hrp_msgs.convert.wrench:WrenchConverter",
+            "hrp_msgs.convert.sensors:WrenchConverter",
         ),
     ),
     quantities=(
@@ -274,7 +283,7 @@ _LIGHT_BEAM = SensorKind(
             names.BEAM,
             "sensor_msgs/Range",
             LightBeamReading,
-            "hrp_msgs.convert.light_beam:LightBeamConverter",
+            "hrp_msgs.convert.sensors:LightBeamConverter",
         ),
     ),
     quantities=(Quantity("blocked", "", lambda r: float(r.is_blocked)),),

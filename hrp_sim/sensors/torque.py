@@ -8,28 +8,12 @@ import numpy as np
 
 from hrp_model import JointType, devices
 from hrp_model.rigid import Array
+from hrp_msgs.readings import TorqueReading
 
 from ..engine.state import WorldState
 from .context import SensorContext
 
 RATE = 500.0  # [Hz], the default
-
-
-@dataclass(slots=True, eq=False)
-class TorqueReading:
-    """The effort of the drive of a joint, as a wrench on its link, in the sensor frame S.
-
-    Attributes:
-        time_ns: Simulation time of the sample, in [ns].
-        body: Name of the body that carries the sensor.
-        force: Along the axis of a sliding joint, in [N], shape (3,); else zero.
-        torque: About the axis of a turning joint, in [N m], shape (3,); else zero.
-    """
-
-    time_ns: int
-    body: str
-    force: Array
-    torque: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

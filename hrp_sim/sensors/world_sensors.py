@@ -8,11 +8,12 @@ import numpy as np
 
 from hrp_model import Diagnostics
 from hrp_model.rigid import Array
+from hrp_msgs.readings import Reading
 
 from ..engine.engine import Engine, Placement
 from ..engine.state import WorldState
 from ..render import Renderer
-from . import CameraSensor, Reading, instruments, make_sensors
+from . import CameraSensor, instruments, make_sensors
 from .noise import NoiseSeed
 from .registry import TOOLS
 from .sensor_schedule import Light, SensorSchedule, Tool

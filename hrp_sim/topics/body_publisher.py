@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import matmul
 
 import numpy as np
@@ -18,6 +18,7 @@ from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..sensors import JointSensor, OdometrySensor, Sensor, StatefulSensor
+from ..sensors.odometry import motion_of_fixed_frame
 from ..sensors.registry import kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
@@ -222,8 +223,8 @@ class BodyPublisher:
 
     def _add_sensor(self, key: str, sensor: Sensor, frame: str) -> None:
         """Create the outputs of a sensor with this data frame."""
-        root_pose = (self._X_LB.p, self._X_LB.R) if self._is_footprint else None
-        kind, frames = kind_of(sensor), Frames(frame, self._world, self._root, root_pose)
+        moved = partial(motion_of_fixed_frame, X_LB=self._X_LB) if self._is_footprint else None
+        kind, frames = kind_of(sensor), Frames(frame, self._world, self._root, moved)
         filters = isinstance(sensor, StatefulSensor) and bool(sensor.memory)
         found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
         self.outputs[key] = found  # early, so that ``close`` finds them if one fails

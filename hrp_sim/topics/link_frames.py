@@ -10,8 +10,8 @@ import numpy as np
 from hrp_model.description.publisher import MAX_FREQUENCY
 from hrp_model.rigid import Array
 from hrp_msgs.convert.cdr import Times
-from hrp_msgs.convert.converter import Reading
 from hrp_msgs.convert.tf import FramePose
+from hrp_msgs.readings import Reading
 
 from ..engine.schedule import EARLIEST_NS, NS_PER_S
 from ..sensors import JointReading

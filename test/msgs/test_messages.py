@@ -111,13 +111,14 @@ def test_messages_do_not_share_their_defaults():
 WITHOUT_ROS = """
 import without_ros
 from array import array
-from types import SimpleNamespace as Reading
+from types import SimpleNamespace
 
 import numpy as np
 from message_bytes import converted, read
 
 import hrp_msgs.recording
-from hrp_msgs.convert import clock, diagnostics, tf, trajectory
+from hrp_msgs import readings
+from hrp_msgs.convert import basic, diagnostics, tf, trajectory
 from hrp_msgs.convert.contacts import ContactsConverter
 from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.messages import HAS_ROS, JointTrajectory, JointTrajectoryPoint
@@ -125,36 +126,35 @@ from hrp_msgs.messages.definitions import type_name
 from hrp_msgs.serialization import serialize
 
 assert not HAS_ROS
-ones4 = (1.0,) * 4
 ones, image = np.ones(3), np.full((2, 3), 1.0, np.float32)
-camera = dict(lens=Reading(width=3, height=2, intrinsics=ones4, rectified=(*ones4, 0.0, 0.0),
-    distortion_model="plumb_bob", distortion=(0.0,) * 5), mono=None, depth=image)
-camera |= dict(color=np.ones((2, 3, 3), np.uint8), points=lambda: np.ones((2, 3, 3), np.float32))
-scan = dict(ranges=ones, angle_min=0.0, angle_increment=1.0, time_increment=0.0, scan_time=0.1)
-readings = {
-    "joint_state:JointState": dict(names=["a", "b", "c"], position=ones, velocity=ones,
-        effort=ones),
-    "imu:Imu": dict(angular_velocity=ones, linear_acceleration=ones, orientation=None,
-        angular_velocity_stdev=(1.0,) * 3, linear_acceleration_stdev=(1.0,) * 3,
-        orientation_stdev=(1.0,) * 3),
-    "wrench:Wrench": dict(force=ones, torque=ones),
-    "laser_scan:LaserScan": dict(**scan, range_min=0.1, range_max=9.0),
-    "odometry:Odometry": (motion := dict(position=ones, orientation=[0.0, 0.0, 0.0, 1.0],
-        linear_velocity=ones, angular_velocity=ones)),
+lens = SimpleNamespace(width=3, height=2, intrinsics=(1.0,) * 4, rectified=(1.0,) * 6,
+    distortion_model="plumb_bob", distortion=(0.0,) * 5, slopes=(image, image))
+at = 1_500_000_000, "robot"
+camera = readings.ImageReading(*at, lens, np.ones((2, 3, 3), np.uint8), depth=image)
+motion = readings.OdometryReading(*at, ones, (0.0, 0.0, 0.0, 1.0), ones, ones)
+for name, reading in {
+    "sensors:JointState": readings.JointReading(*at, ("a", "b", "c"), ones, ones, ones),
+    "sensors:Imu": readings.ImuReading(*at, ones, ones),
+    "sensors:Wrench": readings.WrenchReading(*at, ones, ones),
+    "sensors:LaserScan": readings.ScanReading(*at, 0.0, 1.0, 0.1, 0.1, 9.0, ones),
+    "sensors:LightBeam": readings.LightBeamReading(*at, True, 1.0),
+    "tf:Odometry": motion,
     "tf:RootTransform": motion,
-    "point_cloud:PointCloud": dict(points=np.ones((2, 3, 3))),
+    "point_cloud:PointCloud": readings.RangeImageReading(
+        *at, 0.1, 0.1, 9.0, np.ones((2, 3)), np.ones((2, 3, 3))),
     "point_cloud:DepthPoints": camera,
     "point_cloud:ColorPoints": camera,
     "image:Image": camera,
     "image:DepthImage": camera,
+    "image:CompressedImage": camera,
+    "image:CompressedDepth": camera,
     "image:CameraInfo": camera,
-}
-for name, reading in readings.items():
+}.items():
     converter = make_converter(f"hrp_msgs.convert.{name}Converter", Frames("d", "world", "root"))
-    converted(converter, Reading(time_ns=1_500_000_000, **reading))
+    converted(converter, reading)
     print(name, type_name(converter.message_type))
 made = {}
-made["clock"] = clock.clock(1_500_000_000)
+made["clock"] = basic.clock(1_500_000_000)
 made["tf"] = tf.tf_message([tf.transform(1, "a", "b", ones, [0.0, 0.0, 0.0, 1.0])])
 status = diagnostics.diagnostic_status("warn", "node: part", "late", {"delay": 0.5})
 made["diagnostics"] = diagnostics.diagnostic_array(1_500_000_000, [status])
@@ -173,4 +173,4 @@ def test_readings_are_converted_and_serialized_without_ros():
     path = {"PYTHONPATH": f"{ROOT}:{ROOT / 'test' / 'support'}"}
     result = subprocess.run(command, capture_output=True, text=True, env=path, timeout=300)
     assert result.returncode == 0, result.stderr
-    assert "imu:Imu sensor_msgs/msg/Imu" in result.stdout
+    assert "sensors:Imu sensor_msgs/msg/Imu" in result.stdout

@@ -12,6 +12,7 @@ from sim.sensors.cameras import camera
 
 from hrp_model.devices import ImageType
 from hrp_msgs.convert.converter import Frames
+from hrp_msgs.readings import ImageReading
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_sim.render import Parts, Renderer
 from hrp_sim.sensors.registry import kind_of
@@ -21,6 +22,7 @@ TIME_NS = 12_000_000_345
 LENS = SimpleNamespace(
     width=3, height=2, intrinsics=(2.5, 2.5, 1.0, 0.5), rectified=(2.5, 2.5, 1.0, 0.5, 0.0, 0.0),
     distortion_model="plumb_bob", distortion=(0.0,) * 5,
+    slopes=(np.array([[-0.5, 0.0, 0.5]], np.float32), np.array([[-0.25], [0.25]], np.float32)),
 )  # fmt: skip
 IMAGES = ("eye/image_raw", "eye/camera_info")
 DEPTHS = ("eye/depth/image_rect_raw", "eye/depth/camera_info", "eye/depth/points")
@@ -28,7 +30,6 @@ COMPRESSED = f"{IMAGES[0]}/compressed", f"{DEPTHS[0]}/compressedDepth"
 COLOR = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
 MONO = np.arange(6, dtype=np.uint8).reshape(2, 3)
 DEPTH = np.array([[1, 2, 3], [np.inf, -np.inf, np.nan]], np.float32)
-POINTS = np.arange(18, dtype=np.float32).reshape(2, 3, 3)
 
 
 class Publisher:
@@ -56,9 +57,7 @@ class FakeNode:
 
 
 def reading(color=None, mono=None, depth=None):
-    return SimpleNamespace(
-        time_ns=TIME_NS, lens=LENS, color=color, mono=mono, depth=depth, points=lambda: POINTS
-    )
+    return ImageReading(TIME_NS, "robot", LENS, color, mono, depth)
 
 
 def made(image_type=ImageType.COLOR_DEPTH, heard=(), recording=None):
@@ -155,7 +154,7 @@ def test_all_messages_of_a_picture_have_its_stamp_and_frame():
     points = messages[DEPTHS[2]]
     assert [field.name for field in points.fields] == ["x", "y", "z", "rgb"]
     cloud = np.frombuffer(points.data, np.float32).reshape(2, 3, 4)
-    np.testing.assert_array_equal(cloud[..., :3], POINTS)
+    np.testing.assert_array_equal(cloud[..., :3], reading(depth=DEPTH).points())
     # PCL's rgb is blue, green, red in memory.
     colors = np.frombuffer(points.data, np.uint8).reshape(2, 3, 16)[..., 12:15]
     np.testing.assert_array_equal(colors, COLOR[..., ::-1])

@@ -2,15 +2,15 @@
 
 import io
 import struct
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from message_bytes import converted
 from PIL import Image
 
-from hrp_msgs.convert.compressed_image import CompressedDepthConverter, CompressedImageConverter
 from hrp_msgs.convert.converter import Frames
+from hrp_msgs.convert.image import CompressedDepthConverter, CompressedImageConverter
+from hrp_msgs.readings import ImageReading
 
 TIME_NS = 12_000_000_345
 FRAMES = Frames("eye_optical_frame")
@@ -18,7 +18,7 @@ Y, X = np.mgrid[0:48, 0:64].astype(np.float32)
 
 
 def reading(color=None, mono=None, depth=None):
-    return SimpleNamespace(time_ns=TIME_NS, color=color, mono=mono, depth=depth)
+    return ImageReading(TIME_NS, "robot", None, color, mono, depth)
 
 
 def header_of(message):

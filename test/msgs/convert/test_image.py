@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from hrp_msgs.convert.converter import Frames
 from hrp_msgs.convert.image import CameraInfoConverter, ImageBuffer
 from hrp_msgs.messages import Image
+from hrp_msgs.readings import ImageReading
 
 TIME_NS = 12_000_000_345
 PIXELS = np.arange(2 * 5 * 3, dtype=np.uint8).reshape(2, 5, 3)
@@ -90,7 +91,7 @@ def test_buffers_are_apart():
 def info_of(**lens):
     """Return the CameraInfo of a lens."""
     converter = CameraInfoConverter(Frames("eye_optical_frame"))
-    return converted(converter, SimpleNamespace(time_ns=TIME_NS, lens=SimpleNamespace(**lens)))
+    return converted(converter, ImageReading(TIME_NS, "robot", SimpleNamespace(**lens)))
 
 
 def test_camera_info_has_the_intrinsics_the_distortion_and_the_projection_of_the_lens():

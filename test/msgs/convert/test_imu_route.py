@@ -14,7 +14,7 @@ from hrp_sim.sensors.noise import Noise
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from hrp_msgs.convert.converter import Frames
-from hrp_msgs.convert.imu import ImuConverter
+from hrp_msgs.convert.sensors import ImuConverter
 
 UNLIMITED = np.full(3, np.inf)
 

@@ -1,7 +1,6 @@
 """Every field of every sensor message, with values that all differ."""
 
 from array import array
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,14 +8,22 @@ from message_bytes import converted
 
 pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not installed")
 
-from hrp_msgs.convert.clock import clock
+from hrp_msgs.convert.basic import clock
 from hrp_msgs.convert.converter import Frames
-from hrp_msgs.convert.imu import ImuConverter
-from hrp_msgs.convert.joint_state import JointStateConverter
-from hrp_msgs.convert.laser_scan import LaserScanConverter
-from hrp_msgs.convert.odometry import OdometryConverter
-from hrp_msgs.convert.tf import RootTransformConverter
-from hrp_msgs.convert.wrench import WrenchConverter
+from hrp_msgs.convert.sensors import (
+    ImuConverter,
+    JointStateConverter,
+    LaserScanConverter,
+    WrenchConverter,
+)
+from hrp_msgs.convert.tf import OdometryConverter, RootTransformConverter
+from hrp_msgs.readings import (
+    ImuReading,
+    JointReading,
+    OdometryReading,
+    ScanReading,
+    WrenchReading,
+)
 
 TIME_NS = 12_000_000_345
 
@@ -31,45 +38,27 @@ def xyz(v):
 
 
 def joint_state(time_ns, names, position, velocity, effort, converter=None):
-    reading = SimpleNamespace(
-        time_ns=time_ns, names=names, position=position, velocity=velocity, effort=effort
-    )
+    reading = JointReading(time_ns, "body", names, position, velocity, effort)
     return converted(converter or JointStateConverter(Frames("body")), reading)
 
 
 def imu(time_ns, frame, angular_velocity, acceleration, orientation=None, converter=None, **stdevs):
-    reading = SimpleNamespace(
-        time_ns=time_ns,
-        angular_velocity=angular_velocity,
-        linear_acceleration=acceleration,
-        orientation=orientation,
-        **{**dict.fromkeys(STDEVS, (0.0, 0.0, 0.0)), **stdevs},
-    )
+    reading = ImuReading(time_ns, "body", angular_velocity, acceleration, orientation, **stdevs)
     return converted(converter or ImuConverter(Frames(frame)), reading)
 
 
 def wrench(time_ns, frame, force, torque, converter=None):
-    reading = SimpleNamespace(time_ns=time_ns, force=force, torque=torque)
+    reading = WrenchReading(time_ns, "body", force, torque)
     return converted(converter or WrenchConverter(Frames(frame)), reading)
-
-
-def motion(time_ns, position, orientation, linear_velocity, angular_velocity):
-    return SimpleNamespace(
-        time_ns=time_ns,
-        position=position,
-        orientation=orientation,
-        linear_velocity=linear_velocity,
-        angular_velocity=angular_velocity,
-    )
 
 
 def odometry(time_ns, frame, *numbers, converter=None):
     converter = converter or OdometryConverter(Frames("", frame, "WAIST"))
-    return converted(converter, motion(time_ns, *numbers))
+    return converted(converter, OdometryReading(time_ns, "body", *numbers))
 
 
 def laser_scan(time_ns, frame, ranges, converter=None, **settings):
-    reading = SimpleNamespace(time_ns=time_ns, ranges=ranges, **settings)
+    reading = ScanReading(time_ns, "body", ranges=ranges, **settings)
     return converted(converter or LaserScanConverter(Frames(frame)), reading)
 
 
@@ -203,7 +192,7 @@ def test_a_message_that_is_filled_again_is_like_a_new_one(make, converter, earli
 
 def test_bytes_of_a_reading_do_not_change_with_the_next_one():
     converter = WrenchConverter(Frames("ankle"))
-    readings = [SimpleNamespace(time_ns=k, force=THREE[k], torque=THREE[k]) for k in (1, 2)]
+    readings = [WrenchReading(k, "body", THREE[k], THREE[k]) for k in (1, 2)]
     first = converter.convert(readings[0])
     before = bytes(bytearray(first))
     assert converter.convert(readings[1]) != before
@@ -285,7 +274,7 @@ def test_odometry():
 
 
 def test_the_transform_of_a_root_is_its_pose():
-    reading = motion(TIME_NS, THREE[0], (0.1, 0.2, 0.3, 0.927), *THREE[1:])
+    reading = OdometryReading(TIME_NS, "body", THREE[0], (0.1, 0.2, 0.3, 0.927), *THREE[1:])
     converter = RootTransformConverter(Frames("", "world", "WAIST"))
     (transform,) = converted(converter, reading).transforms
     assert_header(transform.header, "world")
@@ -298,8 +287,9 @@ def test_the_transform_of_a_root_is_its_pose():
 def test_many_readings_have_the_messages_of_each():
     rng = np.random.default_rng(2)
     readings = [
-        SimpleNamespace(
-            time_ns=TIME_NS + number,
+        ImuReading(
+            TIME_NS + number,
+            "body",
             orientation=None if number < 3 else tuple(rng.normal(size=4).tolist()),
             angular_velocity=rng.normal(size=3),
             linear_acceleration=rng.normal(size=(3, 2))[:, 0],  # not in one piece

@@ -3,7 +3,9 @@
 import numpy as np
 from sim.sensors.handmade import BASE, TIME_NS, arm_body, random_rotation, simulated, world_of
 
+from hrp_model import Pose
 from hrp_sim.sensors import JointSensor, OdometrySensor
+from hrp_sim.sensors.odometry import motion_of_fixed_frame
 
 
 def test_joint_reading_is_a_copy_of_the_joint_vectors():
@@ -40,7 +42,7 @@ def test_the_motion_of_another_frame_of_the_root_link_is_that_of_its_points():
     robot.motion.v[BASE], robot.motion.w[BASE] = v, w
     R_LB, p_LB = random_rotation(rng), rng.normal(size=3)
     reading = OdometrySensor(name="odometry", body="r1", rate_hz=100.0).read(world_of(robot))
-    moved = reading.at(p_LB, R_LB)
+    moved = motion_of_fixed_frame(reading, Pose(R_LB, p_LB))
     assert (moved.time_ns, moved.body) == (TIME_NS, "r1")
     np.testing.assert_allclose(moved.position, p + R @ p_LB)
     ahead = np.array([1.0, 2.0, 3.0])

@@ -79,7 +79,7 @@ def test_a_beam_without_a_possible_length_is_left_out_with_a_warning(receiver, l
 def test_its_message_is_that_of_a_fixed_distance_ranger():
     pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not installed")
     from hrp_msgs.convert.converter import Frames
-    from hrp_msgs.convert.light_beam import LightBeamConverter
+    from hrp_msgs.convert.sensors import LightBeamConverter
 
     converter = LightBeamConverter(Frames("gate"))
     for place, expected in (((0.0, 2.0, 3.0), -inf), ((0.0, 9.0, 3.0), inf)):
