@@ -37,19 +37,17 @@ def hrp_sim() -> int:
 
 def model_node() -> int:
     """Run ``model_node``."""
-    return _run(
-        "hrp_model.program.node_entry", "run_node", "hrp_model.ros.model_node", "model_node"
-    )
+    return _run("hrp_model.program.command", "run_node", "hrp_model.ros.model_node", "model_node")
 
 
 def sim_node() -> int:
     """Run ``sim_node``."""
-    return _run("hrp_model.program.node_entry", "run_node", "hrp_sim.ros.sim_node", "sim_node")
+    return _run("hrp_model.program.command", "run_node", "hrp_sim.ros.sim_node", "sim_node")
 
 
 def view_node() -> int:
     """Run ``view_node``."""
-    return _run("hrp_model.program.node_entry", "run_node", "hrp_model.ros.view_node", "view_node")
+    return _run("hrp_model.program.command", "run_node", "hrp_model.ros.view_node", "view_node")
 
 
 def _run(module: str, function: str, *arguments: str) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..body import Body
 from .arrays import StateArrays
 from .dynamics import write_motions, write_poses
-from .link_state import LinkState, Sensor
-from .lookup import (
+from .link_state import (
+    LinkState,
+    Sensor,
     SensorType,
     joint_link,
     link_index,

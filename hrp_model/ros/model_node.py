@@ -343,6 +343,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    from ..program.node_entry import run_node
+    from ..program.command import run_node
 
     sys.exit(run_node("hrp_model.ros.model_node", "model_node"))  # also handles --help

@@ -26,8 +26,7 @@ from ..geometry import (
     Texture,
 )
 from ..rigid import Array, Pose
-from .meshing import planar_tex_coords
-from .normals import unit
+from .meshing import planar_tex_coords, unit
 
 _Point = tuple[float, float]
 DIVISIONS = 20  # default number of segments of a circle

@@ -21,7 +21,7 @@ from ..geometry import Attribute, Color, IntArray, Material, Mesh, Texture
 from ..rigid import Array
 from ..shapes.images import opened_image, texture_image
 from ..shapes.measure import unique_rows
-from ..shapes.normals import corner_normals, unit
+from ..shapes.meshing import corner_normals, unit
 from ..shapes.tessellate import transformed_coords
 
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}

@@ -11,11 +11,11 @@ from ..body import Body
 from ..diagnostics import Diagnostic
 from ..kinematics.kinematic_state import KinematicState
 from ..printable import printable
-from .device_views import DeviceViews
 from .html import SELECTION_LABEL, escaped, padded, style
 from .joint_sliders import MAX_SLIDERS, JointSliders
 from .lists import heading, link_details, link_list, link_of, problem_count, problem_list
 from .robot import Layer, RobotView
+from .sensor_views import DeviceViews
 from .viewer import Viewer, set_value
 
 if TYPE_CHECKING:

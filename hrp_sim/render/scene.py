@@ -13,7 +13,7 @@ from hrp_model import Body, Diagnostics
 from hrp_model.devices import Light
 from hrp_model.geometry import Material, Mesh, Shape, Texture
 from hrp_model.shapes.measure import used_vertices
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import corner_normals
 from hrp_model.shapes.tessellate import drawn_mesh, transformed, transformed_coords
 
 from .boxes import OrientedBox, box_around

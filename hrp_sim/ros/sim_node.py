@@ -448,6 +448,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    from hrp_model.program.node_entry import run_node
+    from hrp_model.program.command import run_node
 
     sys.exit(run_node("hrp_sim.ros.sim_node", "sim_node"))  # handles --help, too

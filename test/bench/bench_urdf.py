@@ -23,7 +23,7 @@ from hrp_model import load_body
 from hrp_model.collision.hull import convex_hull, tight_box
 from hrp_model.collision.shapes import CollisionShapes, with_collision
 from hrp_model.geometry import Material, Mesh
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import corner_normals
 from hrp_model.urdf import body_to_urdf, write_meshes
 from hrp_model.urdf.glb import glb, stl
 

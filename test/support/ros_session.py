@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from ros_peer import DOMAIN_ID, ENVIRONMENT
 
-from hrp_model.program.node_entry import run_node
+from hrp_model.program.command import run_node
 from hrp_sim.ros.sim_node import RosSession
 from hrp_sim.run.runner import Runner
 

@@ -32,8 +32,7 @@ from ...devices import (
 from ...diagnostics import Span
 from ...rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml.tree import Mapping, Scalar
-from .nodes import COMMON
-from .scope import Placement, Scope, flag, lenient_choice, rotation, word_set
+from .scope import COMMON, Placement, Scope, flag, lenient_choice, rotation, word_set
 
 # Types that only other programs use; their keys are kept as ``info``.
 GENERIC = word_set(

@@ -15,17 +15,20 @@ from ...rigid import Array
 from ..yaml.tree import Mapping, Node
 from . import devices
 from .devices import DeviceNode
-from .nodes import (
+from .scenes import read_resource, read_shape
+from .scope import (
     COMMON,
     UNDRAWN,
+    UNMOVED,
+    Placement,
+    Scope,
     is_library,
     is_optional,
     opened_library,
+    placement,
     skip_unsupported,
     typed_nodes,
 )
-from .scenes import read_resource, read_shape
-from .scope import UNMOVED, Placement, Scope, placement
 
 # Keys of an inertia in other formats; they are too different to be reported as misspelt.
 _FOREIGN_KEYS = ("momentsOfInertia", "momentOfInertia")

@@ -12,8 +12,7 @@ from ...rigid import Array
 from ...shapes.meshing import elevation_grid, extrusion, face_set
 from ...shapes.triangulate import oversized_polygon
 from ..yaml.tree import Mapping
-from .nodes import COMMON
-from .scope import Scope, flag
+from .scope import COMMON, Scope, flag
 
 # Keys that only subdivide flat sides, or that have no effect on primitives.
 _IGNORED = (

@@ -18,24 +18,22 @@ from ...read_context import ReadContext, read_source
 from ...rigid import Array
 from ..yaml.tree import Mapping, Node, Scalar, Sequence
 from .geometries import read_geometry
-from .nodes import (
+from .scope import (
     COMMON,
     UNDRAWN,
-    is_library,
-    is_optional,
-    opened_library,
-    read_angle_unit,
-    skip_unsupported,
-    typed_nodes,
-)
-from .scope import (
     Placement,
     Scope,
     flag,
+    is_library,
+    is_optional,
     lenient_choice,
+    opened_library,
     parse,
     placement,
+    read_angle_unit,
     rotation,
+    skip_unsupported,
+    typed_nodes,
     warn_misspelt_keys,
 )
 

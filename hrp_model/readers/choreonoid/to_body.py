@@ -19,8 +19,16 @@ from ..file_kind import WRAPPER_KEYS, is_world
 from ..yaml.tree import Mapping, Scalar
 from .collision_rules import RULE_KEYS, disabled_collisions, rules_info
 from .geometries import divisions
-from .nodes import ANGLE_UNIT, VERSION, read_angle_unit
-from .scope import Scope, parse, rotation, translation, warn_misspelt_keys
+from .scope import (
+    ANGLE_UNIT,
+    VERSION,
+    Scope,
+    parse,
+    read_angle_unit,
+    rotation,
+    translation,
+    warn_misspelt_keys,
+)
 from .tree import Tree, arrange, read_links
 
 _TYPES: dict[str, ExtraJointType | None] = {

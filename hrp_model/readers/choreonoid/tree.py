@@ -16,8 +16,7 @@ from ...rigid import Pose
 from ..yaml.tree import Mapping, Node, Scalar, Sequence
 from .collision_rules import RULE_KEYS, Rule, included_rules
 from .links import Draft, finish_link, overlay_root, read_link
-from .nodes import check_type
-from .scope import Scope
+from .scope import Scope, check_type
 
 _INCLUDE_KEYS = (
     "uri", "prefix", "suffix", "device_prefix", "devicePrefix", "joint_id_offset", "jointIdOffset",

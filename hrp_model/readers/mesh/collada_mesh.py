@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from ...diagnostics import Diagnostics
 from ...geometry import Attribute, IntArray, Mesh
 from ...rigid import Array
-from ...shapes.meshing import face_set
-from ...shapes.normals import unit
+from ...shapes.meshing import face_set, unit
 from ...shapes.triangulate import fan_corners, polygon_with_holes, strip_corners
 from ..number_list import number_list
 from ..xml_tree import Element

@@ -16,7 +16,7 @@ from ...files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
 from ...read_context import ReadContext
 from ...rigid import Array, quaternion_matrix
-from ...shapes.normals import unit
+from ...shapes.meshing import unit
 from ...shapes.triangulate import fan_corners, strip_corners
 from .gltf_arrays import BROKEN, GltfArrays, Json, data_uri
 from .mesh_resources import LostParts, MeshResources, are_inside, are_usable

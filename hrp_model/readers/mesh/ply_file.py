@@ -12,8 +12,7 @@ from ...files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, IntArray, SceneNode, Shape, Texture
 from ...read_context import ReadContext
 from ...rigid import Array
-from ...shapes.meshing import face_set
-from ...shapes.normals import unit
+from ...shapes.meshing import face_set, unit
 from ...shapes.triangulate import strip_corners
 from .mesh_resources import LostParts, MeshResources, are_inside, are_usable
 from .ply_elements import PlyElement, PlyFile, parse_ply

@@ -21,7 +21,7 @@ from ...files.resources import MAX_TEXT_SIZE, read_file
 from ...geometry import GREY, Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
 from ...read_context import ReadContext, read_source
 from ...rigid import Array
-from ...shapes.normals import unit
+from ...shapes.meshing import unit
 from ...shapes.triangulate import oversized_polygon, polygons_to_triangles
 from .mesh_resources import MeshResources
 from .wavefront_text import ObjText, Statement, parse_obj

@@ -10,8 +10,7 @@ from ...diagnostics import Span, listed
 from ...read_context import ReadContext, TooLargeError
 from ..xml_tree import Element
 from .nesting import Nesting, as_newest
-from .to_body import ModelReader
-from .world import WorldReader
+from .to_body import ModelReader, WorldReader
 
 __all__ = ["read_model", "read_world"]
 

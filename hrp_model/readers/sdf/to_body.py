@@ -1,9 +1,9 @@
-"""Build a Body from a ``<model>``."""
+"""Build a Body from a ``<model>``, and the bodies of a ``<world>``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...body import Body, Joint, JointType, Link, Mimic, link_pair
 from ...devices import Device
 from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties
-from ...read_context import ReadContext
+from ...read_context import ReadContext, TooLargeError
 from ...rigid import Pose
 from ..mimics import intermediate_link, resolve_mimics
 from ..sdf_sensors import read_sensor
@@ -20,6 +20,7 @@ from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
 from .joints import AXES, GEARBOX, GearReader, JointParts, JointReader
+from .nesting import Nesting, model_pose, overridden, pose_element
 from .shapes import ShapeReader
 
 # Elements that are read, or that a robot does not need.
@@ -39,6 +40,7 @@ _KNOWN = {
     "inertial": ("mass", "pose", "inertia", "density", "auto_inertia_params"),
     **dict.fromkeys(AXES, ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame")),
 }
+_MAX_MODELS = 1000  # a larger world cannot be stepped in reasonable time
 
 
 class ModelReader:
@@ -333,3 +335,120 @@ def _connected(links: Iterable[Link], above: Mapping[str, JointParts]) -> Iterat
             yield link_pair(link.name, link.parent)
         if link.name in above and len(above[link.name].chain) > 1:
             yield link_pair(link.name, above[link.name].parent)
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """A model of the world.
+
+    Attributes:
+        at: Its name and place in the file.
+        X_FM: Pose of its frame in frame F.
+        frame: Name of F; "" for the world.
+        is_static: Whether it does not move.
+        bodies: Its bodies when its frame is that of the world.
+    """
+
+    at: Element
+    X_FM: Pose
+    frame: str
+    is_static: bool
+    bodies: list[Body]
+
+
+class WorldReader:
+    """Reads the models of a world.
+
+    Args:
+        world: The ``<world>``, or an ``<sdf>`` with models.
+        context: Receives problems.
+    """
+
+    def __init__(self, world: Element, context: ReadContext) -> None:
+        self._world = world
+        self._context = context
+        self._nesting = Nesting(context)
+        # By included model, and what else its inclusion states.
+        self._read: dict[tuple[int, str | None, int], list[Body]] = {}
+
+    def bodies(self) -> Iterator[tuple[Body, Body]]:
+        """Yield each body in the world, and the same body at the origin.
+
+        Models that are included several times are read once. Links of a model that no joint
+        connects are bodies of their own.
+        """
+        models = list(self._models())
+        frames = self._frames(models)
+        for model in models:
+            X_WM = model.X_FM
+            if model.frame:
+                X_WM = frames.in_frame(X_WM, model.frame, MODEL, model.at)
+            name = model.at.attributes.get("name", "")
+            for body in model.bodies:
+                root = replace(body.root, X_PL=X_WM @ body.root.X_PL)
+                if model.is_static:
+                    root = replace(root, joint=replace(root.joint, type=JointType.FIXED))
+                _, scope, part = body.name.partition("::")
+                named = f"{name or body.name}{scope}{part}"
+                yield replace(body, name=named, links=(root, *body.links[1:])), body
+
+    def _models(self) -> Iterator[_Model]:
+        for number, element in enumerate(self._world.all("model", "include")):
+            if number == _MAX_MODELS:
+                message = f"the world has more than {_MAX_MODELS} models"
+                raise TooLargeError(message, element.span)
+            if element.tag == "model":
+                model = self._nesting.merged(element)
+                yield self._model(model, self._bodies(model))
+            else:
+                yield from self._included(element)
+
+    def _included(self, include: Element) -> Iterator[_Model]:
+        """Yield an included model; a light has no body."""
+        other = self._nesting.included_body(include)
+        if other is not None:
+            model, body = other
+            yield self._model(model, [body])
+            return
+        base = self._nesting.file(include)
+        if base is None or base.tag == "light":
+            return
+        if base.tag != "model":
+            message = f"<{base.tag}> is left out: it has no counterpart"
+            self._context.diagnostics.warn("no-counterpart", message, include.span)
+            return
+        model = overridden(base, include)
+        static = include.first("static")
+        plugins = sum(1 for _ in include.all("plugin"))
+        key = id(base), None if static is None else static.text, plugins
+        if key not in self._read:
+            self._read[key] = self._bodies(model)
+        yield self._model(model, self._read[key])
+
+    def _model(self, model: Element, bodies: list[Body]) -> _Model:
+        X_FM, frame = model_pose(model, self._context)
+        is_static = SdfReader(model, self._context.diagnostics).flag("static")
+        attributes = {"name": model.attributes.get("name", "")}
+        at = Element("model", attributes, model.source, model.start)
+        return _Model(at, X_FM, "" if frame == WORLD else frame, is_static, bodies)
+
+    def _bodies(self, model: Element) -> list[Body]:
+        """Return the bodies of a model at the origin."""
+        attributes = {k: x for k, x in model.attributes.items() if k != "placement_frame"}
+        parts = [x for x in model.children if x.tag != "pose"]
+        placed = replace(model, attributes=attributes, children=parts)
+        return ModelReader(placed, self._context).bodies(may_be_several=True)
+
+    def _frames(self, models: list[_Model]) -> Frames:
+        """Return the frames of the world and of its models, as those of one model."""
+        children = list(self._world.all("frame"))
+        names = {frame.attributes.get("name") for frame in children} | {""}
+        for model in models:
+            at = model.at
+            name = at.attributes["name"]
+            if name not in names:  # of equal ones the first counts
+                names.add(name)
+                pose = pose_element(model.X_FM, model.frame or MODEL, at)
+                children.append(Element("frame", {"name": name}, at.source, at.start, [pose]))
+        whole = Element("model", {}, self._world.source, self._world.start, children)
+        return Frames(whole, self._context.diagnostics)

@@ -35,7 +35,7 @@ def test_one_sentence_tells_what_to_install(program, missing):
 
 
 def test_a_defect_of_this_package_is_no_lack_of_ros():
-    entry = "hrp_model.program.node_entry"
+    entry = "hrp_model.program.command"
     program = f"from {entry} import run_node; run_node('hrp_model.no_such_module', 'x')"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

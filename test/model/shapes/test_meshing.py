@@ -5,8 +5,13 @@ import pytest
 
 from hrp_model.geometry import Attribute, Mesh
 from hrp_model.shapes.measure import area, bounding_box, signed_volume
-from hrp_model.shapes.meshing import elevation_grid, extrusion, face_set, planar_tex_coords
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import (
+    corner_normals,
+    elevation_grid,
+    extrusion,
+    face_set,
+    planar_tex_coords,
+)
 from hrp_model.shapes.triangulate import (
     MAX_CONCAVE_CORNERS,
     oversized_polygon,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hrp_model.geometry import Mesh
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import corner_normals
 
 
 def by_definition(mesh):

@@ -9,7 +9,7 @@ import trimesh
 from hrp_model.geometry import Attribute, Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.shapes.measure import area, bounding_box, signed_volume
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import corner_normals
 from hrp_model.shapes.tessellate import mesh_of, shape_mesh, solid_mesh
 
 PRIMITIVES = (Box([1, 2, 3]), Sphere(0.5), Cylinder(0.5, 2), Cone(0.5, 2), Capsule(0.5, 2))

@@ -26,7 +26,7 @@ from hrp_model.geometry import (
 )
 from hrp_model.rigid import Pose, rpy_matrix
 from hrp_model.shapes import measure
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import corner_normals
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import UpAxis, body_to_urdf, write_meshes
 

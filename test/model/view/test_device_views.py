@@ -11,8 +11,8 @@ from view_models import two_cubes
 
 from hrp_model.devices import Camera, Imu, RangeSensor
 from hrp_model.rigid import Pose
-from hrp_model.view.device_views import DeviceViews, fan, vertical_field_of_view
 from hrp_model.view.robot import RobotView
+from hrp_model.view.sensor_views import DeviceViews, fan, vertical_field_of_view
 from hrp_model.view.viewer import Viewer
 
 

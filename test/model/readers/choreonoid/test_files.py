@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from body_tools import HEADER, read_file, read_text
 
-from hrp_model.readers.choreonoid import nodes
+from hrp_model.readers.choreonoid import scope
 
 LIBRARY = """
 nodes:
@@ -36,7 +36,7 @@ def test_a_library_without_the_node_is_reported(tmp_path, diagnostics):
 
 
 def test_libraries_that_multiply_nodes_are_refused(tmp_path, diagnostics, monkeypatch):
-    monkeypatch.setattr(nodes, "_MAX_LIBRARY_USES", 3)
+    monkeypatch.setattr(scope, "_MAX_LIBRARY_USES", 3)
     (tmp_path / "a.yaml").write_text(
         "[{type: Resource, uri: b.yaml}, {type: Resource, uri: b.yaml}]"
     )
@@ -53,7 +53,7 @@ def test_a_library_that_may_not_be_read_is_an_error(tmp_path, diagnostics, monke
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "a.yaml").touch()
-    monkeypatch.setattr(nodes, "read_source", refuse)
+    monkeypatch.setattr(scope, "read_source", refuse)
     text = "links: [{name: A, elements: [{type: Resource, uri: a.yaml}]}]"
     assert read_text(text, diagnostics, tmp_path).root.visual == ()
     assert "Permission denied" in diagnostics.take("unreadable-file").message

@@ -18,7 +18,7 @@ from model.readers.choreonoid.body_page import (
 from model.readers.choreonoid.body_samples import BESIDE, CONTEXTS, samples
 
 from hrp_model.program.codes import CODES
-from hrp_model.readers.choreonoid import devices, geometries, links, nodes
+from hrp_model.readers.choreonoid import devices, geometries, links, scope
 
 # Keys that nobody asks for: kept as information, or in a mapping that nobody checks.
 KEPT = {
@@ -56,7 +56,7 @@ def check_listed_once(node):
 
 def test_every_type_stands_in_exactly_one_list():
     types = {
-        *CONTEXTS, "Skip", *nodes.UNDRAWN, *devices.READERS, *devices.GENERIC,
+        *CONTEXTS, "Skip", *scope.UNDRAWN, *devices.READERS, *devices.GENERIC,
         *geometries.READERS, EVERY_NODE,
     }  # fmt: skip
     named = [

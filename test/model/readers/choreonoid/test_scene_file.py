@@ -5,7 +5,7 @@ import pytest
 from body_tools import read_text
 
 from hrp_model.geometry import Box, Cone, Sphere
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import corner_normals
 from hrp_model.shapes.tessellate import shape_mesh
 
 BOX = "{ type: Shape, geometry: { type: Box, size: [1, 2, 3] } }"

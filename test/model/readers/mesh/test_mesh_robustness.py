@@ -19,7 +19,7 @@ from hrp_model.diagnostics import Diagnostics
 from hrp_model.read_context import ReadContext
 from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.shapes.measure import area, bounding_box, signed_volume
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import corner_normals
 from hrp_model.shapes.tessellate import shape_mesh
 
 LIMIT = 2**28  # bytes that no small file may take

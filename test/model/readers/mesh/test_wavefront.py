@@ -13,7 +13,7 @@ from hrp_model.read_context import ReadContext
 from hrp_model.readers.mesh import wavefront_text
 from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.shapes.measure import area
-from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.meshing import corner_normals
 
 SQUARE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n"
 TRIANGLE = SQUARE + "f 1 2 3\n"
