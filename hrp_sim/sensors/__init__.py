@@ -14,17 +14,14 @@ from hrp_msgs.readings import (
 )
 
 from .base import Observer, Sensor, StatefulSensor
+from .body_state import JointSensor, OdometrySensor
 from .camera import CameraSensor, RenderRequest
-from .factory import make_sensors
-from .force import ForceSensor
+from .force import ForceSensor, TorqueSensor
 from .imu import ImuSensor
-from .joint import JointSensor
-from .light_beam import LightBeamSensor
-from .odometry import OdometrySensor
-from .range import RangeSensor, RangeSensor3D
+from .range import LightBeamSensor, RangeSensor, RangeSensor3D
 from .registry import Instrument, instruments
 from .settings import IDEAL, SensorSettings
-from .torque import TorqueSensor
+from .world_sensors import make_sensors
 
 __all__ = [
     "IDEAL",

@@ -29,10 +29,8 @@ from ..render import (
     Switches,
     make_lens,
 )
-from .base import check_mounting
-from .color_noise import ColorNoise
-from .context import SensorContext
-from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
+from .base import SensorContext, check_mounting
+from .noise import NO_DISTANCE_NOISE, ColorNoise, DistanceNoise
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Six-axis force/torque sensor in the joint between a link and its parent."""
+"""Sensors of what a joint transmits: all forces and torques, or the effort of its drive."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ import numpy as np
 from hrp_model import JointType, Pose, devices
 from hrp_model.frames import wrench_pose
 from hrp_model.rigid import Array
-from hrp_msgs.readings import WrenchReading
+from hrp_msgs.readings import TorqueReading, WrenchReading
 
+from ..engine.engine import AnyArray
 from ..engine.state import BodyMotion, WorldState
 from ._probe import WRENCH_ON_LINK, WRENCH_ON_PARENT, Probe
-from .base import AnyArray, check_limits, check_mounting, make_probe, measure_one, saturate
-from .context import SensorContext
-from .vector_noise import VectorErrors, with_options
+from .base import (
+    SensorContext,
+    check_limits,
+    check_mounting,
+    make_probe,
+    measure_one,
+    saturate,
+)
+from .noise import VectorErrors, with_options
 
 RATE = 500.0  # [Hz], the default
 _NEVER = -1
@@ -180,3 +187,50 @@ def make_force_sensor(device: devices.ForceSensor, context: SensorContext) -> Fo
         message = "always reads 0: its link has no joint to a parent"
         context.warn("idle-force-sensor", device, message)
     return sensor
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TorqueSensor:
+    """A sensor of the effort that the drive of a joint exerts, the mean over the last step.
+
+    Attributes:
+        name: Name in the model.
+        body: Name of the body that carries it.
+        rate_hz: Samples per second.
+        joint: Index of the joint among the body's moving links.
+        axis: Unit vector of the joint's motion in S, shape (3,).
+        slides: Whether the joint slides; else it turns.
+    """
+
+    name: str
+    body: str
+    rate_hz: float
+    joint: int
+    axis: Array
+    slides: bool
+
+    def read(self, world: WorldState) -> TorqueReading:
+        """Return the effort of the last step."""
+        along = world.bodies[self.body].motion.effort[self.joint] * self.axis
+        force, torque = (along, np.zeros(3)) if self.slides else (np.zeros(3), along)
+        return TorqueReading(world.time_ns, self.body, force, torque)
+
+
+def make_torque_sensor(device: devices.TorqueSensor, context: SensorContext) -> TorqueSensor:
+    """Return the sensor of a joint's effort.
+
+    Raises:
+        ValueError: The joint of its link does not move.
+    """
+    mounted = context.mounted(device, RATE)
+    link = context.body.links[mounted["link"]]
+    if not link.joint.moves:
+        raise ValueError(f"its joint '{link.joint.name}' neither turns nor slides")
+    return TorqueSensor(
+        name=device.name,
+        body=mounted["body"],
+        rate_hz=mounted["rate_hz"],
+        joint=[x.name for x in context.body.moving_links].index(link.name),
+        axis=mounted["X_LS"].R.T @ link.joint.axis,
+        slides=link.joint.type is JointType.PRISMATIC,
+    )

@@ -6,21 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot
 
+import numpy as np
+
 from hrp_model import Pose
+from hrp_model.devices import NO_NOISE, AxisNoise, VectorNoise
 from hrp_model.inertial_units import InertialUnit
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
-from hrp_msgs.readings import ImuReading
+from hrp_msgs.readings import ImuReading, PerAxis, Quaternion
 
+from ..engine.engine import AnyArray
 from ..engine.state import WorldState
 from ._probe import INERTIAL, Probe
-from .base import AnyArray, check_limits, check_mounting, make_probe, measure_one, saturate
-from .context import SensorContext
-from .imu_noise import ImuNoise, Stdevs
+from .base import (
+    SensorContext,
+    check_limits,
+    check_mounting,
+    make_probe,
+    measure_one,
+    saturate,
+)
+from .noise import Noise, VectorErrors, with_options
+from .settings import SensorSettings
 
 RATE = 500.0  # [Hz], the default
-_NO_STDEV: Stdevs = (0.0, 0.0, 0.0)
-_NO_STDEVS = _NO_STDEV, _NO_STDEV, _NO_STDEV
-Quaternion = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -39,7 +47,7 @@ class ImuSensor:
         max_acceleration: Saturation limit of the accelerometer per axis, in [m/s^2],
             shape (3,); None without an accelerometer.
         measures_orientation: Whether readings have an orientation.
-        noise: Added before saturation; None for an ideal sensor.
+        noise: Added before saturation, see ``imu_noise``; None for an ideal sensor.
 
     Raises:
         ValueError: The pose is not a rigid transform, or a limit is negative or NaN.
@@ -54,8 +62,9 @@ class ImuSensor:
     max_angular_velocity: Array | None
     max_acceleration: Array | None
     measures_orientation: bool = False
-    noise: ImuNoise | None = None
+    noise: VectorErrors | None = None
     probe: Probe = field(init=False, repr=False)
+    _stdevs: tuple[PerAxis, PerAxis, PerAxis] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_mounting(self.X_LS)
@@ -64,6 +73,9 @@ class ImuSensor:
         bounds = limits if self.noise is None else (None, None)  # else clipped with the noise
         probe = make_probe(INERTIAL, self.link, self.X_LS, bounds, self.g_W)
         object.__setattr__(self, "probe", probe)
+        x = (0.0,) * 9 if self.noise is None else self.noise.stdevs
+        stdevs = (x[0], x[1], x[2]), (x[3], x[4], x[5]), (x[6], x[7], x[8])
+        object.__setattr__(self, "_stdevs", stdevs)
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
@@ -83,25 +95,60 @@ class ImuSensor:
         """Return a reading, given the true angular velocity and specific force."""
         gyro = None if self.max_angular_velocity is None else vectors[first]
         acceleration = None if self.max_acceleration is None else vectors[first + 1]
-        orientation, turn, stdevs = None, None, _NO_STDEVS
+        orientation = turn = None
         if self.noise is not None:
-            noisy_gyro, noisy_acceleration, turn = self.noise.applied(
-                world.time_ns, gyro, acceleration
-            )
-            gyro = _saturated(gyro, noisy_gyro, self.max_angular_velocity)
-            acceleration = _saturated(acceleration, noisy_acceleration, self.max_acceleration)
-            stdevs = self.noise.stdevs
+            # What is not measured takes its random numbers, too.
+            true = np.zeros((3, 3))
+            true[0] = 0.0 if gyro is None else gyro
+            true[1] = 0.0 if acceleration is None else acceleration
+            noisy = self.noise.applied(world.time_ns, true.reshape(9)).reshape(3, 3)
+            if self.max_angular_velocity is not None:
+                gyro = saturate(noisy[0], self.max_angular_velocity)
+            if self.max_acceleration is not None:
+                acceleration = saturate(noisy[1], self.max_acceleration)
+            turn = noisy[2]
         if self.measures_orientation:
             R_WL = world.bodies[self.body].motion.R[self.link]
             orientation = _orientation(R_WL @ self.X_LS.R, turn)
-        return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation, *stdevs)
+        return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation, *self._stdevs)
+
+
+def imu_noise(
+    settings: SensorSettings,
+    source: Noise,
+    gyro: VectorNoise = NO_NOISE,
+    accelerometer: VectorNoise = NO_NOISE,
+) -> VectorErrors:
+    """Return the errors of an IMU: of the gyro, the accelerometer and the orientation, 3 axes each.
+
+    Those of the orientation are a rotation vector in its own frame, in [rad].
+
+    Args:
+        settings: Options; those that are not negative take the place of the model's noise.
+        source: Of random numbers.
+        gyro: Noise of the model, per axis, in [rad/s].
+        accelerometer: Likewise, in [m/s^2].
+
+    Raises:
+        ValueError: A number is out of range.
+    """
+    s = settings
+    turn = AxisNoise(stdev=s.orientation_stdev)
+    axes = (
+        *with_options(gyro, s.angular_velocity_stdev, s.angular_velocity_random_walk),
+        *with_options(
+            accelerometer, s.linear_acceleration_stdev, s.linear_acceleration_random_walk
+        ),
+        *(turn, turn, turn),
+    )
+    return VectorErrors(axes, source)
 
 
 def make_imu(unit: InertialUnit, context: SensorContext) -> ImuSensor:
     """Return the sensor of a gyro, an accelerometer, or both."""
     settings = context.settings(unit.name)
     source = context.noise(unit.name)
-    noise = ImuNoise(settings, source, unit.angular_velocity_noise, unit.acceleration_noise)
+    noise = imu_noise(settings, source, unit.angular_velocity_noise, unit.acceleration_noise)
     return ImuSensor(
         **context.mounted(unit.device, unit.sample_rate or RATE),
         g_W=context.g_W,
@@ -110,10 +157,6 @@ def make_imu(unit: InertialUnit, context: SensorContext) -> ImuSensor:
         measures_orientation=settings.orientation,
         noise=None if noise.is_ideal else noise,
     )
-
-
-def _saturated(true: Array | None, noisy: Array, limit: Array | None) -> Array | None:
-    return None if true is None or limit is None else saturate(noisy, limit)
 
 
 def _orientation(R_WS: Array, error: Array | None) -> Quaternion:

@@ -10,8 +10,7 @@ from hrp_model import Body
 from hrp_msgs.readings import Reading
 
 from ..render import Parts
-from .base import Sensor
-from .context import SensorContext, Source
+from .base import Sensor, SensorContext, Source
 
 D = TypeVar("D", bound=Source)
 S = TypeVar("S", bound=Sensor)

@@ -26,21 +26,26 @@ from hrp_msgs.readings import (
 )
 
 from ..render import Parts
-from .base import Sensor
+from .base import BodySource, Sensor
+from .body_state import (
+    JOINT_STATES,
+    ODOMETRY,
+    JointSensor,
+    OdometrySensor,
+    make_joint_sensor,
+    make_odometry,
+)
 from .camera import CameraSensor, make_camera
-from .context import BodySource
-from .force import ForceSensor, make_force_sensor
+from .force import ForceSensor, TorqueSensor, make_force_sensor, make_torque_sensor
 from .imu import ImuSensor, make_imu
-from .joint import JOINT_STATES, JointSensor, make_joint_sensor
 from .kinds import FIXED_SIZE, Quantity, SensorKind, TopicSpec
-from .light_beam import LightBeamSensor, make_light_beam
-from .odometry import ODOMETRY, OdometrySensor, make_odometry
 from .range import (
+    LightBeamSensor,
     RangeSensor,
     RangeSensor3D,
+    make_light_beam,
     make_range_sensor,
 )
-from .torque import TorqueSensor, make_torque_sensor
 
 AnyKind = SensorKind[Any, Any, Any]
 AnyTopic = TopicSpec[Any, Any]

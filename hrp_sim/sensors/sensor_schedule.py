@@ -16,8 +16,7 @@ from ..engine.by_name import ByName
 from ..engine.engine import AnyArray
 from ..engine.schedule import EARLIEST_NS, NEVER_NS, SampleClock
 from ..engine.state import WorldState
-from . import Observer, Sensor, StatefulSensor
-from .base import Probes, ProbingSensor, implements
+from .base import Observer, Probes, ProbingSensor, Sensor, StatefulSensor, implements
 
 _EACH_STEP_NS = 0
 _NEVER_SEEN_NS = -1  # in the memory of sensors: not yet

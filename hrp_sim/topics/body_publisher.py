@@ -18,7 +18,7 @@ from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..sensors import JointSensor, OdometrySensor, Sensor, StatefulSensor
-from ..sensors.odometry import motion_of_fixed_frame
+from ..sensors.body_state import motion_of_fixed_frame
 from ..sensors.registry import kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming

@@ -27,7 +27,7 @@ from ...sensors import (
     Sensor,
     TorqueSensor,
 )
-from ...sensors.scanner import Scanner
+from ...sensors.range import Scanner
 
 AnyArray = NDArray[Any]
 

@@ -8,7 +8,7 @@ from sim.sensors.handmade import ARM, GRAVITY, arm_world
 from hrp_model import Pose
 from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import ImuSensor, SensorSettings
-from hrp_sim.sensors.imu_noise import ImuNoise
+from hrp_sim.sensors.imu import imu_noise
 from hrp_sim.sensors.noise import Noise
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
@@ -31,7 +31,7 @@ def sensor(measures_orientation, **options):
         max_angular_velocity=UNLIMITED,
         max_acceleration=UNLIMITED,
         measures_orientation=measures_orientation,
-        noise=ImuNoise(settings, Noise(1, "r1", "imu")) if options else None,
+        noise=imu_noise(settings, Noise(1, "r1", "imu")) if options else None,
     )
 
 

@@ -18,7 +18,7 @@ from hrp_sim.cli.main import main
 from hrp_sim.run.distribution import Distribution
 from hrp_sim.run.runner import Runner
 from hrp_sim.sensors import CameraSensor
-from hrp_sim.sensors.joint import JOINT_STATES
+from hrp_sim.sensors.body_state import JOINT_STATES
 from hrp_sim.topics.recorded_world import RecordedWorld
 from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.world.load import load_world

@@ -9,8 +9,7 @@ from sim.sensors.cameras import camera_before, wall
 
 from hrp_model.devices import ImageType
 from hrp_sim.render import Pinhole
-from hrp_sim.sensors.distance_noise import DistanceNoise
-from hrp_sim.sensors.noise import Noise
+from hrp_sim.sensors.noise import DistanceNoise, Noise
 
 pytestmark = needs_opengl
 

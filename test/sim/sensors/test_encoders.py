@@ -11,7 +11,7 @@ from paths import MODELS
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.sensors import JointSensor, SensorSettings
-from hrp_sim.sensors.encoders import Encoders
+from hrp_sim.sensors.body_state import Encoders
 
 MS = 1_000_000
 LARGE, SMALL = 2.0 * pi / 51200, 2.0 * pi / 40960  # the two motors of the arm

@@ -24,8 +24,7 @@ from hrp_model.rigid import rpy_matrix
 from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import ForceSensor
 from hrp_sim.sensors.base import Observer, StatefulSensor
-from hrp_sim.sensors.noise import Noise
-from hrp_sim.sensors.vector_noise import VectorErrors
+from hrp_sim.sensors.noise import Noise, VectorErrors
 
 UNLIMITED = np.full(3, np.inf)
 MS = 1_000_000

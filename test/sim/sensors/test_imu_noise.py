@@ -9,7 +9,7 @@ from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import ImuSensor, SensorSettings
 from hrp_sim.sensors.base import StatefulSensor
-from hrp_sim.sensors.imu_noise import ImuNoise
+from hrp_sim.sensors.imu import imu_noise
 from hrp_sim.sensors.noise import Noise
 
 MS, S = 1_000_000, 1_000_000_000
@@ -37,7 +37,7 @@ def imu(name="imu", *, seed=1, X_LS=None, limit=np.inf, orientation=True, **opti
         max_angular_velocity=np.full(3, limit),
         max_acceleration=np.full(3, limit),
         measures_orientation=orientation,
-        noise=None if (noise := ImuNoise(settings, source)).is_ideal else noise,
+        noise=None if (noise := imu_noise(settings, source)).is_ideal else noise,
     )
 
 

@@ -5,7 +5,7 @@ from sim.sensors.handmade import BASE, TIME_NS, arm_body, random_rotation, simul
 
 from hrp_model import Pose
 from hrp_sim.sensors import JointSensor, OdometrySensor
-from hrp_sim.sensors.odometry import motion_of_fixed_frame
+from hrp_sim.sensors.body_state import motion_of_fixed_frame
 
 
 def test_joint_reading_is_a_copy_of_the_joint_vectors():

@@ -14,10 +14,7 @@ from hrp_model.devices import AxisNoise
 from hrp_model.geometry import Material
 from hrp_sim.engine.state import WorldState
 from hrp_sim.render import Pinhole
-from hrp_sim.sensors.color_noise import ColorNoise
-from hrp_sim.sensors.distance_noise import DistanceNoise
-from hrp_sim.sensors.noise import Noise
-from hrp_sim.sensors.vector_noise import VectorErrors
+from hrp_sim.sensors.noise import ColorNoise, DistanceNoise, Noise, VectorErrors
 
 MS = 1_000_000
 SIGMAS = 4.0  # of statistics that are normal under the hypothesis

@@ -8,8 +8,7 @@ from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import RangeSensor
-from hrp_sim.sensors.distance_noise import DistanceNoise
-from hrp_sim.sensors.noise import Noise
+from hrp_sim.sensors.noise import DistanceNoise, Noise
 
 # Inner corners of the room in W: no two walls are equally far from the origin.
 ROOM = np.array([[-2.0, -1.0, -0.5], [4.0, 3.0, 2.5]])

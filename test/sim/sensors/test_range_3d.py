@@ -7,8 +7,7 @@ from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.sensors import RangeSensor, RangeSensor3D
-from hrp_sim.sensors.distance_noise import DistanceNoise
-from hrp_sim.sensors.noise import Noise
+from hrp_sim.sensors.noise import DistanceNoise, Noise
 
 ROOM = np.array([[-2.0, -1.0, -0.5], [4.0, 3.0, 2.5]])
 R_SC = rpy_matrix(-np.pi / 2, np.pi / 2, 0.0)
