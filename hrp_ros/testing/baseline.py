@@ -19,7 +19,7 @@ from hrp_model.files.resources import read_file
 from hrp_model.files.writer import write_atomically
 from hrp_model.rigid import Array
 from hrp_sim import Simulation
-from hrp_sim.lab.sweeps.fingerprint import fingerprint
+from hrp_sim.lab.sweeps.provenance import fingerprint
 
 from .motion_samples import Layout, Sample, layouts_of, sample_of
 

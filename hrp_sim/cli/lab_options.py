@@ -9,7 +9,7 @@ from hrp_model.cli.common import MODEL
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import number
 
-from ..lab.sweeps.limits import MAX_TIMEOUT
+from ..lab.sweeps import MAX_TIMEOUT
 from ..world.world_names import DEFAULT_WORLD
 from . import argument_types
 from .run_options import WORLD, add_project

@@ -20,8 +20,7 @@ from hrp_model.program.outputs import Kind, Output, check_outputs, report_writte
 from ..lab.studies import Study, StudyFolder, StudyRun, check_first, load_study
 from ..lab.studies.cluster import connected
 from ..lab.studies.variables import Kind as VariableKind
-from ..lab.sweeps import SweepResult, sweep
-from ..lab.sweeps.errors import WorkerError
+from ..lab.sweeps import SweepResult, WorkerError, sweep
 from ..world.reporting import printed_warnings
 
 _MAX_LISTED = 20  # cases of a dry run

@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 
 from hrp_sim import Simulation, SweepLimits, SweepResult, load_world, sweep
-from hrp_sim.lab.sweeps.inline import InlineExecutor
+from hrp_sim.lab.sweeps import InlineExecutor
 
 WORLD = "humanoid_in_room"
 DURATION = 1.0  # [s] of simulated time of a case
@@ -99,7 +99,7 @@ def measure_short(count: int) -> None:
     memory = result.values["memory"]
     at = [count // 20, count // 2, count - 1]
     report("memory of a worker", ", ".join(f"{memory[i]:.1f} MiB after {i + 1}" for i in at))
-    report("caller, per short case in chunks, processor time", f"{caller / count * 1e6:.0f} us")
+    report("caller, per short case, processor time", f"{caller / count * 1e6:.0f} us")
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         sweep(WORLD, cases(count), short, jobs=1, folder=folder)
@@ -112,12 +112,6 @@ def measure_short(count: int) -> None:
         )
         sizes = [path.stat().st_size for path in Path(folder).iterdir()]
         report("file of a case", f"{median(sizes):.0f} bytes")
-    alone = SweepLimits(chunk_seconds=1e-9)
-    start = time.process_time()
-    sweep(WORLD, cases(count), short, jobs=1, limits=alone)
-    report(
-        "caller, per case that is alone", f"{(time.process_time() - start) / count * 1e6:.0f} us"
-    )
 
 
 class Weighing(Executor):
@@ -131,7 +125,7 @@ class Weighing(Executor):
         future = InlineExecutor().submit(fn, *args, **kw)
         found = future.result()
         sizes = len(pickle.dumps(args)), len(pickle.dumps(found))
-        self.sizes.append((len(found.results), *sizes))  # type: ignore[attr-defined]
+        self.sizes.append((len(found), *sizes))  # type: ignore[attr-defined]
         return future
 
 

@@ -1,9 +1,7 @@
 """Sweeps: many runs of a world, one per case, on any ``concurrent.futures.Executor``."""
 
-from .errors import WorkerError
-from .inline import InlineExecutor
-from .limits import SweepLimits
+from .executors import InlineExecutor, WorkerError
 from .result import SweepResult
-from .sweep import sweep
+from .sweep import MAX_TIMEOUT, SweepLimits, sweep
 
-__all__ = ["InlineExecutor", "SweepLimits", "SweepResult", "WorkerError", "sweep"]
+__all__ = ["MAX_TIMEOUT", "InlineExecutor", "SweepLimits", "SweepResult", "WorkerError", "sweep"]

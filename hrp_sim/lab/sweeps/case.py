@@ -1,10 +1,12 @@
-"""Cases of a sweep, what ``run`` returns for them, and their results."""
+"""Cases of a sweep, what ``run`` returns for them, and files of their results."""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
+import os
 import traceback
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +15,9 @@ from typing import TypeAlias
 import numpy as np
 
 from hrp_model.diagnostics import counted
+from hrp_model.files.writer import write_atomically
 
+from ...engine.array_file import ArrayFileError, pack_arrays, read_arrays
 from ...engine.engine import AnyArray
 from ...simulation import Simulation
 
@@ -26,6 +30,8 @@ MAX_ERROR = 2000  # characters
 _PACKAGE = Path(__file__).parents[2]
 _MAX_NAMED = 100  # names in one message
 _MAX_DIMENSIONS = 8  # of arrays in files
+_RECORD, _VALUE = "record", "value/"  # arrays in files
+_TEXTS = ("state_hash", "fingerprint")
 _MAX_INTEGER = np.iinfo(np.int64).max
 # What arrays are stored as, by kind of their type.
 _TYPES = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_, "U": np.str_}
@@ -40,12 +46,14 @@ class CaseResult:
         error: Why the case failed, or nothing.
         state_hash: ``Simulation.state_hash`` at its end; empty if it failed.
         fingerprint: Of the process that ran it; empty if that died.
+        seconds: Wall time of ``run``, in [s].
     """
 
     values: Mapping[str, AnyArray] = field(default_factory=dict)
     error: str = ""
     state_hash: str = ""
     fingerprint: str = ""
+    seconds: float = 0.0
 
     @property
     def size(self) -> int:
@@ -169,44 +177,70 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:MAX_ERROR] + place
 
 
-def as_stackable(results: Sequence[CaseResult]) -> list[CaseResult]:
-    """Return results whose values have equal names and shapes; others become failures.
-
-    The expected ones are those of most cases.
-    """
-    layouts = [_layout(result) for result in results if not result.error]
-    if not layouts:
-        return list(results)
-    expected = Counter(layouts).most_common(1)[0][0]
-    return [
-        r
-        if r.error or _layout(r) == expected
-        else CaseResult({}, _difference(_layout(r), expected), r.state_hash, r.fingerprint)
-        for r in results
-    ]
-
-
-_Layout: TypeAlias = frozenset[tuple[str, str, tuple[int, ...]]]
-
-
-def _layout(result: CaseResult) -> _Layout:
-    """Return names, kinds and shapes of values; all numbers are of one kind."""
-    return frozenset(
-        (name, "text" if array.dtype.kind == "U" else "numbers", array.shape)
-        for name, array in result.values.items()
-    )
-
-
-def _difference(layout: _Layout, expected: _Layout) -> str:
-    ours, theirs = (
-        ", ".join(f"{kind} '{name}' of shape {shape}" for name, kind, shape in sorted(part))
-        for part in (layout - expected, expected - layout)
-    )
-    return f"run returned {ours or 'nothing'} where most cases have {theirs or 'nothing'}"
-
-
 def _plain(value: object) -> object:
     """Return a value of numpy as one of Python."""
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufU":
         return value.tolist()
     raise TypeError(f"{value!r:.100} is neither number, text, array nor container")
+
+
+class CaseFolder:
+    """Files of finished cases, one per case: arrays and a record in JSON, as .npz.
+
+    Files are written atomically, and nothing in them is executed.
+
+    Args:
+        path: The folder.
+        run: Name of the function.
+    """
+
+    def __init__(self, path: Path, run: str) -> None:
+        self.path, self._run = path, run
+
+    def prepare_writing(self) -> None:
+        """Create the folder if it is missing.
+
+        Raises:
+            OSError: It cannot be created or written.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "this folder cannot be written", str(self.path))
+
+    def write(self, world: str, case: Case, result: CaseResult) -> None:
+        """Write the result of a case that succeeded; ``world`` is the hash of its world.
+
+        Raises:
+            OSError: The file cannot be written; it names the file.
+        """
+        record = {"case": case_text(case), "world": world, "run": self._run}
+        record |= {name: getattr(result, name) for name in _TEXTS}
+        arrays = {f"{_VALUE}{name}": array for name, array in result.values.items()}
+        content = pack_arrays({_RECORD: np.array(json.dumps(record)), **arrays})
+        write_atomically(self._file(world, case), content)
+
+    def read(self, world: str, case: Case) -> CaseResult | None:
+        """Return the result of a case in a world, or None if it is not finished.
+
+        Raises:
+            OSError: The file cannot be read.
+            ValueError: It is not a result of a case; the message names the file.
+        """
+        path = self._file(world, case)
+        try:
+            arrays = read_arrays(path)
+            record = json.loads(str(arrays.pop(_RECORD)))
+            texts = [record[name] for name in _TEXTS]
+            if not all(isinstance(text, str) for text in texts):
+                raise TypeError("a text is none")
+        except FileNotFoundError:
+            return None
+        except (ArrayFileError, KeyError, TypeError, ValueError, RecursionError):
+            raise ValueError(f"'{path}' is not the result of a case; remove it") from None
+        values = {name.removeprefix(_VALUE): array for name, array in arrays.items()}
+        return CaseResult(values, "", *texts)
+
+    def _file(self, world: str, case: Case) -> Path:
+        """Return the file of a case; its name is a hash of world, function and case."""
+        parts = json.dumps([world, self._run, case_text(case)])
+        return self.path / f"{hashlib.sha256(parts.encode()).hexdigest()}.npz"

@@ -1,82 +1,160 @@
-"""What executors of sweeps can take, and how cases are submitted to them."""
+"""How cases reach their workers: processes of this machine, or any executor."""
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+import platform
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+)
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from importlib.util import find_spec
-from itertools import count
+from itertools import islice
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
+from hrp_model.diagnostics import ModelError
 from hrp_model.version import __version__
 
-from .case import Run
-from .dispatch import Capacity, Submit
-from .inline import InlineExecutor
-from .worker import ChunkResult, Settings, forget_simulations, run_packed
-from .worlds import Task
+from ...engine.engine import PhysicsError
+from .case import CaseResult, Run, described
+from .worker import Task, forget_simulations, run_case, run_cases
 
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_CREATION = 60.0  # [s] in which a simulation must be created, if cases have a time limit
 _MAX_CHUNK = 1000  # cases
+_NO_START = (
+    "the worker processes do not start: define run at the top of a module or script, and call "
+    "sweep below \"if __name__ == '__main__':\""
+)
+_PACKAGES = ("hrp_model", "hrp_sim")
+Submit: TypeAlias = Callable[[Sequence[Task]], "Future[list[CaseResult]]"]
+
+
+class WorkerError(RuntimeError):
+    """Workers cannot be started, are gone, or cannot run the cases of this process."""
+
+
+# These are the same for every case: the common world cannot be simulated, or a worker is unfit.
+_FATAL = (ModelError, PhysicsError, ImportError, WorkerError, BrokenExecutor)
+
+
+class InlineExecutor(Executor):
+    """Runs the cases of a sweep one after another in this process, as for a debugger."""
+
+    def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
+        """Call a function now; return a future that is done."""
+        future: Future[_T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all cases of a sweep have in common.
+
+    Attributes:
+        case_bytes: Maximum size of the values of a case, in [byte].
+        timeout: Wall time of each case, in [s]; None for any time.
+    """
+
+    case_bytes: int
+    timeout: float | None
+
+
+def shares_memory(executor: Executor) -> bool:
+    """Return whether an executor runs functions in this process, to which all can be given."""
+    return isinstance(executor, InlineExecutor | ThreadPoolExecutor)
 
 
 @contextmanager
-def open_executor(
-    executor: Executor | None, jobs: int | None, run: Run, cases: int, in_flight: int
-) -> Iterator[tuple[Executor, Capacity]]:
-    """Yield the given executor, or a new one in its place, and its capacity.
+def opened(executor: Executor | None, jobs: int, run: Run, settings: Settings) -> Iterator[Submit]:
+    """Yield a function that submits cases; it and their processes end with the context.
 
     Args:
-        executor: The executor, which is not shut down; None for processes of this machine.
-        jobs: Number of these processes; None for the CPUs of this process.
-        run: The function that will run.
-        cases: Number of cases.
-        in_flight: Maximum number of chunks that a given executor holds.
-
-    Raises:
-        WorkerError: A process cannot be started.
-    """
-    if executor is None:
-        from .processes import WorkerProcesses  # loads multiprocessing
-
-        jobs = min(cases, jobs or len(os.sched_getaffinity(0)))
-        fair = max(1, cases // (4 * jobs))  # so that processes finish at about the same time
-        with WorkerProcesses(jobs, run) as processes:
-            yield processes, Capacity(chunks=jobs, cases=min(fair, _MAX_CHUNK), replaces=True)
-    elif isinstance(executor, InlineExecutor):
-        try:
-            yield executor, Capacity(chunks=1, cases=1, inline=True)
-        finally:
-            forget_simulations()
-    else:
-        yield executor, Capacity(chunks=in_flight, cases=_MAX_CHUNK)
-
-
-def submitter(executor: Executor, settings: Settings, run: Run, *, imported: bool) -> Submit:
-    """Return a function that submits chunks of cases to an executor.
-
-    Args:
-        executor: The executor.
+        executor: Runs the cases, and is not shut down; None for processes of this machine.
+        jobs: Number of these processes.
+        run: The function of a case.
         settings: Of the sweep.
-        run: The function.
-        imported: Whether workers can import it.
 
     Raises:
         TypeError: The function cannot be pickled.
     """
-    numbers = count()  # two chunks are never equal, of which Dask would run only one
-    function = _packed(executor, run, imported=imported)
+    if executor is None or (shares_memory(executor) and settings.timeout is not None):
+        function, processes = _pickled(run, imported=True), CaseProcesses()
+        callers = executor or ThreadPoolExecutor(jobs)
+        try:
+            yield lambda tasks: callers.submit(processes.run, settings, function, tasks)
+        finally:
+            processes.close()
+            if executor is None:
+                callers.shutdown(cancel_futures=True)
+    elif shares_memory(executor):
+        try:
+            yield lambda tasks: executor.submit(run_cases, run, tasks, settings.case_bytes)
+        finally:
+            forget_simulations()
+    else:
+        function = _pickled(run, imported=False)
 
-    def submit(tasks: Sequence[Task]) -> Future[ChunkResult]:
-        chunk = [replace(task, case=dict(task.case)) for task in tasks]
-        packed = pickle.dumps((settings, chunk, next(numbers)))
-        if not isinstance(function, bytes):
-            return executor.submit(run_packed, __version__, function, packed)
-        return executor.submit(pickle.loads, pickle.dumps(_Call(__version__, function, packed)))
+        def send(tasks: Sequence[Task]) -> Future[list[CaseResult]]:
+            call = _Call(__version__, function, pickle.dumps((settings, tasks)))
+            return executor.submit(pickle.loads, pickle.dumps(call))
 
-    return submit
+        yield send
+
+
+def _pickled(run: Run, *, imported: bool) -> bytes:
+    """Return a function for other processes.
+
+    Its code is included if they cannot import it, for example since a script defines it, and if
+    cloudpickle is installed, as with Dask. Global values that it uses go along then, and errors
+    no longer name its file.
+    """
+    try:
+        if imported or find_spec("cloudpickle") is None:
+            return pickle.dumps(run)
+        import cloudpickle
+
+        content: bytes = cloudpickle.dumps(run)
+    except Exception as error:
+        raise TypeError(f"run cannot be sent to workers: {error}") from None
+    return content
+
+
+@lru_cache(maxsize=4)
+def _function(content: bytes) -> Run:
+    """Return a function; the same one for all its cases, since it may keep values.
+
+    Raises:
+        WorkerError: It cannot be imported, or was pickled by another version of Python.
+    """
+    try:
+        function: Run = pickle.loads(content)
+    except Exception as error:
+        raise WorkerError(
+            f"the worker on {platform.node()} cannot import run: {error}; install its module "
+            "there, or define run in the script that is started"
+        ) from None
+    return function
 
 
 class _Call:
@@ -93,21 +171,246 @@ class _Call:
         return run_packed, self._arguments
 
 
-def _packed(executor: Executor, run: Run, *, imported: bool) -> Run | bytes:
-    """Return a function for the workers of an executor: pickled, unless they share its memory.
+def run_packed(version: str, function: bytes, packed: bytes) -> list[CaseResult]:
+    """Run cases in the worker of an executor.
 
-    Its code is included if they cannot import it, for example since a script defines it, and if
-    cloudpickle is installed, as with Dask. Global values that it uses go along then, and errors
-    no longer name its file.
+    Args:
+        version: Of hrp_ros in the calling process. Only if it is that of this process, the rest
+            can be read.
+        function: The pickled function of a case.
+        packed: Pickled settings and cases.
+
+    Raises:
+        WorkerError: The version differs, or the function cannot be imported.
     """
-    if isinstance(executor, InlineExecutor | ThreadPoolExecutor):
-        return run
-    try:
-        if imported or find_spec("cloudpickle") is None:
-            return pickle.dumps(run)
-        import cloudpickle
+    if version != __version__:
+        raise WorkerError(
+            f"the worker on {platform.node()} has hrp_ros {__version__}, and this process "
+            f"{version}: install the same version on both"
+        )
+    settings, tasks = pickle.loads(packed)
+    if settings.timeout is not None:
+        return _processes.run(settings, function, tasks)
+    return run_cases(_function(function), tasks, settings.case_bytes)
 
-        packed: bytes = cloudpickle.dumps(run)
+
+class CaseProcesses:
+    """Processes that run cases: as many as there are threads that call ``run`` at a time.
+
+    A case that takes too long is ended with its process. So is one that kills its process, and
+    neither costs another case.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[_CaseProcess] = []
+        self._all: set[_CaseProcess] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def run(self, settings: Settings, function: bytes, tasks: Sequence[Task]) -> list[CaseResult]:
+        """Run cases one after another.
+
+        Raises:
+            WorkerError: Processes do not start or are closed, or the function cannot be imported.
+            ModelError, PhysicsError, ImportError: See ``run_case``.
+        """
+        return [self._run(settings, function, task) for task in tasks]
+
+    def close(self) -> None:
+        """End all processes, whatever they do."""
+        with self._lock:
+            self._closed = True
+            for process in self._all:
+                process.kill()
+
+    def _run(self, settings: Settings, function: bytes, task: Task) -> CaseResult:
+        process = self._taken()
+        result = process.run(settings, function, task)
+        if isinstance(result, CaseResult | Exception):
+            self._idle.append(process)
+        else:
+            with self._lock:
+                self._all.discard(process)
+            result = CaseResult(error=result)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def _taken(self) -> _CaseProcess:
+        """Return an idle process, or a new one."""
+        with self._lock:
+            if self._closed:
+                raise WorkerError("the sweep has ended")
+            if self._idle:
+                return self._idle.pop()
+            process = _CaseProcess()
+            self._all.add(process)
+        process.wait_for_start()
+        return process
+
+
+class _CaseProcess:
+    """A process that runs one case at a time, and ends with this one."""
+
+    def __init__(self) -> None:
+        import multiprocessing  # which "import hrp_sim" need not load
+
+        if multiprocessing.current_process().daemon:  # a worker of Dask, which may have no children
+            multiprocessing.current_process().daemon = False
+        context = multiprocessing.get_context("spawn")  # a fork would share locks and ODE's state
+        self._connection, other = context.Pipe()
+        self._process: SpawnProcess = context.Process(target=_serve, args=(other,), daemon=True)
+        try:
+            self._process.start()
+        except RuntimeError:  # this process is one itself, and still imports the script
+            raise WorkerError(_NO_START) from None
+        other.close()
+
+    def wait_for_start(self) -> None:
+        """Wait until the process can run cases.
+
+        Raises:
+            WorkerError: It has ended.
+        """
+        try:
+            self._connection.recv()
+        except (EOFError, OSError):
+            raise WorkerError(_NO_START) from None
+
+    def run(self, settings: Settings, function: bytes, task: Task) -> CaseResult | Exception | str:
+        """Run a case; return its result, what ended the sweep, or why the process is gone."""
+        timeout = settings.timeout
+        try:
+            self._connection.send((function, task, settings.case_bytes))
+            # The first answer is that the simulation is there.
+            for seconds in (timeout and max(timeout, _CREATION), timeout):
+                if not self._connection.poll(seconds):
+                    self.kill()
+                    return f"it took longer than {timeout:g} s, and its process was ended"
+                answer: CaseResult | Exception | None = self._connection.recv()
+                if answer is not None:
+                    return answer
+        except (EOFError, OSError):
+            pass
+        self._process.join()
+        return f"its process died ({_exit_reason(self._process.exitcode)})"
+
+    def kill(self) -> None:
+        """End the process now."""
+        self._process.kill()
+
+
+def _exit_reason(code: int | None) -> str:
+    if code is not None and code < 0:
+        import signal
+
+        return signal.Signals(-code).name
+    return f"exit status {code}"
+
+
+def _serve(connection: Connection) -> None:
+    """Run the cases that come from the parent process, until it ends."""
+    import signal
+    from multiprocessing import parent_process
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for Ctrl-C, the parent process ends this one
+    parent = parent_process()
+    assert parent is not None
+
+    def end_with_parent() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    connection.send(None)
+    while True:
+        function, task, case_bytes = connection.recv()
+        answer: CaseResult | Exception
+        try:
+            on_start = partial(connection.send, None)
+            answer = run_case(_function(function), task, case_bytes, on_start)
+        except Exception as error:
+            answer = error
+        connection.send(answer)
+
+
+_processes = CaseProcesses()  # of a worker, for cases with a time limit
+
+
+def dispatched(
+    tasks: Iterator[Task], submit: Submit, in_flight: int, chunk_seconds: float, case_bytes: int
+) -> Generator[tuple[Task, CaseResult]]:
+    """Submit cases in chunks, and yield their results as they finish.
+
+    A chunk has as many cases as take ``chunk_seconds`` by those that have finished. If it cannot
+    be run, its cases run again, each alone; one that cannot be run alone fails.
+
+    Args:
+        tasks: The cases, taken when they are due.
+        submit: Submits a chunk.
+        in_flight: Maximum number of chunks that are submitted at a time.
+        chunk_seconds: Time that the cases of a chunk should take; 0 for one case.
+        case_bytes: Size that the values of a chunk should not exceed.
+
+    Raises:
+        BrokenExecutor: The executor has lost its workers.
+        ModelError: A controller of the common world is none.
+        PhysicsError: The common world cannot be simulated.
+        ImportError: A library is not installed.
+        WorkerError: The executor has cancelled a chunk, or a worker is unfit.
+    """
+    running: dict[Future[list[CaseResult]], list[Task]] = {}
+    done: SimpleQueue[Future[list[CaseResult]]] = SimpleQueue()
+    again = deque[list[Task]]()
+    count, seconds, size = 0, 0.0, 0  # of the cases that have finished
+
+    def next_chunk() -> list[Task]:
+        if again:
+            return again.popleft()
+        most = min(chunk_seconds * count / (seconds or 1.0), case_bytes * count / (size or 1))
+        return list(islice(tasks, max(1, min(int(most), _MAX_CHUNK))))
+
+    def fill() -> None:
+        """Submit chunks, until the executor has enough or has finished one."""
+        while done.empty() and len(running) < in_flight and (chunk := next_chunk()):
+            future = submit(chunk)
+            running[future] = chunk
+            future.add_done_callback(done.put)
+
+    try:
+        fill()
+        while running:
+            # No reference to the future is left: Dask would run it again when its worker dies.
+            chunk, results = _finished(done.get(), running)
+            if not results:
+                again.extend([task] for task in chunk)
+            for task, result in zip(chunk, results, strict=False):
+                count, seconds, size = count + 1, seconds + result.seconds, size + result.size
+                yield task, result
+            fill()
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _finished(
+    future: Future[list[CaseResult]], running: dict[Future[list[CaseResult]], list[Task]]
+) -> tuple[list[Task], list[CaseResult]]:
+    """Return a chunk and its results, which are none if its cases are to run alone."""
+    chunk = running.pop(future)
+    try:
+        return chunk, future.result()
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _PACKAGES:
+            raise
+        raise WorkerError(
+            f"a worker cannot import {error.name}: install hrp_ros {__version__} there"
+        ) from None
+    except _FATAL:
+        raise
+    except CancelledError:
+        raise WorkerError("the executor has cancelled cases; are its workers gone?") from None
     except Exception as error:
-        raise TypeError(f"run cannot be sent to workers: {error}") from None
-    return packed
+        if len(chunk) > 1:
+            return chunk, []
+        return chunk, [CaseResult(error=f"it could not be run: {described(error)}")]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from hrp_model.diagnostics import needs_extra
 
 from ...engine.engine import AnyArray
-from .case import Case, CaseResult, as_stackable, json_text
+from .case import Case, CaseResult, json_text
 
 if TYPE_CHECKING:
     import xarray
@@ -40,7 +41,7 @@ class SweepResult:
     @classmethod
     def from_results(cls, cases: Sequence[Case], results: Sequence[CaseResult]) -> SweepResult:
         """Stack the results of cases; one that differs from most in names or shapes fails."""
-        rows = as_stackable(results)
+        rows = _stackable(results)
         good = next((row for row in rows if not row.error), CaseResult())
         return cls(
             tuple(cases),
@@ -116,3 +117,39 @@ def _column(values: Sequence[object]) -> AnyArray:
     except ValueError:  # ragged
         pass
     return np.array([json_text(value) for value in values])
+
+
+def _stackable(results: Sequence[CaseResult]) -> list[CaseResult]:
+    """Return results whose values have equal names and shapes; others become failures.
+
+    The expected ones are those of most cases.
+    """
+    layouts = [_layout(result) for result in results if not result.error]
+    if not layouts:
+        return list(results)
+    expected = Counter(layouts).most_common(1)[0][0]
+    return [
+        r
+        if r.error or _layout(r) == expected
+        else CaseResult({}, _difference(_layout(r), expected), r.state_hash, r.fingerprint)
+        for r in results
+    ]
+
+
+_Layout: TypeAlias = frozenset[tuple[str, str, tuple[int, ...]]]
+
+
+def _layout(result: CaseResult) -> _Layout:
+    """Return names, kinds and shapes of values; all numbers are of one kind."""
+    return frozenset(
+        (name, "text" if array.dtype.kind == "U" else "numbers", array.shape)
+        for name, array in result.values.items()
+    )
+
+
+def _difference(layout: _Layout, expected: _Layout) -> str:
+    ours, theirs = (
+        ", ".join(f"{kind} '{name}' of shape {shape}" for name, kind, shape in sorted(part))
+        for part in (layout - expected, expected - layout)
+    )
+    return f"run returned {ours or 'nothing'} where most cases have {theirs or 'nothing'}"

@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain
+from math import inf
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import TypeAlias
 
 from hrp_model.printable import printable
 
-from .case import Case, CaseResult, Run, check_cases, run_name
-from .collector import Collector
-from .dispatch import Dispatcher
-from .executors import open_executor, submitter
-from .folder import CaseFolder
-from .limits import MAX_TIMEOUT, SweepLimits
+from ...engine.array_file import MAX_SIZE
+from ...world.arguments import as_world
+from ...world.config import WorldConfig
+from .case import Case, CaseFolder, CaseResult, Run, check_cases, described, run_name
+from .executors import Settings, dispatched, opened, shares_memory
 from .result import SweepResult
-from .worker import Settings, this_process
-from .worlds import World, Worlds
+from .worker import PackedWorld, Task
 
+WorldOfCase: TypeAlias = Callable[[Case], WorldConfig]
+World: TypeAlias = WorldConfig | str | os.PathLike[str] | WorldOfCase
+
+MAX_TIMEOUT = 86_400.0  # [s], of a case
+_MAX_CASE = MAX_SIZE // 2  # its file can be read again
+_MAX_KEPT = 64  # packed worlds
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _log = logging.getLogger("hrp_sim")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepLimits:
+    """Limits of a sweep.
+
+    Attributes:
+        cases: Maximum number of cases.
+        case_bytes: Maximum size of the values of a case, in [byte].
+        total_bytes: Maximum size of the values of all cases, in [byte].
+        in_flight: Maximum number of chunks of cases that a given executor holds at a time.
+        chunk_seconds: How long the cases should take that a worker of a given executor gets at
+            once, in [s]. A case that takes longer is given alone.
+
+    Raises:
+        ValueError: A number is below 1, the time not positive, or ``case_bytes`` above 128 MiB.
+    """
+
+    cases: int = 1_000_000
+    case_bytes: int = 1 << 26
+    total_bytes: int = 1 << 32
+    in_flight: int = 1000
+    chunk_seconds: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("cases", "case_bytes", "total_bytes", "in_flight"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"the limit {name} must be at least 1")
+        if not 0.0 < self.chunk_seconds < inf:
+            raise ValueError(f"chunk_seconds is {self.chunk_seconds} s; it must be positive")
+        if self.case_bytes > _MAX_CASE:
+            raise ValueError(f"the limit case_bytes must be at most {_MAX_CASE}")
+
+
 _DEFAULT_LIMITS = SweepLimits()
 
 
@@ -43,7 +86,7 @@ def sweep(
 
     A worker keeps its simulation and restores it before each case, so results do not depend on
     which worker runs which cases, in which order. A case that raises an exception, takes too long
-    or kills its worker is a failure in the result; the others go on. The first failure is logged.
+    or kills its process is a failure in the result; the others go on. The first failure is logged.
 
     Args:
         world: The configuration; or the path of a world file or of a model; or a function that
@@ -60,8 +103,8 @@ def sweep(
         jobs: Number of processes of the default executor; by default the CPUs of this process.
         folder: Keeps finished cases, and those that it already has are not run again. They are
             found by the content of their world and case and the name of ``run``, not by its code.
-        timeout: Wall time after which a case fails, in [s]; at most a day. Code that does not
-            react is ended with its process, but not in this process, where it must return.
+        timeout: Wall time after which a case fails, in [s]; at most a day. Its process is ended
+            then, so workers run cases in processes beside them, also with ``InlineExecutor``.
         limits: Of sizes and chunks.
 
     Raises:
@@ -74,43 +117,210 @@ def sweep(
         ValueError: Names of cases differ, a limit is exceeded, or a file of the folder is broken.
         WorkerError: Workers do not start, have another version of hrp_ros, or are gone.
     """
-    worlds = Worlds(world)
     check_cases(cases, limits.cases)
     _check_options(run, jobs, executor, timeout)
-    if executor is None or folder is not None:
-        _check_function(run, imported=executor is None)
+    is_here = executor is None or shares_memory(executor)
+    has_processes = executor is None or (timeout is not None and is_here)
+    if has_processes or folder is not None:
+        _check_function(run, imported=has_processes)
     store = None if folder is None else CaseFolder(Path(folder), run_name(run))
-
-    with TemporaryDirectory(ignore_cleanup_errors=True) as marks, ExitStack() as stack:
-        settings = Settings(limits.case_bytes, limits.chunk_seconds, timeout, this_process(), marks)
-        show = stack.enter_context(_progress(len(cases)))
-        collector = Collector(cases, worlds, store, limits.total_bytes, show)
-        tasks = collector.tasks()
+    settings = Settings(limits.case_bytes, timeout)
+    jobs = min(len(cases), jobs or len(os.sched_getaffinity(0)))
+    # The default executor has a case for each of its processes, and one that waits.
+    in_flight = 2 * jobs if executor is None else limits.in_flight
+    chunk_seconds = 0.0 if is_here else limits.chunk_seconds
+    with _progress(len(cases)) as show:
+        collected = _Cases(cases, world, store, limits.total_bytes, show)
+        tasks = collected.tasks()
         if (first := next(tasks, None)) is not None:  # else all are finished
-            stack.enter_context(collector.running())
-            to, capacity = stack.enter_context(
-                open_executor(executor, jobs, run, len(cases), limits.in_flight)
+            with collected.running(), opened(executor, jobs, run, settings) as submit:
+                left = chain([first], tasks)
+                found = dispatched(left, submit, in_flight, chunk_seconds, limits.case_bytes)
+                with closing(found):
+                    for task, result in found:
+                        collected.add(task, result)
+    return collected.result()
+
+
+class _Cases:
+    """The cases of a sweep: their worlds, and their results as they come.
+
+    Args:
+        cases: The cases.
+        world: As of ``sweep``.
+        folder: Keeps those that succeed; None for nowhere.
+        total_bytes: Maximum size of all values, in [byte].
+        listener: Called with each result.
+
+    Raises:
+        ModelError: The file of the world cannot be used.
+    """
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        world: World,
+        folder: CaseFolder | None,
+        total_bytes: int,
+        listener: Callable[[CaseResult], None],
+    ) -> None:
+        self._cases, self._folder = cases, folder
+        self._world = world if callable(world) else as_world(world, None)
+        # By identity, the last used at the end. Configurations are kept so that these stay unique.
+        self._packed: dict[int, tuple[WorldConfig, PackedWorld]] = {}
+        self._total_bytes, self._listener = total_bytes, listener
+        self._results: dict[int, CaseResult] = {}
+        self._size = 0
+        self._fingerprint = ""  # of the first result
+        self._warned = False  # that others differ
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Make the folder, and log how to continue if a ``with`` block is left with an exception.
+
+        Raises:
+            OSError: The folder cannot be made or written.
+        """
+        if self._folder is not None:
+            self._folder.prepare_writing()
+        try:
+            yield
+        except BaseException:
+            if self._folder is not None:
+                _log.warning(
+                    "the sweep has ended early; %d of %d cases are finished; those that succeeded "
+                    "are in '%s', and the same call continues",
+                    *(len(self._results), len(self._cases), printable(str(self._folder.path))),
+                )
+            raise
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield the cases to run: not those in the folder, nor those whose world cannot be made.
+
+        Raises:
+            OSError: A file cannot be read.
+            ValueError: A file is broken, or the values are too large.
+        """
+        for index, case in enumerate(self._cases):
+            try:
+                world = self._world_of(case)
+            except Exception as error:
+                self._take(index, CaseResult(error=f"world: {described(error)}"))
+                continue
+            found = None if self._folder is None else self._folder.read(world.key, case)
+            if found is None:
+                yield Task(index, dict(case), world)
+            else:
+                self._take(index, found)
+
+    def add(self, task: Task, result: CaseResult) -> None:
+        """Take the result of a case, after it was written to the folder if it succeeded.
+
+        Raises:
+            OSError: Its file cannot be written.
+            ValueError: The values are too large.
+        """
+        if self._folder is not None and not result.error:
+            try:
+                self._folder.write(task.world.key, task.case, result)
+            except OSError as error:
+                if error.errno in _FULL:
+                    error.strerror = f"{error.strerror}; free space, then repeat the call"
+                raise
+        self._take(task.index, result)
+
+    def result(self) -> SweepResult:
+        """Return the results, of which none may be missing; the first failure is logged."""
+        results = [self._results[i] for i in range(len(self._cases))]
+        stacked = SweepResult.from_results(self._cases, results)
+        if failures := stacked.failures:
+            first, error = next(iter(failures.items()))
+            counts = f"{len(failures)} of {len(self._cases)} cases failed"
+            _log.warning("%s; case %d: %s", counts, first, printable(error))
+        return stacked
+
+    def _world_of(self, case: Case) -> PackedWorld:
+        """Return the world of a case; the last ones are kept, and found by identity.
+
+        Raises:
+            Exception: The function of worlds has raised it.
+            TypeError: It has returned something else than a configuration.
+        """
+        world = self._world
+        config: object = world if isinstance(world, WorldConfig) else world(dict(case))
+        if not isinstance(config, WorldConfig):
+            kind = type(config).__name__
+            raise TypeError(f"the function of worlds must return a WorldConfig, not {kind}")
+        if (kept := self._packed.pop(id(config), None)) is None:
+            kept = config, PackedWorld.of(config, common=config is world)
+        while len(self._packed) >= _MAX_KEPT:
+            del self._packed[next(iter(self._packed))]
+        self._packed[id(config)] = kept
+        return kept[1]
+
+    def _take(self, index: int, result: CaseResult) -> None:
+        # Texts from workers are not shared, and a million of the same text need 0.2 GB.
+        result = replace(result, fingerprint=sys.intern(result.fingerprint))
+        self._results[index] = result
+        self._check_fingerprint(result.fingerprint)
+        self._size += result.size
+        if self._size > self._total_bytes:
+            raise ValueError(
+                f"the values of {len(self._results)} of {len(self._cases)} cases exceed "
+                f"{self._total_bytes} bytes, the limit total_bytes; return less"
             )
-            submit = submitter(to, settings, run, imported=executor is None)
-            dispatcher = Dispatcher(chain([first], tasks), submit, capacity, limits.chunk_seconds)
-            for task, result in stack.enter_context(closing(dispatcher.results())):
-                collector.add(task, result)
-    stacked = collector.stacked()
-    _log_failures(stacked)
-    return stacked
+        self._listener(result)
+
+    def _check_fingerprint(self, fingerprint: str) -> None:
+        """Warn once if results were not all computed alike."""
+        self._fingerprint = self._fingerprint or fingerprint
+        if fingerprint not in ("", self._fingerprint) and not self._warned:
+            self._warned = True
+            _log.warning(
+                "the last bits and state hashes of cases cannot be compared, since some were "
+                "computed with %s, and some with %s",
+                *(printable(self._fingerprint), printable(fingerprint)),
+            )
 
 
-def _progress(cases: int) -> AbstractContextManager[Callable[[CaseResult], None]]:
-    from .display import sweep_progress  # loads rich, which "import hrp_sim" need not
+@contextmanager
+def _progress(cases: int) -> Iterator[Callable[[CaseResult], None]]:
+    """Show finished and failed cases, rate and remaining time on standard error, if a terminal.
 
-    return sweep_progress(cases)
+    Args:
+        cases: Number of cases.
 
+    Yields:
+        A function to call with each result.
+    """
+    from hrp_model.program.console import message_console  # rich, which "import hrp_sim" need not
 
-def _log_failures(result: SweepResult) -> None:
-    if failures := result.failures:
-        first, error = next(iter(failures.items()))
-        counts = f"{len(failures)} of {len(result.cases)} cases failed"
-        _log.warning("%s; case %d: %s", counts, first, printable(error))
+    console = message_console()
+    if not console.is_terminal:
+        yield lambda _result: None
+        return
+    from rich import progress
+
+    done = failed = 0
+    columns = (
+        progress.TextColumn("cases"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[failed]} failed  {task.fields[rate]:.3g} cases/s"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("remaining"),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=console, transient=True) as bar:
+        task, start = bar.add_task("", total=cases, failed=0, rate=0.0), monotonic()
+
+        def show(result: CaseResult) -> None:
+            nonlocal done, failed
+            done, failed = done + 1, failed + bool(result.error)
+            rate = done / max(monotonic() - start, 1e-9)
+            bar.update(task, advance=1, failed=failed, rate=rate)
+
+        yield show
 
 
 def _check_options(

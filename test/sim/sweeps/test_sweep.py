@@ -1,26 +1,46 @@
 """Sweeps: equal results on every executor, failures as rows, folders, limits."""
 
 import gc
+import io
+import itertools
 import os
+import resource
 import subprocess
 import sys
 import threading
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sweep_functions
 from paths import ROOT
+from rich.console import Console
 from sweep_functions import STEPS
 
 from hrp_model import ModelError
 from hrp_sim import InlineExecutor, Simulation, SweepLimits, load_world, sweep
-from hrp_sim.lab.sweeps.content_hash import content_hash
-from hrp_sim.lab.sweeps.worker import Settings, forget_simulations, run_chunk
-from hrp_sim.lab.sweeps.worlds import Task, Worlds
+from hrp_sim.lab.sweeps import worker
+from hrp_sim.lab.sweeps.provenance import content_hash
 
 WORLD = ROOT / "models" / "blocks" / "wood.body"
 FORCES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def raising(sim, case):
+    """Fail for one case."""
+    if case["force"] == 2.0:
+        raise ValueError("too strong")
+    return sweep_functions.pushed(sim, case)
+
+
+def logged(sim, case):
+    """Append the case to a file, and fail for one case while another file exists."""
+    with Path(case["log"]).open("a") as file:
+        file.write(f"{case['force']}\n")
+    if case["force"] == 2.0 and Path(case["log"] + ".fail").exists():
+        raise RuntimeError("not yet")
+    return sweep_functions.pushed(sim, case)
 
 
 def inline(cases, run, **options):
@@ -48,90 +68,14 @@ def test_each_case_is_that_of_a_fresh_simulation():
     assert result.failures == {}
 
 
-def test_processes_give_equal_results_although_one_is_killed(tmp_path):
-    cases = forces(mark=str(tmp_path / "mark"))
-    result = sweep(WORLD, cases, sweep_functions.killed_once, jobs=2)
-    assert (tmp_path / "mark").exists()
-    serial = inline(cases, sweep_functions.killed_once)
-    assert result.failures == {}
-    assert result.state_hashes == serial.state_hashes
-    assert result.fingerprints == serial.fingerprints
-    for name, array in serial.values.items():
-        np.testing.assert_array_equal(result.values[name], array)
-
-
-def test_a_case_that_kills_its_worker_is_the_only_failure():
-    result = sweep(WORLD, forces(), sweep_functions.killed_always, jobs=2)
-    assert result.failures == {3: "its worker process died twice"}
-    assert np.isnan(result.values["distance"][3])
-    assert result.state_hashes[4] == fresh(forces()[4])[1]
-
-
-class Flaky(InlineExecutor):
-    """Fails to run some of the cases that it gets, by count."""
-
-    def __init__(self, failing):
-        self.failing, self.count = failing, 0
-
-    def submit(self, fn, /, *args, **kwargs):
-        self.count += 1
-        if self.count - 1 not in self.failing:
-            return super().submit(fn, *args, **kwargs)
-        return super().submit(lambda: (1).to_bytes("no"))
-
-
-def test_a_case_that_a_worker_could_not_run_runs_again():
-    result = sweep(WORLD, forces(), sweep_functions.pushed, Flaky({2}))
-    assert result.failures == {}
-    assert result.state_hashes == inline(forces(), sweep_functions.pushed).state_hashes
-    result = sweep(WORLD, forces(), sweep_functions.pushed, Flaky({2, 3}))
-    assert set(result.failures) == {2}
-    assert result.errors[2].startswith("it could not be run, twice: TypeError")
-
-
-def test_a_broken_executor_of_the_caller_ends_the_sweep(tmp_path):
-    class Broken(InlineExecutor):
-        def submit(self, fn, /, *args, **kwargs):
-            if len(list(tmp_path.iterdir())) == 3:
-                raise BrokenExecutor("gone")
-            return super().submit(fn, *args, **kwargs)
-
-    with pytest.raises(BrokenExecutor, match="gone"):
-        sweep(WORLD, forces(), sweep_functions.pushed, Broken(), folder=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 3
-
-
 def test_a_case_that_raises_is_a_row_with_the_place(caplog):
-    result = inline(forces(), sweep_functions.raising)
+    result = inline(forces(), raising)
     assert "1 of 6 cases failed; case 2: ValueError: too strong" in caplog.text
     assert set(result.failures) == {2}
     assert result.errors[2].startswith("ValueError: too strong (")
-    assert "sweep_functions.py:" in result.errors[2]
+    assert "test_sweep.py:" in result.errors[2]
     assert np.isnan(result.values["path"][2]).all()
     assert result.values["path"].shape == (len(FORCES), STEPS, 3)
-
-
-@pytest.mark.parametrize("options", [{"executor": InlineExecutor()}, {"jobs": 2}])
-def test_a_case_that_exits_is_a_row(options):
-    result = sweep(WORLD, forces(), sweep_functions.exiting, **options)
-    assert set(result.failures) == {2}
-    assert result.errors[2].startswith("SystemExit: enough (")
-
-
-def test_a_thread_that_a_case_leaves_behind_is_not_waited_for():
-    assert sweep(WORLD, forces(), sweep_functions.leaving_a_thread, jobs=1).failures == {}
-
-
-def test_a_function_of_a_script_keeps_its_place_and_its_globals(tmp_path):
-    script = tmp_path / "study.py"
-    script.write_text(
-        "import threading\nfrom hrp_sim import sweep\nlock = threading.Lock()\n"
-        "def run(sim, case):\n    with lock:\n        raise ValueError('no')\n"
-        "if __name__ == '__main__':\n"
-        f"    print(sweep({str(WORLD)!r}, [{{'a': 1}}], run, jobs=1).errors[0])\n"
-    )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
-    assert done.stdout == f"ValueError: no ({script}:6)\n"
 
 
 def test_a_function_that_cannot_be_sent_is_refused():
@@ -271,27 +215,6 @@ def ran_by_mistake(_sim, _case):
     pytest.fail("it ran")
 
 
-def test_an_interactive_session_gets_words():
-    session = "from hrp_sim import sweep\ndef run(sim, case): return {}\n"
-    session += f"sweep({str(WORLD)!r}, [{{'a': 1}}], run, jobs=1)\n"
-    done = subprocess.run(
-        [sys.executable, "-"], input=session, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 1
-    assert "interactive session" in done.stderr.splitlines()[-1]
-
-
-def test_a_script_without_a_guard_gets_words(tmp_path):
-    script = tmp_path / "study.py"
-    script.write_text(
-        "from hrp_sim import sweep\ndef run(sim, case): return {}\n"
-        f"sweep({str(WORLD)!r}, [{{'a': 1}}], run, jobs=1)\n"
-    )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 1
-    assert "__name__ == '__main__'" in done.stderr.splitlines()[-1]
-
-
 def test_a_world_that_cannot_be_simulated_ends_the_sweep(tmp_path):
     path = tmp_path / "world.yaml"
     path.write_text(
@@ -311,13 +234,13 @@ def test_a_sweep_continues_from_its_folder(tmp_path):
     log, folder = tmp_path / "log", tmp_path / "done"
     cases = forces(log=str(log))
     (tmp_path / "log.fail").touch()
-    first = inline(cases, sweep_functions.logged, folder=folder)
+    first = inline(cases, logged, folder=folder)
     assert set(first.failures) == {2}
     assert len(list(folder.iterdir())) == len(cases) - 1
 
     (tmp_path / "log.fail").unlink()
     log.unlink()
-    again = inline(cases, sweep_functions.logged, folder=folder)
+    again = inline(cases, logged, folder=folder)
     assert log.read_text().split() == ["2.0"]
     assert again.failures == {}
     plain = inline(forces(), sweep_functions.pushed)
@@ -327,10 +250,10 @@ def test_a_sweep_continues_from_its_folder(tmp_path):
         assert again.values[name].dtype == array.dtype
 
     log.unlink()
-    inline(cases, sweep_functions.logged, folder=folder)
+    inline(cases, logged, folder=folder)
     assert not log.exists()
     other = load_world(WORLD).with_physics(time_step=0.002)
-    sweep(other, cases[:1], sweep_functions.logged, InlineExecutor(), folder=folder)
+    sweep(other, cases[:1], logged, InlineExecutor(), folder=folder)
     assert log.read_text().split() == ["0.0"]
 
 
@@ -381,12 +304,12 @@ def test_cases_of_equal_worlds_share_a_simulation(monkeypatch):
 def test_a_case_is_found_in_the_folder_by_its_own_world(tmp_path):
     log, folder = tmp_path / "log", tmp_path / "done"
     cases = [case | {"log": str(log)} for case in steps()]
-    sweep(Stepped(), cases[:2], sweep_functions.logged, InlineExecutor(), folder=folder)
+    sweep(Stepped(), cases[:2], logged, InlineExecutor(), folder=folder)
     other = {0.002: load_world(WORLD).with_physics(time_step=0.003)}
     changed = Stepped()
     changed.made |= other
     log.unlink()
-    sweep(changed, cases[:2], sweep_functions.logged, InlineExecutor(), folder=folder)
+    sweep(changed, cases[:2], logged, InlineExecutor(), folder=folder)
     assert len(log.read_text().split()) == 1  # only the one whose world is another
 
 
@@ -424,7 +347,7 @@ def test_broken_files_of_a_folder_are_named(content, tmp_path):
 def test_the_hash_of_a_world_is_that_of_its_content():
     arm = ROOT / "models" / "worlds" / "arm.yaml"
     command = (
-        "from hrp_sim import load_world\nfrom hrp_sim.lab.sweeps.content_hash import content_hash\n"
+        "from hrp_sim import load_world\nfrom hrp_sim.lab.sweeps.provenance import content_hash\n"
         f"print(content_hash(load_world({str(arm)!r})))"
     )
     world = load_world(arm)
@@ -439,26 +362,6 @@ def test_an_inline_sweep_leaves_no_simulation_behind(monkeypatch):
     monkeypatch.setattr(Simulation, "close", lambda self: (closed.append(self), close(self)))
     inline(forces(), sweep_functions.pushed)
     assert len(closed) == 1
-    forget_simulations()
-    assert len(closed) == 1
-
-
-def test_a_worker_does_not_grow():
-    def count(meddle, cases):
-        case = {"force": 1.0, "meddle": meddle}
-        for _ in range(cases):
-            run_chunk(settings, sweep_functions.meddling, [Task(0, case, world)])
-        gc.collect()
-        return len(gc.get_objects())
-
-    world = Worlds(WORLD).of({})
-    settings = Settings(1000, 1.0, None, "", "")
-    try:
-        for meddle in ("", "control", "spawn"):
-            before = count(meddle, 10)
-            assert count(meddle, 40) <= before + 10
-    finally:
-        forget_simulations()
 
 
 def test_importing_the_simulation_loads_no_library_of_sweeps():
@@ -472,7 +375,7 @@ def test_importing_the_simulation_loads_no_library_of_sweeps():
 def test_a_dataset_has_coordinates_units_and_dimensions():
     pytest.importorskip("xarray", reason="xarray is not installed")
     cases = [{"force": f, "how": h, "at": [f, 0]} for f, h in ((1.0, "a"), (2.0, "b"))]
-    result = inline(cases, sweep_functions.raising)
+    result = inline(cases, raising)
     data = result.to_xarray(
         units={"path": "m", "force": "N"}, dims={"path": ["step", "axis"], "at": ["axis2"]}
     )
@@ -492,3 +395,62 @@ def test_without_xarray_a_dataset_names_the_command(monkeypatch):
     result = inline(forces()[:1], sweep_functions.pushed)
     with pytest.raises(ImportError, match=r"pip install 'hrp_ros\[sweep\]'"):
         result.to_xarray()
+
+
+@pytest.mark.parametrize("meddle", ["", "control", "spawn"])
+def test_a_worker_does_not_grow(meddle):
+    def count():
+        gc.collect()
+        return len(gc.get_objects())
+
+    def measured(sim, case):
+        sweep_functions.meddling(sim, case)
+        return {"objects": count() if case["measure"] else 0}
+
+    cases = [{"force": 1.0, "meddle": meddle, "measure": i % 10 == 9} for i in range(30)]
+    objects = inline(cases, measured).values["objects"]
+    assert objects[29] - objects[19] < 20 * 10  # of the results
+
+
+def test_a_full_disk_ends_the_sweep_but_loses_nothing(tmp_path, caplog):
+    config = load_world(WORLD)
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def full_at_the_end(case):
+        if case["force"] == 5.0:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, old[1]))
+        return config
+
+    def go_on(world):
+        return sweep(world, forces(), sweep_functions.pushed, InlineExecutor(), folder=tmp_path)
+
+    try:
+        with pytest.raises(OSError, match=r"free space, then repeat the call: .*/\w+\.npz"):
+            go_on(full_at_the_end)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    assert "5 of 6 cases are finished" in caplog.text
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(times) == 5
+    assert go_on(config).failures == {}
+    assert len(list(tmp_path.iterdir())) == 6
+    assert all(path.stat().st_mtime_ns == then for path, then in times.items())
+
+
+def test_workers_that_compute_differently_are_reported_once(monkeypatch, caplog):
+    names = itertools.cycle(["ODE one", "ODE two"])
+    monkeypatch.setattr(worker, "fingerprint", lambda: next(names))
+    assert inline(forces(), sweep_functions.pushed).failures == {}
+    assert caplog.text.count("cannot be compared") == 1
+    assert "ODE one" in caplog.text
+    assert "ODE two" in caplog.text
+
+
+def test_a_terminal_shows_finished_and_failed_cases_and_their_rate(monkeypatch):
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=120)
+    monkeypatch.setattr("hrp_model.program.console.message_console", lambda: terminal)
+    assert set(inline(forces(), raising).failures) == {2}
+    last = terminal.file.getvalue().rpartition("remaining")[0]
+    assert "6/6" in last
+    assert "1 failed" in last
+    assert "cases/s" in last
