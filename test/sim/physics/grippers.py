@@ -89,8 +89,8 @@ ROWS = (
 )  # fmt: skip
 
 
-def simulated(scene: Gripper) -> Outcome:
-    """Return what a gripper leads to here."""
+def gripping(scene: Gripper) -> tuple[Engine, SimulatedBody, SimulatedBody]:
+    """Return an engine in which a gripper holds its cube, and both."""
     inertia = INERTIA * np.eye(3)
     finger = {"mass": MASS, "inertia": inertia, "damping": DAMPING}
     finger["collision"] = (placed(Box(2.0 * HALF)),)
@@ -109,7 +109,12 @@ def simulated(scene: Gripper) -> Outcome:
     gripper.drive.effort[:] = scene.efforts
     engine.record_contacts = True
     engine.step(STEPS)
-    return _outcome(engine, gripper, cube)
+    return engine, gripper, cube
+
+
+def simulated(scene: Gripper) -> Outcome:
+    """Return what a gripper leads to here."""
+    return _outcome(*gripping(scene))
 
 
 def _outcome(engine: Engine, gripper: SimulatedBody, cube: SimulatedBody) -> Outcome:
