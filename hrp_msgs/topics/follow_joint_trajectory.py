@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ..convert.basic import NS_PER_S, doubles, duration, duration_ns, set_header
 from ..convert.converter import Message
 from ..convert.trajectory import Trajectory, joint_trajectory
-from ..node.deferred_action import DeferredActionServer
+from ..node.deferred import DeferredActionServer
 from ..readings import Array
 
 try:

@@ -21,9 +21,9 @@ from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
 from ..run.health import command_health, lock_step_health, run_health, state_health
 from ..run.lock_step import LockStep
+from ..run.requests.standard import RequestError
+from ..run.requests.world_control import WorldControl
 from ..run.runner import NotRunningError, Runner
-from ..simulator.errors import RequestError
-from ..simulator.simulator import Simulator
 
 # Period of repeated warnings, in [s].
 LONG_PERIOD = 5.0
@@ -40,7 +40,7 @@ class RunServices:
         node: The node that offers the services.
         topics: Creates the topic.
         runner: The run, which responds while halted, too.
-        simulator: Pauses and resets the run.
+        control: Pauses and resets the run.
         hint: Returns a hint for users if the physics of the present world fails.
 
     Attributes:
@@ -52,12 +52,12 @@ class RunServices:
         node: Node,
         topics: TopicMaker,
         runner: Runner,
-        simulator: Simulator,
+        control: WorldControl,
         hint: Callable[[], str],
     ) -> None:
         self._node = node
         self._runner = runner
-        self._simulator = simulator
+        self._control = control
         self._hint = hint
         with creating("services"):
             node.create_service(Trigger, names.RESET, self._reset)
@@ -72,7 +72,7 @@ class RunServices:
 
     def _failure(self, error: PhysicsError) -> str:
         service = self._node.resolve_service_name(names.RESET)
-        start = "" if self._simulator.keeps_time else " to time zero"
+        start = "" if self._control.options.keeps_time else " to time zero"
         return (
             f"the physics has failed and the simulation is halted: {error}; {self._hint()}; "
             f"reset{start} with: ros2 service call {service} std_srvs/srv/Trigger"
@@ -80,7 +80,7 @@ class RunServices:
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         done = "the world was reset to time zero"
-        if self._simulator.keeps_time:
+        if self._control.options.keeps_time:
             done = (
                 "the world was reset and its time kept, because ros2_control controllers would "
                 "otherwise wait until the clock reaches it again (reset_simulation with scope 3 "
@@ -88,12 +88,12 @@ class RunServices:
             )
         if self._runner.paused:
             done += "; it is still paused"
-        response.success, response.message = _outcome(self._simulator.restart, done)
+        response.success, response.message = _outcome(self._control.restart, done)
         return response
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        simulator = self._simulator
-        act, done = (simulator.pause, "paused") if request.data else (simulator.resume, "running")
+        control = self._control
+        act, done = (control.pause, "paused") if request.data else (control.resume, "running")
         response.success, response.message = _outcome(act, done)
         return response
 

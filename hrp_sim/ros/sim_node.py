@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -49,11 +49,10 @@ from hrp_sim.ros.parameters import SIM_NODE
 from ..engine.engine import PhysicsError
 from ..run.distribution import Distribution
 from ..run.health import start_message
+from ..run.requests.world_control import ControlOptions, WorldControl
 from ..run.runner import OnStep, Runner
 from ..sensors.settings import IDEAL
 from ..simulation import Simulation
-from ..simulator.resources import Resource
-from ..simulator.worlds import world_resource
 from ..topics.run_recording import RunRecording
 from ..world.config import WorldConfig
 from ..world.projects import ProjectOptions
@@ -85,7 +84,10 @@ class SimNode(Node):
     Attributes:
         settings: Values of the parameters by name.
         recording: The recording, after ``start``; None without one.
+        control: Operations on the run and its world, after ``serve``.
     """
+
+    control: WorldControl
 
     def __init__(
         self,
@@ -222,11 +224,22 @@ class SimNode(Node):
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
 
+    def check_names(self, simulation: Simulation, names: Collection[str]) -> None:
+        """Check that the topics of new bodies collide with no others.
+
+        Raises:
+            NameCollisionError: Two bodies or devices would have the same topic.
+        """
+        self.interface.check_names(simulation, names)
+
     def sync(self) -> None:
         """Update the topics after bodies were added or removed, or the simulation was replaced.
 
-        To be called in the executor thread.
+        Callable from any thread.
         """
+        self._call_in_executor(self._sync)
+
+    def _sync(self) -> None:
         runner = self._runner
         if runner is None or runner.simulation is self._simulation:
             self.interface.sync()
@@ -258,24 +271,17 @@ class SimNode(Node):
         if self.settings["start_paused"]:
             runner.pause()
         self.interface.serve(runner)
-        self._simulation_services = SimulationServices(
-            self,
-            runner,
-            self.make_simulation,
-            self.world,
-            resource=world_resource(Resource(self.settings["world"])),
-            changed=self.sync,
-            stopped=self.settings["start_paused"],
-            check_names=self.interface.check_names,
+        options = ControlOptions(
             world_frame=self.settings["world_frame"],
-            diagnostics=logged_diagnostics(self),
             keeps_time=self.settings["hardware_topics"],
             run_controllers=self.settings["run_controllers"] == "all",
             project=ProjectOptions(variables=self._loader.variables),
         )
-        simulator = self._simulation_services.simulator
+        world, diagnostics = self.settings["world"], logged_diagnostics(self)
+        self.control = WorldControl(runner, self, self.world, world, options, diagnostics)
+        self._simulation_services = SimulationServices(self, self.control)
         self._run_services = RunServices(
-            self, self._topics, runner, simulator, lambda: self.failure_hint
+            self, self._topics, runner, self.control, lambda: self.failure_hint
         )
         waited_for = start_lock_step(
             self, self.settings, runner, self.interface.publisher.republish

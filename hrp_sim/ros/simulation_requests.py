@@ -1,433 +1,372 @@
-"""Handlers of the standard simulation services: from requests to responses."""
+"""The standard simulation services as a table: from requests to ``WorldControl`` and back.
+
+Distributions have different versions of simulation_interfaces, and it may be missing. Its types are
+therefore looked up by name; instead of ``entity_resource`` or ``world_resource`` some versions have
+the two fields of a Resource, which are the same on the wire.
+"""
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
-from hrp_model.rigid import matrix_quaternion
-from hrp_msgs.convert.converter import Message
-from hrp_msgs.simulation import convert
+import numpy as np
+from geometry_msgs.msg import Point, Pose, Vector3
 
-from ..simulator.entities import EntityFilters, EntityInfo, EntityState, TagsFilter
-from ..simulator.entity_manager import MoveRequest
-from ..simulator.errors import RequestError
-from ..simulator.resources import Resource, WorldQuery, WorldResource
-from ..simulator.results import Code, Feature, State
-from ..simulator.shapes import Bounds
-from ..simulator.simulator import SPAWN_FORMATS, Simulator
-from ..simulator.spawning import SpawnRequest
-from ..simulator.worlds import available_worlds, spawnables
+from hrp_model.rigid import Array, matrix_quaternion
+from hrp_msgs.convert.basic import set_header, set_quaternion, set_xyz
 
-if TYPE_CHECKING:  # the package may be missing
-    from simulation_interfaces.msg import EntityFilters as FiltersMessage
-    from simulation_interfaces.msg import EntityState as StateMessage
-    from simulation_interfaces.msg import Result, SpawnResult
-    from simulation_interfaces.msg import SpawnEntity as SpawnMessage
-    from simulation_interfaces.msg import TagsFilter as TagsMessage
-    from simulation_interfaces.msg import WorldResource as WorldMessage
-    from simulation_interfaces.srv import (
-        DeleteEntity,
-        GetAvailableWorlds,
-        GetCurrentWorld,
-        GetEntities,
-        GetEntitiesStates,
-        GetEntityBounds,
-        GetEntityInfo,
-        GetEntityState,
-        GetNamedPoseBounds,
-        GetNamedPoses,
-        GetSimulationState,
-        GetSimulatorFeatures,
-        GetSpawnables,
-        LoadWorld,
-        ResetSimulation,
-        SetEntityInfo,
-        SetEntityState,
-        SetSimulationState,
-        SpawnEntities,
-        SpawnEntity,
-        UnloadWorld,
-    )
+from ..run.requests.entities import FrameMotion, MoveRequest, SpawnRequest
+from ..run.requests.filters import Bounds, EntityFilters, EntityInfo, TagsFilter
+from ..run.requests.resources import Resource, available_worlds, spawnables
+from ..run.requests.standard import Code, RequestError, State
+from ..run.requests.world_control import WorldControl
 
-# At least one of several entities was not spawned.
-_ENTITIES_SPAWN_FAILED = 150
+PACKAGE = "simulation_interfaces"
+SPAWN_FORMATS = ("wrl", "body", "urdf")
+# A message of the package, whose type depends on its version.
+Fields = Any
+
+
+def installed_type(kind: str, name: str) -> type[Any] | None:
+    """Return a type of the package, or None if the installed version lacks it.
+
+    Args:
+        kind: "msg", "srv" or "action".
+        name: Name of the type.
+    """
+    try:
+        found: type | None = getattr(importlib.import_module(f"{PACKAGE}.{kind}"), name, None)
+    except ImportError:
+        return None
+    return found
 
 
 @dataclass(frozen=True)
-class Handler:
-    """Handler of one service.
+class Row:
+    """How the requests of one service are answered.
 
     Attributes:
-        type_name: Type of the service in simulation_interfaces.
-        handle: Called with the simulator, the request and the response to fill; may raise
-            RequestError.
+        type_name: Type of the service, whose name is the same in snake case.
+        answer: Called with the control, a request and the response to fill; returns a warning, if
+            there is one, and may raise RequestError.
         features: Features of the simulator that need this type.
         is_slow: Returns whether a request reads files or creates worlds, which may take seconds.
     """
 
     type_name: str
-    handle: Callable[[Simulator, Message, Message], None]
-    features: tuple[Feature, ...] = ()
-    is_slow: Callable[[Message], bool] = lambda _: False
+    answer: Callable[[WorldControl, Fields, Fields], str | None]
+    features: tuple[str, ...] = ()
+    is_slow: Callable[[Fields], bool] = lambda _: False
+
+    @property
+    def name(self) -> str:
+        """Name of the service."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.type_name).lower()
 
 
-def _always(_: Message) -> bool:
-    return True
+def respond(row: Row, control: WorldControl, request: Fields, response: Fields) -> None:
+    """Fill the response to a request."""
+    error, warning = None, None
+    try:
+        warning = row.answer(control, request, response)
+    except RequestError as rejection:
+        error = rejection
+    if hasattr(response, "result"):
+        set_result(response, error, warning or "")
 
 
-def _stops(request: SetSimulationState.Request) -> bool:
-    """Return whether the requested state may require to create the world again."""
-    return bool(request.state.state == State.STOPPED)
+def set_result(response: Fields, error: RequestError | None, warning: str = "") -> None:
+    """Fill the result of a response.
+
+    Args:
+        response: A message with the field ``result``. Its type has the numbers of its own codes,
+            that of the field those of all services.
+        error: Why the request was rejected; None if it was not.
+        warning: Message if it was not.
+    """
+    result = response.result
+    if error is None:
+        result.result, result.error_message = result.RESULT_OK, warning
+        return
+    name = error.code.name
+    general = getattr(result, f"RESULT_{name}", result.RESULT_OPERATION_FAILED)
+    result.result, result.error_message = getattr(response, name, general), str(error)
 
 
-def _get_simulator_features(
-    simulator: Simulator, _: GetSimulatorFeatures.Request, response: GetSimulatorFeatures.Response
-) -> None:
-    features = response.features
-    features.features = [int(feature) for feature in simulator.features]
-    features.spawn_formats = list(SPAWN_FORMATS)
-    features.custom_info = (
+def features() -> list[int]:
+    """Return the numbers of the supported features whose types are installed."""
+    types = {("srv", row.type_name): row.features for row in ROWS} | STEPS
+    names = [name for key, own in types.items() if installed_type(*key) for name in own]
+    known = installed_type("msg", "SimulatorFeatures")
+    return sorted(getattr(known, name) for name in names if hasattr(known, name))
+
+
+def _get_features(_: WorldControl, _request: Fields, response: Fields) -> None:
+    response.features.features = features()
+    response.features.spawn_formats = list(SPAWN_FORMATS)
+    response.features.custom_info = (
         "hrp_ros with ODE. Worlds are YAML files, or single models on a floor. Reference frames: "
         "the world frame, ENTITY for its root link, ENTITY/LINK. Accelerations cannot be set."
     )
 
 
-def _get_simulation_state(
-    simulator: Simulator, _: GetSimulationState.Request, response: GetSimulationState.Response
-) -> None:
-    response.state.state = int(simulator.state)
-    _ok(response)
+def _get_state(control: WorldControl, _: Fields, response: Fields) -> None:
+    response.state.state = int(control.state)
 
 
-def _set_simulation_state(
-    simulator: Simulator, request: SetSimulationState.Request, response: SetSimulationState.Response
-) -> None:
-    simulator.set_state(request.state.state)
-    _ok(response)
+def _spawn_entity(control: WorldControl, request: Fields, response: Fields) -> None:
+    response.entity_name = control.spawn(_spawn_request(request))
 
 
-def _reset_simulation(
-    simulator: Simulator, request: ResetSimulation.Request, response: ResetSimulation.Response
-) -> None:
-    warning = simulator.reset(request.scope)
-    convert.set_result(response.result, Code.OK, warning)
-
-
-def _spawn_entity(
-    simulator: Simulator, request: SpawnEntity.Request, response: SpawnEntity.Response
-) -> None:
-    _fill_spawned(response, simulator.entities.spawn_all([_spawn_request(request)])[0])
-
-
-def _spawn_entities(
-    simulator: Simulator, request: SpawnEntities.Request, response: SpawnEntities.Response
-) -> None:
-    from simulation_interfaces.msg import SpawnResult
-
-    results = simulator.entities.spawn_all([_spawn_request(r) for r in request.spawn_requests])
-    response.results = [SpawnResult() for _ in results]
-    for spawned, result in zip(response.results, results, strict=True):
-        _fill_spawned(spawned, result)
+def _spawn_entities(control: WorldControl, request: Fields, response: Fields) -> None:
+    results = control.spawn_all([_spawn_request(r) for r in request.spawn_requests])
+    response.results = _messages("SpawnResult", len(results))
+    for message, result in zip(response.results, results, strict=True):
+        error = result if isinstance(result, RequestError) else None
+        message.entity_name = "" if isinstance(result, RequestError) else result
+        set_result(message, error)
     failed = sum(isinstance(result, RequestError) for result in results)
     if failed:
-        message = f"{failed} of {len(results)} entities were not spawned; see 'results'"
-        convert.set_result(response.result, _ENTITIES_SPAWN_FAILED, message)
-    else:
-        _ok(response)
+        problem = f"{failed} of {len(results)} entities were not spawned; see 'results'"
+        raise RequestError(Code.ENTITIES_SPAWN_FAILED, problem)
 
 
-def _delete_entity(
-    simulator: Simulator, request: DeleteEntity.Request, response: DeleteEntity.Response
-) -> None:
-    simulator.entities.delete(request.entity)
-    _ok(response)
+def _get_entities(control: WorldControl, request: Fields, response: Fields) -> None:
+    response.entities = control.names(_filters(request.filters))
 
 
-def _get_entities(
-    simulator: Simulator, request: GetEntities.Request, response: GetEntities.Response
-) -> None:
-    response.entities = simulator.entities.names(_filters(request.filters))
-    _ok(response)
-
-
-def _get_entities_states(
-    simulator: Simulator, request: GetEntitiesStates.Request, response: GetEntitiesStates.Response
-) -> None:
-    from simulation_interfaces.msg import EntityState as StateMessage
-
-    states = simulator.entities.states(_filters(request.filters))
+def _get_entities_states(control: WorldControl, request: Fields, response: Fields) -> None:
+    states = control.states(_filters(request.filters))
     response.entities = list(states)
-    response.states = [StateMessage() for _ in states]
+    response.states = _messages("EntityState", len(states))
     for message, state in zip(response.states, states.values(), strict=True):
-        _fill_state(message, state)
-    _ok(response)
+        _set_state(message, state, control)
 
 
-def _get_entity_state(
-    simulator: Simulator, request: GetEntityState.Request, response: GetEntityState.Response
-) -> None:
-    _fill_state(response.state, simulator.entities.state(request.entity))
-    _ok(response)
+def _get_entity_state(control: WorldControl, request: Fields, response: Fields) -> None:
+    _set_state(response.state, control.entity_state(request.entity), control)
 
 
-def _set_entity_state(
-    simulator: Simulator, request: SetEntityState.Request, response: SetEntityState.Response
-) -> None:
+def _set_entity_state(control: WorldControl, request: Fields, _: Fields) -> str:
     state = request.state
-    sets_pose, sets_twist, sets_acceleration = convert.requested_parts(request)
-    position, quaternion = convert.pose(state.pose)
-    accelerations = convert.xyz(state.acceleration.linear), convert.xyz(state.acceleration.angular)
-    accelerates = sets_acceleration and any(map(any, accelerations))
+    # Versions without these flags set all three.
+    flags = ("set_pose", "set_twist", "set_acceleration")
+    pose, twist, acceleration = (getattr(request, flag, True) for flag in flags)
+    accelerations = (*_xyz(state.acceleration.linear), *_xyz(state.acceleration.angular))
     move = MoveRequest(
         frame=state.header.frame_id,
-        position=position if sets_pose else None,
-        quaternion=quaternion,
-        linear=convert.xyz(state.twist.linear) if sets_twist else None,
-        angular=convert.xyz(state.twist.angular),
-        accelerates=accelerates,
+        position=_xyz(state.pose.position) if pose else None,
+        quaternion=_xyzw(state.pose),
+        linear=_xyz(state.twist.linear) if twist else None,
+        angular=_xyz(state.twist.angular),
+        accelerates=acceleration and any(accelerations),
     )
-    simulator.entities.move(request.entity, move)
-    warning = "the acceleration is ignored, because it cannot be set" if accelerates else ""
-    convert.set_result(response.result, Code.OK, warning)
+    control.move(request.entity, move)
+    return "the acceleration is ignored, because it cannot be set" if move.accelerates else ""
 
 
-def _get_entity_info(
-    simulator: Simulator, request: GetEntityInfo.Request, response: GetEntityInfo.Response
-) -> None:
-    info = simulator.entities.info(request.entity)
+def _get_entity_info(control: WorldControl, request: Fields, response: Fields) -> None:
+    info = control.info(request.entity)
     response.info.category.category = int(info.category)
     response.info.description = info.description
     response.info.tags = list(info.tags)
-    _ok(response)
 
 
-def _set_entity_info(
-    simulator: Simulator, request: SetEntityInfo.Request, response: SetEntityInfo.Response
-) -> None:
+def _set_entity_info(control: WorldControl, request: Fields, _: Fields) -> None:
     info = request.info
     new = EntityInfo(info.category.category, info.description, tuple(info.tags))
-    simulator.entities.set_info(request.entity, new)
-    _ok(response)
+    control.set_info(request.entity, new)
 
 
-def _get_entity_bounds(
-    simulator: Simulator, request: GetEntityBounds.Request, response: GetEntityBounds.Response
-) -> None:
-    bounds = simulator.entities.bounds(request.entity)
-    convert.set_bounds(response.bounds, bounds.type, bounds.points)
-    _ok(response)
+def _get_entity_bounds(control: WorldControl, request: Fields, response: Fields) -> None:
+    _set_bounds(response.bounds, control.bounds(request.entity))
 
 
-def _get_spawnables(
-    _: Simulator, request: GetSpawnables.Request, response: GetSpawnables.Response
-) -> None:
-    from simulation_interfaces.msg import Spawnable as SpawnableMessage
-
+def _get_spawnables(_: WorldControl, request: Fields, response: Fields) -> str:
     found, problems = spawnables(list(request.sources))
-    response.spawnables = [SpawnableMessage() for _ in found]
+    response.spawnables = _messages("Spawnable", len(found))
     for message, spawnable in zip(response.spawnables, found, strict=True):
-        convert.set_resource(message, "entity_resource", spawnable.resource.uri)
+        set_resource(message, "entity_resource", spawnable.resource)
         message.description = spawnable.description
-        convert.set_bounds(message.spawn_bounds, spawnable.bounds.type, spawnable.bounds.points)
-    convert.set_result(response.result, Code.OK, "; ".join(problems))
+    return "; ".join(problems)
 
 
-def _get_named_poses(
-    simulator: Simulator, request: GetNamedPoses.Request, response: GetNamedPoses.Response
-) -> None:
-    from simulation_interfaces.msg import NamedPose as PoseMessage
-
-    poses = simulator.named_poses(_tags(request.tags))
-    response.poses = [PoseMessage() for _ in poses]
+def _get_named_poses(control: WorldControl, request: Fields, response: Fields) -> None:
+    poses = control.named_poses(_tags(request.tags))
+    response.poses = _messages("NamedPose", len(poses))
     for message, pose in zip(response.poses, poses, strict=True):
         message.name = pose.name
         message.description = pose.description
         message.tags = list(pose.tags)
-        convert.set_pose(message.pose, pose.X_WP.p, matrix_quaternion(pose.X_WP.R))
-    _ok(response)
+        _set_pose(message.pose, pose.X_WP.p, pose.X_WP.R)
 
 
-def _get_named_pose_bounds(
-    simulator: Simulator, request: GetNamedPoseBounds.Request, response: GetNamedPoseBounds.Response
-) -> None:
-    bounds = simulator.pose_bounds(request.name)
-    convert.set_bounds(response.bounds, bounds.type, bounds.points)
-    _ok(response)
+def _get_named_pose_bounds(control: WorldControl, request: Fields, response: Fields) -> None:
+    _set_bounds(response.bounds, control.pose_bounds(request.name))
 
 
-def _load_world(
-    simulator: Simulator, request: LoadWorld.Request, response: LoadWorld.Response
-) -> None:
-    world = simulator.load_world(
-        Resource(*convert.resource(request, "world_resource")),
+def _load_world(control: WorldControl, request: Fields, response: Fields) -> None:
+    control.load_world(
+        resource(request, "world_resource"),
         strict=request.fail_on_unsupported_element,
         lenient=request.ignore_missing_or_unsupported_assets,
     )
-    _fill_world(response.world, world)
-    _ok(response)
+    _set_world(response.world, control.current_world)
 
 
-def _unload_world(
-    simulator: Simulator, _: UnloadWorld.Request, response: UnloadWorld.Response
-) -> None:
-    simulator.unload_world()
-    _ok(response)
+def _get_current_world(control: WorldControl, _: Fields, response: Fields) -> None:
+    _set_world(response.world, control.current_world)
 
 
-def _get_current_world(
-    simulator: Simulator, _: GetCurrentWorld.Request, response: GetCurrentWorld.Response
-) -> None:
-    _fill_world(response.world, simulator.current_world)
-    _ok(response)
-
-
-def _get_available_worlds(
-    _: Simulator, request: GetAvailableWorlds.Request, response: GetAvailableWorlds.Response
-) -> None:
-    from simulation_interfaces.msg import WorldResource as WorldMessage
-
+def _get_available_worlds(_: WorldControl, request: Fields, response: Fields) -> str:
+    if request.filter.tags:
+        raise RequestError(Code.FEATURE_UNSUPPORTED, "filtering worlds by tags is not supported")
     found, problems = available_worlds(
-        WorldQuery(
-            sources=list(request.additional_sources),
-            tags=_tags(request.filter),
-            continue_on_error=request.continue_on_error,
-        )
+        list(request.additional_sources), continue_on_error=request.continue_on_error
     )
-    response.worlds = [WorldMessage() for _ in found]
+    response.worlds = _messages("WorldResource", len(found))
     for message, world in zip(response.worlds, found, strict=True):
-        _fill_world(message, world)
-    convert.set_result(response.result, Code.OK, "; ".join(problems))
+        _set_world(message, world)
+    return "; ".join(problems)
 
 
-class _Response(Protocol):
-    result: Result
+def _messages(name: str, count: int) -> list[Fields]:
+    made = installed_type("msg", name)
+    assert made is not None  # since the service has it
+    return [made() for _ in range(count)]
 
 
-def _ok(response: _Response) -> None:
-    convert.set_result(response.result, Code.OK)
-
-
-def _spawn_request(message: SpawnMessage | SpawnEntity.Request) -> SpawnRequest:
-    position, quaternion = convert.pose(message.initial_pose.pose)
+def _spawn_request(message: Fields) -> SpawnRequest:
+    pose = message.initial_pose.pose
     return SpawnRequest(
-        resource=Resource(*convert.resource(message, "entity_resource")),
+        resource=resource(message, "entity_resource"),
         name=message.name,
         allow_renaming=message.allow_renaming,
         namespace=message.entity_namespace,
-        position=position,
-        quaternion=quaternion,
+        position=_xyz(pose.position),
+        quaternion=_xyzw(pose),
         frame=message.initial_pose.header.frame_id,
     )
 
 
-def _fill_spawned(message: SpawnResult | SpawnEntity.Response, result: str | RequestError) -> None:
-    if isinstance(result, RequestError):
-        convert.set_result(message.result, result.code, str(result))
-        return
-    message.entity_name = result
-    convert.set_result(message.result, Code.OK)
-
-
-def _filters(message: FiltersMessage) -> EntityFilters:
+def _filters(message: Fields) -> EntityFilters:
+    points = np.array([_xyz(point) for point in message.bounds.points], dtype=np.float64)
     return EntityFilters(
         name=message.filter,
-        categories=convert.categories(message.categories),
+        categories=[category.category for category in message.categories],
         tags=_tags(message.tags),
-        bounds=Bounds(message.bounds.type, convert.bounds_points(message.bounds)),
+        bounds=Bounds(message.bounds.type, points.reshape(-1, 3)),
     )
 
 
-def _tags(message: TagsMessage) -> TagsFilter:
+def _tags(message: Fields) -> TagsFilter:
     return TagsFilter(tuple(message.tags), all=message.filter_mode == message.FILTER_MODE_ALL)
 
 
-def _fill_state(message: StateMessage, state: EntityState) -> None:
-    X = state.X_FL
-    motion = (X.p, matrix_quaternion(X.R), state.v, state.w, state.a, state.alpha)
-    convert.set_entity_state(message, state.time_ns, state.frame, convert.Motion(*motion))
+def resource(message: Fields, field: str) -> Resource:
+    """Return the resource of a message, from a field of this name or from its two fields."""
+    holder: Fields = getattr(message, field, message)
+    return Resource(holder.uri, holder.resource_string)
 
 
-def _fill_world(message: WorldMessage, world: WorldResource) -> None:
+def set_resource(message: Fields, field: str, given: Resource) -> None:
+    """Fill the resource of a message, without the text if it has no field for it."""
+    holder: Fields = getattr(message, field, message)
+    holder.uri = given.uri
+    if hasattr(holder, "resource_string"):
+        holder.resource_string = given.text
+
+
+def _set_world(message: Fields, world: Resource) -> None:
     message.name = world.name
-    convert.set_resource(message, "world_resource", world.resource.uri, world.resource.text)
-    message.description = world.description
-    message.tags = list(world.tags)
+    set_resource(message, "world_resource", world)
 
 
-HANDLERS = {
-    "get_simulator_features": Handler("GetSimulatorFeatures", _get_simulator_features),
-    "get_simulation_state": Handler(
-        "GetSimulationState", _get_simulation_state, (Feature.SIMULATION_STATE_GETTING,)
-    ),
-    "set_simulation_state": Handler(
+def _set_state(message: Fields, state: FrameMotion, control: WorldControl) -> None:
+    set_header(message.header, state.time_ns, control.options.world_frame)
+    _set_pose(message.pose, state.X_WF.p, state.X_WF.R)
+    set_xyz(message.twist.linear, state.v)
+    set_xyz(message.twist.angular, state.w)
+    set_xyz(message.acceleration.linear, state.a)
+    set_xyz(message.acceleration.angular, state.alpha)
+
+
+def _set_pose(message: Pose, p: Array, R: Array) -> None:
+    set_xyz(message.position, p)
+    set_quaternion(message.orientation, matrix_quaternion(R))
+
+
+def _set_bounds(message: Fields, bounds: Bounds) -> None:
+    message.type = int(bounds.type)
+    message.points = [Vector3(x=x, y=y, z=z) for x, y, z in bounds.points.tolist()]
+
+
+def _xyz(message: Point | Vector3) -> tuple[float, float, float]:
+    return message.x, message.y, message.z
+
+
+def _xyzw(message: Pose) -> tuple[float, float, float, float]:
+    q = message.orientation
+    return q.x, q.y, q.z, q.w
+
+
+def _always(_: Fields) -> bool:
+    return True
+
+
+ROWS = (
+    Row("GetSimulatorFeatures", _get_features),
+    Row("GetSimulationState", _get_state, ("SIMULATION_STATE_GETTING",)),
+    Row(
         "SetSimulationState",
-        _set_simulation_state,
-        (Feature.SIMULATION_STATE_SETTING, Feature.SIMULATION_STATE_PAUSE),
-        is_slow=_stops,
+        lambda control, request, _: control.set_state(request.state.state),
+        ("SIMULATION_STATE_SETTING", "SIMULATION_STATE_PAUSE"),
+        is_slow=lambda request: request.state.state == State.STOPPED,  # may create the world again
     ),
-    "reset_simulation": Handler(
+    Row(
         "ResetSimulation",
-        _reset_simulation,
+        lambda control, request, _: control.reset(request.scope),
         (
-            Feature.SIMULATION_RESET,
-            Feature.SIMULATION_RESET_TIME,
-            Feature.SIMULATION_RESET_STATE,
-            Feature.SIMULATION_RESET_SPAWNED,
+            "SIMULATION_RESET",
+            "SIMULATION_RESET_TIME",
+            "SIMULATION_RESET_STATE",
+            "SIMULATION_RESET_SPAWNED",
         ),
         is_slow=_always,
     ),
-    "spawn_entity": Handler(
-        "SpawnEntity",
-        _spawn_entity,
-        (Feature.SPAWNING, Feature.SPAWNING_RESOURCE_STRING),
-        is_slow=_always,
-    ),
-    "spawn_entities": Handler(
-        "SpawnEntities", _spawn_entities, (Feature.SPAWNING_ENTITIES,), is_slow=_always
-    ),
-    "delete_entity": Handler("DeleteEntity", _delete_entity, (Feature.DELETING,)),
-    "get_entities": Handler(
+    Row("SpawnEntity", _spawn_entity, ("SPAWNING", "SPAWNING_RESOURCE_STRING"), is_slow=_always),
+    Row("SpawnEntities", _spawn_entities, ("SPAWNING_ENTITIES",), is_slow=_always),
+    Row("DeleteEntity", lambda control, request, _: control.delete(request.entity), ("DELETING",)),
+    Row(
         "GetEntities",
         _get_entities,
-        (
-            Feature.ENTITY_TAGS,
-            Feature.ENTITY_BOUNDS_BOX,
-            Feature.ENTITY_BOUNDS_CONVEX,
-            Feature.ENTITY_CATEGORIES,
-        ),
+        ("ENTITY_TAGS", "ENTITY_BOUNDS_BOX", "ENTITY_BOUNDS_CONVEX", "ENTITY_CATEGORIES"),
     ),
-    "get_entities_states": Handler("GetEntitiesStates", _get_entities_states),
-    "get_entity_state": Handler(
-        "GetEntityState", _get_entity_state, (Feature.ENTITY_STATE_GETTING,)
-    ),
-    "set_entity_state": Handler(
-        "SetEntityState", _set_entity_state, (Feature.ENTITY_STATE_SETTING,)
-    ),
-    "get_entity_info": Handler("GetEntityInfo", _get_entity_info, (Feature.ENTITY_INFO_GETTING,)),
-    "set_entity_info": Handler("SetEntityInfo", _set_entity_info, (Feature.ENTITY_INFO_SETTING,)),
-    "get_entity_bounds": Handler("GetEntityBounds", _get_entity_bounds, (Feature.ENTITY_BOUNDS,)),
-    "get_spawnables": Handler(
-        "GetSpawnables", _get_spawnables, (Feature.SPAWNABLES,), is_slow=_always
-    ),
-    "get_named_poses": Handler("GetNamedPoses", _get_named_poses, (Feature.NAMED_POSES,)),
-    "get_named_pose_bounds": Handler(
-        "GetNamedPoseBounds", _get_named_pose_bounds, (Feature.POSE_BOUNDS,)
-    ),
-    "load_world": Handler(
-        "LoadWorld",
-        _load_world,
-        (Feature.WORLD_LOADING, Feature.WORLD_RESOURCE_STRING),
+    Row("GetEntitiesStates", _get_entities_states),
+    Row("GetEntityState", _get_entity_state, ("ENTITY_STATE_GETTING",)),
+    Row("SetEntityState", _set_entity_state, ("ENTITY_STATE_SETTING",)),
+    Row("GetEntityInfo", _get_entity_info, ("ENTITY_INFO_GETTING",)),
+    Row("SetEntityInfo", _set_entity_info, ("ENTITY_INFO_SETTING",)),
+    Row("GetEntityBounds", _get_entity_bounds, ("ENTITY_BOUNDS",)),
+    Row("GetSpawnables", _get_spawnables, ("SPAWNABLES",), is_slow=_always),
+    Row("GetNamedPoses", _get_named_poses, ("NAMED_POSES",)),
+    Row("GetNamedPoseBounds", _get_named_pose_bounds, ("POSE_BOUNDS",)),
+    Row("LoadWorld", _load_world, ("WORLD_LOADING", "WORLD_RESOURCE_STRING"), is_slow=_always),
+    Row(
+        "UnloadWorld",
+        lambda control, *_: control.unload_world(),
+        ("WORLD_UNLOADING",),
         is_slow=_always,
     ),
-    "unload_world": Handler(
-        "UnloadWorld", _unload_world, (Feature.WORLD_UNLOADING,), is_slow=_always
-    ),
-    "get_current_world": Handler(
-        "GetCurrentWorld", _get_current_world, (Feature.WORLD_INFO_GETTING,)
-    ),
-    "get_available_worlds": Handler(
-        "GetAvailableWorlds", _get_available_worlds, (Feature.AVAILABLE_WORLDS,), is_slow=_always
-    ),
+    Row("GetCurrentWorld", _get_current_world, ("WORLD_INFO_GETTING",)),
+    Row("GetAvailableWorlds", _get_available_worlds, ("AVAILABLE_WORLDS",), is_slow=_always),
+)
+# Features of the service and the action for steps, which end long after their requests.
+STEPS = {
+    ("srv", "StepSimulation"): ("STEP_SIMULATION_SINGLE", "STEP_SIMULATION_MULTIPLE"),
+    ("action", "SimulateSteps"): ("STEP_SIMULATION_ACTION",),
 }

@@ -5,41 +5,39 @@ Services under the node's name, such as ``~/spawn_entity``, and the action ``~/s
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from action_msgs.msg import GoalStatus
+from rclpy.action import CancelResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-from hrp_model import Diagnostics
 from hrp_msgs.convert.converter import Message
-from hrp_msgs.simulation.convert import set_result
-from hrp_msgs.simulation.deferred_service import DeferredService, Send
-from hrp_msgs.simulation.steps_action import Outcome, StepsAction
+from hrp_msgs.node.deferred import DeferredActionServer, DeferredService, Send
 
 from ..run.mailbox import execute_for
-from ..run.runner import Runner
+from ..run.requests.standard import Code, RequestError
+from ..run.requests.world_control import WorldControl
 from ..run.stepping import Stepping
-from ..simulation import Simulation
-from ..simulator.entity_manager import CheckNames
-from ..simulator.errors import RequestError
-from ..simulator.resources import WorldResource
-from ..simulator.results import Code, Feature
-from ..simulator.simulator import Simulator, check_steps
-from ..world.config import WorldConfig
-from ..world.projects import ProjectOptions
-from .simulation_requests import HANDLERS, Handler
+from .simulation_requests import (
+    PACKAGE,
+    ROWS,
+    STEPS,
+    Fields,
+    Row,
+    installed_type,
+    respond,
+    set_result,
+)
 
-if TYPE_CHECKING:  # the package may be missing
-    from simulation_interfaces.srv import StepSimulation
-
-PACKAGE = "simulation_interfaces"
 STEP = "step_simulation"
-STEPS = "simulate_steps"
+STEPS_ACTION = "simulate_steps"
+# Depth of the feedback topic: steps may be faster than a client that needs to see each of them.
+_FEEDBACK_DEPTH = 1000
 _T = TypeVar("_T")
 
 
@@ -52,59 +50,15 @@ class SimulationServices:
 
     Args:
         node: The node that offers the services.
-        runner: The run.
-        make_simulation: Creates a simulation of a world.
-        world: Configuration of the present simulation.
-        resource: Source of that configuration.
-        changed: Called in the executor thread after bodies were added, removed or moved, or the
-            simulation was replaced.
-        stopped: Whether the run is paused in its initial state.
-        check_names: Checks the topics of new bodies; see ``Simulator``.
-        world_frame: Name of the world frame.
-        diagnostics: Receives notes and warnings about models.
-        keeps_time: Whether controllers sleep by the clock; see ``Simulator``.
-        run_controllers: Whether loaded worlds may run the code of their controllers.
-        project: How loaded projects are read.
-
-    Attributes:
-        simulator: Executes the requests.
+        control: Executes the requests.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        runner: Runner,
-        make_simulation: Callable[[WorldConfig], Simulation],
-        world: WorldConfig,
-        resource: WorldResource,
-        changed: Callable[[], None],
-        stopped: bool,
-        check_names: CheckNames,
-        world_frame: str,
-        diagnostics: Diagnostics,
-        *,
-        keeps_time: bool,
-        run_controllers: bool,
-        project: ProjectOptions,
-    ) -> None:
+    def __init__(self, node: Node, control: WorldControl) -> None:
         self._node = node
+        self._control = control
         self._executor_thread: int | None = None
         self._cancel_pending: Callable[[], object] = lambda: None
         self._closed = False
-        self.simulator = Simulator(
-            runner,
-            make_simulation,
-            world,
-            resource=resource,
-            changed=lambda: self.call_in_executor(changed),
-            stopped=stopped,
-            check_names=check_names,
-            world_frame=world_frame,
-            diagnostics=diagnostics,
-            keeps_time=keeps_time,
-            run_controllers=run_controllers,
-            project=project,
-        )
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="simulation services")
         self._services: list[DeferredService] = []
         self._action: StepsAction | None = None
@@ -122,24 +76,15 @@ class SimulationServices:
 
     def _create(self) -> None:
         """Create the services and the action whose types are installed."""
-        missing: list[str] = []
-
-        def installed(kind: str, name: str, *features: Feature) -> type | None:
-            found = _type(kind, name)
-            if found is None:
-                missing.append(f"{kind}/{name}")
-                self.simulator.remove_features(*features)
-            return found
-
-        for name, handler in HANDLERS.items():
-            if (kind := installed("srv", handler.type_name, *handler.features)) is not None:
-                self._offer(name, kind, partial(self._receive, handler))
-        stepping = Feature.STEP_SIMULATION_SINGLE, Feature.STEP_SIMULATION_MULTIPLE
-        if (kind := installed("srv", "StepSimulation", *stepping)) is not None:
+        for row in ROWS:
+            if (kind := installed_type("srv", row.type_name)) is not None:
+                self._offer(row.name, kind, partial(self._receive, row))
+        if (kind := installed_type("srv", "StepSimulation")) is not None:
             self._offer(STEP, kind, self._step)
-        kind = installed("action", "SimulateSteps", Feature.STEP_SIMULATION_ACTION)
-        if kind is not None:
-            self._action = StepsAction(self._node, kind, f"~/{STEPS}", self._begin)
+        if (kind := installed_type("action", "SimulateSteps")) is not None:
+            self._action = StepsAction(self._node, kind, f"~/{STEPS_ACTION}", self._control)
+        needed = [("srv", row.type_name) for row in ROWS] + list(STEPS)
+        missing = ["/".join(key) for key in needed if installed_type(*key) is None]
         if not missing:
             return
         problem = f"{PACKAGE} is not installed: its services are not available"
@@ -153,52 +98,36 @@ class SimulationServices:
     ) -> None:
         self._services.append(DeferredService(self._node, kind, f"~/{name}", handle))
 
-    def _receive(self, handler: Handler, request: Message, response: Message, send: Send) -> None:
+    def _receive(self, row: Row, request: Fields, response: Fields, send: Send) -> None:
         self._executor_thread = threading.get_ident()
-        if handler.is_slow(request):
-            self._worker.submit(self._handle, handler, request, response, send)
+        if row.is_slow(request):
+            self._worker.submit(self._respond, row, request, response, send)
         else:
-            self._handle(handler, request, response, send)
+            self._respond(row, request, response, send)
 
-    def _handle(self, handler: Handler, request: Message, response: Message, send: Send) -> None:
+    def _respond(self, row: Row, request: Fields, response: Fields, send: Send) -> None:
         try:
-            handler.handle(self.simulator, request, response)
+            respond(row, self._control, request, response)
         except CancelledError:
             return  # the node is being closed
-        except Exception as error:
-            code: IntEnum = Code.OPERATION_FAILED
-            message = f"unexpected error: {error!r}"
-            if isinstance(error, RequestError):
-                code, message = error.code, str(error)
-            else:  # a bug, which must not end the node
-                self._node.get_logger().error(f"{handler.type_name} has failed: {error!r}")
+        except Exception as error:  # a bug, which must not end the node
+            self._node.get_logger().error(f"{row.type_name} has failed: {error!r}")
             if hasattr(response, "result"):
-                set_result(response.result, code, message)
+                problem = RequestError(Code.OPERATION_FAILED, f"unexpected error: {error!r}")
+                set_result(response, problem)
         send()
 
-    def _step(
-        self, request: StepSimulation.Request, response: StepSimulation.Response, send: Send
-    ) -> None:
+    def _step(self, request: Fields, response: Fields, send: Send) -> None:
         self._executor_thread = threading.get_ident()
 
-        def end(outcome: Outcome) -> None:
-            set_result(response.result, *outcome)
+        def end(error: RequestError | None) -> None:
+            set_result(response, error)
             send()
 
-        self._begin(request.steps, None, end)
-
-    def _begin(
-        self, steps: int, on_each: Callable[[int], None] | None, end: Callable[[Outcome], None]
-    ) -> Stepping | None:
-        """Begin to take steps; ``end`` receives the outcome."""
         try:
-            stepping = self.simulator.step(steps, on_each, lambda s: end(_outcome(s)))
+            self._control.step(request.steps, None, end)
         except RequestError as error:
-            end((error.code, str(error)))
-            return None
-        if stepping is None:
-            end((Code.OK, ""))
-        return stepping
+            end(error)
 
     def call_in_executor(self, action: Callable[[], _T]) -> _T:
         """Execute an action in the executor thread; return its result.
@@ -217,18 +146,72 @@ class SimulationServices:
         return future.result()
 
 
-def _outcome(stepping: Stepping) -> Outcome:
-    try:
-        check_steps(stepping)
-    except RequestError as error:
-        return error.code, str(error)
-    return Code.OK, ""
+class StepsAction:
+    """Takes the requested steps with feedback, until they are done or cancelled.
 
+    Impossible goals are accepted and aborted, because a rejected goal carries no message.
 
-def _type(kind: str, name: str) -> type | None:
-    """Return a type of the package, or None if the installed version lacks it."""
-    try:
-        found: type | None = getattr(importlib.import_module(f"{PACKAGE}.{kind}"), name, None)
-    except ImportError:
-        return None
-    return found
+    Args:
+        node: The node that offers the action.
+        action_type: The type SimulateSteps.
+        name: Name of the action.
+        control: Takes the steps.
+    """
+
+    def __init__(self, node: Node, action_type: Fields, name: str, control: WorldControl) -> None:
+        self._type = action_type
+        self._control = control
+        self._running: dict[bytes, Stepping] = {}
+        self._server = DeferredActionServer(
+            node,
+            action_type,
+            name,
+            self._accept,
+            cancel_callback=self._cancel,
+            feedback_depth=_FEEDBACK_DEPTH,
+        )
+
+    def close(self) -> None:
+        """Close the action, and cancel the steps of its goals."""
+        for steps in list(self._running.values()):
+            steps.cancel()
+        self._server.destroy()
+
+    def _accept(self, handle: ServerGoalHandle) -> None:
+        requested = handle.request.steps
+        feedback = self._type.Feedback()
+
+        def publish_feedback(done: int) -> None:
+            feedback.completed_steps, feedback.remaining_steps = done, requested - done
+            handle.publish_feedback(feedback)
+
+        def end(error: RequestError | None) -> None:
+            self._server.finish(handle, partial(self._conclude, error))
+
+        handle.execute()
+        try:
+            steps = self._control.step(requested, publish_feedback, end)
+        except RequestError as error:
+            end(error)
+            return
+        if steps is not None:
+            self._running[bytes(handle.goal_id.uuid)] = steps
+
+    def _conclude(self, error: RequestError | None, handle: ServerGoalHandle) -> Fields:
+        self._running.pop(bytes(handle.goal_id.uuid), None)
+        result = self._type.Result()
+        set_result(result, error)
+        if error is None:
+            handle.succeed()
+        elif handle.status == GoalStatus.STATUS_CANCELING:
+            handle.canceled()
+        else:
+            handle.abort()
+        return result
+
+    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        steps = self._running.get(bytes(handle.goal_id.uuid))
+        if steps is None:
+            return CancelResponse.REJECT
+        steps.cancel()
+        return CancelResponse.ACCEPT

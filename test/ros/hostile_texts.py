@@ -3,8 +3,8 @@
 import math
 import struct
 
+from controlled_run import BOX
 from paths import MODELS
-from simulator_tools import BOX
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x]\n" + "".join(
     f"{c}: &{c} [{', '.join([f'*{b}'] * 8)}]\n"

@@ -21,6 +21,7 @@ pytest.importorskip("control_msgs", reason="control_msgs is not built")
 
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
+from controlled_run import BOX
 from geometry_msgs.msg import PoseStamped, Vector3, WrenchStamped
 from paths import MODELS, ROOT
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
@@ -40,7 +41,6 @@ from simulation_interfaces.msg import (
     Result,
     SimulationState,
 )
-from simulator_tools import BOX
 from std_msgs.msg import Float64MultiArray, MultiArrayLayout
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

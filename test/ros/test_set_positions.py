@@ -14,7 +14,7 @@ from ros_session import ended, session
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from hrp_sim.simulator.resources import Resource
+from hrp_sim.run.requests.resources import Resource
 
 pytestmark = pytest.mark.ros
 
@@ -92,7 +92,7 @@ def test_a_node_may_be_started_with_initial_positions():
         node = running.ros.node
         assert node.get_parameter("J3.initial_position").value == -0.7
         assert node.get_parameter("J3.kp").value == 77.0
-        running.ros.node._simulation_services.simulator.load_world(Resource(ARM))
+        running.ros.node.control.load_world(Resource(ARM))
         assert q_of(running.runner.simulation, "arm") == pytest.approx(expected, abs=1e-12)
 
 

@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("simulation_interfaces", reason="simulation_interfaces is not built")
 
 from action_msgs.msg import GoalStatus
+from controlled_run import BOX
 from geometry_msgs.msg import PoseStamped, Vector3
 from paths import MODELS
 from rclpy.action import ActionClient
@@ -30,7 +31,6 @@ from simulation_interfaces.msg import (
     TagsFilter,
 )
 from simulator_services import ask, feature_numbers
-from simulator_tools import BOX
 from std_srvs.srv import SetBool, Trigger
 
 pytestmark = pytest.mark.ros

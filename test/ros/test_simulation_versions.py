@@ -10,18 +10,19 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("simulation_interfaces", reason="simulation_interfaces is not built")
 
+from controlled_run import simulating
 from paths import MODELS
 from ros_peer import Peer
 from ros_session import session
 from simulation_interfaces import action, srv
 from simulation_interfaces.msg import Result, SimulatorFeatures
 from simulator_services import ask, feature_numbers
-from simulator_tools import simulating
 from std_srvs.srv import Trigger
 
-from hrp_msgs.simulation import convert
-from hrp_sim.ros.simulation_requests import HANDLERS
-from hrp_sim.simulator.results import Feature
+from hrp_sim.ros import simulation_requests
+from hrp_sim.ros.simulation_requests import ROWS
+from hrp_sim.run.requests.entities import MoveRequest
+from hrp_sim.run.requests.resources import Resource
 
 pytestmark = pytest.mark.ros
 
@@ -45,8 +46,9 @@ def test_without_some_types_the_others_are_offered_and_one_warning_names_them(mo
         try:
             features = ask(peer, "get_simulator_features").features.features
             gone = {"SPAWNING_ENTITIES", "DELETING", "STEP_SIMULATION_ACTION", "WORLD_TAGS"}
-            assert {Feature(number).name for number in features} == set(Feature.__members__) - gone
-            assert offered(peer) == {handler.type_name for handler in HANDLERS.values()} - {
+            numbers = feature_numbers(SimulatorFeatures)
+            assert set(features) == {numbers[name] for name in numbers.keys() - gone}
+            assert offered(peer) == {row.type_name for row in ROWS} - {
                 "SpawnEntities",
                 "DeleteEntity",
             } | {"StepSimulation"}
@@ -77,34 +79,46 @@ def test_without_the_package_one_warning_says_so_and_the_rest_works(monkeypatch,
     )
 
 
-def test_every_feature_of_the_standard_has_a_number_here():
-    """So that no feature is reported that the installed version does not define."""
-    official = feature_numbers(SimulatorFeatures)
-    assert official
-    assert {name: Feature[name].value for name in official} == official
-
-
 @pytest.mark.parametrize("flat", [True, False])
 def test_a_resource_is_read_and_written_in_either_form(flat):
     """Before version 2.0 its two fields were those of the message."""
     message = SimpleNamespace(uri="file:///a.urdf", resource_string="<robot/>")
     holder = message if flat else SimpleNamespace(world_resource=message)
-    assert convert.resource(holder, "world_resource") == ("file:///a.urdf", "<robot/>")
-    convert.set_resource(holder, "world_resource", "file:///b.urdf", "text")
-    assert (message.uri, message.resource_string) == ("file:///b.urdf", "text")
+    found = simulation_requests.resource(holder, "world_resource")
+    assert found == Resource("file:///a.urdf", "<robot/>")
+    simulation_requests.set_resource(holder, "world_resource", Resource("file:///b", "text"))
+    assert (message.uri, message.resource_string) == ("file:///b", "text")
 
 
 def test_a_spawnable_without_a_text_keeps_its_uri():
     message = SimpleNamespace(uri="")
-    convert.set_resource(message, "entity_resource", "file:///b.urdf")
+    simulation_requests.set_resource(message, "entity_resource", Resource("file:///b.urdf"))
     assert vars(message) == {"uri": "file:///b.urdf"}
 
 
-def test_without_flags_all_parts_of_a_state_are_set():
-    """As before version 2.1."""
-    assert convert.requested_parts(SimpleNamespace()) == (True, True, True)
-    flags = SimpleNamespace(set_pose=False, set_twist=True, set_acceleration=False)
-    assert convert.requested_parts(flags) == (False, True, False)
+def answer(name, control, request, response):
+    (row,) = (row for row in ROWS if row.name == name)
+    simulation_requests.respond(row, control, request, response)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({}, (True, True, True)),  # as before version 2.1
+        ({"set_pose": False, "set_twist": True, "set_acceleration": False}, (False, True, False)),
+    ],
+)
+def test_without_flags_all_parts_of_a_state_are_set(flags, expected):
+    moves = []
+    control = SimpleNamespace(move=lambda _entity, move: moves.append(move))
+    state = srv.SetEntityState.Request().state
+    state.acceleration.linear.x = 1.0
+    request = SimpleNamespace(entity="box", state=state, **flags)
+    answer("set_entity_state", control, request, srv.SetEntityState.Response())
+    (move,) = moves
+    assert isinstance(move, MoveRequest)
+    found = move.position is not None, move.linear is not None, move.accelerates
+    assert found == expected
 
 
 def test_a_world_is_loaded_by_a_request_with_two_fields():
@@ -116,6 +130,6 @@ def test_a_world_is_loaded_by_a_request_with_two_fields():
     )
     response = srv.LoadWorld.Response()
     with simulating() as run:
-        HANDLERS["load_world"].handle(run.simulator, request, response)
+        answer("load_world", run.control, request, response)
     assert response.result.result == Result.RESULT_OK
     assert response.world.world_resource.uri == str(WORLD)

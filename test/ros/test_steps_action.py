@@ -14,7 +14,8 @@ from ros_peer import Peer
 from simulation_interfaces.action import SimulateSteps
 from simulation_interfaces.msg import Result
 
-from hrp_msgs.simulation.steps_action import StepsAction
+from hrp_sim.ros.simulation_services import StepsAction
+from hrp_sim.run.requests.standard import Code, RequestError
 
 pytestmark = pytest.mark.ros
 
@@ -39,8 +40,8 @@ class Simulator:
     def __init__(self, name: str) -> None:
         self.peer, self.server = Peer(), Peer()
         self.begun: list[Steps] = []
-        self.refusal: tuple[int, str] | None = None
-        self.action = StepsAction(self.server.node, SimulateSteps, name, self._begin)
+        self.refusal: RequestError | None = None
+        self.action = StepsAction(self.server.node, SimulateSteps, name, self)
         self._status = f"{name}/_action/status"
         self.peer.follow(self._status, GoalStatusArray, qos_profile_action_status_default)
         self.client = ActionClient(self.peer.node, SimulateSteps, name)
@@ -48,10 +49,9 @@ class Simulator:
         counted = lambda: self.peer.node.count_publishers(self._status)  # noqa: E731
         self.peer.wait_until("its states", counted)
 
-    def _begin(self, count, tell, end):
+    def step(self, count, tell, end):
         if self.refusal is not None:
-            end(self.refusal)
-            return None
+            raise self.refusal
         self.begun.append(Steps(count, tell, end))
         return self.begun[-1]
 
@@ -110,7 +110,7 @@ def test_a_goal_executes_while_its_steps_are_taken(simulator):
     simulator.peer.wait_until("feedback", lambda: heard)
     assert (heard[0].feedback.completed_steps, heard[0].feedback.remaining_steps) == (1, 1)
     assert not future.done()
-    steps.end((OK, ""))
+    steps.end(None)
     assert simulator.result(future) == (GoalStatus.STATUS_SUCCEEDED, OK, "")
 
 
@@ -124,7 +124,7 @@ def test_a_goal_that_is_cancelled_ends_when_its_steps_do(simulator):
     assert steps.is_cancelled
     simulator.told(handle, CANCELING)
     assert not future.done()
-    steps.end((FAILED, "they were cancelled"))
+    steps.end(RequestError(Code.OPERATION_FAILED, "they were cancelled"))
     assert simulator.result(future) == (
         GoalStatus.STATUS_CANCELED,
         FAILED,
@@ -133,7 +133,7 @@ def test_a_goal_that_is_cancelled_ends_when_its_steps_do(simulator):
 
 
 def test_a_goal_of_which_no_step_can_be_taken_is_aborted_at_once(simulator):
-    simulator.refusal = (FAILED, "it is not paused")
+    simulator.refusal = RequestError(Code.OPERATION_FAILED, "it is not paused")
     _, future = simulator.send(5)
     assert simulator.result(future) == (GoalStatus.STATUS_ABORTED, FAILED, "it is not paused")
 
@@ -149,6 +149,6 @@ def test_an_action_may_end_while_a_goal_executes():
         simulator.action.close()
         assert steps.is_cancelled
         steps.tell(1)  # those that are being taken tell nobody any more
-        steps.end((FAILED, "they were cancelled"))
+        steps.end(RequestError(Code.OPERATION_FAILED, "they were cancelled"))
     finally:
         simulator.close()

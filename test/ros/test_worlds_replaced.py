@@ -157,8 +157,8 @@ def test_what_to_do_after_a_failure_is_told_of_the_world_that_is_there(world):
 
 def test_a_world_may_stand_at_its_start_until_it_is_told_to_play():
     with session({"world": str(ARM), "start_paused": True}) as running:
-        simulator = running.ros.node._simulation_services.simulator
+        control = running.ros.node.control
         assert running.runner.call(lambda: running.runner.simulation.state.time_ns) == 0
-        assert simulator.state == SimulationState.STATE_STOPPED
-        simulator.set_state(SimulationState.STATE_PLAYING)
-        assert simulator.state == SimulationState.STATE_PLAYING
+        assert control.state == SimulationState.STATE_STOPPED
+        control.set_state(SimulationState.STATE_PLAYING)
+        assert control.state == SimulationState.STATE_PLAYING

@@ -6,13 +6,13 @@ import re
 import shutil
 
 import pytest
+from controlled_run import simulating
 from paths import MODELS, ROOT
-from simulator_tools import simulating
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import ControllerEntry, Simulation, WorldConfig, load_world
 from hrp_sim.cli.main import main
-from hrp_sim.simulator.resources import Resource
+from hrp_sim.run.requests.resources import Resource
 
 CODE = """\
 import numpy as np
@@ -228,7 +228,7 @@ def test_commands_that_only_read_run_no_code(command, world, folder, capsys):
 def test_a_world_loaded_by_a_service_runs_code_only_if_permitted(permitted, world, folder):
     path = world("{ class: walk.py:Hold, body: arm }")
     with simulating(run_controllers=permitted) as harness:
-        harness.simulator.load_world(Resource(str(path)))
+        harness.control.load_world(Resource(str(path)))
     assert (folder / "walk.py.ran").exists() is permitted
     codes = [found.code for found in harness.diagnostics.found]
     assert codes == ([] if permitted else ["controllers-off"])
@@ -242,7 +242,7 @@ def test_a_file_is_not_taken_for_a_module_of_the_package(name, world, folder):
     (folder / name).write_text("open(__file__ + '.ran', 'w')\nclass MotionPlayer: pass\n")
     path = world(f"{{ class: '{name}:MotionPlayer', body: arm }}")
     with simulating() as harness:
-        harness.simulator.load_world(Resource(str(path)))
+        harness.control.load_world(Resource(str(path)))
     assert not (folder / f"{name}.ran").exists()
     assert [found.code for found in harness.diagnostics.found] == ["controllers-off"]
 
@@ -253,7 +253,7 @@ def test_a_world_loaded_by_a_service_may_play_motions(world, folder):
     player = "hrp_sim.world.motion.player:MotionPlayer"
     path = world(f"{{ class: '{player}', body: arm, args: {{ file: wave.seq }} }}")
     with simulating() as harness:
-        harness.simulator.load_world(Resource(str(path)))
+        harness.control.load_world(Resource(str(path)))
         harness.step(1500)
         assert harness.simulation.bodies["arm"].motion.q[0] > 0.2
     assert harness.diagnostics.found == []

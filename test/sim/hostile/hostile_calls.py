@@ -15,22 +15,18 @@ import warnings
 from contextlib import suppress
 
 import numpy as np
+from controlled_run import ARM, BOX
 from fuzz import mutate, seeds
 from fuzz.yaml_grammar import YamlGrammar
 from paths import MODELS
 from sim.hostile.hostile_commands import WORLDS, Commander
 from sim.hostile.limits import bound
-from simulator_tools import ARM, BOX
 
 from hrp_sim.engine.engine import PhysicsError
-from hrp_sim.simulator.entities import EntityFilters, EntityInfo, TagsFilter
-from hrp_sim.simulator.entity_manager import MoveRequest
-from hrp_sim.simulator.errors import RequestError
-from hrp_sim.simulator.resources import Resource, WorldQuery
-from hrp_sim.simulator.results import Code
-from hrp_sim.simulator.shapes import Bounds
-from hrp_sim.simulator.spawning import SpawnRequest
-from hrp_sim.simulator.worlds import available_worlds, spawnables
+from hrp_sim.run.requests.entities import MoveRequest, SpawnRequest
+from hrp_sim.run.requests.filters import Bounds, EntityFilters, EntityInfo, TagsFilter
+from hrp_sim.run.requests.resources import Resource, available_worlds, spawnables
+from hrp_sim.run.requests.standard import Code, RequestError
 
 URDF = """\
 <robot name="prop"><link name="base"><inertial><mass value="1"/>
@@ -105,12 +101,12 @@ class Caller(Commander):
             )
             for _ in range(self.pick([1, 1, 3]))
         ]
-        for result in self.harness.entities.spawn_all(requests):
+        for result in self.harness.control.spawn_all(requests):
             if isinstance(result, RequestError):
                 check_words(result)
 
     def delete(self):
-        self.harness.entities.delete(self.entity())
+        self.harness.control.delete(self.entity())
 
     def move(self):
         request = MoveRequest(
@@ -121,52 +117,52 @@ class Caller(Commander):
             angular=self.position(),
             accelerates=bool(self.rng.integers(2)),
         )
-        self.harness.entities.move(self.entity(), request)
+        self.harness.control.move(self.entity(), request)
 
     def set_state(self):
         state = self.integer(self.pick([0, 1, 2]))
         if state != 3:  # it would quit
-            self.harness.simulator.set_state(state)
+            self.harness.control.set_state(state)
 
     def steps(self):
-        simulator = self.harness.simulator
-        stepping = simulator.step(max(0, self.integer(int(self.rng.integers(5)))))
+        control = self.harness.control
+        stepping = control.step(max(0, self.integer(int(self.rng.integers(5)))))
         if stepping is not None and stepping.steps > 100:
             stepping.cancel()
         if stepping is not None:
             assert stepping.wait(30.0), stepping
 
     def reset(self):
-        self.harness.simulator.reset(self.integer(self.pick([0, 1, 2, 4, 3, 255])))
+        self.harness.control.reset(self.integer(self.pick([0, 1, 2, 4, 3, 255])))
 
     def load(self):
-        simulator = self.harness.simulator
+        control = self.harness.control
         if self.rng.random() < 0.2:
-            simulator.unload_world()
+            control.unload_world()
             return
         resource = self.pick([Resource(self.pick(WORLDS)), self.resource()])
         flags = {"strict": bool(self.rng.integers(2)), "lenient": bool(self.rng.integers(2))}
-        simulator.load_world(resource, **flags)
+        control.load_world(resource, **flags)
 
     def look(self):
         count = int(self.rng.integers(5))
         bounds = Bounds(self.integer(int(self.rng.integers(4))), self.array(np.zeros((count, 3))))
         expression = self.name(["", "^a", "(a|b)*", "[[:alpha:]]{1,255}", "((a*)*)*$", "a{255}{9}"])
         filters = EntityFilters(expression, [self.integer(1)], TagsFilter((self.name(["x"]),)))
-        entities = self.harness.entities
+        control = self.harness.control
         if self.rng.random() < 0.3:
-            entities.names(filters)
+            control.names(filters)
         elif self.rng.random() < 0.5:
-            entities.states(EntityFilters(bounds=bounds))
+            control.states(EntityFilters(bounds=bounds))
         elif self.rng.random() < 0.5:
-            self.pick([entities.state, entities.bounds, entities.info])(self.entity())
+            self.pick([control.entity_state, control.bounds, control.info])(self.entity())
         else:
             source = self.name(["/dev", "/none", str(MODELS), "package://x", "http://x"])
-            self.pick([spawnables, lambda s: available_worlds(WorldQuery(s))])([source])
+            self.pick([spawnables, available_worlds])([source])
 
     def describe(self):
         info = EntityInfo(self.integer(1), self.name(["x"]), (self.name(["t"]),) * 3)
-        self.harness.entities.set_info(self.entity(), info)
+        self.harness.control.set_info(self.entity(), info)
 
     def run_control(self):
         runner = self.harness.runner
@@ -248,7 +244,7 @@ def live(seed):
                 call, refusals = caller.pick(caller.services), (RequestError, PhysicsError)
             counts[attempt(call, refusals)] += 1
             if caller.rng.random() < 0.2 and runner.paused:
-                attempt(lambda: caller.harness.simulator.step(3), RequestError)
+                attempt(lambda: caller.harness.control.step(3), RequestError)
             check_state(caller)
             assert thread.is_alive()
             caller.count_commands()

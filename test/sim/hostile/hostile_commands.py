@@ -3,9 +3,9 @@
 import random
 
 import numpy as np
+from controlled_run import Harness
 from paths import MODELS
 from sim.hostile.hostile_bodies import Hostile
-from simulator_tools import Harness
 
 from hrp_sim.run.body_commands import BodyCommands, CommandOptions
 from hrp_sim.run.lock_step import LockStep

@@ -3,8 +3,8 @@
 from math import inf, nan
 
 import pytest
+from controlled_run import simulating
 from paths import MODELS
-from simulator_tools import simulating
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import TrajectoryStatus

@@ -16,8 +16,7 @@ from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.engine.engine import Solver
 from hrp_sim.engine.materials import Material, material_pair
-from hrp_sim.simulator.resources import Resource
-from hrp_sim.simulator.worlds import read_world
+from hrp_sim.run.requests.resources import Resource, read_world
 from hrp_sim.world.load import load_world, load_world_text
 from hrp_sim.world.projects import ProjectOptions
 

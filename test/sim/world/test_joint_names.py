@@ -10,7 +10,7 @@ from hrp_model.body import Mimic
 from hrp_model.frames import with_joint_names
 from hrp_model.urdf import body_to_urdf
 from hrp_sim import JointCommand, Simulation, load_world
-from hrp_sim.simulator.spawning import Resource, read_model
+from hrp_sim.run.requests.resources import Resource, read_model
 
 LINK = """\
   - name: "{0}"

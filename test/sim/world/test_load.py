@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from paths import MODELS, ROOT
 
 from hrp_model import Diagnostics, ModelError
-from hrp_sim.simulator.resources import Resource
-from hrp_sim.simulator.worlds import read_world
+from hrp_sim.run.requests.resources import Resource, read_world
 from hrp_sim.world.load import load_world, load_world_text
 
 ARM = """\

@@ -9,8 +9,7 @@ from hrp_model import Diagnostics, ModelError, Severity
 from hrp_sim import Simulation, load_world
 from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.simulator.resources import WorldQuery
-from hrp_sim.simulator.worlds import available_worlds, spawnables
+from hrp_sim.run.requests.resources import available_worlds, spawnables
 from hrp_sim.world.load import load_world_text
 
 GROUND = "<include><uri>model://ground_plane</uri></include>"
@@ -243,8 +242,8 @@ def test_worlds_are_taken_wherever_a_world_is(name, tmp_path, capsys):
     assert main(["run", str(tmp_path / name), "--duration", "0.1", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["bodies"]) >= {"b"}
     if name != "w.xml":
-        found, _ = available_worlds(WorldQuery([str(tmp_path)]))
-        assert any(x.resource.uri.endswith(name) for x in found)
+        found, _ = available_worlds([str(tmp_path)])
+        assert any(x.uri.endswith(name) for x in found)
         models, _ = spawnables([str(tmp_path)])
         assert not any(x.resource.uri.endswith(name) for x in models)
 

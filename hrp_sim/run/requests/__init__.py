@@ -1,5 +1,1 @@
 """The operations of ROS 2's standard simulation services, without ROS."""
-
-from .simulator import Simulator
-
-__all__ = ["Simulator"]

@@ -1,4 +1,4 @@
-"""A simulator whose world is stepped by another thread."""
+"""A run in another thread, and its ``WorldControl``."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from paths import MODELS
 
 from hrp_model import Diagnostics
 from hrp_sim import Simulation, load_world
+from hrp_sim.run.requests.standard import RequestError
+from hrp_sim.run.requests.world_control import ControlOptions, WorldControl
 from hrp_sim.run.runner import Runner
-from hrp_sim.simulator import Simulator
-from hrp_sim.simulator.errors import RequestError
-from hrp_sim.simulator.resources import Resource
-from hrp_sim.simulator.worlds import world_resource
 
 ARM_WORLD = str(MODELS / "worlds" / "arm.yaml")
 ARM = str(MODELS / "arm" / "arm.body")
@@ -33,30 +31,19 @@ links:
 
 
 class Harness:
-    """A simulator and its runner, with its callbacks recorded."""
+    """A paused run and its control, whose host counts the changes."""
 
-    def __init__(self, world=ARM_WORLD, *, run_controllers=False, **runner_options):
+    def __init__(self, world=ARM_WORLD, *, keeps_time=False, run_controllers=False, **of_runner):
         self.changes = 0
         self.check_names = lambda _simulation, _names: None
         self.made = []
         self.diagnostics = Diagnostics.silent()
         config = load_world(world, Diagnostics.silent())
-        self.runner = Runner(self.make(config), lambda _time, _readings: None, **runner_options)
+        simulation = self.make_simulation(config)
+        self.runner = Runner(simulation, lambda _time, _readings: None, **of_runner)
+        options = ControlOptions(keeps_time=keeps_time, run_controllers=run_controllers)
+        self.control = WorldControl(self.runner, self, config, world, options, self.diagnostics)
         self.runner.pause()
-        self.simulator = Simulator(
-            self.runner,
-            self.make,
-            config,
-            resource=world_resource(Resource(world)),
-            changed=self._count,
-            check_names=lambda *bodies: self.check_names(*bodies),
-            diagnostics=self.diagnostics,
-            run_controllers=run_controllers,
-        )
-
-    @property
-    def entities(self):
-        return self.simulator.entities
 
     @property
     def simulation(self):
@@ -72,17 +59,17 @@ class Harness:
     def step(self, count):
         assert self.runner.step(count).wait(30.0)
 
-    def make(self, config):
+    def make_simulation(self, config):
         self.made.append(Simulation(config))
         return self.made[-1]
 
-    def _count(self):
+    def sync(self):
         self.changes += 1
 
 
 @contextmanager
-def simulating(world=ARM_WORLD, **runner_options):
-    harness = Harness(world, **runner_options)
+def simulating(world=ARM_WORLD, **options):
+    harness = Harness(world, **options)
     thread = threading.Thread(target=harness.runner.run, name="steps")
     thread.start()
     try:

@@ -1,1 +1,0 @@
-"""Messages, services and the action of simulation_interfaces."""
