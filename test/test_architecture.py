@@ -105,7 +105,8 @@ ONE_PLACE = {
     "formats of recordings": (("mcap", "rosbags"), "", ("hrp_msgs.messages", "hrp_msgs.recording")),
     "plots": (("matplotlib",), "", ("hrp_sim.recording", "hrp_sim.lab.studies")),
     "datasets": (("xarray",), "", ("hrp_sim.lab.sweeps",)),
-    "clusters and Parquet": (("distributed", "pyarrow"), "", ("hrp_sim.lab.studies",)),
+    "clusters": (("distributed",), "", ("hrp_sim.cli",)),
+    "Parquet": (("pyarrow",), "", ("hrp_sim.lab.studies",)),
     "xacro": (("xacro",), "", ("hrp_model.readers.xacro",)),
     "MuJoCo": (
         ("mujoco",),

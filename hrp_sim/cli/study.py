@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import re
 import shlex
 import time
-from concurrent.futures import BrokenExecutor
-from contextlib import ExitStack
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 
 from rich.table import Table
@@ -18,12 +21,14 @@ from hrp_model.program.console import output_console, print_message, print_note,
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 
 from ..lab.studies import Study, StudyFolder, StudyRun, check_first, load_study
-from ..lab.studies.cluster import connected
 from ..lab.studies.variables import Kind as VariableKind
 from ..lab.sweeps import SweepResult, WorkerError, sweep
 from ..world.reporting import printed_warnings
 
 _MAX_LISTED = 20  # cases of a dry run
+_ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?[^/\s]+:[0-9]+/?")
+_ENCRYPTED = ("tls://", "wss://")
+_CONNECT_SECONDS, _WORKER_SECONDS = 5.0, 10.0  # for a cluster
 
 
 def run_study(options: argparse.Namespace) -> int:
@@ -88,7 +93,7 @@ def _run(
     cases: list[dict[str, object]],
 ) -> SweepResult:
     with ExitStack() as stack:
-        executor = stack.enter_context(connected(options.cluster)) if options.cluster else None
+        executor = stack.enter_context(_connected(options.cluster)) if options.cluster else None
         stack.enter_context(writing())
         folder.begin()
         return sweep(
@@ -142,3 +147,48 @@ def _report_failures(result: SweepResult, folder: StudyFolder) -> int:
         cases = counted(len(result.cases), "case")
         print_message(f"error: {failed} of {cases} failed; see {printable(str(folder.report))}")
     return PROBLEMS if failed else GOOD
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Executor]:
+    """Yield an executor on the workers of a Dask scheduler.
+
+    Args:
+        address: Of the scheduler, such as "tcp://host:8786".
+
+    Raises:
+        MissingLibraryError: Dask is not installed.
+        UsageError: There is no scheduler at the address, or it has no workers.
+    """
+    if not _ADDRESS.fullmatch(address):
+        raise UsageError(f"--cluster {address}: write an address as tcp://HOST:PORT")
+    with needs_extra("sweep"):
+        from distributed import Client, Security
+    if address.startswith(_ENCRYPTED):
+        options = Security().get_connection_args("client")
+        if options.get("ssl_context") is None:
+            raise UsageError(
+                f"--cluster {address}: Dask's configuration states no certificates "
+                "(distributed.comm.tls)"
+            )
+    # Its threads log that they are connecting, which this function reports better.
+    log = logging.getLogger("distributed")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        try:
+            client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, ImportError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise UsageError(f"--cluster {address}: there is no Dask scheduler: {reason}") from None
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=_WORKER_SECONDS)
+            except TimeoutError:
+                raise UsageError(
+                    f"--cluster {address}: the scheduler has no workers; start some with "
+                    f"'dask worker {address} --nthreads 1'"
+                ) from None
+            yield client.get_executor(pure=False)
+    finally:
+        log.setLevel(before)

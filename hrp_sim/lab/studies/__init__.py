@@ -2,7 +2,6 @@
 
 from .folder import StudyFolder
 from .reader import check_first, load_study
-from .run import StudyRun
-from .study import Study
+from .study import Study, StudyRun
 
 __all__ = ["Study", "StudyFolder", "StudyRun", "check_first", "load_study"]

@@ -95,10 +95,11 @@ def heat_map(x: Axis, y: Axis, label: str, values: Array) -> Picture:
     with rc_context(_SETTINGS):
         picture = Picture()
         axes = picture.axes
-        edges = [_edges(axis) for axis in (x, y)]
         mesh = axes.pcolormesh(
-            *edges,
+            _places(x),
+            _places(y),
             values,
+            shading="nearest",
             cmap="viridis",
             edgecolors="face",  # else the page shines through between cells
             linewidth=0.4,
@@ -235,13 +236,3 @@ def _places(axis: Axis) -> Array:
     if axis.is_numeric:
         return np.array(axis.values, dtype=np.float64)
     return np.arange(len(axis.values), dtype=np.float64)
-
-
-def _edges(axis: Axis) -> Array:
-    """Return the edges of cells around the values of an axis, which increase."""
-    places = _places(axis)
-    if len(places) == 1:
-        return np.array([places[0] - 0.5, places[0] + 0.5])
-    middle = 0.5 * (places[1:] + places[:-1])
-    first, last = 1.5 * places[[0, -1]] - 0.5 * places[[1, -2]]
-    return np.array([first, *middle, last])

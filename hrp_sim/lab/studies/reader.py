@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as AbstractSequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from .key_paths import (
 )
 from .metrics import Metric, read_metrics
 from .study import Study, as_mapping, changed_world, check_course
-from .variables import Kind, Variable, Written, read_variables
+from .variables import Kind, Variable, read_variables
 
 _MAX_CHECKED = 1000  # values of a variable
 MAX_KEPT = 1 << 32  # values of all cases, in [byte]
@@ -114,7 +115,7 @@ class _Checks:
         self.durations: list[float] = []
         self.loaded: dict[str, WorldConfig] = {}
 
-    def variable(self, written: Written) -> Variable | None:
+    def variable(self, written: Variable) -> Variable | None:
         """Return a variable, or None after reporting why a value of it cannot be used."""
         try:
             path = locate(self._document, written.name, self._scenario.names.bodies)
@@ -142,7 +143,7 @@ class _Checks:
                         return None
                     self._known.add(found.message)
         unit = unit_of(path, self._joint_units)
-        return Variable(written.name, path, written.kind, written.values, unit, written.at)
+        return replace(written, key_path=path, unit=unit)
 
     @property
     def _joint_units(self) -> dict[tuple[str, str], str]:

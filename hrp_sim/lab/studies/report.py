@@ -13,11 +13,11 @@ from hrp_model.diagnostics import counted, needs_extra
 from hrp_model.printable import printable
 from hrp_model.rigid import Array
 
+from ...engine.engine import AnyArray
 from ..sweeps import SweepResult
+from ..sweeps.case import json_text
 from .metrics import MetricKind
-from .run import END_TIME, PASSED
-from .study import Study
-from .table import column
+from .study import END_TIME, PASSED, Study
 from .variables import Kind, Variable
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _axis(variable: Variable, result: SweepResult) -> tuple[Axis, NDArray[np.int
     """Return the axis of a variable, and the index of the value of each case in it."""
     from .plots import Axis
 
-    values = column(result.cases, variable.name)
+    values = column(result, variable.name)
     unique, index = np.unique(values, return_inverse=True)
     if values.dtype.kind == "b":
         unique = unique.astype(str)
@@ -237,3 +237,9 @@ def _with_unit(name: str, unit: str) -> str:
 
 def _text(text: str) -> str:
     return html.escape("\n".join(printable(line) for line in text.splitlines()))
+
+
+def column(result: SweepResult, name: str) -> AnyArray:
+    """Return the values of a variable in all cases; those that are no numbers, as text."""
+    values = result.case_values(name)
+    return values if values.ndim == 1 else np.array([json_text(row) for row in values])

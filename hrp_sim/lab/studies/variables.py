@@ -43,20 +43,20 @@ class Variable:
 
     Attributes:
         name: As the user wrote it.
-        key_path: Where it stands in the study.
         kind: How its values are chosen.
         values: Of a GRID variable the values that are combined with those of others, else those
             of all listed cases or samples.
+        at: Where they are written, for messages.
+        key_path: Where the value stands in the study; empty until it is known.
         unit: Of the values; "" if they have none.
-        at: Where it is written, for messages.
     """
 
     name: str
-    key_path: KeyPath
     kind: Kind
     values: tuple[Any, ...]
-    unit: str
     at: Span
+    key_path: KeyPath = ()
+    unit: str = ""
 
     @property
     def is_numeric(self) -> bool:
@@ -79,24 +79,7 @@ def cases_of(variables: AbstractSequence[Variable]) -> list[dict[str, object]]:
     ]
 
 
-@dataclass(frozen=True)
-class Written:
-    """The values of a variable as the study states them.
-
-    Attributes:
-        name: As the user wrote it.
-        kind: How they are chosen.
-        values: The values.
-        at: Where they are written.
-    """
-
-    name: str
-    kind: Kind
-    values: tuple[Any, ...]
-    at: Span
-
-
-def read_variables(root: Mapping) -> list[Written]:
+def read_variables(root: Mapping) -> list[Variable]:
     """Read what varies: the keys ``vary`` and ``random``; problems are reported.
 
     Args:
@@ -113,16 +96,16 @@ def read_variables(root: Mapping) -> list[Written]:
         found = _listed(node, root)
     elif isinstance(node, Mapping):
         found = [
-            written
+            variable
             for key, values in node.items()
-            if (written := _variable(key, values, samples, root)) is not None
+            if (variable := _variable(key, values, samples, root)) is not None
         ]
     else:
         message = "'vary' must be a mapping from names to values, or a list of cases"
         root.diagnostics.error("wrong-type", message, node.span)
         return []
-    count = prod(len(w.values) for w in found if w.kind is Kind.GRID)
-    count *= max((len(w.values) for w in found if w.kind is not Kind.GRID), default=1)
+    count = prod(len(v.values) for v in found if v.kind is Kind.GRID)
+    count *= max((len(v.values) for v in found if v.kind is not Kind.GRID), default=1)
     if count > MAX_CASES:
         message = f"these are {count} cases; a study can have {MAX_CASES}"
         root.diagnostics.error("too-many-cases", message, node.span)
@@ -154,7 +137,7 @@ def _samples(root: Mapping) -> tuple[int, int] | None:
     return count, seed
 
 
-def _listed(node: Sequence, root: Mapping) -> list[Written]:
+def _listed(node: Sequence, root: Mapping) -> list[Variable]:
     """Read a list of cases, which have the same names."""
     rows = [item for item in node.items if isinstance(item, Mapping)]
     if len(rows) < node.count or not rows:
@@ -172,28 +155,28 @@ def _listed(node: Sequence, root: Mapping) -> list[Written]:
             root.diagnostics.error("bad-study", message, row.span)
             return []
     values = {name: tuple(row.plain_value()[name] for row in rows) for name in names}
-    return [Written(name, Kind.LISTED, values[name], rows[0].at(name)) for name in names]
+    return [Variable(name, Kind.LISTED, values[name], rows[0].at(name)) for name in names]
 
 
 def _variable(
     key: Scalar, node: Node, samples: tuple[int, int] | None, root: Mapping
-) -> Written | None:
+) -> Variable | None:
     name = key.text
     if isinstance(node, Sequence):
         listed = tuple(node.plain_value())
         if not listed:
             root.diagnostics.error("bad-study", f"'{name}' has no values", node.span)
             return None
-        return Written(name, Kind.GRID, listed, node.span)
+        return Variable(name, Kind.GRID, listed, node.span)
     if not isinstance(node, Mapping) or ("distribution" not in node and "from" not in node):
         root.diagnostics.error("bad-study", _WRITTEN, node.span)
         return None
     if "distribution" in node:
         drawn = _drawn(name, node, samples)
-        return None if drawn is None else Written(name, Kind.RANDOM, drawn, key.span)
+        return None if drawn is None else Variable(name, Kind.RANDOM, drawn, key.span)
     values = _spaced(node)
     node.finish()
-    return None if values is None else Written(name, Kind.GRID, values, key.span)
+    return None if values is None else Variable(name, Kind.GRID, values, key.span)
 
 
 def _spaced(node: Mapping) -> tuple[float, ...] | None:

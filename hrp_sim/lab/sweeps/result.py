@@ -82,7 +82,8 @@ class SweepResult:
             "state_hash": np.array(self.state_hashes),
             "fingerprint": np.array(self.fingerprints),
         }
-        coordinates = {"case": np.arange(len(self.cases)), **self._coordinates()}
+        coordinates = {"case": np.arange(len(self.cases))}
+        coordinates |= {name: self.case_values(name) for name in self.cases[0]}
         everything = {**self.values, **columns, **coordinates}
         if unknown := (units.keys() | dims.keys()) - everything.keys():
             raise ValueError(f"the sweep has no '{min(unknown)}', but {', '.join(everything)}")
@@ -98,25 +99,21 @@ class SweepResult:
             {name: variable(name) for name in coordinates},
         )
 
-    def _coordinates(self) -> dict[str, AnyArray]:
-        """Return the values of the cases by name; those that form no array, as JSON."""
-        return {name: _column([case[name] for case in self.cases]) for name in self.cases[0]}
+    def case_values(self, name: str) -> AnyArray:
+        """Return the values of all cases: as numbers, or as texts, which may be JSON."""
+        values = [case[name] for case in self.cases]
+        try:
+            array = np.array(values)
+            if array.dtype.kind in "biuf":  # numpy would turn numbers beside text into text
+                return array
+        except ValueError:  # ragged
+            pass
+        return np.array([value if isinstance(value, str) else json_text(value) for value in values])
 
 
 def _stacked(rows: Sequence[CaseResult], name: str, like: AnyArray) -> AnyArray:
     missing = np.full_like(like, "") if like.dtype.kind == "U" else np.full(like.shape, np.nan)
     return np.stack([missing if row.error else row.values[name] for row in rows])
-
-
-def _column(values: Sequence[object]) -> AnyArray:
-    try:
-        array = np.array(values)
-        # Numpy would turn numbers beside text into text.
-        if array.dtype.kind in "biuf" or all(isinstance(value, str) for value in values):
-            return array
-    except ValueError:  # ragged
-        pass
-    return np.array([json_text(value) for value in values])
 
 
 def _stackable(results: Sequence[CaseResult]) -> list[CaseResult]:
