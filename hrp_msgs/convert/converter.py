@@ -59,9 +59,9 @@ def make_converter(name: str, frames: Frames) -> Converter[Reading]:
     """Return a new converter.
 
     Args:
-        name: Its class, such as "hrp_msgs.convert.sensors:ImuConverter", whose module is
-            imported. It must be given readings of its own type only.
+        name: Its class in this package, such as "sensors:ImuConverter", whose module is imported.
+            It must be given readings of its own type only.
         frames: Frames of the sensor.
     """
-    make: Callable[[Frames], Converter[Reading]] = resolve_name(name)
+    make: Callable[[Frames], Converter[Reading]] = resolve_name(f"hrp_msgs.convert.{name}")
     return make(frames)

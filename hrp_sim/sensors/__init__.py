@@ -18,8 +18,8 @@ from .body_state import JointSensor, OdometrySensor
 from .camera import CameraSensor, RenderRequest
 from .force import ForceSensor, TorqueSensor
 from .imu import ImuSensor
+from .kinds import Instrument, instruments
 from .range import LightBeamSensor, RangeSensor, RangeSensor3D
-from .registry import Instrument, instruments
 from .settings import IDEAL, SensorSettings
 from .world_sensors import make_sensors
 

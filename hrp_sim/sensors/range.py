@@ -288,6 +288,11 @@ def _directions(pitch: Array, yaw: Array) -> Array:
 class RangeSensor(Scanner):
     """A planar laser scanner; there may be only one ray."""
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the ranges: (rays,)."""
+        return (self.ray_count,)
+
     def read(self, world: WorldState) -> ScanReading | None:
         """Cast all rays from S at once, or finish a spread scan and start the next.
 
@@ -324,6 +329,11 @@ class RangeSensor3D(Scanner):
     pitch_range: float
     pitch_step: float
     pitch_min: float | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the ranges: (layers, columns)."""
+        return self._directions_C.shape[:2]
 
     def read(self, world: WorldState) -> RangeImageReading | None:
         """Cast all rays from S at once, or finish a spread scan and start the next.

@@ -19,8 +19,8 @@ from ..render import Renderer, RendererUnavailable
 from ..render.view import MAX_SIDE
 from .base import Budget, CastRays, Sensor, SensorContext, SettingsOf, Source
 from .camera import CameraSensor
+from .kinds import KINDS, TOOLS, AnyKind, instruments
 from .noise import NoiseSeed
-from .registry import KINDS, TOOLS, AnyKind, instruments
 from .sensor_schedule import Light, SensorSchedule, Tool
 from .settings import IDEAL, OptionValue, SensorSettings
 

@@ -19,7 +19,7 @@ from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..sensors import JointSensor, OdometrySensor, Sensor, StatefulSensor
 from ..sensors.body_state import motion_of_fixed_frame
-from ..sensors.registry import kind_of
+from ..sensors.kinds import kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .device_topics import device_topics
@@ -28,7 +28,7 @@ from .options import PublishingOptions
 from .sensor_outputs import SensorOutputs
 from .switch_topic import SwitchTopic
 
-_ROOT_TRANSFORM = "hrp_msgs.convert.tf:RootTransformConverter"
+_ROOT_TRANSFORM = "tf:RootTransformConverter"
 
 
 class BodyPublisher:

@@ -9,7 +9,7 @@ from hrp_model import Body
 from hrp_msgs import names
 
 from ..sensors import instruments
-from ..sensors.registry import AnyTopic, kind_of
+from ..sensors.kinds import AnyTopic, kind_of
 from ..sensors.sensor_schedule import Light, Switchable, Tool
 from ..simulation import Simulation
 from ..world.naming import MAX_DEVICE_NAME_LENGTH, BodyNaming

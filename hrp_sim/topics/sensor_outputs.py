@@ -14,7 +14,7 @@ from ..engine.state import WorldState
 from ..render import Parts
 from ..sensors import Sensor
 from ..sensors.base import read_aside
-from ..sensors.registry import AnyTopic
+from ..sensors.kinds import AnyTopic
 
 
 @dataclass(frozen=True)

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..engine.state import SimulatedBody
-from ..sensors import (
-    ImuReading,
-    ImuSensor,
-    JointSensor,
-    OdometryReading,
-    OdometrySensor,
-    Reading,
-    Sensor,
-    WrenchReading,
-)
-from ..sensors.force import ForceSensor
-from ..sensors.registry import kind_of
+from ..sensors import JointSensor, Reading, Sensor
+from ..sensors.kinds import kind_of, numbers_of
 from ..simulation import Simulation
-
-_VECTORS: Mapping[type, tuple[type, Sequence[tuple[str, str]]]] = {
-    ImuSensor: (
-        ImuReading,
-        (("linear_acceleration", "m/s^2"), ("angular_velocity", "rad/s")),
-    ),
-    ForceSensor: (WrenchReading, (("force", "N"), ("torque", "N m"))),
-    OdometrySensor: (
-        OdometryReading,
-        (("position", "m"), ("linear_velocity", "m/s"), ("angular_velocity", "rad/s")),
-    ),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,19 +78,18 @@ def _of_sensor(name: str, sensor: Sensor) -> dict[str, Quantity]:
     def add(label: str, unit: str, value: Callable[[Any], float | None]) -> None:
         made[label] = Quantity(f"{name} {label}", unit, name, partial(_sensor_value, value))
 
-    reading, vectors = _VECTORS.get(type(sensor), (object, ()))
-    for field, unit in vectors:
-        for axis, letter in enumerate("xyz"):
-            add(f"{field}.{letter}", unit, partial(_component, reading, field, axis))
-    for quantity in kind_of(sensor).quantities:
-        if quantity.offered(sensor):
-            add(quantity.name, quantity.unit, quantity.value)
+    for field in kind_of(sensor).fields:
+        if field.offered(sensor):
+            for index, letter in enumerate(field.components):
+                value = partial(_component, field.name, index)
+                add(f"{field.name}.{letter}", field.unit, value)
+    for number, field in numbers_of(sensor).items():
+        add(number, field.unit, field.value)
     return made
 
 
-def _component(kind: type, field: str, axis: int, reading: Reading) -> float | None:
-    vector = getattr(reading, field) if isinstance(reading, kind) else None
-    return None if vector is None else float(vector[axis])
+def _component(field: str, index: int, reading: Reading) -> float:
+    return float(getattr(reading, field)[index])
 
 
 def _sensor_value(

@@ -15,8 +15,9 @@ COMMANDS = {
     "collision": "time of collision detection of the models in folders",
     "gallery": "pictures of models, and of their URDFs by another renderer",
     "models": "whether the models in a folder load, their diagnostics, the time to load",
-    "parameters": "tables of the parameters of the nodes, and of the options of sensors",
+    "parameters": "tables of the parameters of the nodes",
     "pictures": "pictures of pages, robots and runs in docs/pictures",
+    "sensors": "tables of the topics, fields and options of sensors",
 }
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write the tables of parameters and of sensor options: docs/data/parameters_*.csv and the like.
+"""Write the tables of parameters: docs/data/parameters_*.csv.
 
 They are those from which the nodes declare their parameters. Needs ROS 2.
 """
@@ -37,22 +37,6 @@ def parameter_table(params: Iterable[Param]) -> Table:
     ]
 
 
-def option_table() -> Table:
-    """Return the table of the options of sensors."""
-    rows = []
-    for option in OPTIONS.values():
-        rules = option.metadata
-        values = ", ".join(rules.get("choices", ()))
-        if isinstance(option.default, float):
-            least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
-            values = f"{least:g} and more" if most == inf else f"{least:g} to {most:g}"
-        kinds = ", ".join(sorted(rules["kinds"])) or "all"
-        default = option.default
-        shown = f"{default:g}" if isinstance(default, float) else _word(default)
-        rows.append([option.name, kinds, shown, values, rules["doc"]])
-    return ["option", "for", "default", "values", "meaning"], rows
-
-
 def _values(param: Param) -> str:
     if param.choices:
         return ", ".join(map(_word, param.choices))
@@ -75,6 +59,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the tables."""
-    parameters = {f"parameters_{node}": parameter_table(p) for node, p in TABLES.items()}
-    write_tables({**parameters, "sensor_options": option_table()}, options.output)
+    tables = {f"parameters_{node}": parameter_table(p) for node, p in TABLES.items()}
+    write_tables(tables, options.output)
     return 0

@@ -150,7 +150,7 @@ for name, reading in {
     "image:CompressedDepth": camera,
     "image:CameraInfo": camera,
 }.items():
-    converter = make_converter(f"hrp_msgs.convert.{name}Converter", Frames("d", "world", "root"))
+    converter = make_converter(f"{name}Converter", Frames("d", "world", "root"))
     converted(converter, reading)
     print(name, type_name(converter.message_type))
 made = {}

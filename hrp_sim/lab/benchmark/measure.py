@@ -8,7 +8,7 @@ from time import perf_counter
 
 from hrp_model import Diagnostic, Diagnostics
 
-from ...sensors.registry import KINDS, kind_of
+from ...sensors.kinds import KINDS, kind_of
 from ...world.config import WorldConfig
 from .alternatives import alternatives, without_contacts
 from .pairs import PairRun, PairTime

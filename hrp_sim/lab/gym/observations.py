@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -16,11 +17,50 @@ from hrp_model.rigid import Array, matrix_quaternion
 
 from ...engine.articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
 from ...engine.state import MAX_DRIVE_VALUE, BodyMotion
-from ...sensors import Reading, instruments
+from ...sensors import Reading, Sensor, instruments
+from ...sensors.kinds import kind_of
 from ...simulation import Simulation
-from .sensor_channels import AnyArray, Channel, channels
 
-Observation = dict[str, NDArray[Any]]
+AnyArray = NDArray[Any]
+Observation = dict[str, AnyArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """A field of the readings of a sensor.
+
+    Attributes:
+        field: Name in the reading.
+        space: Of its values.
+    """
+
+    field: str
+    space: spaces.Box[Any]
+
+    def values(self, reading: Reading) -> AnyArray:
+        """Return the values of a reading, clipped to the bounds; NaN is the upper bound."""
+        space = self.space
+        found = np.array(getattr(reading, self.field), space.dtype).reshape(space.shape)
+        if found.dtype != np.uint8:
+            np.fmin(found, space.high, out=found)  # which ignores NaN
+            np.maximum(found, space.low, out=found)
+        return found
+
+    @property
+    def nothing(self) -> AnyArray:
+        """The values in place of a reading that is not there yet: the upper bounds."""
+        return self.space.high.copy()
+
+
+def channels(sensor: Sensor) -> list[Channel]:
+    """Return the fields of a sensor that have bounds; none if it cannot be observed."""
+    found = []
+    for field in kind_of(sensor).fields:
+        bounds = field.bounds(sensor) if field.bounds and field.offered(sensor) else None
+        if bounds is not None:
+            lower, upper, shape = bounds
+            found.append(Channel(field.name, spaces.Box(lower, upper, shape, field.dtype)))
+    return found
 
 
 class Observations:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...sensors import Sensor
+from ...sensors.kinds import numbers_of, summary
 from .quantities import OF_BODY, OF_JOINT, OF_WORLD
-from .readings import fields_of, last_values
 from .recorder import RunRecorder
 from .result import JointResult, RunResult, body_result, body_results, joint_result
 
@@ -40,7 +40,7 @@ def meters(recorder: RunRecorder) -> dict[str, Meter]:
 def _meters(recorder: RunRecorder) -> Iterator[tuple[str, Meter]]:
     simulation = recorder.simulation
     for name, sensor in simulation.sensors.items():
-        for field in fields_of(sensor):
+        for field in numbers_of(sensor):
             yield f"{name}.{field}", Meter(partial(_reading, recorder, name, sensor, field), name)
     for body, simulated in simulation.bodies.items():
         for field in OF_BODY:
@@ -54,7 +54,7 @@ def _meters(recorder: RunRecorder) -> Iterator[tuple[str, Meter]]:
 
 
 def _reading(recorder: RunRecorder, name: str, sensor: Sensor, field: str) -> float | None:
-    return last_values(sensor, recorder.last.get(name)).get(field)
+    return summary(sensor, recorder.last.get(name)).get(field)
 
 
 def _of_body(recorder: RunRecorder, name: str, field: str) -> float:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from hrp_model.body import JointUnits
 
+from ...sensors.kinds import numbers_of
 from ...simulation import Simulation
-from .readings import UNITS, fields_of
 from .result import BodyResult, JointResult, RunResult
 
 # By the last part of a name: unit, and function that returns the number.
@@ -40,8 +40,8 @@ def quantities(simulation: Simulation) -> dict[str, str]:
 
 def _quantities(simulation: Simulation) -> Iterator[tuple[str, str]]:
     for name, sensor in simulation.sensors.items():
-        for field in fields_of(sensor):
-            yield f"{name}.{field}", UNITS[field]
+        for number, summarized in numbers_of(sensor).items():
+            yield f"{name}.{number}", summarized.unit
     for body, simulated in simulation.bodies.items():
         for field, (unit, _) in OF_BODY.items():
             yield f"{body}.{field}", unit

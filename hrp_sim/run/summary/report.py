@@ -8,9 +8,9 @@ from typing import Any
 
 from hrp_model.diagnostics import counted
 
+from ...sensors.kinds import NUMBER_UNITS
 from .expectations import Outcome
 from .posture import Posture
-from .readings import UNITS
 from .result import BodyResult, JointResult, RunResult, SensorResult
 
 _MAX_BODIES = 10
@@ -102,11 +102,11 @@ def _reading(sensor: SensorResult) -> str:
     parts = [] if sensor.image is None else ["{} x {} pixels".format(*sensor.image)]
     for name, value in sensor.values.items():
         label = name.replace("_", " ")
-        if not UNITS[name]:
+        if not NUMBER_UNITS[name]:
             parts.append(f"{label} {value:.0%}")
         elif isfinite(value):
             number = f"{value:.3g}" if value >= _SMALLEST_SHOWN else f"below {_SMALLEST_SHOWN:g}"
-            parts.append(f"{label} {number} {UNITS[name]}")
+            parts.append(f"{label} {number} {NUMBER_UNITS[name]}")
         else:
             parts.append(f"{label}: nothing in range")
     return ", ".join(parts)

@@ -10,8 +10,8 @@ from hrp_model import JointType, Link
 
 from ...engine.schedule import NS_PER_S
 from ...sensors import CameraSensor, Sensor
+from ...sensors.kinds import summary
 from .posture import Posture, posture_of
-from .readings import last_values
 from .recorder import Efforts, PeakForce, RunRecorder
 
 
@@ -225,6 +225,6 @@ def _share(effort: float, limit: float) -> float:
 
 
 def _sensor(recorder: RunRecorder, name: str, sensor: Sensor) -> SensorResult:
-    values = last_values(sensor, recorder.last.get(name))
+    values = summary(sensor, recorder.last.get(name))
     image = (sensor.lens.width, sensor.lens.height) if isinstance(sensor, CameraSensor) else None
     return SensorResult(type(sensor).__name__, sensor.body, recorder.counts[name], values, image)

@@ -15,7 +15,7 @@ from hrp_msgs.convert.converter import Frames
 from hrp_msgs.readings import ImageReading
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_sim.render import Parts, Renderer
-from hrp_sim.sensors.registry import kind_of
+from hrp_sim.sensors.kinds import kind_of
 from hrp_sim.topics.sensor_outputs import SensorOutputs
 
 TIME_NS = 12_000_000_345

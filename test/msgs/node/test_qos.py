@@ -10,7 +10,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from hrp_model import load_body
 from hrp_msgs import qos
 from hrp_sim.sensors import JointSensor
-from hrp_sim.sensors.registry import kind_of
+from hrp_sim.sensors.kinds import kind_of
 
 MIB = 2**20
 

@@ -1,40 +1,27 @@
-"""docs/sensors.md says what the code does."""
+"""The tables of docs/sensors.md are those of the code, which names all readings."""
 
 import re
-from dataclasses import fields
 
+import pytest
 from page_tools import data_rows
-from paths import ROOT
 
 from hrp_sim import sensors
-from hrp_sim.world.sensor_options import OPTIONS
-
-PAGE = (ROOT / "docs" / "sensors.md").read_text(encoding="utf-8")
-
-
-def test_the_table_of_options_is_that_of_the_code():
-    table = {row[0]: row[1:] for row in data_rows("sensor_options")}
-    assert list(table) == list(OPTIONS)
-    for name, option in OPTIONS.items():
-        kinds, default, values, meaning = table[name]
-        assert kinds == (", ".join(sorted(option.metadata["kinds"])) or "all")
-        assert option_value(default, option.default) == option.default
-        assert values.startswith(", ".join(option.metadata.get("choices", ())))
-        assert meaning == option.metadata["doc"]
+from hrp_sim.sensors.kinds import KINDS
+from scripts.pages.sensors import TABLES
 
 
-def option_value(text, default):
-    """Return a value of the table with the type of the default."""
-    return text == "true" if isinstance(default, bool) else type(default)(text)
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_that_of_the_code(name):
+    _, rows = TABLES[name]()
+    assert data_rows(name) == list(map(list, rows))
 
 
-def test_readings_hold_what_the_page_says():
-    rows = [line for line in PAGE.splitlines() if re.match(r"\|[^|]*\| `\w+Reading` \|", line)]
-    told = {}
-    for line in rows:
-        name, *attributes = re.findall(r"`(\w+)(?:\(\))?`", line.split("|", 2)[2])
-        told[name] = attributes
-        reading = getattr(sensors, name)
-        for attribute in attributes:
-            assert attribute in {f.name for f in fields(reading)} or hasattr(reading, attribute)
-    assert set(told) == {name for name in sensors.__all__ if re.fullmatch(r"\w+Reading", name)}
+def test_every_reading_is_in_the_table_with_the_units_of_its_fields():
+    rows = data_rows("sensor_fields")
+    known = {name for name in sensors.__all__ if re.fullmatch(r"\w+Reading", name)}
+    assert {reading for _, reading, *_ in rows} == known
+    units = {(kind.name, field.name): field.unit for kind in KINDS for field in kind.fields}
+    for kind, _, field, meaning, *_ in rows:
+        for unit in filter(None, units.get((kind, field), "").split(" or ")):
+            assert f"[{unit}]" in meaning
+    assert units.keys() <= {(kind, field) for kind, _, field, *_ in rows}
