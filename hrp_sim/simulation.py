@@ -20,7 +20,7 @@ from .control.handling import Handling
 from .engine.by_name import ByName
 from .engine.contact_points import ContactPoints
 from .engine.engine import Engine, Placement
-from .engine.engines import ENGINES, make_engine
+from .engine.engines import make_ode_engine
 from .engine.external_wrenches import ExternalWrenches, TimedWrench
 from .engine.schedule import NS_PER_S
 from .engine.snapshot import Snapshot, check_arrays, check_names
@@ -87,7 +87,7 @@ class Simulation:
         diagnostics: Diagnostics | None = None,
     ) -> None:
         world = as_world(world, diagnostics)
-        self.engine = make_engine(ENGINES[0], world.physics) if engine is None else engine
+        self.engine = make_ode_engine(world.physics) if engine is None else engine
         self._step_ns = self.engine.settings.step_ns
         self.wanted: Callable[[str], bool] = lambda _name: True
         self.switched: Callable[[str, bool], None] = lambda _name, _on: None

@@ -46,7 +46,7 @@ from sim.soaked import Cycles, Sensors, Steps
 from hrp_model.body import JointType
 from hrp_model.files.writer import write_atomically
 from hrp_sim.engine.engine import PhysicsError, Solver
-from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.engines import make_ode_engine
 from hrp_sim.engine.snapshot import Snapshot
 from hrp_sim.engine.state import SimulatedBody
 
@@ -138,7 +138,7 @@ class SceneSoak:
         self._state = folder / f"{scene}-{solver.value}.npz"
         self._scene = make_scene(scene)
         world = self._scene.world.with_physics(solver=solver)
-        self._engine = make_engine("ode", world.physics)
+        self._engine = make_ode_engine(world.physics)
         add_bodies(self._engine, self._scene)
         self._engine.reset()
         self._start = self._engine.save()

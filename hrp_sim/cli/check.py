@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from hrp_model import Diagnostics, ModelError, Severity
 from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import print_text, working
 from hrp_model.program.report import summary
 
-from ..engine.engine import Engine, PhysicsError
-from ..engine.engines import ENGINES, make_engine
+from ..engine.engine import PhysicsError
+from ..engine.engines import make_ode_engine
 from ..engine.pair_costs import PairCost
 from ..simulation import Simulation
 from ..world.advice import advise, advise_costs, remarks
@@ -18,6 +19,9 @@ from ..world.load import load_world
 from ..world.projects import AS_IN_PROJECT, ProjectOptions
 from ..world.reporting import print_all
 from .run_options import project_options
+
+if TYPE_CHECKING:
+    from ..engine.ode import OdeEngine
 
 
 def check(options: argparse.Namespace) -> int:
@@ -45,7 +49,7 @@ def check_world(
     """
     try:
         config = load_world(world, diagnostics, project=project)
-        engine = make_engine(ENGINES[0], config.physics)
+        engine = make_ode_engine(config.physics)
         with Simulation(
             config, engine=engine, defer_images=True, run_controllers=False, diagnostics=diagnostics
         ) as simulation:
@@ -60,7 +64,7 @@ def check_world(
         diagnostics.add(advice)
 
 
-def _costs_of_first_step(engine: Engine) -> list[PairCost]:
+def _costs_of_first_step(engine: OdeEngine) -> list[PairCost]:
     """Return the costs of collision detection in a step; none if the physics fails in it."""
     engine.record_pair_costs = True
     try:

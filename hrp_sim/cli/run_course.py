@@ -15,7 +15,7 @@ from rich.live import Live
 
 from hrp_model import Diagnostic
 from hrp_model.files.writer import is_special
-from hrp_model.program.command import GOOD, PROBLEMS, StopSignals
+from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
 from hrp_model.program.console import output_console, print_data, print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 
@@ -196,8 +196,10 @@ def check_run_outputs(options: argparse.Namespace) -> None:
     """Check that all outputs can be written, before a long run.
 
     Raises:
-        UsageError: An output must not or cannot be written.
+        UsageError: An output must not or cannot be written, or the engine has no states to save.
     """
+    if options.engine == "pyode" and (options.save or options.restore):
+        raise UsageError("the engine 'pyode' cannot save or restore states; use --engine ode")
     save = Output("--save", options.save, Kind.STATE)
     trace = Output("--trace", options.trace, Kind.TRACE)
     record = Output("--record", options.record, Kind.RECORDING)

@@ -17,7 +17,6 @@ from hrp_model.rigid import Array
 from .body_joints import BodyJoint
 from .contact_points import ContactPoints
 from .materials import MaterialTable
-from .pair_costs import PairCost
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
 
@@ -213,17 +212,6 @@ class Engine(Protocol):
         body was moved or removed. Snapshots do not contain them.
         """
 
-    record_pair_costs: bool
-    """Whether steps record the times of collision detection for ``pair_costs``; off by default.
-    It does not affect the state."""
-
-    def pair_costs(self) -> list[PairCost]:
-        """Return the times that the last step recorded, the most expensive pair of links first.
-
-        Pairs that are too far apart to be examined are not listed. Empty for an engine that does
-        not measure them.
-        """
-
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Add a body to the world.
 
@@ -262,7 +250,7 @@ class Engine(Protocol):
 
         Raises:
             PhysicsError: The name is taken, the joint is invalid, neither link can move, or the
-                engine does not support the type; nothing was added.
+                engine has no joints between bodies; nothing was added.
         """
 
     def remove_joint(self, name: str) -> None:
@@ -279,6 +267,9 @@ class Engine(Protocol):
         ``body_joints_...`` (the joints between bodies), and of each body, as "BODY/...":
         ``fingerprint`` of its model and initial pose, its motion, drive and wrench, and
         internal state of the engine.
+
+        Raises:
+            PhysicsError: The engine cannot save its state.
         """
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:

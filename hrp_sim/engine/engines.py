@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .engine import Engine, PhysicsError, PhysicsSettings
 
+if TYPE_CHECKING:
+    from .ode import OdeEngine
+
 ENGINES = ("ode", "pyode")
+
+
+def make_ode_engine(settings: PhysicsSettings) -> OdeEngine:
+    """Return a new engine ``ode`` with an empty world.
+
+    Raises:
+        PhysicsError: A setting is invalid.
+        MissingLibraryError: ODE is not installed.
+    """
+    from .ode import OdeEngine
+
+    return OdeEngine(settings)
 
 
 def make_engine(name: str, settings: PhysicsSettings) -> Engine:
@@ -12,7 +29,7 @@ def make_engine(name: str, settings: PhysicsSettings) -> Engine:
 
     Args:
         name: ``ode``, the C extension, which supports everything; or ``pyode``, which needs
-            PyODE and supports only primitive shapes and common joints.
+            PyODE and supports only simple worlds.
         settings: Of the world.
 
     Raises:
@@ -21,9 +38,7 @@ def make_engine(name: str, settings: PhysicsSettings) -> Engine:
         MissingLibraryError: ODE is not installed.
     """
     if name == "ode":
-        from .ode import OdeEngine
-
-        return OdeEngine(settings)
+        return make_ode_engine(settings)
     if name == "pyode":
         try:
             from .pyode import PyOdeEngine

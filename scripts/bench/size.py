@@ -23,7 +23,7 @@ from bench.growing_worlds import FAMILIES, Family
 from hrp_model.program.console import progress
 from hrp_sim.control import BodyController
 from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings, Solver
-from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.engines import make_ode_engine
 from scripts.data_tables import Table, print_tables, write_tables
 from scripts.program import ROOT
 
@@ -88,7 +88,7 @@ class _Run:
 
 
 def _engine(family: Family, size: int, solver: Solver) -> Engine:
-    engine = make_engine("ode", PhysicsSettings(solver=solver, **family.settings))
+    engine = make_ode_engine(PhysicsSettings(solver=solver, **family.settings))
     for placement in family.make(size):
         simulated = engine.add_body(placement)
         if placement.body.moving_links:

@@ -35,7 +35,7 @@ class FakeEngine:
         self._time_ns = 0
         self.fail_at = None
         self.closed = False
-        self.record_contacts = self.record_pair_costs = False
+        self.record_contacts = False
         self.joints = {}
 
     @property
@@ -48,9 +48,6 @@ class FakeEngine:
 
     def contact_points(self):
         return ContactPoints.empty(self._time_ns)
-
-    def pair_costs(self):
-        return []
 
     def interrupt(self):
         """Do nothing: no step takes long."""

@@ -1,8 +1,8 @@
-"""One articulated body in PyODE: its rigid groups, joints, shapes and motion."""
+"""One articulated body in PyODE: its rigid groups, joints and motion."""
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from math import inf
 
 import numpy as np
@@ -10,16 +10,18 @@ import ode
 from numpy.typing import NDArray
 
 from hrp_model.kinematics.arrays import cross
-from hrp_model.rigid import Array, Pose
+from hrp_model.rigid import Array
 
 from ..articulation.articulation import STATIC, Articulation
 from ..engine import PhysicsSettings
 from ..ode import guard
-from ..ode.saved_state import SavedBody
 from ..state import MAX_DRIVE_VALUE, SimulatedBody
-from .groups import FreeMotion, GroupStates
 from .joints import JOINTS, DrivenJoint, make_loop
-from .shapes import make_shapes
+
+# A step that leads beyond these has failed, in [m], [m/s] and [rad/s].
+_MAX_POSITION, _MAX_SPEED, _MAX_TURN_RATE = 1e6, 1e5, 1e5
+# Slower surfaces are at rest, in [m/s].
+_MIN_SURFACE_SPEED = 1e-9
 
 
 class StepFaultError(Exception):
@@ -36,16 +38,57 @@ class StepFaultError(Exception):
         self.kind, self.body, self.index = kind, body, index
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class GroupStates:
+    """Poses and velocities of g rigid groups in W.
+
+    Attributes:
+        p: Mass centres, in [m], shape (g, 3).
+        R: Rotations, shape (g, 3, 3).
+        v: Velocities of the mass centres, in [m/s], shape (g, 3).
+        w: Angular velocities, in [rad/s], shape (g, 3).
+    """
+
+    p: Array
+    R: Array
+    v: Array
+    w: Array
+
+    @classmethod
+    def of(cls, groups: list[ode.Body]) -> GroupStates:
+        """Read the states from ODE."""
+        return cls(
+            p=np.array([g.getPosition() for g in groups]).reshape(-1, 3),
+            R=np.array([g.getRotation() for g in groups]).reshape(-1, 3, 3),
+            v=np.array([g.getLinearVel() for g in groups]).reshape(-1, 3),
+            w=np.array([g.getAngularVel() for g in groups]).reshape(-1, 3),
+        )
+
+    def write(self, groups: list[ode.Body]) -> None:
+        """Put groups into these states; no force acts on them."""
+        for g, group in enumerate(groups):
+            group.setPosition(self.p[g].tolist())
+            group.setRotation(self.R[g].ravel().tolist())
+            group.setLinearVel(self.v[g].tolist())
+            group.setAngularVel(self.w[g].tolist())
+            group.setForce((0.0, 0.0, 0.0))
+            group.setTorque((0.0, 0.0, 0.0))
+
+    def valid(self) -> NDArray[np.bool_]:
+        """Return which groups have states within bounds, shape (g,)."""
+        bounded = self.p / _MAX_POSITION, self.v / _MAX_SPEED, self.w / _MAX_TURN_RATE
+        parts = np.hstack([*bounded, self.R.reshape(-1, 9) / 2.0])
+        return np.asarray((np.abs(parts) < 1.0).all(axis=1))
+
+
 class ArticulatedBody:
-    """A body made of PyODE bodies, joints and shapes.
+    """A body made of PyODE bodies and joints.
 
     Attributes:
         name: Of the body.
-        drive: Commands to its joints.
+        groups: Its rigid groups.
         contacts: A ``Contact`` for every pair of links, shape (links, links).
-        driven: Joints that move.
         rows: Maximum number of its constraint rows.
-        is_track: Which links are tracks, shape (links,).
     """
 
     def __init__(
@@ -54,72 +97,53 @@ class ArticulatedBody:
         simulated: SimulatedBody,
         settings: PhysicsSettings,
         world: ode.World,
-        space: ode.SimpleSpace,
     ) -> None:
-        self.name, self.drive = simulated.name, simulated.drive
+        self.name, self._drive = simulated.name, simulated.drive
         self._motion, self._wrench = simulated.motion, simulated.wrench
         self._links, self._q0, self._step = flat.links, flat.q, settings.time_step
         self._lift, self._gravity = flat.groups.lift, np.array(settings.gravity)
         self.contacts = flat.contacts.copy()
-        self.is_track: NDArray[np.bool_] = (flat.links.track_axis != 0.0).any(axis=1)
         self._moving = np.flatnonzero(flat.links.group != STATIC)
         self._carrier = flat.links.group[self._moving]
-        self._groups = [_make_group(world, flat, g) for g in range(len(flat.groups.mass))]
+        self.groups = [_make_group(world, flat, g) for g in range(len(flat.groups.mass))]
         # ODE measures joint positions from the posture in which a joint was created.
-        self._place(flat.groups.zero_p, flat.groups.zero_R)
+        still = np.zeros((len(self.groups), 3))
+        GroupStates(flat.groups.zero_p, flat.groups.zero_R, still, still).write(self.groups)
         joints = flat.joints
         if not settings.joint_limits:
             free = np.full(len(joints.kind), inf)
             joints = replace(joints, lower=-free, upper=free)
         self._joints = [
-            JOINTS[kind](world, joints, j, self._groups) for j, kind in enumerate(joints.kind)
+            JOINTS[kind](world, joints, j, self.groups) for j, kind in enumerate(joints.kind)
         ]
-        self.driven = [joint for joint in self._joints if isinstance(joint, DrivenJoint)]
-        self._place(flat.groups.p, flat.groups.R)
+        self._driven = [joint for joint in self._joints if isinstance(joint, DrivenJoint)]
+        start = GroupStates(flat.groups.p, flat.groups.R, flat.groups.v, flat.groups.w)
+        start.write(self.groups)
         self._loops = [
-            make_loop(world, flat.loops, i, self._groups) for i in range(len(flat.loops.kind))
+            make_loop(world, flat.loops, i, self.groups) for i in range(len(flat.loops.kind))
         ]
-        self._shapes = make_shapes(space, self.name, flat, self._groups)
-        self._free = FreeMotion(flat.groups.inertia)
-        self._state = self._middle = self._next = GroupStates.of(self._groups)
-        self.rows = 12 * len(self._joints) + 6 * len(self._loops)
+        self.rows = 9 * len(self._joints) + 6 * len(self._loops)
         self.start(flat)
 
     def remove(self) -> None:
         """Remove it from ODE: PyODE destroys unreferenced objects; joints must go before bodies."""
-        for shape in self._shapes:
-            shape.setBody(None)
-        for owned in (self._shapes, self._loops, self.driven, self._joints, self._groups):
+        for owned in (self._loops, self._driven, self._joints, self.groups):
             owned.clear()
 
     def start(self, flat: Articulation) -> None:
-        """Put it where an articulation starts; the static links of both must be the same."""
-        self._place(flat.groups.p, flat.groups.R)
-        for group, v, w in zip(self._groups, flat.groups.v, flat.groups.w, strict=True):
-            group.setLinearVel(v.tolist())
-            group.setAngularVel(w.tolist())
-        for joint in self.driven:
-            joint.q = float(flat.q[joint.coordinate])
-        self._write_at_rest()
+        """Put it where an articulation starts; the static links of both must be the same.
 
-    def read_state(self, _number: int, saved: SavedBody, /) -> None:
-        """Write the dynamic state into arrays."""
-        for name in ("p", "quaternion", "R", "v", "w"):
-            getattr(saved, name)[:] = getattr(self._state, name)
-        for j, joint in enumerate(self._joints):
-            if isinstance(joint, DrivenJoint):
-                saved.q[j], saved.dq[j], saved.turns[j] = joint.q, joint.dq, joint.turns
-
-    def write_state(self, _number: int, saved: SavedBody, /) -> None:
-        """Set a saved state, up to rounding: PyODE normalises quaternions."""
-        self._restore(GroupStates(saved.p, saved.quaternion, saved.R, saved.v, saved.w))
-        values = zip(self._joints, saved.q.tolist(), saved.dq.tolist(), strict=True)
-        driven = [(joint, q, dq) for joint, q, dq in values if isinstance(joint, DrivenJoint)]
-        for joint, q, _ in driven:
-            joint.q = q
-        self._write_at_rest()
-        for joint, _, dq in driven:  # differs from the rate of its groups, see move_to_middle
-            joint.dq = self._motion.dq[joint.coordinate] = dq
+        No step led there: accelerations and forces are zero.
+        """
+        self._state = GroupStates(flat.groups.p, flat.groups.R, flat.groups.v, flat.groups.w)
+        self._state.write(self.groups)
+        for joint in self._driven:
+            joint.place(float(flat.q[joint.coordinate]))
+        m = self._motion
+        for array in (m.a, m.alpha, m.force, m.torque, m.dq, m.effort):
+            array[:] = 0.0
+        m.p[:], m.R[:], m.q[:] = self._links.p, self._links.R, self._q0
+        self._write_motion()
 
     def check_inputs(self) -> None:
         """Check drives and wrenches.
@@ -127,70 +151,54 @@ class ArticulatedBody:
         Raises:
             StepFaultError: A number is not finite or too large, or a gain is negative.
         """
-        *joints, track_speed, surface = astuple(self.drive)
+        *joints, track_speed, surface = astuple(self._drive)
         drives = (np.abs(joints) < MAX_DRIVE_VALUE).all(axis=0)
-        drives &= (self.drive.kp >= 0.0) & (self.drive.kd >= 0.0)
+        drives &= (self._drive.kp >= 0.0) & (self._drive.kd >= 0.0)
         pushes = np.abs(np.hstack([self._wrench.force, self._wrench.torque])) < MAX_DRIVE_VALUE
         for kind, good in (
             (guard.FAULT_DRIVE, drives),
+            (guard.FAULT_WRENCH, pushes.all(axis=1)),
             (guard.FAULT_TRACK, np.abs(track_speed) < MAX_DRIVE_VALUE),
             (guard.FAULT_SURFACE, (np.abs(surface) < MAX_DRIVE_VALUE).all(axis=1)),
-            (guard.FAULT_WRENCH, pushes.all(axis=1)),
         ):
             if not good.all():
                 raise StepFaultError(kind, self.name, int(np.argmin(good)))
 
-    def prepare(self, bounded: set[DrivenJoint]) -> None:
-        """Move freely by half a step, and apply wrenches and drives.
-
-        Args:
-            bounded: Joints whose efforts are kept within their ranges.
-        """
-        half = self._step / 2.0
-        self._middle = self._free.after(half, self._state)
-        self._restore(self._middle)
-        for joint in self.driven:
-            joint.move_to_middle(self._state, self._middle, half)
-        torques = self._free.torque_of_ode(self._step, self._middle)
-        for group, torque in zip(self._groups, torques, strict=True):
-            group.addTorque((-torque).tolist())
+    def prepare(self) -> None:
+        """Apply wrenches and drives for the next step."""
         links, force, torque = self._links, self._wrench.force, self._wrench.torque
         pushed = (force.any(axis=1) | torque.any(axis=1)) & (links.group != STATIC)
         for link in np.flatnonzero(pushed).tolist():
-            group = self._groups[links.group[link]]
+            group = self.groups[links.group[link]]
             group.addForceAtRelPos(force[link].tolist(), links.p[link].tolist())
             group.addTorque(torque[link].tolist())
         for g in np.flatnonzero(self._lift[:, 0]).tolist():
-            mass, moment = self._lift[g, 0], self._middle.R[g] @ self._lift[g, 1:]
-            self._groups[g].addForce((-mass * self._gravity).tolist())
-            self._groups[g].addTorque(cross(self._gravity, moment).tolist())
-        for joint in self.driven:
-            joint.drive(self.drive, self._step, is_bounded=joint in bounded)
-
-    def measure(self) -> set[DrivenJoint]:
-        """Move freely to the end of the step; return the joints that left their effort ranges.
-
-        Raises:
-            StepFaultError: The state is not finite or too large.
-        """
-        found = GroupStates.of(self._groups)
-        valid = found.valid()
-        if not valid.all():
-            raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(valid)))
-        after = replace(self._middle, v=found.v, w=found.w)
-        self._next = self._free.after(self._step / 2.0, after)
-        return {joint for joint in self.driven if joint.measure(after)}
+            mass, moment = self._lift[g, 0], self._state.R[g] @ self._lift[g, 1:]
+            self.groups[g].addForce((-mass * self._gravity).tolist())
+            self.groups[g].addTorque(cross(self._gravity, moment).tolist())
+        for joint in self._driven:
+            joint.prepare(self._drive, self._step)
 
     def undo(self) -> None:
-        """Go back to the state before the last attempt."""
-        self._restore(self._state)
+        """Go back to the state before the step."""
+        self._state.write(self.groups)
+
+    def check_state(self) -> None:
+        """Check the states to which a step has led.
+
+        Raises:
+            StepFaultError: One is not finite or too large.
+        """
+        valid = GroupStates.of(self.groups).valid()
+        if not valid.all():
+            raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(valid)))
 
     def finish(self) -> None:
-        """Accept the last attempt as the step, and write the motion of the body."""
-        before, self._state = self._state, self._next
-        self._restore(self._state)
-        for driven in self.driven:
-            driven.finish(self._step / 2.0)
+        """Write the motion of the body after a step."""
+        before, self._state = self._state, GroupStates.of(self.groups)
+        for driven in self._driven:
+            driven.finish(self._step)
+            self._motion.effort[driven.coordinate] = driven.effort
         self._write_motion()
         m, moving, links = self._motion, self._moving, self._links
         v, w = self._velocities(before)
@@ -198,66 +206,39 @@ class ArticulatedBody:
         m.alpha[moving] = (m.w[moving] - w) / self._step
         for joint in self._joints:
             link, group = joint.link, joint.child
-            if links.watched[link]:
-                wrench = joint.wrench(self._middle.R[group], links.p[link])
-                m.force[link], m.torque[link] = wrench @ self._state.R[group].T
-        for driven in self.driven:
-            m.effort[driven.coordinate] = driven.effort
-        m.track_position += self._step * self.drive.track_speed
+            if links.watched[link]:  # the wrench turns with the link
+                force, torque = joint.wrench() @ before.R[group]
+                torque = torque - cross(links.p[link], force)
+                m.force[link], m.torque[link] = (force, torque) @ self._state.R[group].T
+        m.track_position += self._step * self._drive.track_speed
 
-    def track_axis(self, link: int) -> Array:
-        """Return the axis of a track in W in the middle of the step, shape (3,)."""
-        axis, group = self._links.track_axis[link], self._links.group[link]
-        return axis if group == STATIC else np.asarray(self._middle.R[group] @ axis)
+    def surface_motion(self, link: int, point: Array, normal: Array) -> tuple[Array, float, bool]:
+        """Return how the surface of a link moves at a point, if it is a track or a conveyor.
 
-    def surface_velocity(self, link: int, point: Array) -> Array:
-        """Return how fast the surface of a link moves at a point in W, relative to the link.
+        Args:
+            link: Index of the link.
+            point: In W, in [m].
+            normal: Of the surface at the point, into the link, in W.
 
-        Both in W in the middle of the step, in [m/s], shape (3,).
+        Returns:
+            A direction in W, zero where the surface rests, shape (3,); the speed along it
+            relative to the link, in [m/s]; and whether the link is a track.
         """
-        twist = self.drive.surface_velocity[link]
-        if not twist.any():
-            return np.zeros(3)
+        axis, twist = self._links.track_axis[link], self._drive.surface_velocity[link]
+        is_track = bool(axis.any())
+        if not (is_track or twist.any()):
+            return np.zeros(3), 0.0, False
         R, p, group = self._links.R[link], self._links.p[link], self._links.group[link]
         if group != STATIC:
-            R_WG, p_WG = self._middle.R[group], self._middle.p[group]
-            R, p = R_WG @ R, p_WG + R_WG @ p
-        return np.asarray(R @ twist[3:] + cross(R @ twist[:3], point - p))
-
-    def group_of(self, link: int) -> int:
-        """Return the index of a link's group, or STATIC."""
-        return int(self._links.group[link])
-
-    def end_of_joint(self, link: int, X_LJ: Pose) -> tuple[ode.Body, Pose]:
-        """Return the group of a link, or None if it is static, and the pose of J in it, or in W."""
-        group = self._links.group[link]
-        X_GL = Pose(self._links.R[link], self._links.p[link])
-        return None if group == STATIC else self._groups[group], X_GL @ X_LJ
-
-    def _place(self, p: Array, R: Array) -> None:
-        for group, p_WG, R_WG in zip(self._groups, p, R, strict=True):
-            group.setPosition(p_WG.tolist())
-            group.setRotation(R_WG.ravel().tolist())
-
-    def _restore(self, state: GroupStates) -> None:
-        for g, group in enumerate(self._groups):
-            group.setPosition(state.p[g].tolist())
-            group.setQuaternion(state.quaternion[g].tolist())
-            group.setLinearVel(state.v[g].tolist())
-            group.setAngularVel(state.w[g].tolist())
-            group.setForce((0.0, 0.0, 0.0))
-            group.setTorque((0.0, 0.0, 0.0))
-
-    def _write_at_rest(self) -> None:
-        """Read and write a state that no step led to: accelerations and forces are zero."""
-        self._state = self._middle = GroupStates.of(self._groups)
-        for joint in self.driven:
-            joint.read(self._state)
-        m = self._motion
-        for array in (m.a, m.alpha, m.force, m.torque, m.dq, m.effort):
-            array[:] = 0.0
-        m.p[:], m.R[:], m.q[:] = self._links.p, self._links.R, self._q0
-        self._write_motion()
+            R_WG, p_WG = self._state.R[group], self._state.p[group]
+            R, p, axis = R_WG @ R, p_WG + R_WG @ p, R_WG @ axis
+        # A positive speed drives a track along axis x normal.
+        along = cross(axis, normal) if is_track else R @ twist[3:] + cross(R @ twist[:3], point - p)
+        along = along - (along @ normal) * normal
+        size = float(np.linalg.norm(along))
+        if size < _MIN_SURFACE_SPEED:
+            return np.zeros(3), 0.0, False
+        return along / size, -float(self._drive.track_speed[link]) if is_track else size, is_track
 
     def _write_motion(self) -> None:
         """Write poses and velocities of links and joints."""
@@ -265,7 +246,7 @@ class ArticulatedBody:
         m.p[moving] = state.p[carrier] + self._offsets(state)
         m.R[moving] = state.R[carrier] @ self._links.R[moving]
         m.v[moving], m.w[moving] = self._velocities(state)
-        for joint in self.driven:
+        for joint in self._driven:
             m.q[joint.coordinate], m.dq[joint.coordinate] = joint.q, joint.dq
 
     def _offsets(self, state: GroupStates) -> Array:

@@ -9,14 +9,14 @@ from types import MappingProxyType
 import numpy as np
 import ode
 
-from hrp_model import Pose
+from hrp_model.devices import Holder
 from hrp_model.rigid import Array
 
-from ..articulation.articulation import STATIC, Articulation
-from ..articulation.extra_joints import LOOP_KINDS
+from ..articulation.articulation import STATIC, Articulation, GeomKind, LoopKind, link_error
+from ..articulation.declared_surfaces import NO_RULE, RULE
 from ..articulation.flatten import flatten
 from ..articulation.overlaps import overlap_remarks
-from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
+from ..articulation.teleport import with_base_pose, with_placement
 from ..body_joints import BodyJoint
 from ..by_name import ByName
 from ..contact_points import ContactPoints
@@ -29,25 +29,15 @@ from ..engine import (
     check_ranges,
 )
 from ..ode import guard
-from ..ode.saved_state import EngineBody, body_arrays
-from ..ode.step_errors import MANY_MESSAGES, body_error, solver_error, warn_of_messages
-from ..pair_costs import PairCost
-from ..saved_joints import check_joint, restored_joints, save_joints
-from ..snapshot import check_arrays, check_bodies, check_settings, settings_lines
+from ..ode.step_errors import body_error, solver_error
 from ..state import SimulatedBody, WorldState
 from .body import ArticulatedBody, StepFaultError
-from .contacts import Contacts
-from .joints import DrivenJoint, make_extra_joint
-from .shapes import cast_rays
-from .unsupported import (
-    check_library,
-    check_supported_body,
-    check_supported_joint,
-    check_supported_settings,
-)
+from .contacts import SHAPES, Contacts
+from .joints import LOOP_JOINTS
 
-_MAX_RAY_LENGTH, _MAX_RAY_ORIGIN = 1e6, 1e9  # [m]
-_NUMBER = 0  # of an EngineBody; unused, since this engine identifies bodies by name
+_MAX_RAY_LENGTH = 1e6  # [m]
+_MAX_ROWS = 10_000  # of constraints: the matrices of ODE's exact solver grow with the square
+_ADVICE = "use the engine 'ode' (--engine ode, or the parameter engine)"
 # Worlds in which ODE has failed: they must not be used again, nor freed.
 _abandoned: list[object] = []
 
@@ -55,10 +45,9 @@ _abandoned: list[object] = []
 class PyOdeEngine:
     """A PyODE world: boxes, spheres, cylinders and capsules, and the joints that PyODE has.
 
-    See ``Engine`` for the methods. Results equal those of ``OdeEngine`` up to rounding, with these
-    differences: ``predict_sticking`` has no effect, all contacts are solved alike; PyODE cannot
-    seed the random order of the solver ``quick``, so equal runs differ by its errors; states are
-    restored up to rounding; and steps hold the interpreter lock.
+    It steps, joins and collides by ODE's own means, to compare simple worlds with ``OdeEngine``,
+    whose results it approaches as the time step decreases. See ``Engine`` for the methods; there
+    are no snapshots and no joints between bodies, and steps cannot be interrupted.
 
     Raises:
         PhysicsError: A setting is out of range or not supported by PyODE, or PyODE is linked with
@@ -67,14 +56,13 @@ class PyOdeEngine:
 
     def __init__(self, settings: PhysicsSettings) -> None:
         check_ranges(settings)
-        check_supported_settings(settings)
-        check_library()
+        _check_settings(settings)
+        _check_library()
         self._settings = settings
-        self._entries: dict[str, EngineBody] = {}
-        self._joints: dict[str, tuple[ode.Joint, BodyJoint]] = {}
+        self._initial: dict[str, Articulation] = {}
         # Replaced, never modified, so that any thread may iterate over it.
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
-        self._time_ns = self._message_count = 0
+        self._time_ns = 0
         self._record_contacts = False
         self._make_world()
 
@@ -108,19 +96,6 @@ class PyOdeEngine:
         self._record_contacts = self._contacts.record_forces = on
         self._contacts.discard_points()
 
-    @property
-    def record_pair_costs(self) -> bool:
-        """Always False: the times of collision detection are not measured."""
-        return False
-
-    @record_pair_costs.setter
-    def record_pair_costs(self, on: bool) -> None:
-        pass
-
-    def pair_costs(self) -> list[PairCost]:
-        """Return nothing."""
-        return []
-
     def contact_points(self) -> ContactPoints:
         """Return the contact points and forces that the last step recorded."""
         return self._contacts.points(self._time_ns)
@@ -134,115 +109,79 @@ class PyOdeEngine:
         """
         self._check_usable()
         name, body = placement.name, placement.body
-        if name in self._entries:
+        if name in self._initial:
             raise PhysicsError(f"the world has a body '{name}' already")
         flat = flatten(placement, self._settings)
-        check_supported_body(flat)
-        entry = EngineBody(_NUMBER, flat, SimulatedBody.at_rest(name, body))
+        _check_body(flat)
+        simulated = SimulatedBody.at_rest(name, body)
         try:
-            overlapping = self._create(entry)
+            overlapping = self._create(flat, simulated)
         except guard.OdeError as error:  # not detected by flatten
-            if name in self._entries:
-                del self._entries[name]
-                self._bodies.pop(name).remove()
+            self._destroy(name)
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
-        entry.simulated = replace(entry.simulated, remarks=overlap_remarks(flat, overlapping))
-        self._simulated = MappingProxyType(
-            ByName("body", {**self._simulated, name: entry.simulated})
-        )
-        return entry.simulated
+        self._initial[name] = flat
+        simulated = replace(simulated, remarks=overlap_remarks(flat, overlapping))
+        known = ByName("body", {**self._simulated, name: simulated})
+        self._simulated = MappingProxyType(known)
+        return simulated
 
     def remove_body(self, name: str) -> None:
-        """Remove a body from the world, with its joints to others; its arrays keep their values."""
+        """Remove a body from the world; its arrays keep their values."""
         self._check_usable()
-        self._remove_joints(name)
-        del self._entries[name]
-        self._contacts.clear()
-        self._bodies.pop(name).remove()
+        self._simulated[name]
+        self._destroy(name)
+        del self._initial[name]
         left = {k: simulated for k, simulated in self._simulated.items() if k != name}
         self._simulated = MappingProxyType(ByName("body", left))
 
     def move_body(self, placement: Placement) -> None:
         """Teleport the body ``placement.name`` between two steps."""
         self._check_usable()
-        entry = self._entries[placement.name]
-        moved = with_placement(entry.initial, placement)
+        name = placement.name
+        initial, simulated = self._initial[name], self._simulated[name]
+        moved = with_placement(initial, placement)
         self._contacts.discard_points()
-        self._remove_joints(placement.name)
-        self._place_base(entry, placement.X_WL)
-        self._bodies[placement.name].start(moved)
+        if placement.fixed:  # what is static in it can only be created anew
+            at_base = with_base_pose(initial, placement.X_WL, self._settings)
+            contacts = self._bodies[name].contacts
+            self._destroy(name)
+            self._create(at_base, simulated)
+            self._bodies[name].contacts = contacts
+        self._bodies[name].start(moved)
 
     @property
     def joints(self) -> Mapping[str, BodyJoint]:
-        """The joints between bodies by name, in the order in which they were added."""
-        return {name: joint for name, (_, joint) in self._joints.items()}
+        """Nothing: there are no joints between bodies."""
+        return {}
 
     def add_joint(self, joint: BodyJoint) -> None:
-        """Connect links of two bodies by a ball, hinge or fixed joint."""
-        self._check_usable()
-        if joint.name in self._joints:
-            raise PhysicsError(f"the world has a joint '{joint.name}' already")
-        self._check_joint(joint)
-        a, b = (
-            self._bodies[name].end_of_joint(link, X_LJ)
-            for name, link, X_LJ in zip(
-                joint.bodies, joint.links, (joint.X_AJ, joint.X_BJ), strict=True
-            )
+        """Raise an error: there are no joints between bodies."""
+        raise PhysicsError(
+            f"joint '{joint.name}' is between two bodies, which the engine 'pyode' does not "
+            f"support; {_ADVICE}"
         )
-        made = make_extra_joint(self._world, LOOP_KINDS[joint.type], a, b, joint.axis)
-        self._joints[joint.name] = made, joint
-        self._connect()
 
     def remove_joint(self, name: str) -> None:
-        """Remove a joint between bodies; PyODE destroys joints without references."""
-        self._check_usable()
-        ByName("joint between bodies", self._joints)[name]
-        del self._joints[name]
-        self._connect()
+        """Raise an error: there are no joints between bodies."""
+        raise KeyError(f"no joint between bodies '{name}'; the engine 'pyode' has none")
 
     def save(self) -> dict[str, AnyArray]:
-        """Return copies of the whole state by name, for ``restore``."""
-        arrays: dict[str, AnyArray] = {
-            "time_ns": np.array(self._time_ns, dtype=np.int64),
-            "bodies": np.array(list(self._entries), dtype=np.str_),
-            "settings": settings_lines(self._settings),
-            **save_joints(list(self.joints.values())),
-        }
-        for name, entry in self._entries.items():
-            saved = entry.save(self._bodies[name])
-            arrays |= {f"{name}/{key}": array for key, array in saved.items()}
-        return arrays
+        """Raise an error: the state of ODE's own objects cannot be saved."""
+        raise PhysicsError(f"the engine 'pyode' cannot save its state; {_ADVICE}")
 
-    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Go back to a saved state, up to rounding."""
-        check_settings(arrays, self._settings)
-        fingerprints = {name: entry.fingerprint for name, entry in self._entries.items()}
-        order = check_bodies(arrays, fingerprints)
-        joints = restored_joints(arrays, self._simulated)
-        for joint in joints:
-            self._check_joint(joint)
-        check_arrays(arrays, self.save() | save_joints(joints))
-        if not 0 <= arrays["time_ns"] < 2**62:
-            raise PhysicsError("'time_ns' of the snapshot is out of range")
-        parts = {name: body_arrays(arrays, name) for name in order}
-        for name, part in parts.items():
-            self._entries[name].check(part)
-        self._rebuild(order)
-        for name, part in parts.items():
-            entry = self._entries[name]
-            if entry.has_base:
-                self._place_base(entry, Pose(part["base_R"], part["base_p"]))
-            entry.restore(self._bodies[name], part)
-        for joint in joints:
-            self.add_joint(joint)
-        self._time_ns = int(arrays["time_ns"])
+    def restore(self, _arrays: Mapping[str, AnyArray]) -> None:
+        """Raise an error: the state of ODE's own objects cannot be restored."""
+        raise PhysicsError(f"the engine 'pyode' cannot restore a state; {_ADVICE}")
 
     def reset(self) -> None:
-        """Put every body back to its placement at time zero; drives stay, joints are removed."""
-        self._rebuild(list(self._entries))
-        for simulated in self._simulated.values():
+        """Put every body back to its placement at time zero; drives stay."""
+        self.close()
+        self._make_world()
+        for name, flat in self._initial.items():
+            simulated = self._simulated[name]
             simulated.wrench.force[:] = simulated.wrench.torque[:] = 0.0
             simulated.motion.track_position[:] = 0.0
+            self._create(flat, simulated)
         self._time_ns = 0
 
     def retime(self, time_ns: int) -> None:
@@ -266,7 +205,6 @@ class PyOdeEngine:
         if count < 0:
             raise ValueError(f"the number of steps must not be negative, not {count}")
         self._contacts.discard_points()
-        guard.take_messages()
         try:
             for body in self._bodies.values():
                 body.check_inputs()
@@ -276,15 +214,9 @@ class PyOdeEngine:
         except guard.OdeError:
             raise solver_error(self._when()) from None
         except StepFaultError as fault:
-            entry = self._entries[fault.body]
-            error = body_error(
-                fault.kind, fault.index, entry.initial, entry.simulated, self._when()
-            )
+            flat, simulated = self._initial[fault.body], self._simulated[fault.body]
+            error = body_error(fault.kind, fault.index, flat, simulated, self._when())
             raise error from None
-        had_many = self._message_count >= MANY_MESSAGES
-        self._message_count += guard.take_messages()
-        if self._message_count >= MANY_MESSAGES and not had_many:
-            warn_of_messages(self._time_ns)
 
     def cast_rays(
         self,
@@ -296,34 +228,18 @@ class PyOdeEngine:
     ) -> Array:
         """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
 
-        Raises:
-            KeyError: There is no body of the name ``ignored``.
-            ValueError: The shapes do not match, or a direction is not a unit vector.
+        The directions must be unit vectors.
         """
-        if ignored is not None:
-            self._entries[ignored]
-        if origins.shape != directions.shape or origins.shape[1:] != (3,):
-            raise ValueError("origins and directions must both be of shape (n, 3)")
-        if not (np.abs(origins) < _MAX_RAY_ORIGIN).all() or not max_distance > 0.0:
-            raise ValueError("origins must be finite, and max_distance positive")
-        if not (np.abs((directions**2).sum(axis=1) - 1.0) < 1e-6).all():
-            raise ValueError("directions must be unit vectors")
         reach = min(max_distance, _MAX_RAY_LENGTH)
-        return cast_rays(self._space, origins, directions, reach, ignored, ignored_link)
+        return self._contacts.cast_rays(origins, directions, reach, ignored, ignored_link)
 
     def close(self) -> None:
         """Free the ODE world. Nothing else may be called afterwards."""
         if self._is_broken:
-            _abandoned.append(
-                (self._joints, self._bodies, self._contacts, self._space, self._world)
-            )
-            self._joints = {}
+            _abandoned.append((self._bodies, self._contacts, self._world))
             return
-        self._contacts.clear()
-        self._joints.clear()
-        for body in self._bodies.values():
-            body.remove()
-        self._bodies.clear()
+        for name in list(self._bodies):
+            self._destroy(name)
 
     def _make_world(self) -> None:
         """Create a world without bodies."""
@@ -335,49 +251,26 @@ class PyOdeEngine:
         self._world.setQuickStepNumIterations(settings.iterations)
         self._world.setContactMaxCorrectingVel(settings.correcting_velocity)
         self._world.setContactSurfaceLayer(settings.surface_layer)
-        self._space = ode.SimpleSpace()  # a HashSpace misses a few pairs
         self._bodies: dict[str, ArticulatedBody] = {}
-        self._contacts = Contacts(self._world, self._space, self._bodies, settings)
+        self._contacts = Contacts(self._world, self._bodies, settings)
         self._contacts.record_forces = self._record_contacts
         self._is_broken = False  # whether ODE has failed during a step
 
-    def _create(self, entry: EngineBody) -> list[tuple[int, int]]:
-        """Create a body at its initial placement; return which of its links overlap."""
-        name = entry.simulated.name
-        self._bodies[name] = self._assemble(entry, entry.initial)
-        self._entries[name] = entry
-        return self._contacts.disable_overlapping_pairs(self._bodies[name])
+    def _create(self, flat: Articulation, simulated: SimulatedBody) -> list[tuple[int, int]]:
+        """Create a body in ODE; return which of its links overlap."""
+        body = ArticulatedBody(flat, simulated, self._settings, self._world)
+        self._bodies[body.name] = body
+        self._contacts.add_shapes(body, flat)
+        return self._contacts.disable_overlapping_pairs(body)
 
-    def _assemble(self, entry: EngineBody, flat: Articulation) -> ArticulatedBody:
-        return ArticulatedBody(flat, entry.simulated, self._settings, self._world, self._space)
-
-    def _rebuild(self, order: list[str]) -> None:
-        """Create the world again, with the bodies at their initial placements, in this order."""
-        self.close()
-        self._make_world()
-        initial = {name: self._entries[name].initial for name in order}
-        self._entries.clear()
-        for name, flat in initial.items():
-            self._create(EngineBody(_NUMBER, flat, self._simulated[name]))
-
-    def _place_base(self, entry: EngineBody, X_WB: Pose) -> None:
-        """Move a body with a fixed root to a new pose of the root, by creating it again."""
-        if not entry.has_base or is_bit_identical(X_WB, entry.X_WB):
-            return
-        name = entry.simulated.name
-        old = self._bodies[name]
-        old.remove()
-        self._bodies[name] = self._assemble(
-            entry, with_base_pose(entry.initial, X_WB, self._settings)
-        )
-        self._bodies[name].contacts = old.contacts
-        entry.X_WB = X_WB
+    def _destroy(self, name: str) -> None:
+        """Remove a body from ODE, as far as it was created."""
+        self._contacts.remove_shapes(name)
+        if name in self._bodies:
+            self._bodies.pop(name).remove()
 
     def _step_once(self) -> None:
         """Take a step, and write the motion of the bodies.
-
-        Bounded rows make a step much slower. So efforts are bounded only if they leave their range,
-        and the step is repeated then; if it fails, with all efforts bounded that have a range.
 
         Raises:
             StepFaultError: It failed because of a body; everything is as it was before.
@@ -385,77 +278,39 @@ class PyOdeEngine:
             PhysicsError: Likewise, but there are too many constraints.
         """
         bodies = self._bodies.values()
-        bounded: set[DrivenJoint] = set()
         is_done = False
-        while not is_done:
-            try:
-                self._attempt(bounded)
-                new = set().union(*(body.measure() for body in bodies)) - bounded
-                is_done = not new
-            except StepFaultError:
-                new = {j for body in bodies for j in body.driven if j.has_effort_range} - bounded
-                if not new:
-                    raise
-            finally:
-                if not is_done:
-                    self._undo()
-            bounded |= new
+        try:
+            for body in bodies:
+                body.prepare()
+            self._advance()
+            for body in bodies:
+                body.check_state()
+            is_done = True
+        except guard.OdeError:
+            self._is_broken = True
+            raise
+        finally:
+            if not is_done:
+                self._contacts.clear()
+                for body in () if self._is_broken else bodies:
+                    body.undo()
         self._contacts.finish()
         for body in bodies:
             body.finish()
 
-    def _attempt(self, bounded: set[DrivenJoint]) -> None:
-        """Step ODE once, with the efforts of some joints bounded."""
+    def _advance(self) -> None:
+        """Step ODE once, with contacts."""
+        self._contacts.make()
+        rows = sum(body.rows for body in self._bodies.values()) + 3 * self.contacts
         is_quick = self._settings.solver is Solver.QUICK
-        for body in self._bodies.values():
-            body.prepare(bounded)
-        try:
-            self._contacts.make()
-            rows = sum(body.rows for body in self._bodies.values()) + 3 * self.contacts
-            rows += 6 * len(self._joints)
-            if not is_quick and rows > guard.MAX_ROWS:  # matrix sizes grow with the square
-                raise PhysicsError(
-                    f"the world has {rows} constraint rows {self._when()}, more than the "
-                    f"{guard.MAX_ROWS} that the engine 'pyode' supports with solver: world; use "
-                    "solver: quick, a smaller max_contacts, or the engine 'ode'"
-                )
-            solve = self._world.quickStep if is_quick else self._world.step
-            guard.guarded(solve, self._settings.time_step)
-        except guard.OdeError:
-            self._is_broken = True
-            raise
-
-    def _undo(self) -> None:
-        """Go back to the state before the step."""
-        self._contacts.clear()
-        if not self._is_broken:
-            for body in self._bodies.values():
-                body.undo()
-
-    def _check_joint(self, joint: BodyJoint) -> None:
-        check_joint(joint, self._simulated)
-        check_supported_joint(joint)
-        ends = zip(joint.bodies, joint.links, strict=True)
-        if all(self._bodies[name].group_of(link) == STATIC for name, link in ends):
-            names = joint.describe(self._simulated)
-            raise PhysicsError(f"joint '{joint.name}': neither of {names} can move")
-
-    def _remove_joints(self, body: str) -> None:
-        """Remove the joints between a body and others."""
-        for name, (_, joint) in list(self._joints.items()):
-            if body in joint.bodies:
-                del self._joints[name]
-        self._connect()
-
-    def _connect(self) -> None:
-        """Update which groups do not collide, as joints connect them."""
-        self._contacts.connected = {
-            frozenset(
-                (name, self._bodies[name].group_of(link))
-                for name, link in zip(joint.bodies, joint.links, strict=True)
+        if not is_quick and rows > _MAX_ROWS:
+            raise PhysicsError(
+                f"the world has {rows} constraint rows {self._when()}, more than the {_MAX_ROWS} "
+                f"that the engine 'pyode' supports with solver: world; use solver: quick, or "
+                "the engine 'ode'"
             )
-            for _, joint in self._joints.values()
-        }
+        solve = self._world.quickStep if is_quick else self._world.step
+        guard.guarded(solve, self._settings.time_step)
 
     def _check_usable(self) -> None:
         if self._is_broken:
@@ -463,3 +318,60 @@ class PyOdeEngine:
 
     def _when(self) -> str:
         return f"at {self._time_ns / 1e9:.6g} s (step {self._time_ns // self._settings.step_ns})"
+
+
+def _check_library() -> None:
+    """Check that errors of PyODE's library do not abort the process.
+
+    ODE aborts on errors unless a handler is installed, and PyODE installs none. The extension of
+    the engine "ode" does, for the whole process (``guard``), if both are linked with the same
+    library: then it receives ODE's message about an invalid mass.
+    """
+    guard.take_messages()
+    ode.Mass().setParameters(-1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    if not guard.take_messages():
+        raise PhysicsError(
+            f"PyODE is linked with another ODE library than the engine 'ode', so its errors cannot "
+            f"be handled; {_ADVICE}"
+        )
+
+
+def _check_settings(settings: PhysicsSettings) -> None:
+    """Check that PyODE can apply the settings."""
+    default = PhysicsSettings()
+    of_quick = ("over_relaxation", "seed") if settings.solver is Solver.QUICK else ()
+    for name in ("max_contacts", *of_quick):
+        value, supported = getattr(settings, name), getattr(default, name)
+        if value != supported:
+            raise PhysicsError(
+                f"{name} is {value:g}, but the engine 'pyode' cannot set it: with {supported:g} "
+                f"ODE does what it always does; {_ADVICE}"
+            )
+
+
+def _check_body(flat: Articulation) -> None:
+    """Check that PyODE supports all that a body has; else name the first link with more."""
+    placement, body, geoms, loops = flat.placement, flat.placement.body, flat.geoms, flat.loops
+    for link, kind, surface in zip(geoms.link.tolist(), geoms.kind, geoms.surface, strict=True):
+        if kind not in SHAPES:
+            what = f"its collision shape is a {GeomKind(kind).name.lower()} in the physics"
+            raise _unsupported(placement, link, what, "boxes, spheres, cylinders and capsules")
+        if surface[RULE] != NO_RULE:
+            what = "its model declares friction or stiffness of its surface"
+            raise _unsupported(placement, link, what, "contact materials")
+    for i, kind in enumerate(loops.kind.tolist()):
+        if kind not in LOOP_JOINTS:
+            group = loops.b[i] if loops.a[i] == STATIC else loops.a[i]
+            what = f"its extra joint is of type {LoopKind(kind).name.lower()}"
+            link = int(np.argmax(flat.links.group == group))
+            raise _unsupported(placement, link, what, "ball, hinge and fixed")
+    for device in body.devices:
+        if isinstance(device, Holder):
+            what = f"the holder '{device.name}' on it joins bodies"
+            link = body.link_index(device.link)
+            raise _unsupported(placement, link, what, "joints within a body")
+
+
+def _unsupported(placement: Placement, link: int, what: str, supported: str) -> PhysicsError:
+    problem = f"{what}, but the engine 'pyode' supports only {supported}; {_ADVICE}"
+    return link_error(placement, placement.body.links[link], problem)

@@ -10,7 +10,7 @@ from hrp_model import Diagnostic, Diagnostics
 
 from ...engine.articulation.flatten import flatten
 from ...engine.engine import PhysicsError
-from ...engine.engines import ENGINES, make_engine
+from ...engine.engines import make_ode_engine
 from ...engine.pair_costs import PairCost
 from ...simulation import Simulation
 from ...world.advice import advise_costs
@@ -47,7 +47,7 @@ class PairRun:
     """
 
     def __init__(self, world: WorldConfig) -> None:
-        self._world, self._engine = world, make_engine(ENGINES[0], world.physics)
+        self._world, self._engine = world, make_ode_engine(world.physics)
         silent = Diagnostics.silent()
         self._simulation = Simulation(
             world, engine=self._engine, defer_images=True, diagnostics=silent

@@ -10,7 +10,7 @@ from typing import cast
 from hrp_model import Diagnostics
 
 from ...engine.engine import Engine, PhysicsError
-from ...engine.engines import ENGINES, make_engine
+from ...engine.engines import make_ode_engine
 from ...simulation import Simulation
 from ...world.config import WorldConfig
 
@@ -51,7 +51,7 @@ class ProfiledRun:
     """
 
     def __init__(self, world: WorldConfig, diagnostics: Diagnostics) -> None:
-        self._engine = _TimedEngine(make_engine(ENGINES[0], world.physics))
+        self._engine = _TimedEngine(make_ode_engine(world.physics))
         engine = cast(Engine, self._engine)
         self.simulation = Simulation(world, engine=engine, diagnostics=diagnostics)
         self.simulation.wanted = self._begin_sensor

@@ -13,7 +13,7 @@ from hrp_model.rigid import Array
 from hrp_model.verify.motion import MotionState
 
 from ...engine.engine import Engine, PhysicsSettings, Placement
-from ...engine.engines import ENGINES, make_engine
+from ...engine.engines import make_ode_engine
 from ...engine.state import BodyMotion, SimulatedBody
 from .extrapolation import Limit, limit
 
@@ -56,7 +56,7 @@ def simulated(
         PhysicsError: The engine cannot simulate the body.
     """
     changed = replace(settings, time_step=step, joint_limits=False, self_collision=False)
-    engine = make_engine(ENGINES[0], changed)
+    engine = make_ode_engine(changed)
     try:
         yield engine, engine.add_body(_placement(body, state))
     finally:

@@ -11,12 +11,9 @@ from hrp_model.geometry import Box
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import Simulation
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Placement, Solver
-from hrp_sim.engine.engines import make_engine
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
-SLOW_PYODE = pytest.param("pyode", marks=pytest.mark.slow)
-ENGINES = pytest.mark.parametrize("engine", ["ode", SLOW_PYODE])
 SIZE = np.array([0.2, 0.1, 0.1])
 Z = np.array([0.0, 0.0, 1.0])
 
@@ -35,10 +32,8 @@ def thing(mass=1.0):
     return Body(name="box", links=(link,))
 
 
-def simulated(conveyor, X_WC=None, p=(0.0, 0.0, 0.05), *, engine="ode", **settings):
+def simulated(conveyor, X_WC=None, p=(0.0, 0.0, 0.05), **settings):
     """Return a simulation of a box on a fixed conveyor."""
-    if engine == "pyode":
-        pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
     bodies = (
         Placement(name="conveyor", body=conveyor, X_WL=X_WC or Pose(), fixed=True),
         Placement(name="box", body=thing(), X_WL=at(*p)),
@@ -47,13 +42,12 @@ def simulated(conveyor, X_WC=None, p=(0.0, 0.0, 0.05), *, engine="ode", **settin
     world = WorldConfig(
         physics=physics, bodies=tuple(BodyEntry(placement=placement) for placement in bodies)
     )
-    return Simulation(world, engine=make_engine(engine, physics))
+    return Simulation(world)
 
 
 @SOLVERS
-@ENGINES
-def test_a_box_on_a_conveyor_reaches_its_speed(solver, engine):
-    sim = simulated(belt(), solver=solver, engine=engine)
+def test_a_box_on_a_conveyor_reaches_its_speed(solver):
+    sim = simulated(belt(), solver=solver)
     motion = sim.bodies["box"].motion
     sim.run(0.5 / 9.80665 * 0.9)  # it slips, at the acceleration mu g
     assert_allclose(motion.v[0, 0], 0.45, atol=0.02)
@@ -66,20 +60,18 @@ def test_a_box_on_a_conveyor_reaches_its_speed(solver, engine):
     assert_allclose(motion.v[0], 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("engine", ["ode", "pyode"])
-def test_the_axis_is_in_the_frame_of_the_device(engine):
+def test_the_axis_is_in_the_frame_of_the_device():
     R_LS, R_WL = axis_angle_matrix(Z, 0.4), axis_angle_matrix(Z, 0.5)
     conveyor = belt(X_LS=at(R=R_LS), axis=np.array([0.0, 1.0, 0.0]))
-    sim = simulated(conveyor, at(R=R_WL), engine=engine)
+    sim = simulated(conveyor, at(R=R_WL))
     sim.run(1.0)
     expected = 0.5 * np.array([-np.sin(0.9), np.cos(0.9), 0.0])
     assert_allclose(sim.bodies["box"].motion.v[0], expected, atol=1e-3)
 
 
-@ENGINES
-def test_a_turntable_carries_a_box_around_its_axis(engine):
+def test_a_turntable_carries_a_box_around_its_axis():
     conveyor = belt(is_rotary=True, axis=Z, speed=0.5, X_LS=at(1.0, 2.0))
-    sim = simulated(conveyor, p=(1.0, 3.0, 0.05), engine=engine)
+    sim = simulated(conveyor, p=(1.0, 3.0, 0.05))
     sim.run(1.0)
     motion = sim.bodies["box"].motion
     arm = motion.p[0] - [1.0, 2.0, 0.0]
@@ -168,9 +160,8 @@ def test_an_impossible_speed_is_refused(speed):
     sim.run(0.01)
 
 
-@ENGINES
-def test_a_bad_velocity_in_the_drive_names_the_link(engine):
-    sim = simulated(belt(), engine=engine)
+def test_a_bad_velocity_in_the_drive_names_the_link():
+    sim = simulated(belt())
     sim.bodies["conveyor"].drive.surface_velocity[0, 2] = np.nan
     with pytest.raises(PhysicsError, match=r"link 'TOP': the surface velocity .*must be finite"):
         sim.run(0.01)

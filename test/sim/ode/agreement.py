@@ -9,7 +9,7 @@ from hrp_model.body import Body, Range
 from hrp_model.devices import ForceSensor
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.engine.engine import PhysicsSettings
-from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.engines import make_ode_engine
 from hrp_sim.engine.snapshot import settings_lines
 from hrp_sim.engine.state import BodyMotion
 
@@ -35,7 +35,7 @@ class Step:
 
 def make_world(placements, solver, drive=lambda _engine: None, **settings):
     """Return an engine that records contacts, with these bodies, driven."""
-    engine = make_engine("ode", PhysicsSettings(solver=solver, **settings))
+    engine = make_ode_engine(PhysicsSettings(solver=solver, **settings))
     engine.record_contacts = True
     for placement in placements:
         engine.add_body(placement)

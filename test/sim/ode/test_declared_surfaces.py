@@ -94,20 +94,18 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("engine", ["ode", "pyode"])
 @pytest.mark.parametrize(("a", "b", "mu"), PAIRS)
-def test_declared_frictions_combine_by_the_rule_of_their_format(a, b, mu, engine):
+def test_declared_frictions_combine_by_the_rule_of_their_format(a, b, mu):
     for above, below in ((a, b), (b, a)):
-        ax, ay, _ = slide(above, below, friction=0.5, engine=engine)
+        ax, ay, _ = slide(above, below, friction=0.5)
         assert (ax, ay) == pytest.approx((8.0 - 10.0 * mu, 0.0), abs=0.02)
 
 
-@pytest.mark.parametrize("engine", ["ode", "pyode"])
-def test_materials_of_the_world_prevail(engine):
+def test_materials_of_the_world_prevail():
     stated = ContactMaterial(friction=0.3, restitution=0.0)
     for pair, mu in ((("Default", "Default"), 0.3), (("Default", "Ice"), 0.1)):
         table = MaterialTable(pairs={material_pair(*pair): stated})
-        ax, *_ = slide(gazebo(0.1), friction=0.5, materials=table, engine=engine)
+        ax, *_ = slide(gazebo(0.1), friction=0.5, materials=table)
         assert ax == pytest.approx(8.0 - 10.0 * mu, abs=0.02)
 
 
@@ -121,16 +119,12 @@ def test_a_link_with_a_material_of_the_table_has_its_friction_alone():
     assert thing.motion.v[0, 0] / 0.2 == pytest.approx(5.0, abs=1e-3)
 
 
-SLOW_PYODE = pytest.param("pyode", Solver.WORLD, marks=pytest.mark.slow)
-ENGINES = [*(("ode", solver) for solver in Solver), SLOW_PYODE]
-
-
-@pytest.mark.parametrize(("engine", "solver"), ENGINES)
+@pytest.mark.parametrize("solver", list(Solver))
 @pytest.mark.parametrize("yaw", [0.0, 0.7])
-def test_friction_has_a_coefficient_along_its_direction_and_one_across(yaw, engine, solver):
+def test_friction_has_a_coefficient_along_its_direction_and_one_across(yaw, solver):
     directed = gazebo(0.2, 0.6, direction=(2.0, 0.0, 0.0))
     R = axis_angle_matrix(Z, yaw)
-    options = {"R": R, "engine": engine, "solver": solver}
+    options = {"R": R, "solver": solver}
     for below in (None, gazebo(1.0, direction=(0.0, 1.0, 0.0))):  # of the smaller friction counts
         along = slide(directed, below, pull=8.0 * X, **options)
         across = slide(directed, below, pull=8.0 * Y, **options)
@@ -138,9 +132,9 @@ def test_friction_has_a_coefficient_along_its_direction_and_one_across(yaw, engi
         np.testing.assert_allclose(across[:2], [0.0, 2.0], atol=0.02)
 
 
-@pytest.mark.parametrize(("engine", "solver"), ENGINES)
-def test_a_skate_slides_along_and_holds_across(engine, solver):
-    options = {"engine": engine, "solver": solver}
+@pytest.mark.parametrize("solver", list(Solver))
+def test_a_skate_slides_along_and_holds_across(solver):
+    options = {"solver": solver}
     for surface in (
         gazebo(0.0, 0.9, direction=(1.0, 0.0, 0.0)),
         gazebo(0.9, 0.0, direction=(0.0, 1.0, 0.0)),
@@ -190,8 +184,8 @@ def test_a_stiff_surface_separates_as_slowly_as_others(solver):
     assert thing.motion.p[0, 2] == pytest.approx(0.05 - LAYER, abs=2e-5)
 
 
-@pytest.mark.parametrize(("engine", "solver"), ENGINES)
-def test_a_declared_restitution_bounces_above_its_speed(engine, solver):
+@pytest.mark.parametrize("solver", list(Solver))
+def test_a_declared_restitution_bounces_above_its_speed(solver):
     e, drop, step = 0.7, 0.2, 5e-4
     fall = np.sqrt(2.0 * drop / G)
     for below, speed, height in (
@@ -200,17 +194,16 @@ def test_a_declared_restitution_bounces_above_its_speed(engine, solver):
         (None, 2.5, 0.0),  # it hits the ground with 2 m/s
     ):
         ball = block(gazebo(restitution=e, bounce_speed=speed), shape=Sphere(0.05))
-        options = {"solver": solver, "engine": engine, "time_step": step}
+        options = {"solver": solver, "time_step": step}
         made, thing, _ = world(moving(ball, at(z=0.05 + drop)), ground(below), **options)
         made.step(round(fall * (1.0 + np.sqrt(height)) / step))
         assert thing.motion.p[0, 2] - 0.05 == pytest.approx(height * drop, abs=0.003)
 
 
-@pytest.mark.parametrize("engine", ["ode", "pyode"])
-def test_a_share_of_the_weight_acts(engine):
+def test_a_share_of_the_weight_acts():
     for share in (1.0, 0.25, 0.0, -1.0):
         body = block(None, weight_share=share, center_of_mass=np.array([0.1, 0.2, 0.3]))
-        made, thing = world(moving(body), engine=engine)
+        made, thing = world(moving(body))
         made.step(100)
         np.testing.assert_allclose(thing.motion.a[0], [0.0, 0.0, -share * G], atol=1e-9)
         np.testing.assert_allclose(thing.motion.w[0], 0.0, atol=1e-9)
@@ -226,12 +219,11 @@ def test_an_imu_on_a_link_without_gravity_reads_the_force_that_holds_it():
     np.testing.assert_allclose(reading.linear_acceleration, G * Z, atol=1e-9)
 
 
-@pytest.mark.parametrize("engine", ["ode", "pyode"])
-def test_a_link_without_gravity_turns_its_group_by_the_weight_of_the_others(engine):
+def test_a_link_without_gravity_turns_its_group_by_the_weight_of_the_others():
     light = one_joint(REVOLUTE, Y, mass=2.0, watched=True, center_of_mass=np.array([0.3, 0.0, 0.0]))
     for share in (1.0, 0.5, 0.0):
         links = (light.links[0], replace(light.links[1], weight_share=share))
-        made, thing = world(fixed(replace(light, links=links)), engine=engine)
+        made, thing = world(fixed(replace(light, links=links)))
         thing.drive.kp[0], thing.drive.kd[0] = 1e6, 1e4
         made.step(200)
         weight = share * 2.0 * G
@@ -240,14 +232,13 @@ def test_a_link_without_gravity_turns_its_group_by_the_weight_of_the_others(engi
         assert thing.motion.effort[0] == pytest.approx(-0.3 * weight, abs=1e-3)
 
 
-@pytest.mark.parametrize("engine", ["ode", "pyode"])
 @pytest.mark.parametrize(("kind", "inertia"), [(PRISMATIC, 2.0), (REVOLUTE, 0.01)])
-def test_a_spring_in_a_joint_has_its_period_and_keeps_its_energy(kind, inertia, engine):
+def test_a_spring_in_a_joint_has_its_period_and_keeps_its_energy(kind, inertia):
     k, rest, amplitude = 100.0 * inertia, 0.2, 0.1
     body = one_joint(kind, Z, mass=2.0, stiffness=k, rest_position=rest)
     start = fixed(body, q=np.array([rest + amplitude]))
-    made, thing = world(start, gravity=(0.0, 0.0, 0.0), engine=engine)
-    for periods in (0.25, 0.5, 2.0) if engine == "ode" else (0.25,):
+    made, thing = world(start, gravity=(0.0, 0.0, 0.0))
+    for periods in (0.25, 0.5, 2.0):
         steps = round(periods * 2.0 * np.pi / 10.0 / 0.001)
         made.reset()
         made.step(steps)

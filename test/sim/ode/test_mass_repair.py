@@ -33,7 +33,6 @@ from hrp_sim.engine.articulation.articulation import STATIC
 from hrp_sim.engine.articulation.flatten import flatten
 from hrp_sim.engine.articulation.mass_repair import mass_repairs
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
-from hrp_sim.engine.engines import ENGINES, make_engine
 
 NOTHING = np.zeros((3, 3))
 MASSLESS = {"mass": 0.0, "inertia": NOTHING}
@@ -310,17 +309,3 @@ def test_gains_that_are_derived_hold_a_body_that_was_mended(fix):
     engine.step(2000)
     assert_allclose(simulated.motion.q, q, atol=0.02)
     assert_allclose(simulated.motion.dq, 0.0, atol=1e-6)
-
-
-@pytest.mark.parametrize("solver", list(Solver))
-def test_both_engines_mend_alike(solver):
-    pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
-    bodies = (universal_pendulum(), chain([0.0, 1.0, 0.5], 0.2, [0.0, 0.04, 0.0]))
-    found = []
-    for name in ENGINES:
-        engine = make_engine(name, PhysicsSettings(solver=solver))
-        added = [engine.add_body(fixed(b, q=np.full(len(b.moving_links), 0.4))) for b in bodies]
-        engine.step(500)
-        found.append(np.concatenate([simulated.motion.q for simulated in added]))
-    # The errors of QUICK depend on its random order, which PyODE cannot seed.
-    assert_allclose(*found, atol=1e-2 if solver is Solver.QUICK else 1e-9)

@@ -1,21 +1,18 @@
 """Bodies written in code, and worlds of them."""
 
 import numpy as np
-import pytest
 
 from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose
 from hrp_sim.engine.engine import PhysicsSettings, Placement
-from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.ode import OdeEngine
 
 G = 9.80665
 X, Y, Z = np.eye(3)
 REVOLUTE, PRISMATIC, FIXED = JointType.REVOLUTE, JointType.PRISMATIC, JointType.FIXED
 FREE, TRACK = JointType.FREE, JointType.TRACK
-# For tests of what the engine "pyode" cannot do, or does too slowly.
-ODE_ONLY = pytest.mark.parametrize("engine_name", ["ode"], indirect=True)
 
 
 def at(x=0.0, y=0.0, z=0.0, R=None):
@@ -80,7 +77,7 @@ def moving(body, X_WL=None, name=None, **placement):
     return Placement(name=name or body.name, body=body, X_WL=X_WL or Pose(), **placement)
 
 
-def world(*placements, engine="ode", **settings):
+def world(*placements, **settings):
     """Return an engine with these bodies, and the bodies."""
-    made = make_engine(engine, PhysicsSettings(**settings))
+    made = OdeEngine(PhysicsSettings(**settings))
     return made, *(made.add_body(p) for p in placements)

@@ -9,9 +9,9 @@ from paths import PYTHONPATH
 COUNT = 100
 
 
-def test_absurd_bodies_do_not_end_the_process(engine_name):
+def test_absurd_bodies_do_not_end_the_process():
     done = subprocess.run(
-        [sys.executable, "-m", "sim.physics.wild_worlds", str(COUNT), engine_name],
+        [sys.executable, "-m", "sim.physics.wild_worlds", str(COUNT)],
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
@@ -19,7 +19,6 @@ def test_absurd_bodies_do_not_end_the_process(engine_name):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    ran, failed, broken = map(int, done.stdout.split())
+    ran, failed = map(int, done.stdout.split())
     assert ran + failed == COUNT
     assert min(ran, failed) > 10
-    assert broken > 0 or engine_name == "ode", "no world made ODE fail in the middle"

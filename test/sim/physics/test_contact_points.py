@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sim.physics.scenes import (
-    ODE_ONLY,
     G,
     X,
     Y,
@@ -144,10 +143,7 @@ def test_an_impact_exerts_what_stops_it(world):
 
 
 @SOLVERS
-def test_telling_changes_no_bit_of_the_motion(engine_name, world, solver):
-    if (engine_name, solver) == ("pyode", Solver.QUICK):
-        pytest.skip("PyODE cannot seed the random order of QUICK")
-
+def test_telling_changes_no_bit_of_the_motion(world, solver):
     def states(tells):
         engine, *_ = world(solver=solver)
         rng = np.random.default_rng(5)
@@ -209,7 +205,6 @@ def test_a_step_that_fails_tells_nothing_and_the_next_one_does(world):
     assert len(engine.contact_points()) == 4
 
 
-@ODE_ONLY
 def test_what_is_no_room_for_contacts_is_refused(world):
     engine = watched(world, resting(), floor())
     engine.step()

@@ -5,7 +5,6 @@ import pytest
 from sim.physics.scenes import (
     FIXED,
     FREE,
-    ODE_ONLY,
     PRISMATIC,
     REVOLUTE,
     G,
@@ -160,7 +159,6 @@ def test_a_start_beyond_pi_is_kept(world):
 
 @pytest.mark.parametrize(("lower", "upper"), [(-0.5, 0.8), (-9.0, 4.0), (-3.14, 3.14)])
 @pytest.mark.parametrize("effort", [1.0, -1.0])
-@ODE_ONLY
 def test_limits_hold_also_beyond_pi(world, lower, upper, effort):
     engine, arm = world(fixed(one_joint(REVOLUTE, position=Range(lower, upper))), gravity=(0, 0, 0))
     arm.drive.effort[:] = 0.1 * effort

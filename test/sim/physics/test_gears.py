@@ -8,7 +8,6 @@ from scipy.integrate import solve_ivp
 from sim.physics.bodies import chain
 from sim.physics.measures import energy, momentum
 from sim.physics.scenes import (
-    ODE_ONLY,
     PRISMATIC,
     REVOLUTE,
     G,
@@ -26,7 +25,6 @@ from hrp_model.body import Body, ExtraJoint, ExtraJointType, Mimic, Range
 from hrp_model.devices import ForceSensor
 from hrp_sim.engine.engine import PhysicsError, Solver
 
-pytestmark = ODE_ONLY
 WEIGHTLESS = (0.0, 0.0, 0.0)
 I = 0.01  # [kg m^2], of each link of a scene about each axis  # noqa: E741
 LOADS = [REVOLUTE, PRISMATIC]

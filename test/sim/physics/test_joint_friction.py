@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sim.physics.scenes import (
-    ODE_ONLY,
     PRISMATIC,
     REVOLUTE,
     G,
@@ -230,7 +229,6 @@ def test_impossible_friction_is_refused_by_the_name_of_its_link(world, what, val
         world(fixed(one_joint(REVOLUTE, **{what: value})))
 
 
-@ODE_ONLY  # PyODE cannot seed the random order of QUICK
 @SOLVERS
 def test_a_reset_repeats_sticking_and_slipping_bit_by_bit(world, solver):
     links = (

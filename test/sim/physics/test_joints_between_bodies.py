@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sim.physics.scenes import (
-    ODE_ONLY,
     REVOLUTE,
     G,
     X,
@@ -50,20 +49,20 @@ def joined(name, a, b, *, links=(0, 0), kind=FIXED, **ends):
     return BodyJoint(name=name, type=kind, bodies=(a.name, b.name), links=links, **ends)
 
 
-def hand_and_box(engine_name, solver):
+def hand_and_box(solver):
     """A hand on a hinge at 1 m, which touches a box from above; a floor."""
     shape = placed(Box(np.array([0.4, 0.05, 0.05])), at(0.2))
     hand = one_joint(REVOLUTE, Y, X_PL=at(z=1.0), collision=(shape,))
     engine, robot, thing, _ = world(
-        fixed(hand), moving(box(), at(0.3, 0.0, 0.925)), floor(), solver=solver, engine=engine_name
+        fixed(hand), moving(box(), at(0.3, 0.0, 0.925)), floor(), solver=solver
     )
     robot.drive.kp[:], robot.drive.kd[:] = 1e4, 100.0
     return engine, robot, thing
 
 
 @SOLVERS
-def test_a_gripped_box_follows_the_hand_and_falls_when_let_go(engine_name, solver):
-    engine, robot, thing = hand_and_box(engine_name, solver)
+def test_a_gripped_box_follows_the_hand_and_falls_when_let_go(solver):
+    engine, robot, thing = hand_and_box(solver)
     engine.add_joint(joined("grip", robot, thing, links=(1, 0)))
     held = pose(robot, 1).inverse() @ pose(thing)
     near = 1e-3 if solver is Solver.QUICK else 1e-5
@@ -96,9 +95,8 @@ def chain(count, length=0.1):
     return Body(name="cable", links=tuple(links))
 
 
-@ODE_ONLY
 @EXACT
-def test_a_cable_between_two_bodies_stays_closed(engine_name, solver):
+def test_a_cable_between_two_bodies_stays_closed(solver):
     """An arm swings a load that hangs on a cable; both ends of the cable are balls."""
     length, count = 0.1, 8
     cable = chain(count, length)
@@ -109,7 +107,6 @@ def test_a_cable_between_two_bodies_stays_closed(engine_name, solver):
         moving(cable, at(0.0, 0.3, 1.0, axis_angle_matrix(Y, np.pi / 2.0))),
         moving(load, at(0.0, 0.3, 1.0 - count * length)),
         solver=solver,
-        engine=engine_name,
     )
     last = len(cable.links) - 1
     engine.add_joint(joined("near", holder, rope, links=(1, 0), kind=BALL))
@@ -129,9 +126,8 @@ def test_a_cable_between_two_bodies_stays_closed(engine_name, solver):
     assert swing > 0.1
 
 
-@ODE_ONLY
 @pytest.mark.parametrize("kind", list(ExtraJointType))
-def test_solvers_agree(engine_name, kind):
+def test_solvers_agree(kind):
     """World and dense give the same motion, which is unique without contacts."""
     ends = []
     for solver in (Solver.WORLD, Solver.DENSE):
@@ -140,7 +136,6 @@ def test_solvers_agree(engine_name, kind):
             moving(a, at(R=axis_angle_matrix([0, 0, 1], 0.3)), w=np.array([1.0, -2.0, 0.5])),
             moving(b, at(0.3, 0.1, 0.2), v=np.array([0.3, 0.0, -0.2])),
             solver=solver,
-            engine=engine_name,
         )
         axis = unit_vector(np.array([0.3, 0.5, 0.8]))
         engine.add_joint(joined("j", one, two, kind=kind, axis=axis, X_BJ=at(-0.1)))
@@ -151,13 +146,12 @@ def test_solvers_agree(engine_name, kind):
 
 @SOLVERS
 @pytest.mark.parametrize("kind", [BALL, HINGE, FIXED])
-def test_two_bodies_keep_their_momentum(engine_name, solver, kind):
+def test_two_bodies_keep_their_momentum(solver, kind):
     a, b = box("a"), box("b", mass=2.0)
     engine, one, two = world(
         moving(a, w=np.array([1.0, -2.0, 0.5])),
         moving(b, at(0.3), v=np.array([0.3, 0.1, -0.2])),
         solver=solver,
-        engine=engine_name,
         gravity=(0.0, 0.0, 0.0),
     )
     engine.add_joint(joined("j", one, two, kind=kind, X_BJ=at(-0.15)))
@@ -168,10 +162,9 @@ def test_two_bodies_keep_their_momentum(engine_name, solver, kind):
     assert_allclose(gap, 0.0, atol=1e-5)
 
 
-@ODE_ONLY
 @SOLVERS
-def test_a_saved_world_with_joints_continues_bit_by_bit(engine_name, solver):
-    engine, robot, thing = hand_and_box(engine_name, solver)
+def test_a_saved_world_with_joints_continues_bit_by_bit(solver):
+    engine, robot, thing = hand_and_box(solver)
     engine.step(3)
     engine.add_joint(joined("grip", robot, thing, links=(1, 0)))
     engine.add_joint(joined("rail", robot, thing, kind=ExtraJointType.Z, axis=Y))
@@ -186,14 +179,14 @@ def test_a_saved_world_with_joints_continues_bit_by_bit(engine_name, solver):
     assert list(engine.joints) == ["grip", "rail"]
     engine.step(200)
     assert engine.state.digest() == end
-    fresh, *_ = hand_and_box(engine_name, solver)
+    fresh, *_ = hand_and_box(solver)
     fresh.restore(saved)
     fresh.step(200)
     assert fresh.state.digest() == end
 
 
-def test_a_reset_removes_joints(engine_name):
-    engine, robot, thing = hand_and_box(engine_name, Solver.WORLD)
+def test_a_reset_removes_joints():
+    engine, robot, thing = hand_and_box(Solver.WORLD)
     engine.step(100)
     start = engine.state.digest()
     engine.reset()
@@ -208,8 +201,8 @@ def test_a_reset_removes_joints(engine_name):
 
 @pytest.mark.parametrize("act", ["remove", "move"])
 @pytest.mark.parametrize("which", ["one", "box"])
-def test_removing_or_moving_a_body_ends_its_joints(engine_name, act, which):
-    engine, robot, thing = hand_and_box(engine_name, Solver.WORLD)
+def test_removing_or_moving_a_body_ends_its_joints(act, which):
+    engine, robot, thing = hand_and_box(Solver.WORLD)
     engine.add_joint(joined("grip", robot, thing, links=(1, 0)))
     engine.step(10)
     if act == "remove":
@@ -223,8 +216,8 @@ def test_removing_or_moving_a_body_ends_its_joints(engine_name, act, which):
         assert_allclose(thing.motion.p[0, 2], 0.05, atol=1e-3)
 
 
-def test_a_joint_to_a_static_link_hangs_a_body_on_the_world(engine_name):
-    engine, ground, thing = world(floor(), moving(box(), at(z=2.0)), engine=engine_name)
+def test_a_joint_to_a_static_link_hangs_a_body_on_the_world():
+    engine, ground, thing = world(floor(), moving(box(), at(z=2.0)))
     engine.add_joint(joined("hook", thing, ground, kind=BALL, X_BJ=at(0.0, 0.0, 2.0)))
     engine.step(500)
     assert_allclose(thing.motion.p[0], [0.0, 0.0, 2.0], atol=1e-5)
@@ -243,8 +236,8 @@ def test_a_joint_to_a_static_link_hangs_a_body_on_the_world(engine_name):
         ({"name": "grip"}, "a joint 'grip' already"),
     ],
 )
-def test_an_impossible_joint_is_refused(engine_name, change, message):
-    engine, robot, thing = hand_and_box(engine_name, Solver.WORLD)
+def test_an_impossible_joint_is_refused(change, message):
+    engine, robot, thing = hand_and_box(Solver.WORLD)
     engine.add_joint(joined("grip", robot, thing, links=(1, 0)))
     fields = {"name": "new", "type": FIXED, "bodies": ("one", "box"), "links": (1, 0)}
     with pytest.raises(PhysicsError, match=message):
@@ -253,22 +246,15 @@ def test_an_impossible_joint_is_refused(engine_name, change, message):
     engine.step(5)
 
 
-def test_an_unknown_joint_cannot_be_removed(engine_name):
-    engine, *_ = hand_and_box(engine_name, Solver.WORLD)
+def test_an_unknown_joint_cannot_be_removed():
+    engine, *_ = hand_and_box(Solver.WORLD)
     with pytest.raises(KeyError, match="no joint between bodies 'x'"):
         engine.remove_joint("x")
 
 
-@pytest.mark.parametrize("engine_name", ["pyode"], indirect=True)
-def test_pyode_says_which_types_it_lacks(engine_name):
-    engine, robot, thing = hand_and_box(engine_name, Solver.WORLD)
-    with pytest.raises(PhysicsError, match=r"'slide' is of type piston.*use the engine 'ode'"):
-        engine.add_joint(joined("slide", robot, thing, links=(1, 0), kind=ExtraJointType.PISTON))
-
-
 @pytest.mark.parametrize("key", ["type", "links", "frames", "bodies"])
-def test_a_spoiled_snapshot_changes_nothing(engine_name, key):
-    engine, robot, thing = hand_and_box(engine_name, Solver.WORLD)
+def test_a_spoiled_snapshot_changes_nothing(key):
+    engine, robot, thing = hand_and_box(Solver.WORLD)
     engine.add_joint(joined("grip", robot, thing, links=(1, 0)))
     saved = engine.save()
     wrong = np.array([["one", "gone"]]) if key == "bodies" else saved[f"body_joints_{key}"] + 9

@@ -6,7 +6,6 @@ from runner_tools import Clock, Counter
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
-from hrp_sim.engine.engines import make_engine
 from hrp_sim.run.health import (
     command_health,
     lock_step_health,
@@ -227,16 +226,12 @@ def test_a_pause_is_a_warning_and_a_failure_an_error():
     stack.close()
 
 
-@pytest.mark.parametrize("name", ["ode", "pyode"])
-def test_an_engine_counts_where_bodies_touch(name, tmp_path):
-    if name == "pyode":
-        pytest.importorskip("ode", reason="PyODE is not installed")
+def test_an_engine_counts_where_bodies_touch(tmp_path):
     world = tmp_path / "world.yaml"
     wood, floor = MODELS / "blocks" / "wood.body", MODELS / "floor.body"
     text = f"bodies: [{{model: {floor}}}, {{name: box, model: {wood}, position: [0, 0, 1]}}]\n"
     world.write_text(text, encoding="utf-8")
-    config = load_world(world)
-    simulation = Simulation(config, engine=make_engine(name, config.physics))
+    simulation = Simulation(load_world(world))
     simulation.step()
     assert simulation.engine.contacts == 0
     while simulation.engine.state.time_ns < 2 * 10**9:

@@ -23,7 +23,7 @@ from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_model.shapes.tessellate import mesh_of
 from hrp_sim.engine.engine import PhysicsSettings
-from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.ode import OdeEngine
 from hrp_sim.sensors import RangeSensor
 
 DEGREE = np.pi / 180.0
@@ -65,12 +65,12 @@ def robot():
     return Body(name="robot", links=links)
 
 
-def engine_with(things, engine="ode"):
+def engine_with(things):
     """Return an engine in which the room stands, and the things and the robot drift about.
 
     Rays are compared with the triangles of meshes, so that none is replaced.
     """
-    made = make_engine(engine, PhysicsSettings(gravity=(0.0, 0.0, 0.0), convex_meshes=False))
+    made = OdeEngine(PhysicsSettings(gravity=(0.0, 0.0, 0.0), convex_meshes=False))
     rng = np.random.default_rng(2)
     for k, (geometry, X_WG) in enumerate(WALLS):
         made.add_body(replace(fixed(lone(placed(geometry)), X_WG), name=f"wall{k}"))

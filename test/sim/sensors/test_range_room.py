@@ -85,22 +85,6 @@ def test_only_the_link_that_carries_the_sensor_stays_unseen(link):
     np.testing.assert_array_equal(seen[~nearer], unseen[~nearer])
 
 
-def test_both_engines_see_the_same():
-    pytest.importorskip("ode", reason="PyODE is not installed")
-    scans = []
-    for name in ("ode", "pyode"):
-        engine = engine_with(THINGS, name)
-        engine.step(100)
-        for own in (False, True):
-            planar = sensor(engine, X_LS=MOUNTINGS[1], sees_own_body=own)
-            layered = {"pitch_range": 0.5, "pitch_step": 0.1, "yaw_step": 0.2}
-            space = sensor(engine, RangeSensor3D, X_LS=MOUNTINGS[2], **layered, sees_own_body=own)
-            scans += [planar.read(engine.state).ranges, space.read(engine.state).ranges]
-    for one, other in zip(scans[:4], scans[4:], strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-        assert np.isfinite(one).all()
-
-
 def lone_scanner():
     device = devices.RangeSensor(
         name="laser", link="BASE", yaw_range=4.0, yaw_step=1.0, max_distance=20.0

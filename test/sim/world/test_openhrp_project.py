@@ -13,7 +13,6 @@ from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import HOLD, ControlMode
 from hrp_sim.engine.engine import PhysicsSettings
-from hrp_sim.engine.engines import make_engine
 from hrp_sim.engine.materials import NO_COLLISION
 from hrp_sim.world.load import load_world_text
 from hrp_sim.world.projects import ProjectOptions
@@ -288,15 +287,13 @@ def test_models_that_are_not_selected_are_left_out(diagnostics):
     assert list(placements(world)) == ["a"]
 
 
-@pytest.mark.parametrize("engine", ["ode", "pyode"])
-def test_bodies_collide_only_in_listed_pairs(engine, diagnostics):
+def test_bodies_collide_only_in_listed_pairs(diagnostics):
     """One block falls on a plank, another through it."""
-    pytest.importorskip("hrp_sim.engine.pyode" if engine == "pyode" else "hrp_sim.engine.ode")
     up = {"Wood.translation": "0 0 0.2"}
     items = [item("GrxModelItem", "floor", f"{MODELS}/floor.body")]
     world = read(*items, block("on", **up), block("through", **up), pair("floor", "on"),
                  diagnostics=diagnostics)  # fmt: skip
-    with Simulation(world, engine=make_engine(engine, world.physics)) as simulation:
+    with Simulation(world) as simulation:
         simulation.run(1.0)
         assert simulation.bodies["on"].motion.p[0][2] == pytest.approx(0.05, abs=1e-3)
         assert simulation.bodies["through"].motion.p[0][2] == pytest.approx(0.2 - 4.9, abs=0.02)
