@@ -17,6 +17,7 @@ from .control.controllers.base import Plugin
 from .control.controllers.entry import ArgValue
 from .control.controllers.world_controllers import WorldControllers
 from .control.handling import Handling
+from .control.joint_values import as_command
 from .engine.by_name import ByName
 from .engine.contact_points import ContactPoints
 from .engine.engine import Engine, Placement
@@ -29,8 +30,8 @@ from .sensors import Reading, Sensor
 from .sensors.sensor_schedule import Light, Switchable
 from .sensors.world_sensors import WorldSensors
 from .world.advice import advise_spawned
-from .world.arguments import as_command, as_world
 from .world.config import BodyEntry, WorldConfig
+from .world.load import as_world
 from .world.placements import Placements
 
 # Maximum number of steps in one call of the engine: so few that signals and commands of other

@@ -96,7 +96,7 @@ def test_every_generated_table_is_shown(site):
 
 def test_every_code_has_an_anchor(site):
     from hrp_model.program.codes import CODES as OF_MODELS
-    from hrp_sim.world.codes import CODES as OF_WORLDS
+    from hrp_sim.world.reporting import CODES as OF_WORLDS
 
     codes = (site / "reference" / "codes.html").read_text()
     assert [code for code in [*OF_MODELS, *OF_WORLDS] if f'id="{code}"' not in codes] == []

@@ -283,6 +283,6 @@ def check_run(parser: CommandParser, options: argparse.Namespace) -> None:
 def _code_list() -> str:
     from hrp_model.program.report import code_list
 
-    from ..world.codes import CODES
+    from ..world.reporting import CODES
 
     return code_list(CODES)

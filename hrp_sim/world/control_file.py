@@ -18,7 +18,7 @@ from ..control import (
     Fallback,
     JointControl,
 )
-from .unknown_names import report_unknown
+from .fields import report_unknown
 
 _CONTROL_NAMES = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}

@@ -16,12 +16,13 @@ from hrp_model.readers.yaml.nodes import Mapping
 
 from ..control.controllers.entry import ControllerEntry, class_name_problem, rate_problem
 from .config import WorldConfig
+from .fields import mappings
 
 _CLASS = re.compile(r"^class +(\w+)", re.MULTILINE)
 
 
 def read_controllers(
-    root: Mapping, bodies: Collection[str] | None, folder: Path, diagnostics: Diagnostics
+    root: Mapping, bodies: Collection[str] | None, folder: Path
 ) -> Iterator[ControllerEntry]:
     """Yield the controllers of a world.
 
@@ -29,15 +30,10 @@ def read_controllers(
         root: The mapping with the key ``controllers``.
         bodies: Names of the bodies of the world; None if some of them could not be read.
         folder: Folder of the world file.
-        diagnostics: Receives problems.
     """
-    controllers = root.sequence("controllers")
-    for item in controllers.items if controllers else ():
-        if not isinstance(item, Mapping):
-            message = "a controller must be a mapping with 'class: MODULE:CLASS' and 'body: NAME'"
-            diagnostics.error("wrong-type", message, item.span)
-            continue
-        entry = _read(item, bodies, folder, diagnostics)
+    problem = "a controller must be a mapping with 'class: MODULE:CLASS' and 'body: NAME'"
+    for item in mappings(root.sequence("controllers"), root, problem):
+        entry = _read(item, bodies, folder)
         item.finish()
         if entry is not None:
             yield entry
@@ -82,9 +78,8 @@ def _is_body(
     return False
 
 
-def _read(
-    node: Mapping, bodies: Collection[str] | None, folder: Path, diagnostics: Diagnostics
-) -> ControllerEntry | None:
+def _read(node: Mapping, bodies: Collection[str] | None, folder: Path) -> ControllerEntry | None:
+    diagnostics = node.diagnostics
     class_name = node.text("class", default="")
     body = node.text("body", default="")
     rate = node.number("rate", default=None)

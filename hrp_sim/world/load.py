@@ -136,6 +136,25 @@ def load_world_text(
     return _world(source, root, Path.cwd(), diagnostics)
 
 
+def as_world(
+    world: WorldConfig | str | os.PathLike[str], diagnostics: Diagnostics | None
+) -> WorldConfig:
+    """Return a world configuration, loading it if a path is given.
+
+    Raises:
+        ModelError: The file cannot be used.
+        TypeError: The argument is neither a configuration nor a path.
+    """
+    if isinstance(world, WorldConfig):
+        return world
+    if isinstance(world, str | os.PathLike):
+        return load_world(world, diagnostics)
+    raise TypeError(
+        "a world must be a WorldConfig, or the path of a world or model file, not "
+        f"{type(world).__name__}"
+    )
+
+
 def _is_sdf_world(path: Path) -> bool:
     return path.suffix.lower() == ".sdf" and file_kind(path) is FileKind.WORLD
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
@@ -11,7 +12,7 @@ from hrp_model import Diagnostics
 from hrp_model.diagnostics import Span, counted, did_you_mean
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.read_context import read_source
-from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
+from hrp_model.readers.yaml.nodes import Mapping, Scalar, Sequence
 from hrp_model.readers.yaml.tree import parse
 
 from ..engine.materials import (
@@ -23,9 +24,11 @@ from ..engine.materials import (
     canonical_name,
     material_pair,
 )
+from .fields import mappings
 
 _T = TypeVar("_T")
 
+_NO_MAPPING = "a material needs a mapping (key: value)"
 _LISTS = ("materials", "contact_materials", "contactMaterials")
 # Keys that only other physics engines use.
 _UNUSED_KEYS = frozenset(
@@ -65,21 +68,18 @@ def load_materials(uri: str, folder: Path, diagnostics: Diagnostics, at: Span) -
         return MaterialTable()
     root = parse(source, diagnostics)
     if isinstance(root, Mapping) and not root.lacks(*_LISTS):
-        return read_materials(root, diagnostics)
+        return read_materials(root)
     message = "a material file needs a list 'materials' or 'contact_materials'"
     diagnostics.error("not-materials", message, at if root is None else root.span)
     return MaterialTable()
 
 
-def read_materials(root: Mapping, diagnostics: Diagnostics) -> MaterialTable:
+def read_materials(root: Mapping) -> MaterialTable:
     """Read materials and contact materials from a mapping with one or both lists."""
-    reader = _Reader(diagnostics)
-    materials = root.sequence(_LISTS[0])
-    pairs = root.sequence(*_LISTS[1:])
-    if materials is not None:
-        reader.materials(materials)
-    if pairs is not None:
-        reader.pairs(pairs)
+    reader = _Reader(root)
+    materials, pairs = root.sequence(_LISTS[0]), root.sequence(*_LISTS[1:])
+    reader.materials(mappings(materials, root, _NO_MAPPING))
+    reader.pairs(mappings(pairs, root, _NO_MAPPING))
     only_pairs = root.boolean("only_pairs", default=False)
     root.finish()
     reader.report_unused_keys(root.span)
@@ -89,21 +89,18 @@ def read_materials(root: Mapping, diagnostics: Diagnostics) -> MaterialTable:
 class _Reader:
     """Reads both lists; reports problems and substitutes defaults."""
 
-    def __init__(self, diagnostics: Diagnostics) -> None:
+    def __init__(self, root: Mapping) -> None:
         self.by_name: dict[str, Material] = {}
         self.by_pair: dict[frozenset[str], ContactMaterial] = {}
         self._names: set[str] = set()
         self._unused_keys: set[str] = set()
-        self._diagnostics = diagnostics
+        self._diagnostics = root.diagnostics
 
-    def materials(self, items: Sequence) -> None:
-        for item in items.items:
-            node = self._mapping(item)
-            name = "" if node is None else node.text("name", default="")
-            if node is None:
-                continue
+    def materials(self, nodes: Iterable[Mapping]) -> None:
+        for node in nodes:
+            name = node.text("name", default="")
             if not name:
-                self._report_missing("missing-name", item, "a name")
+                self._diagnostics.error("missing-name", "a material needs a name", node.span)
                 continue
             name = canonical_name(name)
             if name in self.by_name:
@@ -114,14 +111,11 @@ class _Reader:
                 viscosity=self._number(node, "viscosity", default=1.0),
             )
             self._finish(node)
-            if self._is_within_limit(name, item):
+            if self._is_within_limit(name, node):
                 self.by_name[name] = material
 
-    def pairs(self, items: Sequence) -> None:
-        for item in items.items:
-            node = self._mapping(item)
-            if node is None:
-                continue
+    def pairs(self, nodes: Iterable[Mapping]) -> None:
+        for node in nodes:
             names = self._pair_names(node)
             contact = ContactMaterial(
                 friction=self._friction(node),
@@ -129,7 +123,7 @@ class _Reader:
             )
             self._finish(node)
             self._warn_unlisted_names(names, node)
-            if all(self._is_within_limit(name, item) for name in names):
+            if all(self._is_within_limit(name, node) for name in names):
                 for a, b in combinations(names, 2):
                     self.by_pair[material_pair(a, b)] = contact
 
@@ -139,15 +133,6 @@ class _Reader:
             keys = ", ".join(sorted(self._unused_keys))
             message = f"{counted(len(self._unused_keys), 'key')} of materials not used here: {keys}"
             self._diagnostics.note("unused-key", message, at)
-
-    def _mapping(self, item: Node) -> Mapping | None:
-        if isinstance(item, Mapping):
-            return item
-        self._report_missing("wrong-type", item, "a mapping (key: value)")
-        return None
-
-    def _report_missing(self, code: str, item: Node, needed: str) -> None:
-        self._diagnostics.error(code, f"a material needs {needed}", item.span)
 
     def _pair_names(self, node: Mapping) -> list[str]:
         """Return the material names of a contact material; every two of them form a pair."""
@@ -192,11 +177,11 @@ class _Reader:
         self._diagnostics.error("out-of-range", message, node.at(*keys))
         return default
 
-    def _is_within_limit(self, name: str, item: Node) -> bool:
+    def _is_within_limit(self, name: str, node: Mapping) -> bool:
         self._names.add(name)
         if len(self._names) == MAX_MATERIALS + 1:
             message = f"more than {MAX_MATERIALS} materials are not supported"
-            self._diagnostics.error("too-large", message, item.span)
+            self._diagnostics.error("too-large", message, node.span)
         return len(self._names) <= MAX_MATERIALS
 
     def _finish(self, node: Mapping) -> None:

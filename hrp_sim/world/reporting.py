@@ -1,4 +1,4 @@
-"""Print the diagnostics of a world in the format of ``hrp-model``."""
+"""Diagnostic codes of worlds, and how their diagnostics are printed: as by ``hrp-model``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.program.codes import CODES as MODEL_CODES
+from hrp_model.program.codes import Codes
 from hrp_model.program.report import by_place, print_diagnostics, text_reports
 
-from .codes import CODES
-
+# Codes of worlds, sensors and advice, listed by ``hrp-sim run --list-codes``.
+CODES = Codes(
+    "worlds", "controllers", "materials", "sensors", "advice", "scenarios", "expectations"
+)
 _ALL_CODES = {**MODEL_CODES, **CODES}
 _CHECK_ALL = "'hrp-sim check --all' shows them"
 

@@ -8,25 +8,28 @@ from pathlib import Path
 import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostics, Pose
+from hrp_model.body import ExtraJointType
 from hrp_model.diagnostics import did_you_mean_or_all
-from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
-from hrp_model.rigid import Array
+from hrp_model.readers.yaml.nodes import Mapping, Scalar, Sequence
+from hrp_model.rigid import Array, unit_vector
 from hrp_msgs.names import namespace_error
 
+from ..control.handling import JointEntry
+from ..engine.articulation.numeric_limits import MAX_COORDINATE
 from ..engine.engine import PhysicsSettings, Placement
 from ..engine.materials import MaterialTable
 from ..sensors import IDEAL
-from .config import BodyEntry, WorldConfig
+from .config import BodyEntry, NamedPose, WorldConfig
 from .control_file import read_control, report_unknown_joints
 from .controller_list import read_controllers
-from .degrees import position_degrees_hint
-from .joint_file import read_joints
+from .fields import mappings, position_degrees_hint, read_rotation
 from .material_file import load_materials, read_materials
 from .model_files import ModelFiles
 from .physics_file import read_physics
-from .pose_file import read_named_poses
-from .rotation import read_rotation
 from .sensor_options import read_common, read_single
+
+_TYPES: dict[str, ExtraJointType | None] = {kind.value: kind for kind in ExtraJointType}
+_AXIS_X = np.array([1.0, 0.0, 0.0])
 
 
 class WorldReader:
@@ -45,7 +48,8 @@ class WorldReader:
         bodies = root.sequence("bodies")
         entries: list[BodyEntry] = []
         names: set[str] = set()
-        for item in bodies.items if bodies else ():
+        problem = "a body must be a mapping with 'model: FILE' and further keys"
+        for item in mappings(bodies, root, problem):
             entry = self._body(item)
             if entry is None:
                 continue
@@ -56,9 +60,9 @@ class WorldReader:
             names.add(name)
             entries.append(entry)
         known = names if bodies and len(entries) == bodies.count else None  # else it was reported
-        joints = read_joints(root, entries)
-        controllers = tuple(read_controllers(root, known, self._folder, self._diagnostics))
-        poses = root.sequence("named_poses")
+        joints = _joints(root, {entry.placement.name: entry.placement.body for entry in entries})
+        controllers = tuple(read_controllers(root, known, self._folder))
+        poses = _named_poses(root)
         root.finish()
         return WorldConfig(
             physics=settings,
@@ -66,7 +70,7 @@ class WorldReader:
             bodies=tuple(entries),
             joints=joints,
             controllers=controllers,
-            named_poses=() if poses is None else read_named_poses(poses, self._diagnostics),
+            named_poses=poses,
         )
 
     def _physics(self, node: Mapping) -> PhysicsSettings:
@@ -80,13 +84,9 @@ class WorldReader:
         if isinstance(written, Scalar) and not (written.is_null or written.text == "none"):
             return load_materials(written.text, self._folder, self._diagnostics, written.span)
         inside = None if isinstance(written, Scalar) else node.mapping("materials")
-        return MaterialTable() if inside is None else read_materials(inside, self._diagnostics)
+        return MaterialTable() if inside is None else read_materials(inside)
 
-    def _body(self, node: Node) -> BodyEntry | None:
-        if not isinstance(node, Mapping):
-            message = "a body must be a mapping with 'model: FILE' and further keys"
-            self._diagnostics.error("wrong-type", message, node.span)
-            return None
+    def _body(self, node: Mapping) -> BodyEntry | None:
         body = self._model(node)
         entry = None if body is None else self._entry(node, body)
         if entry is not None:
@@ -184,3 +184,139 @@ def _physics_node(root: Mapping) -> Mapping | None:
     if type(written) is Sequence and len(written.items) == 1 and type(written.items[0]) is Mapping:
         return written.items[0]
     return root.mapping("physics")
+
+
+def _joints(root: Mapping, bodies: dict[str, Body]) -> tuple[JointEntry, ...]:
+    """Read the joints between bodies, given by name."""
+    joints: dict[str, JointEntry] = {}
+    problem = "a joint must be a mapping with 'type', 'link1' and 'link2'"
+    for number, item in enumerate(mappings(root.sequence("joints"), root, problem), 1):
+        joint = _joint(item, f"joint{number}", bodies)
+        if joint is None:
+            continue
+        if joint.name in joints:
+            message = f"two joints are named '{joint.name}'; give one of them another 'name'"
+            root.diagnostics.error("duplicate-name", message, item.at("name"))
+        joints[joint.name] = joint
+    return tuple(joints.values())
+
+
+def _joint(node: Mapping, default_name: str, bodies: dict[str, Body]) -> JointEntry | None:
+    name = node.text("name", default=default_name)
+    kind = node.choice("type", choices=_TYPES, default=None)
+    if "type" not in node:
+        message = f"a joint needs a 'type': {', '.join(_TYPES)}"
+        node.diagnostics.error("missing-key", message, node.span)
+    ends = [_end(node, key, bodies) for key in ("link1", "link2")]
+    axis = _axis(node)
+    node.finish()
+    if kind is None or ends[0] is None or ends[1] is None:
+        return None
+    (body_a, link_a, X_AJ), (body_b, link_b, X_BJ) = ends[0], ends[1]
+    if body_a == body_b:
+        message = (
+            f"both links of joint '{name}' belong to body '{body_a}'; it must connect two bodies "
+            "(extra joints within a body belong to its model)"
+        )
+        node.diagnostics.error("same-body", message, node.at("link2"))
+        return None
+    return JointEntry(
+        name=name,
+        type=kind,
+        bodies=(body_a, body_b),
+        links=(link_a, link_b),
+        X_AJ=X_AJ,
+        X_BJ=X_BJ,
+        axis=axis,
+    )
+
+
+def _end(node: Mapping, key: str, bodies: dict[str, Body]) -> tuple[str, str, Pose] | None:
+    """Read the body, the link and the pose of the joint's frame in it."""
+    end = node.mapping(key)
+    if end is None:
+        if key not in node:
+            message = f"a joint needs '{key}: {{body: NAME, link: NAME}}'"
+            node.diagnostics.error("missing-key", message, node.span)
+        return None
+    name = end.text("body", default="")
+    link = end.text("link", default=None)
+    X_LJ = Pose(
+        read_rotation(end, np.eye(3)), end.numbers("position", count=3, default=np.zeros(3))
+    )
+    end.finish()
+    if name not in bodies:
+        hint = did_you_mean_or_all(name, bodies)
+        message = f"{key} of a joint refers to body '{name}', which this world does not have.{hint}"
+        end.diagnostics.error("unknown-body", message, end.at("body"))
+        return None
+    links = [known.name for known in bodies[name].links]
+    if link is None:
+        link = links[0]
+    if link not in links:
+        message = f"body '{name}' has no link '{link}'.{did_you_mean_or_all(link, links)}"
+        end.diagnostics.error("unknown-link", message, end.at("link"))
+        return None
+    return name, link, X_LJ
+
+
+def _axis(node: Mapping) -> Array:
+    axis = unit_vector(node.numbers("axis", count=3, default=_AXIS_X))
+    if axis is None:
+        node.diagnostics.error("zero-axis", "a joint axis must not be zero", node.at("axis"))
+        return _AXIS_X
+    return axis
+
+
+def _named_poses(root: Mapping) -> tuple[NamedPose, ...]:
+    found: dict[str, NamedPose] = {}
+    problem = "a named pose must be a mapping with 'name' and further keys"
+    for item in mappings(root.sequence("named_poses"), root, problem):
+        pose = _named_pose(item)
+        if not pose.name:
+            root.diagnostics.error("missing-name", "a named pose needs a name", item.span)
+        elif pose.name in found:
+            message = f"two poses are named '{pose.name}'; give one of them another name"
+            root.diagnostics.error("duplicate-name", message, item.at("name"))
+        found[pose.name] = pose
+    return tuple(found.values())
+
+
+def _named_pose(node: Mapping) -> NamedPose:
+    position = node.numbers("position", count=3, default=np.zeros(3))
+    if not np.all(np.abs(position) < MAX_COORDINATE):
+        message = f"the position must be within {MAX_COORDINATE:g} m of the origin"
+        node.diagnostics.error("out-of-range", message, node.at("position"))
+    pose = NamedPose(
+        name=node.text("name", default=""),
+        X_WP=Pose(read_rotation(node, np.eye(3)), position),
+        description=node.text("description", default=""),
+        tags=_tags(node),
+        bounds=_bounds(node.mapping("bounds"), node),
+    )
+    node.finish()
+    return pose
+
+
+def _tags(node: Mapping) -> tuple[str, ...]:
+    given = node.sequence("tags")
+    tags: list[str] = []
+    for item in () if given is None else given.items:
+        if isinstance(item, Scalar):
+            tags.append(item.text)
+        else:
+            node.diagnostics.error("wrong-type", "a tag must be a text", item.span)
+    return tuple(tags)
+
+
+def _bounds(box: Mapping | None, node: Mapping) -> Array | None:
+    if box is None:
+        return None
+    lower = box.numbers("lower", count=3, default=None)
+    upper = box.numbers("upper", count=3, default=None)
+    box.finish()
+    if lower is None or upper is None or not np.all(lower <= upper):
+        message = "bounds need 'lower' and 'upper', corners [x, y, z] with lower below upper"
+        node.diagnostics.error("bad-bounds", message, node.at("bounds"))
+        return None
+    return np.array([lower, upper])

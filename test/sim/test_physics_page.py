@@ -9,8 +9,8 @@ from paths import ROOT
 
 from hrp_model import Diagnostics, Severity
 from hrp_sim.engine.engine import PhysicsSettings
-from hrp_sim.world.codes import CODES
 from hrp_sim.world.load import load_world
+from hrp_sim.world.reporting import CODES
 
 PAGE = (ROOT / "docs" / "physics.md").read_text(encoding="utf-8")
 PAGE = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)

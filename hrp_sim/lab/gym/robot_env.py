@@ -21,8 +21,8 @@ from ...render import Pixels
 from ...run.initial_state import InitialState
 from ...sensors import Reading
 from ...simulation import Simulation
-from ...world.arguments import as_world
 from ...world.config import WorldConfig
+from ...world.load import as_world
 from .actions import Action, JointActions, Limits, Modes
 from .observations import Observation, Observations
 from .pictures import Pictures, RenderOptions

@@ -19,8 +19,8 @@ from typing import TypeAlias
 from hrp_model.printable import printable
 
 from ...engine.array_file import MAX_SIZE
-from ...world.arguments import as_world
 from ...world.config import WorldConfig
+from ...world.load import as_world
 from .case import Case, CaseFolder, CaseResult, Run, check_cases, described, run_name
 from .executors import Settings, dispatched, opened, shares_memory
 from .result import SweepResult

@@ -12,7 +12,7 @@ from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.rigid import Array
 
 from ...engine.state import MAX_DRIVE_VALUE
-from ...world.unknown_names import report_unknown
+from ...world.fields import report_unknown
 from .names import Names
 from .scenario import CommandEvent, Event, PushEvent, SwitchEvent
 

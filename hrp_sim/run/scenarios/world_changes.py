@@ -15,11 +15,10 @@ from ...engine.engine import Placement
 from ...world.config import BodyEntry, WorldConfig
 from ...world.control_file import read_control
 from ...world.controller_list import read_controllers
+from ...world.fields import read_rotation, report_unknown
 from ...world.physics_file import read_physics
-from ...world.posture import with_joints
-from ...world.rotation import read_rotation
+from ...world.placements import with_joints
 from ...world.sensor_options import read_common
-from ...world.unknown_names import report_unknown
 
 _MAX_MASS = 1e9  # [kg]
 
@@ -52,7 +51,7 @@ def with_changes(
         changed = [_changed(entry, bodies, joint_limits=limits) for entry in world.bodies]
         report_unknown(bodies, names, "the world has no body", "unknown-body")
         world = replace(world, bodies=tuple(changed))
-    added = read_controllers(root, names, folder, diagnostics)
+    added = read_controllers(root, names, folder)
     return replace(world, controllers=(*world.controllers, *added))
 
 

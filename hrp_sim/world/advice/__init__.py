@@ -44,7 +44,7 @@ def advise(world: WorldConfig) -> list[Diagnostic]:
     """Return warnings and notes about a world that an engine has accepted.
 
     Warnings predict wrong or failing motion; notes describe limits that matter to few users.
-    ``hrp_sim.world.codes`` explains the codes.
+    ``hrp_sim.world.reporting`` explains the codes.
     """
     joined: dict[str, list[tuple[str, str, str]]] = {}
     for joint in world.joints:

@@ -1,7 +1,7 @@
 """Projects of other simulators, read as worlds; ``formats`` lists them."""
 
+from .common import AS_IN_PROJECT, ProjectOptions, merged, parse_variable, parse_variables
 from .formats import PROJECT_SUFFIXES, ProjectFormat, project_format
-from .options import AS_IN_PROJECT, ProjectOptions, merged, parse_variable, parse_variables
 
 __all__ = [
     "AS_IN_PROJECT",

@@ -14,8 +14,8 @@ from hrp_model.readers.file_kind import is_sdf_world
 
 from ..config import WorldConfig
 from .choreonoid import read_cnoid
+from .common import ProjectOptions
 from .openhrp import read_openhrp
-from .options import ProjectOptions
 from .sdf import read_sdf
 
 # Reads the text of a project, whose relative paths start at the folder. Problems are reported, and

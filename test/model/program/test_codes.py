@@ -13,7 +13,7 @@ from each_case import check_each
 import hrp_model
 from hrp_model.cli.main import _parser
 from hrp_model.program.codes import CODES
-from hrp_sim.world.codes import CODES as OF_WORLDS
+from hrp_sim.world.reporting import CODES as OF_WORLDS
 
 PACKAGE = Path(hrp_model.__file__).parent
 # Spelled with an f-string, "frame" or "joint" and what they have in common, or without a

@@ -9,7 +9,7 @@ from each_case import check_each
 import hrp_sim
 from hrp_model.program.codes import CODES as OF_MODELS
 from hrp_sim.cli.main import main
-from hrp_sim.world.codes import CODES
+from hrp_sim.world.reporting import CODES
 
 PACKAGE = Path(hrp_sim.__file__).parent
 NO_CODES = "codes.py", "health.py"  # a table of them; labels of numbers

@@ -42,7 +42,7 @@ class Found(list):
 def read(text):
     found = Found()
     diagnostics = Diagnostics(listener=found.append)
-    table = read_materials(parse(Source("materials.yaml", text), diagnostics), diagnostics)
+    table = read_materials(parse(Source("materials.yaml", text), diagnostics))
     return table, found
 
 

@@ -14,8 +14,7 @@ from hrp_model.diagnostics import did_you_mean_or_all
 from ....control.handling import JointEntry, grip_name
 from ....engine.engine import Placement
 from ...config import BodyEntry
-from .bodies import rotation_by_axis
-from .items import Item
+from .items import Item, rotation_by_axis
 
 
 def is_attached(item: Item) -> bool:

@@ -11,14 +11,12 @@ import numpy as np
 from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose
 from hrp_model.files.resources import ResourceError
 from hrp_model.frames import add_unique
-from hrp_model.readers.yaml.nodes import Mapping, Sequence
+from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.rigid import (
     Array,
-    axis_angle_matrix,
     is_rotation,
     matrix_quaternion,
     quaternion_matrix,
-    unit_vector,
 )
 from hrp_model.validate import validated_as
 
@@ -27,9 +25,9 @@ from ....engine.engine import Placement
 from ...config import BodyEntry
 from ...model_files import ModelFiles
 from ...motion.motion import joints_by_column
-from ..options import ProjectOptions
-from .items import Item
-from .scene_bodies import has_scene, scene_body
+from ..common import ProjectOptions
+from .items import Item, rotation_by_axis
+from .scenes import has_scene, scene_body
 
 _FILE = ("file", "filename", "modelFile")
 _POSITION = ("initial_root_translation", "initialRootPosition", "root_translation", "rootPosition")
@@ -141,30 +139,6 @@ def _root_pose(data: Mapping, body: Body) -> Pose:
             continue
         return Pose(body.root.X_PL.R if R is None else R, p)
     return Pose(body.root.X_PL.R, p)
-
-
-def rotation_by_axis(data: Mapping, key: str, unit: float = 1.0) -> Array | None:
-    """Return the rotation [x, y, z, angle], or the product of a list of these.
-
-    Args:
-        data: Settings of an item.
-        key: That of the rotation.
-        unit: Of the angle, in [deg].
-    """
-    listed = data.sequence(key)
-    if listed is None:
-        return None
-    parts = listed.items if listed.is_nested else [listed]
-    R = np.eye(3)
-    for part in parts:
-        numbers = part.numbers() if isinstance(part, Sequence) else None
-        axis = None if numbers is None or len(numbers) != 4 else unit_vector(numbers[:3])
-        if numbers is None or axis is None:
-            message = f"'{key}' needs an axis and an angle: [x, y, z, degrees]"
-            data.diagnostics.error("bad-rotation", message, part.span)
-            return None
-        R = R @ axis_angle_matrix(axis, radians(numbers[3] * unit))
-    return R
 
 
 def _matrix(data: Mapping, key: str) -> Array | None:

@@ -15,8 +15,7 @@ from ....control.controllers.entry import ControllerEntry
 from ...config import BodyEntry
 from ...motion import Motion, load_motion
 from ...motion.player import PLAYER
-from ..options import ProjectOptions
-from ..reports import report_program
+from ..common import ProjectOptions, report_program
 from .items import Item
 
 _PLAYER_ITEM = "BodyMotionControllerItem"
@@ -53,9 +52,9 @@ class Controllers:
         self._by_body: dict[Item, list[Item]] = {}
         self._by_player: dict[Item, list[Item]] = {}
         for item in items:
-            if item.kind in CONTROLLERS and (body := nearest("BodyItem", item)):
+            if item.kind in CONTROLLERS and (body := item.nearest("BodyItem")):
                 self._by_body.setdefault(body, []).append(item)
-            elif item.kind in MOTIONS and (player := nearest(_PLAYER_ITEM, item)):
+            elif item.kind in MOTIONS and (player := item.nearest(_PLAYER_ITEM)):
                 self._by_player.setdefault(player, []).append(item)
         self._diagnostics = diagnostics
         self._options = options
@@ -94,13 +93,13 @@ class Controllers:
         That is the first checked one, else the first.
         """
         found = self._by_player.get(player, [])
-        checked = [item for item in found if is_checked(item)]
+        checked = [item for item in found if item.is_checked]
         if not found:
             message = f"'{player.name}' has no motion (BodyMotionItem or PoseSeqItem) to play"
             self._diagnostics.warn("no-motion", message, player.span)
             return None
         item = (checked or found)[0]
-        written = item.data.text("file", "filename", default="")
+        written = item.file
         at = item.data.at("file", "filename")
         try:
             path = resolve(self._options.expanded(written, item.folder), item.folder)
@@ -138,17 +137,3 @@ def _at_beginning(entry: BodyEntry, motion: Motion) -> BodyEntry:
         entry,
         placement=replace(placement, q=q, X_WL=placement.X_WL if pose is None else pose),
     )
-
-
-def is_checked(item: Item) -> bool:
-    """Return whether an item is checked in the tree of the project."""
-    return any(
-        source.boolean(key, default=False)
-        for source in (item.node, item.data)
-        for key in ("is_checked", "isChecked", "is_body_motion_checked")
-    )
-
-
-def nearest(kind: str, item: Item) -> Item | None:
-    """Return the nearest item of a class that contains an item."""
-    return next((other for other in item.ancestors if other.kind == kind), None)

@@ -1,25 +1,58 @@
-"""The items of a project as a list, with those of its sub-projects."""
+"""The items of a project as a list, with those of its sub-projects, and reports on the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import radians
 from pathlib import Path
+
+import numpy as np
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.read_context import read_source
-from hrp_model.readers.yaml.nodes import Mapping, Node
+from hrp_model.readers.yaml.nodes import Mapping, Node, Sequence
 from hrp_model.readers.yaml.tree import parse
+from hrp_model.rigid import Array, axis_angle_matrix, unit_vector
 
-from ..options import ProjectOptions
+from ..common import ProjectOptions, report_foreign_items
 
 SUB_PROJECT = "SubProjectItem"
 # Of a project with its sub-projects, which may use one file many times.
 _MAX_ITEMS = 20_000
 _MAX_PROJECTS = 1_000
 _MAX_DEPTH = 200
+# Items that only group or hold others.
+STRUCTURE = frozenset(("RootItem", "FolderItem", "GroupItem", "WorldItem", "SubProjectItem"))
+# Items whose purpose is served without them, and how.
+_SERVED = {
+    "SensorVisualizerItem": "all sensors are published, and the page of a run shows them",
+    **dict.fromkeys(
+        ("BodyROSItem", "WorldROSItem", "BodyROS2Item", "WorldROS2Item", "WorldRosItem"),
+        "bodies and world have topics and services of their own with --ros",
+    ),
+    "WorldLogFileItem": "'hrp-sim run --record' records a run",
+    "BodyTrackingCameraItem": "it is a camera of Choreonoid's window",
+    "LightingItem": "it is a light of Choreonoid's window",
+    **dict.fromkeys(
+        (
+            *("CoordinateFrameListItem", "CoordinateFrameItem"),
+            *("LinkOffsetFrameListItem", "LinkCoordinateFrameListItem"),
+            *("PositionListItem", "PositionTagListItem", "PositionTagGroupItem"),
+        ),
+        "it helps to edit motions in Choreonoid's window",
+    ),
+}
+# Why others have no effect.
+_REASONS = {
+    "MultiColliderItem": "its fields of fluids and distortion are not simulated",
+    "CFDSimulatorItem": "forces of fluids are not simulated",
+    "PythonSimScriptItem": "scripts of Choreonoid are not run",
+    "PythonScriptItem": "scripts of Choreonoid are not run",
+    "RegionIntrusionDetectorItem": "regions are not watched",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +91,48 @@ class Item:
     def is_in(self, other: Item) -> bool:
         """Whether another item contains it."""
         return any(item is other for item in self.ancestors)
+
+    def nearest(self, kind: str) -> Item | None:
+        """Return the nearest item of a class that contains it."""
+        return next((other for other in self.ancestors if other.kind == kind), None)
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether it is checked in the tree of the project."""
+        return any(
+            source.boolean(key, default=False)
+            for source in (self.node, self.data)
+            for key in ("is_checked", "isChecked", "is_body_motion_checked")
+        )
+
+    @property
+    def file(self) -> str:
+        """Its file as written; "" if it has none."""
+        return self.data.text("file", "filename", default="")
+
+
+def rotation_by_axis(data: Mapping, key: str, unit: float = 1.0) -> Array | None:
+    """Return the rotation [x, y, z, angle], or the product of a list of these.
+
+    Args:
+        data: Settings of an item.
+        key: That of the rotation.
+        unit: Of the angle, in [deg].
+    """
+    listed = data.sequence(key)
+    if listed is None:
+        return None
+    parts = listed.items if listed.is_nested else [listed]
+    R = np.eye(3)
+    for part in parts:
+        numbers = part.numbers() if isinstance(part, Sequence) else None
+        axis = None if numbers is None or len(numbers) != 4 else unit_vector(numbers[:3])
+        if numbers is None or axis is None:
+            message = f"'{key}' needs an axis and an angle: [x, y, z, degrees]"
+            data.diagnostics.error("bad-rotation", message, part.span)
+            return None
+        R = R @ axis_angle_matrix(axis, radians(numbers[3] * unit))
+    return R
 
 
 class ItemReader:
@@ -138,7 +213,7 @@ class ItemReader:
     def _add_project(self, item: Item, depth: int) -> None:
         """Add the items of a sub-project."""
         self._project_count += 1
-        written = item.data.text("file", "filename", default="")
+        written = item.file
         at = item.data.at("file", "filename")
         if not written:
             message = f"the sub-project '{item.name}' has no 'file'"
@@ -163,3 +238,9 @@ class ItemReader:
             self._open.append(path)
             self._add(root.mapping("items"), path.parent, item, depth + 1)
             self._open.pop()
+
+
+def report_foreign(items: Iterable[Item], diagnostics: Diagnostics) -> None:
+    """Report items without effect, once for each class."""
+    places = ((item.kind, item.span) for item in items)
+    report_foreign_items(places, diagnostics, served=_SERVED, reasons=_REASONS)

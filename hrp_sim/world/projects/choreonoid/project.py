@@ -17,15 +17,13 @@ from ....control.handling import JointEntry
 from ....engine.materials import MaterialTable
 from ...config import BodyEntry, WorldConfig
 from ...material_file import load_materials
-from ..options import ProjectOptions
+from ..common import ProjectOptions
 from .attachments import attach, is_attached
 from .bodies import BodyReader
-from .controllers import CONTROLLERS, MOTIONS, Controllers, nearest
-from .foreign import STRUCTURE, report_foreign
-from .items import Item, ItemReader
+from .controllers import CONTROLLERS, MOTIONS, Controllers
+from .items import STRUCTURE, Item, ItemReader, report_foreign
 from .scenes import SCENE, read_scene
-from .simulators import chosen_simulator, duration_of, is_simulator, physics_of
-from .vision import VISION, with_vision
+from .simulators import VISION, chosen_simulator, duration_of, is_simulator, physics_of, with_vision
 
 _BODY = "BodyItem"
 _WORLD = "WorldItem"
@@ -111,7 +109,7 @@ class _Project:
 
     def _attached(self, item: Item, entry: BodyEntry, entries: dict[Item, BodyEntry]) -> BodyEntry:
         """Return a body where it is attached to the one that contains it, if it is."""
-        owner = nearest(_BODY, item)
+        owner = item.nearest(_BODY)
         parent = None if owner is None else entries.get(owner)
         if parent is None or not is_attached(item):
             return entry

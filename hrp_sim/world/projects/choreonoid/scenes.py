@@ -1,24 +1,41 @@
-"""SceneItems as bodies that do not move and collide with nothing."""
+"""Bodies of one link with the shapes of a scene or mesh file: of BodyItems, and SceneItems.
+
+Those of SceneItems do not move and collide with nothing.
+"""
 
 from __future__ import annotations
 
+import json
 from math import degrees
+from pathlib import Path
 
 import numpy as np
 
-from hrp_model import Diagnostics, ModelError, Pose
-from hrp_model.files.resources import ResourceError
+from hrp_model import Body, Diagnostic, Diagnostics, ModelError, Pose, Severity, load_body_text
+from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.rigid import Array
 
 from ....engine.engine import Placement
 from ...config import BodyEntry
-from ..options import ProjectOptions
-from .bodies import rotation_by_axis
-from .controllers import is_checked
-from .items import Item
-from .scene_bodies import scene_body
+from ...naming import simulated_body
+from ..common import ProjectOptions
+from .items import Item, rotation_by_axis
 
 SCENE = "SceneItem"
+# Formats that Choreonoid writes into items whose file is a scene or a mesh.
+_FORMATS = frozenset(
+    ("GENERAL-3D-MODEL", "AVAILABLE-SCENE-FILE", "CHOREONOID-SCENE", "VRML-FILE", "STL-FILE")
+)
+_SUFFIXES = frozenset((".dae", ".glb", ".gltf", ".obj", ".ply", ".scen", ".stl"))
+_UNITS = ("length_unit_hint", "meshLengthUnitHint")
+_AXES = ("upper_axis_hint", "meshUpperAxisHint")
+# As in Choreonoid, a link has 1 kg and the inertia 1 kg m^2 about all axes.
+_BODY = (
+    "{{ format: ChoreonoidBody, format_version: 2.0, name: scene, links: [ {{ name: {link}, "
+    "joint_type: {joint}, mass: 1.0, inertia: [1, 0, 0, 0, 1, 0, 0, 0, 1], elements: [ {{ "
+    "type: {kind}, elements: [ {{ type: Resource, uri: {file}, metadata: {metadata} }} ] }} ] }} ] "
+    "}}"
+)
 
 
 def read_scene(
@@ -34,10 +51,10 @@ def read_scene(
         diagnostics: Receives warnings.
         options: How the project is read.
     """
-    if not is_checked(item):  # Choreonoid does not show it either
+    if not item.is_checked:  # Choreonoid does not show it either
         return None
     data = item.data
-    written = data.text("file", "filename", default="")
+    written = item.file
     at = data.at("file", "filename")
     try:
         body = scene_body(item, written, options, is_visual=True)
@@ -58,3 +75,45 @@ def _rotation(item: Item) -> Array:
     unit = degrees(1.0) if data.text("angle_unit", default="") != "degree" else 1.0
     R = rotation_by_axis(data, "rotation", unit)
     return np.eye(3) if R is None else R
+
+
+def has_scene(item: Item, file: str) -> bool:
+    """Return whether the file of a BodyItem is a scene or a mesh, by its format or suffix."""
+    form = item.data.text("format", default="").upper()
+    return form in _FORMATS or (not form and Path(file).suffix.lower() in _SUFFIXES)
+
+
+def scene_body(item: Item, file: str, options: ProjectOptions, *, is_visual: bool) -> Body:
+    """Return a body with the shapes of a scene.
+
+    Args:
+        item: A SceneItem or BodyItem.
+        file: Its file, as written.
+        options: How the project is read.
+        is_visual: Whether it does not move and collides with nothing; else it is free.
+
+    Raises:
+        ResourceError: The file does not exist.
+        ModelError: It has no shapes that can be read; the first diagnostic states why.
+    """
+    path = resolve(options.expanded(file, item.folder), item.folder)
+    data = item.data
+    metadata = {
+        "length_unit": data.text(*_UNITS, default="meter"),
+        "upper_axis": data.text(*_AXES, default="Z"),
+    }
+    written = {key: x for key, x in metadata.items() if x in ("millimeter", "inch", "Y")}
+    text = _BODY.format(
+        link="SCENE" if is_visual else "Root",
+        joint="fixed" if is_visual else "free",
+        kind="Visual" if is_visual else "Transform",
+        file=json.dumps(str(path)),
+        metadata=json.dumps(written),
+    )
+    found: list[Diagnostic] = []
+    body = load_body_text(text, Diagnostics(listener=found.append), kind="body")
+    if not body.root.visual:
+        serious = [x for x in found if x.severity is not Severity.NOTE]
+        empty = Diagnostic(Severity.ERROR, "unusable-scene", "its file has no shapes")
+        raise ModelError([*serious, empty])
+    return simulated_body(body)

@@ -1,14 +1,19 @@
-"""Read the settings of a simulator item: those of the physics, and how long it runs."""
+"""Read the settings of simulator items: physics, how long they run, and the rate of cameras."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hrp_model import Diagnostics
+from hrp_model.devices import Camera, RangeSensor
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.readers.yaml import nodes
 from hrp_model.readers.yaml.nodes import Mapping
 
 from ....engine.engine import PhysicsSettings
+from ....sensors.settings import OptionValue
+from ...config import BodyEntry
 from ...physics_file import read_simulator
 from .items import Item
 
@@ -27,6 +32,7 @@ _ACTIVE = ("is_active_control_time_range_mode", "active_control_time_range_mode"
 _SPECIFIED = ("specified", "Specified time")
 _OF_TIME_BAR = ("timebar", "Time bar range", "TimeBar range", "Timebar range")
 _OF_CONTROL = ("Active control period",)
+VISION = "GLVisionSimulatorItem"
 
 
 def is_simulator(item: Item) -> bool:
@@ -83,3 +89,39 @@ def _time_bar_number(root: Mapping, *keys: str) -> float | None:
     bars = root.mapping("toolbars", "toolBars")
     bar = None if bars is None else bars.mapping("TimeBar")
     return None if bar is None else bar.number(*keys, default=None)
+
+
+def with_vision(bodies: tuple[BodyEntry, ...], items: Sequence[Item]) -> tuple[BodyEntry, ...]:
+    """Return the bodies with the rates of their vision sensors limited by the items."""
+    for item in items:
+        highest = item.data.number("max_frame_rate", "maxFrameRate", default=0.0)
+        if highest <= 0.0:
+            continue
+        of_bodies = _names(item, "target_bodies", "targetBodies")
+        of_sensors = _names(item, "target_sensors", "targetSensors")
+        bodies = tuple(
+            _limited(entry, highest, of_sensors)
+            if not of_bodies or entry.placement.name in of_bodies
+            else entry
+            for entry in bodies
+        )
+    return bodies
+
+
+def _limited(entry: BodyEntry, highest: float, names: set[str]) -> BodyEntry:
+    limits: dict[str, dict[str, OptionValue]] = {}
+    for device in entry.placement.body.devices:
+        if names and device.name not in names:
+            continue
+        rate = device.frame_rate if isinstance(device, Camera) else 0.0
+        rate = device.scan_rate if isinstance(device, RangeSensor) else rate
+        if rate > highest:
+            limits[device.name] = {"rate": highest}
+    return replace(entry, sensors={**entry.sensors, **limits}) if limits else entry
+
+
+def _names(item: Item, *keys: str) -> set[str]:
+    node = item.data.get(*keys)
+    if isinstance(node, nodes.Sequence):
+        return {x.text for x in node.items if isinstance(x, nodes.Scalar)}
+    return {node.text} if isinstance(node, nodes.Scalar) and node.text else set()

@@ -12,7 +12,7 @@ from hrp_model.diagnostics import Span, counted, did_you_mean_or_all
 from hrp_model.readers.xml_tree import NUMBER, Element
 from hrp_model.rigid import Array
 
-from ..reports import report_foreign_items
+from ..common import report_foreign_items
 
 _USED = (
     *("GrxModelItem", "GrxCollisionPairItem", "GrxExtraJointItem"),

@@ -16,12 +16,9 @@ from ....control import HOLD, ControlMode, ControlSettings, JointControl
 from ....engine.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Placement
 from ...config import BodyEntry, WorldConfig
 from ...model_files import ModelFiles
-from ..options import ProjectOptions
-from ..reports import report_program
-from ..xml_text import parse_project
-from .extra_joints import ExtraJoints
+from ..common import ProjectOptions, parse_project, report_program
 from .items import Item, ModeItems
-from .pairs import CollisionPairs
+from .link_pairs import CollisionPairs, ExtraJoints, Links
 
 _MAX_TIME = 1e9  # [s]
 _DEFAULT_TIME_STEP, _DEFAULT_TIME, _DEFAULT_GRAVITY = 0.001, 20.0, 9.8  # of GrxUI
@@ -84,9 +81,10 @@ class _Reader:
             if (entry := self._model(item)) is not None:
                 entries[item.name] = entry
         models = {name: entry.placement.body for name, entry in entries.items()}
-        reader = ExtraJoints(models, names)
+        links = Links(models, names)
+        reader = ExtraJoints(links)
         joints = [reader.read(item) for item in self._items.of("GrxExtraJointItem")]
-        pairs = CollisionPairs(models, names)
+        pairs = CollisionPairs(links)
         for item in self._items.of("GrxCollisionPairItem"):
             pairs.add(item)
         self._items.report_foreign()

@@ -1,45 +1,23 @@
-"""Validate and convert the worlds and commands passed to ``Simulation``."""
+"""Check values by joint name, and make commands of them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from math import nan
 from numbers import Real
 
-from hrp_model import Diagnostics
 from hrp_model.diagnostics import names_with_hint
 
-from ..control import Command, JointCommand, TrajectoryRun
-from ..control.trajectory import BadTrajectoryError, JointTrajectory
 from ..engine.state import MAX_DRIVE_VALUE, SimulatedBody
-from .config import WorldConfig
-from .load import load_world
+from .commands import Command, JointCommand
+from .trajectory import BadTrajectoryError, JointTrajectory
+from .trajectory_run import TrajectoryRun
 
 _COMMANDS = (
     "a mapping from joint names to positions, such as {'J1': 0.5}, or a JointCommand, "
     "JointTrajectory, TrajectoryRun, CancelTrajectory, GainChange or ModeChange"
 )
 _UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N"}
-
-
-def as_world(
-    world: WorldConfig | str | os.PathLike[str], diagnostics: Diagnostics | None
-) -> WorldConfig:
-    """Return a world configuration, loading it if a path is given.
-
-    Raises:
-        ModelError: The file cannot be used.
-        TypeError: The argument is neither a configuration nor a path.
-    """
-    if isinstance(world, WorldConfig):
-        return world
-    if isinstance(world, str | os.PathLike):
-        return load_world(world, diagnostics)
-    raise TypeError(
-        "a world must be a WorldConfig, or the path of a world or model file, not "
-        f"{type(world).__name__}"
-    )
 
 
 def as_command(
