@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from math import inf
 from pathlib import Path
 
 from hrp_model import Diagnostics
-from hrp_sim import PhysicsError, Simulation
+from hrp_sim import Simulation
 from hrp_sim.engine.engines import ENGINES
+from hrp_sim.engine.schedule import NEVER_NS, NS_PER_S
 from hrp_sim.recording.video import (
     Extents,
     FixedView,
@@ -21,10 +21,9 @@ from hrp_sim.recording.video import (
     writing_film,
 )
 from hrp_sim.run.build import build_simulation
-from hrp_sim.run.distribution import Distribution
-from hrp_sim.run.runner import Runner
-from hrp_sim.run.scenarios import Course, CourseRun
-from hrp_sim.sensors import Reading, RenderRequest
+from hrp_sim.run.run import Consumer, Run
+from hrp_sim.run.scenarios import CourseRun
+from hrp_sim.sensors import Reading
 from hrp_sim.topics.run_recording import RunRecording
 
 from .scenario_test import ScenarioRun
@@ -34,7 +33,6 @@ RECORDING, PICTURE = "run.mcap", "moment.png"
 # Simulation time that is recorded before and after the moment, in [s].
 _BEFORE, _AFTER = 30.0, 1.0
 _SIZE = 1280, 720  # of the picture, in pixels
-_ROUNDING = 1e-9  # of times, in [s]
 
 
 def keep_artifacts(run: ScenarioRun, folder: Path) -> list[str]:
@@ -83,16 +81,18 @@ def _repeat(run: ScenarioRun, path: Path, lines: list[str]) -> Iterator[_Moment]
         path: The recording of what is around the moment.
         lines: Receives lines about the recording.
     """
-    test = run.test
-    simulation, _ = build_simulation(test.scenario.world, ENGINES[0], _quiet())
-    with simulation:
-        repetition = _Repetition(simulation, test.scenario.course, run.moment)
-        repetition.go_on(run.moment - _BEFORE)
-        with _reported("recording", lines):
-            repetition.go_on_recorded(path, run.moment + _AFTER, lines.append)
-            lines.append(f"recording: {path}")
-        repetition.go_on(inf)
-        yield repetition.moment
+    scenario = run.test.scenario
+    simulation, _ = build_simulation(scenario.world, ENGINES[0], _quiet())
+    with simulation, closing(CourseRun(simulation, scenario.course, reads_all=True)) as course:
+        moment = _Moment(simulation, run.moment)
+        with Run(simulation, [course, moment]) as repetition:
+            repetition.until(_ns(run.moment - _BEFORE))
+            with _reported("recording", lines):
+                with _recorded(repetition, path, lines.append):
+                    repetition.until(_ns(run.moment + _AFTER))
+                lines.append(f"recording: {path}")
+            repetition.until(NEVER_NS)
+        yield moment
 
 
 @contextmanager
@@ -106,7 +106,8 @@ def _repeat_with_ros(run: ScenarioRun, path: Path, lines: list[str]) -> Iterator
             lines.append(f"recording: {path}")
         stage = stack.enter_context(stage_of(test.name, test.scenario, test.ros, recording))
         moment = _Moment(stage.simulation, run.moment)
-        stage.run(test.scenario.course, lambda course: moment.follow(course.time))
+        course = CourseRun(stage.simulation, test.scenario.course, reads_all=True)
+        stage.run(stack.enter_context(closing(course)), [moment])
         yield moment
 
 
@@ -124,8 +125,8 @@ def _reported(what: str, lines: list[str]) -> Iterator[None]:
         lines.append(f"there is no {what}: {reason}")
 
 
-class _Moment:
-    """The poses of a simulation at a moment.
+class _Moment(Consumer):
+    """Consumer of a run that keeps the poses of a simulation at a moment.
 
     Args:
         simulation: In its initial state.
@@ -137,13 +138,17 @@ class _Moment:
 
     def __init__(self, simulation: Simulation, moment: float) -> None:
         self.simulation = simulation
-        self._moment = moment
+        self._moment_ns = _ns(moment)
         self._poses = poses_of(simulation.state)
-        self._is_past = moment <= 0.0  # whether the poses are those of the moment
+        self._is_past = self._moment_ns <= 0  # whether the poses are those of the moment
 
-    def follow(self, time: float) -> None:
-        """Note the poses after a step to a time in [s], if it is the moment."""
-        if not self._is_past and time >= self._moment - _ROUNDING:
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return the moment, in [ns]."""
+        return NEVER_NS if self._is_past else self._moment_ns
+
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:  # noqa: ARG002
+        """Keep the poses after the first step to the moment."""
+        if not self._is_past and time_ns >= self._moment_ns:
             self._poses, self._is_past = poses_of(self.simulation.state), True
 
     def draw(self, path: Path) -> None:
@@ -162,88 +167,31 @@ class _Moment:
             writer.add(renderer.picture(poses))
 
 
-class _Repetition:
-    """Repeats a run without ROS step by step.
+@contextmanager
+def _recorded(run: Run, path: Path, warn: Callable[[str], object]) -> Iterator[None]:
+    """Record a run in a block, without images of cameras, which would be most of the recording.
 
     Args:
-        simulation: Of its world, in its initial state.
-        course: What happens.
-        moment: The moment to draw, in [s].
+        run: The run.
+        path: The recording.
+        warn: Called with each problem of the recording.
+
+    Raises:
+        MissingLibraryError: A library for recordings is not installed.
+        OSError: The recording cannot be written.
     """
+    with closing(RunRecording(path, warn=warn, on_error=warn)) as recording:
+        from hrp_sim.topics.recorded_world import RecordedWorld  # needs the messages
 
-    def __init__(self, simulation: Simulation, course: Course, moment: float) -> None:
-        self.simulation = simulation
-        self.moment = _Moment(simulation, moment)
-        self._course = CourseRun(simulation, course)
-        self._has_failed = False
-
-    @property
-    def time(self) -> float:
-        """Simulation time since the start, in [s]."""
-        return self._course.time
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the run has ended."""
-        return self._course.is_over or self._has_failed
-
-    def go_on(self, until: float) -> None:
-        """Step until a time in [s], or to the end."""
-        while not self.is_over and self.time < until - _ROUNDING:
-            self._course.before_step()
-            try:
-                readings = self.simulation.advance(1)
-            except PhysicsError:
-                self._has_failed = True
-            else:
-                self._after_step(readings)
-
-    def go_on_recorded(self, path: Path, until: float, warn: Callable[[str], object]) -> None:
-        """Step until a time in [s], or to the end, and record it without images of cameras.
-
-        Args:
-            path: The recording.
-            until: The time.
-            warn: Called with each problem of the recording.
-
-        Raises:
-            MissingLibraryError: A library for recordings is not installed.
-            OSError: The recording cannot be written.
-        """
-        with ExitStack() as stack:
-            recording = stack.enter_context(closing(RunRecording(path, warn=warn, on_error=warn)))
-            from hrp_sim.topics.recorded_world import RecordedWorld  # needs the messages
-
-            distribution = Distribution(self.simulation, read_all=True)
-            stack.callback(distribution.close)
-
-            def on_step(time_ns: int, readings: Mapping[str, Reading]) -> None:
-                distribution.publish(time_ns, _without_images(readings))
-                self._after_step(readings)
-                if self.is_over:
-                    runner.stop()
-                else:
-                    self._course.before_step()
-
-            runner = Runner(
-                self.simulation, on_step, real_time_factor=0.0, duration=until - self.time
-            )
-            distribution.serve(runner)
-            world = RecordedWorld(recording, self.simulation, _quiet(), warn)
-            distribution.add(world.consumer)
-            world.serve(runner)
-            self._course.before_step()
-            runner.run()
-            self._has_failed = runner.error is not None
-
-    def _after_step(self, readings: Mapping[str, Reading]) -> None:
-        self._course.after_step(readings)
-        self.moment.follow(self.time)
+        world = RecordedWorld(recording, run.simulation, _quiet(), warn, images=False)
+        run.add(world)
+        yield
+        run.remove(world)
+        run.remove(world.consumer)
 
 
-def _without_images(readings: Mapping[str, Reading]) -> dict[str, Reading]:
-    """Return readings without those of cameras, whose images would be most of a recording."""
-    return {name: r for name, r in readings.items() if not isinstance(r, RenderRequest)}
+def _ns(time: float) -> int:
+    return round(time * NS_PER_S)
 
 
 def _quiet() -> Diagnostics:

@@ -20,6 +20,8 @@ from hrp_model.files.writer import write_atomically
 from hrp_model.rigid import Array
 from hrp_sim import Simulation
 from hrp_sim.lab.sweeps.provenance import fingerprint
+from hrp_sim.run.run import Consumer
+from hrp_sim.sensors import Reading
 
 from .motion_samples import Layout, Sample, layouts_of, sample_of
 
@@ -92,8 +94,8 @@ class Baseline:
     samples: dict[int, Sample] = field(default_factory=dict)
 
 
-class BaselineRecorder:
-    """Records the baseline of a run.
+class BaselineRecorder(Consumer):
+    """Consumer of a run that records its baseline.
 
     Args:
         simulation: Before its first step.
@@ -112,13 +114,17 @@ class BaselineRecorder:
         simulation.record_contacts(self, on=True)
         self._sample(0)
 
-    def step(self) -> None:
-        """Record a step; to be called after each.
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return 0, as each step is recorded."""
+        return 0
+
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:  # noqa: ARG002
+        """Record a step.
 
         A run longer than planned, as after a change of its duration, needs no more memory.
         """
         run, sampled = self._run, self._run.sampled
-        step = (self._simulation.engine.time_ns - self._start_ns) // sampled.step_ns
+        step = (time_ns - self._start_ns) // sampled.step_ns
         if step % sampled.hash_every == 0 and len(run.hashes) < _MAX_HASHES:
             run.hashes.append(self._simulation.state_hash()[:_HASH_DIGITS])
         if sampled.is_sampled(step) and len(run.samples) < _SAMPLES + 2:

@@ -38,7 +38,7 @@ class BaselineCheck:
         duration: Of the run at most, in [s].
 
     Attributes:
-        recorder: Whose ``step`` is to be called after each step.
+        recorder: To be a consumer of the run.
         written: Whether ``finish`` has written the file.
     """
 

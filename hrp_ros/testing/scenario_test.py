@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.printable import printable_lines
 from hrp_sim.run.scenarios import CourseOutcome, CourseRun, Scenario, read_scenario
 from hrp_sim.run.scenarios.reader import parse_file
-from hrp_sim.run.summary import RunRecorder, RunResult, result_lines, result_of
+from hrp_sim.run.summary import RunResult, result_lines, result_of
 
 from .baseline_check import BaselineCheck, BaselineSettings
 from .problems import Problem, ScenarioError
@@ -122,19 +123,11 @@ def run_scenario_test(test: ScenarioTest, settings: BaselineSettings) -> Scenari
         simulation, check = stage.simulation, None
         if test.baseline is not None:
             check = BaselineCheck(test.baseline, settings, simulation, course.duration)
-        runs: list[CourseRun] = []
-
-        def on_step(run: CourseRun) -> None:
-            if not runs:
-                runs.append(run)
-            if check is not None:
-                check.recorder.step()
-
-        start = time.monotonic()
-        outcome = stage.run(course, on_step)
-        elapsed = time.monotonic() - start
-        recorder = runs[0].recorder if runs else RunRecorder(simulation)
-        result = result_of(recorder, test.name, elapsed, outcome.error)
+        with closing(CourseRun(simulation, course, reads_all=True)) as run:
+            start = time.monotonic()
+            outcome = stage.run(run, [] if check is None else [check.recorder])
+            elapsed = time.monotonic() - start
+            result = result_of(run.recorder, test.name, elapsed, outcome.error)
         problems = [*stage.problems, *_problems(outcome, stage.hint)]
         if check is not None:
             problems += check.finish(passed=not problems)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import MissingLibraryError
@@ -12,40 +11,45 @@ from hrp_model.program.command import missing_ros
 from hrp_sim import Simulation
 from hrp_sim.engine.engines import ENGINES
 from hrp_sim.run.build import build_simulation
-from hrp_sim.run.scenarios import Course, CourseOutcome, CourseRun, Scenario, run_scenario
-from hrp_sim.sensors import CameraSensor
+from hrp_sim.run.run import Consumer
+from hrp_sim.run.scenarios import CourseOutcome, CourseRun, Scenario
 from hrp_sim.topics.run_recording import RunRecording
 
 from .problems import Problem
 from .ros_file import RosSetup
 
-OnStep = Callable[[CourseRun], None]
 
-
-class Stage(Protocol):
+class Stage:
     """A simulation in its initial state, in which the course of a scenario can run once.
 
     All sensors are read, except for cameras that no expectation needs.
+
+    Args:
+        simulation: The simulation.
+        hint: For users if its physics fails.
+
+    Attributes:
+        simulation: The simulation.
+        hint: As given.
+        problems: Why the run does not pass, besides its outcome.
     """
 
-    @property
-    def simulation(self) -> Simulation:
-        """The simulation."""
-
-    @property
-    def hint(self) -> str:
-        """Hint for users if its physics fails."""
-
-    def run(self, course: Course, on_step: OnStep) -> CourseOutcome:
-        """Run a course; ``on_step`` is called after each step."""
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        """Why the run does not pass, besides its outcome."""
+    def __init__(self, simulation: Simulation, hint: str) -> None:
+        self.simulation, self.hint = simulation, hint
+        self.problems: list[Problem] = []
 
     @property
     def outputs(self) -> Mapping[str, str]:
         """The end of the output of each node, by its command."""
+        return {}
+
+    def run(self, course: CourseRun, consumers: Sequence[Consumer]) -> CourseOutcome:
+        """Run a course; further consumers take its steps.
+
+        Raises:
+            ScenarioError: The name of a topic is invalid.
+        """
+        return course.run(consumers)
 
 
 @contextmanager
@@ -80,23 +84,4 @@ def stage_of(
     diagnostics = Diagnostics(listener=lambda _found: None)
     simulation, hint = build_simulation(scenario.world, ENGINES[0], diagnostics)
     with simulation:
-        yield _Alone(simulation, hint)
-
-
-class _Alone:
-    """A simulation without ROS.
-
-    Args:
-        simulation: The simulation.
-        hint: See ``Stage``.
-    """
-
-    def __init__(self, simulation: Simulation, hint: str) -> None:
-        self.simulation, self.hint = simulation, hint
-        self.problems: Sequence[Problem] = ()
-        self.outputs: Mapping[str, str] = {}
-
-    def run(self, course: Course, on_step: OnStep) -> CourseOutcome:
-        simulation = self.simulation
-        simulation.wanted = lambda name: not isinstance(simulation.sensors[name], CameraSensor)
-        return run_scenario(simulation, course, on_step)
+        yield Stage(simulation, hint)

@@ -12,7 +12,7 @@ from rich.text import Text
 from hrp_model.printable import printable
 
 from ..engine.schedule import NS_PER_S
-from ..run.runner import Runner
+from ..run.run import Run
 
 # Minimum simulation time over which rates are measured, in [s], except at the beginning.
 WINDOW = 1.0
@@ -51,7 +51,7 @@ class LiveTable:
     def __init__(
         self,
         title: str,
-        runner: Runner,
+        runner: Run,
         rows: Callable[[], list[Row]],
         *,
         listening: bool = False,

@@ -10,8 +10,7 @@ from hrp_model.program.console import print_message, working
 from hrp_model.program.outputs import writing
 from hrp_msgs.names import NameCollisionError
 
-from ..run.distribution import Distribution
-from ..run.runner import Runner
+from ..run.run import Run
 from ..topics.run_recording import RunRecording
 from ..world.reporting import printed_warnings
 
@@ -27,16 +26,13 @@ def open_recording(path: Path) -> RunRecording:
         return RunRecording(path, warn=_warn, on_error=partial(_print, "error"))
 
 
-def record_world(
-    recording: RunRecording, world: str, runner: Runner, distribution: Distribution
-) -> None:
+def record_world(recording: RunRecording, world: str, runner: Run) -> None:
     """Record a run without ROS, with all its images; to be called before it.
 
     Args:
         recording: The recording.
         world: The world as the user gave it.
         runner: The run.
-        distribution: Its readings.
 
     Raises:
         ModelError: Two bodies or devices would have the same topic.
@@ -50,9 +46,8 @@ def record_world(
         except NameCollisionError as error:
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
-    distribution.add(recorded.consumer)
-    distribution.keeps_images = True
-    recorded.serve(runner)
+    runner.keeps_images = True
+    runner.add(recorded)
 
 
 def _warn(message: str) -> None:

@@ -16,9 +16,8 @@ from hrp_model.program.console import print_message, print_note, working
 from ..engine.engine import PhysicsError
 from ..engine.snapshot import Snapshot
 from ..run.build import build_simulation
-from ..run.distribution import Distribution
 from ..run.reload import Reloader
-from ..run.runner import Runner
+from ..run.run import Run
 from ..run.summary import RunRecorder
 from ..simulation import Simulation
 from ..topics.run_recording import RunRecording
@@ -71,27 +70,25 @@ def set_up_alone(options: argparse.Namespace, page: RunPage | None) -> Iterator[
         if reloader is not None:
             stack.callback(reloader.close)
         restore(options, simulation)
-        distribution = stack.enter_context(closing(Distribution(simulation, read_all=True)))
 
         def rows(recorder: RunRecorder) -> list[Row]:
             counts, sensors = recorder.counts, recorder.simulation.sensors
             return [Row(k, type(s).__name__, counts[k]) for k, s in sensors.items()]
 
-        def serve(runner: Runner) -> RunRecording | None:
-            distribution.serve(runner)
+        def serve(runner: Run) -> RunRecording | None:
             runner.paused = options.paused
             if not options.record:
                 return None
             recording = stack.enter_context(closing(open_recording(options.record)))
-            record_world(recording, options.world, runner, distribution)
+            record_world(recording, options.world, runner)
             return recording
 
         yield RunSetup(
             simulation,
-            distribution,
             made.hint,
             made.problems,
             real_time_factor=1.0 if options.view else 0.0,
+            reads_all=True,
             rows=rows,
             serve=serve,
             reloader=reloader,

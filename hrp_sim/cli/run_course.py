@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -19,9 +19,8 @@ from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
 from hrp_model.program.console import output_console, print_data, print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 
-from ..run.distribution import Distribution
 from ..run.reload import Reloader
-from ..run.runner import OnStep, Runner
+from ..run.run import Run
 from ..run.summary import (
     Expectation,
     RunRecorder,
@@ -32,7 +31,6 @@ from ..run.summary import (
     speed_lines,
     values,
 )
-from ..sensors import Reading
 from ..simulation import Simulation
 from ..topics.run_recording import RunRecording
 from .live_table import LiveTable, Row
@@ -50,10 +48,10 @@ class RunSetup:
 
     Attributes:
         simulation: The simulation.
-        distribution: Of its readings.
         hint: To print if its physics fails.
         problems: Of its world.
         real_time_factor: By default.
+        reads_all: Whether sensors are read that nobody wants.
         rows: Returns the rows of the live table.
         serve: Connects a run to its consumers; returns its recording, if there is one.
         missed: Returns problems of the listener; not called for a run stopped before its end.
@@ -61,12 +59,12 @@ class RunSetup:
     """
 
     simulation: Simulation
-    distribution: Distribution
     hint: str
     problems: Sequence[Diagnostic]
     real_time_factor: float
+    reads_all: bool
     rows: Callable[[RunRecorder], list[Row]]
-    serve: Callable[[Runner], RunRecording | None]
+    serve: Callable[[Run], RunRecording | None]
     missed: Callable[[], list[str]] = list
     reloader: Reloader | None = None
 
@@ -89,7 +87,7 @@ class RunCourse:
         measurable = quantities(setup.simulation) if options.expect else {}
         self._expectations = [Expectation.parse(text, measurable) for text in options.expect]
         check_run_outputs(options)  # again, since now all input files are known
-        self._recorder = RunRecorder(setup.simulation)
+        self._recorder = RunRecorder(setup.simulation, reads_all=setup.reads_all)
 
     def run(self, signals: StopSignals) -> int:
         """Run to the end, or until a signal, and print the result; return the exit status."""
@@ -101,7 +99,7 @@ class RunCourse:
             if recording is not None:
                 stack.callback(recording.close)
             if page is not None:
-                page.serve(runner, setup.distribution, setup.problems, setup.hint, setup.reloader)
+                page.serve(runner, setup.problems, setup.hint, setup.reloader)
                 stack.callback(page.end, runner)
             signals.stop(runner.stop)
             table = LiveTable(
@@ -118,7 +116,7 @@ class RunCourse:
             start = time.monotonic()
             with live if is_live else nullcontext():
                 runner.run()
-            setup.distribution.finish_images()
+            runner.finish_images()
             elapsed = time.monotonic() - start
         has_failed = bool(runner.simulation.controllers.failures)  # printed when it happened
         failures = [] if runner.stopped else setup.missed()
@@ -130,46 +128,37 @@ class RunCourse:
         has_failed |= recording is not None and recording.error != ""  # likewise
         return PROBLEMS if failures or has_failed else GOOD
 
-    def _make_runner(self, stack: ExitStack) -> Runner:
-        """Return the runner, whose steps are recorded, traced and distributed."""
+    def _make_runner(self, stack: ExitStack) -> Run:
+        """Return the runner, whose steps are recorded and traced."""
         options, simulation = self._options, self._setup.simulation
         step = simulation.engine.settings.time_step
         if options.duration is not None and options.duration < step:
             print_message(f"warning: --duration is less than one step of {step:g} s")
-        on_steps: list[OnStep] = [
-            lambda time_ns, readings: self._recorder.step(runner.simulation, time_ns, readings),
-            self._setup.distribution.publish,
-        ]
-        if options.trace:
-            trace = stack.enter_context(TraceWriter(options.trace, options.every))
-            trace.write(simulation.state)
-            on_steps.append(lambda *_: trace.write(runner.simulation.state))
-
-        def on_step(time_ns: int, readings: Mapping[str, Reading]) -> None:
-            for act in on_steps:
-                act(time_ns, readings)
-
         # With somebody to reset it, a run without an end goes on after a failure.
         page = None if options.duration else self._page
         on_failure = None if page is None else partial(page.report, self._setup.hint)
         factor = self._setup.real_time_factor if options.rtf is None else options.rtf
-        runner = Runner(
-            simulation,
-            on_step,
-            real_time_factor=factor,
-            duration=options.duration,
-            on_failure=on_failure,
+        runner = stack.enter_context(
+            Run(
+                simulation,
+                [self._recorder],
+                real_time_factor=factor,
+                duration=options.duration,
+                on_failure=on_failure,
+            )
         )
+        if options.trace:
+            runner.add(stack.enter_context(TraceWriter(options.trace, options.every)))
         return runner
 
-    def _save(self, runner: Runner, signals: StopSignals) -> None:
+    def _save(self, runner: Run, signals: StopSignals) -> None:
         """Save the state; a signal ends the wait for the reader of a pipe."""
         path = self._options.save
         with writing(), signals.interrupting() if is_special(path) else nullcontext():
             runner.simulation.save().to_file(path)
 
     def _finish(
-        self, runner: Runner, elapsed: float, table: LiveTable, recording: RunRecording | None
+        self, runner: Run, elapsed: float, table: LiveTable, recording: RunRecording | None
     ) -> list[str]:
         """Print the result of a run; return what has failed in it."""
         options = self._options

@@ -10,9 +10,8 @@ from hrp_model.view.viewer import Viewer
 
 from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
-from ..run.distribution import Distribution
 from ..run.reload import Reloader
-from ..run.runner import Runner
+from ..run.run import Run
 from ..view.run_viewer import RunViewer
 
 
@@ -44,15 +43,13 @@ class RunPage:
 
     def serve(
         self,
-        runner: Runner,
-        distribution: Distribution,
+        runner: Run,
         problems: Sequence[Diagnostic],
         hint: str,
         reloader: Reloader | None,
     ) -> None:
         """Show a run, before it begins, and load its world again after changes."""
         self._run = RunViewer(self._viewer, runner, problems, hint)
-        distribution.add(self._run)
         if reloader is not None:
             reloader.start(runner)
 
@@ -62,7 +59,7 @@ class RunPage:
         if run is not None:
             run.show_problems(problems, [note] if note else [])
 
-    def end(self, runner: Runner) -> None:
+    def end(self, runner: Run) -> None:
         """Say in the page that the run has ended."""
         time = f"{runner.simulation.state.time_ns / NS_PER_S:.6g} s"
         if runner.error is not None:

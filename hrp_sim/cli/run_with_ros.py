@@ -10,7 +10,7 @@ from functools import partial
 
 from hrp_model.program.command import UsageError, missing_ros
 
-from ..run.runner import Runner
+from ..run.run import Run
 from ..run.summary import RunRecorder
 from ..sensors.settings import OptionValue
 from ..topics.run_recording import RunRecording
@@ -60,17 +60,17 @@ def set_up_with_ros(options: argparse.Namespace) -> Iterator[RunSetup]:
             listener.settle()
             return listener.missed()
 
-        def serve(runner: Runner) -> RunRecording | None:
+        def serve(runner: Run) -> RunRecording | None:
             session.serve(runner)
             return session.node.recording
 
         take_duration(options, session.node.world)
         yield RunSetup(
             session.simulation,
-            session.distribution,
             session.node.failure_hint,
             session.node.problems,
             real_time_factor=1.0,
+            reads_all=False,
             rows=rows,
             serve=serve,
             missed=missed,

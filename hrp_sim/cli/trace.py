@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,10 +12,13 @@ from hrp_model.files.writer import naming, open_stream
 
 from ..engine.schedule import NS_PER_S
 from ..engine.state import SimulatedBody, WorldState
+from ..run.run import Consumer, Run
+from ..sensors import Reading
+from ..simulation import Simulation
 
 
-class TraceWriter:
-    """Writes the initial state, then the state at every period.
+class TraceWriter(Consumer):
+    """Consumer of a run that writes the initial state, then the state at every period.
 
     Args:
         path: File to write; an existing file is replaced, a device or pipe written to.
@@ -30,6 +34,19 @@ class TraceWriter:
         self._file = open_stream(path)
         self._period_ns = 0 if period is None else round(period * NS_PER_S)
         self._next_ns = self._last_ns = 0
+
+    def attach(self, run: Run) -> None:
+        """Write the initial state of a run."""
+        self._run = run
+        self.write(run.simulation.state)
+
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return the time of the next line, in [ns]."""
+        return self._next_ns
+
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:  # noqa: ARG002
+        """Write a line after a step if one is due."""
+        self.write(self._run.simulation.state)
 
     def write(self, state: WorldState) -> None:
         """Write a line if one is due.

@@ -11,7 +11,7 @@ from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.node.start import WrongUseError, destroy
 from hrp_msgs.topics.topic import Topic
 
-from ..run.runner import Runner
+from ..run.run import Run
 from ..simulation import Simulation
 from ..topics.body_publisher import BodyPublisher
 from ..topics.run_recording import RunRecording
@@ -106,7 +106,7 @@ class BodyInterface:
             recording.attach_meshes(self.model.publisher.description.urdf)
         return self.model
 
-    def serve(self, runner: Runner) -> None:
+    def serve(self, runner: Run) -> None:
         """Offer the services and commands of the body for a run."""
         self.publisher.serve()
         if switches := self.publisher.switches:

@@ -21,7 +21,7 @@ from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_availab
 
 from ..control import TrajectoryRun
 from ..run.body_commands import BodyCommands, CommandOptions
-from ..run.runner import Runner
+from ..run.run import Run
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .command_parameters import COMMANDS, DynamicParams, JointParams, JointValues, joint_of
@@ -220,7 +220,7 @@ class BodyCommandInterface:
             action = naming.topic(names.FOLLOW_JOINT_TRAJECTORY)
             self._action = TrajectoryAction(interfaces.node, action, self.commands)
 
-    def serve(self, runner: Runner) -> None:
+    def serve(self, runner: Run) -> None:
         """Begin to serve a run, which determines when commands take effect."""
 
         def run_soon(action: Callable[[], None]) -> None:

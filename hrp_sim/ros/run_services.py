@@ -23,7 +23,7 @@ from ..run.health import command_health, lock_step_health, run_health, state_hea
 from ..run.lock_step import LockStep
 from ..run.requests.standard import RequestError
 from ..run.requests.world_control import WorldControl
-from ..run.runner import NotRunningError, Runner
+from ..run.run import NotRunningError, Run
 
 # Period of repeated warnings, in [s].
 LONG_PERIOD = 5.0
@@ -51,7 +51,7 @@ class RunServices:
         self,
         node: Node,
         topics: TopicMaker,
-        runner: Runner,
+        runner: Run,
         control: WorldControl,
         hint: Callable[[], str],
     ) -> None:
@@ -111,7 +111,7 @@ class RunServices:
 
 
 def start_lock_step(
-    node: Node, settings: Settings, runner: Runner, republish: Callable[[], None]
+    node: Node, settings: Settings, runner: Run, republish: Callable[[], None]
 ) -> list[str]:
     """Set up the lock-step of the parameters; return the topics that the run waits for.
 
@@ -206,7 +206,7 @@ class SwitchServices:
         switches: Names of the services, by the names of the devices in the simulation.
     """
 
-    def __init__(self, node: Node, runner: Runner, switches: Mapping[str, str]) -> None:
+    def __init__(self, node: Node, runner: Run, switches: Mapping[str, str]) -> None:
         self._node = node
         self._runner = runner
         self._services: list[Service] = []

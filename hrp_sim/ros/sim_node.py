@@ -47,10 +47,9 @@ from hrp_sim.ros.command_parameters import JointValues, joint_params
 from hrp_sim.ros.parameters import SIM_NODE
 
 from ..engine.engine import PhysicsError
-from ..run.distribution import Distribution
 from ..run.health import start_message
 from ..run.requests.world_control import ControlOptions, WorldControl
-from ..run.runner import OnStep, Runner
+from ..run.run import Run
 from ..sensors.settings import IDEAL
 from ..simulation import Simulation
 from ..topics.run_recording import RunRecording
@@ -72,7 +71,7 @@ PARAMETERS = (
 
 
 class SimNode(Node):
-    """Node of a simulation; ``publish`` must be called after every step.
+    """Node of a simulation, of whose run it becomes a consumer.
 
     Args:
         arguments: Command line, also used for the nodes that describe bodies; None for that of
@@ -109,8 +108,7 @@ class SimNode(Node):
         self._simulation_services: SimulationServices | None = None
         self._simulation: Simulation | None = None
         self._interface: WorldInterface | None = None
-        self._distribution: Distribution | None = None
-        self._runner: Runner | None = None
+        self._runner: Run | None = None
         self._log = NodeLogHandler(self, ["hrp_model", "hrp_sim"])
         self.add_post_set_parameters_callback(self._follow_parameters)
 
@@ -187,8 +185,6 @@ class SimNode(Node):
         self._interface = WorldInterface(
             self, self._topics, self.settings, self._shared, self.recording
         )
-        self._distribution = Distribution(simulation)
-        self._distribution.add(self._interface.publisher)
         self.replace(simulation)
         for problem in self._interface.command_interfaces.unknown_joints(self._loader.given):
             self.get_logger().warning(problem)
@@ -211,7 +207,7 @@ class SimNode(Node):
     def replace(self, simulation: Simulation) -> None:
         """Replace the published simulation; the owner of the previous one closes it.
 
-        To be called in the executor thread, after ``Runner.replace``.
+        To be called in the executor thread, after ``Run.replace``.
 
         Raises:
             ModelError: Two bodies or devices would have the same topic.
@@ -255,16 +251,9 @@ class SimNode(Node):
         assert self._interface is not None, "the node was not started"
         return self._interface
 
-    @property
-    def distribution(self) -> Distribution:
-        """Distribution of the readings, available after ``start``, for further consumers."""
-        assert self._distribution is not None, "the node was not started"
-        return self._distribution
-
-    def serve(self, runner: Runner) -> None:
-        """Offer the services of a run of this simulation."""
+    def serve(self, runner: Run) -> None:
+        """Publish a run of this simulation, and offer its services."""
         self._runner = runner
-        self.distribution.serve(runner)
         if runner.real_time_factor != self.settings["real_time_factor"]:  # set by an option
             factor = Parameter("real_time_factor", value=float(runner.real_time_factor))
             self.set_parameters([factor])
@@ -299,11 +288,6 @@ class SimNode(Node):
         health = [] if self._run_services is None else [self._run_services.topic]
         return [*self.interface.topics, *health]
 
-    @property
-    def publish(self) -> OnStep:
-        """Publishes the readings of one step, and the clock when it is due."""
-        return self.distribution.publish
-
     def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
         """Apply parameters that were changed."""
         self.settings.update((p.name, p.value) for p in changed if p.name in self.settings)
@@ -316,8 +300,6 @@ class SimNode(Node):
         """Close services, topics and the simulation, and destroy the node."""
         if self._simulation_services is not None:
             self._simulation_services.close()
-        if self._distribution is not None:
-            self._distribution.close()
         if self._interface is not None:
             self._interface.close()
         if self._simulation is not None:
@@ -384,19 +366,9 @@ class RosSession:
             self._undo = undo.pop_all()
         self._serving = ExecutorThread(executor, self.node.get_logger())
 
-    def serve(self, runner: Runner) -> None:
-        """Offer the services of a run of this simulation."""
+    def serve(self, runner: Run) -> None:
+        """Publish a run of this simulation, and offer its services."""
         self.node.serve(runner)
-
-    @property
-    def distribution(self) -> Distribution:
-        """Distribution of the readings, for further consumers."""
-        return self.node.distribution
-
-    @property
-    def publish(self) -> OnStep:
-        """Publishes the readings of one step, and the frames of the links."""
-        return self.node.publish
 
     def published(self) -> dict[str, tuple[str, int]]:
         """Return the type and the number of published messages by topic."""
@@ -423,20 +395,20 @@ class RosSession:
 
 def _run() -> int:
     """Run until a signal; after a failure of the physics the run is halted, but responds."""
-    with StopSignals() as signals, closing(RosSession({})) as session:
-        factor = session.node.settings["real_time_factor"]
-        runner = Runner(
+    with (
+        StopSignals() as signals,
+        closing(RosSession({})) as session,
+        Run(
             session.simulation,
-            session.publish,
-            real_time_factor=factor,
+            real_time_factor=session.node.settings["real_time_factor"],
             on_failure=session.node.report_failure,
-            on_step_due=session.distribution.next_ns,
-        )
-        session.serve(runner)
-        signals.stop(runner.stop)
-        runner.run()
+        ) as run,
+    ):
+        session.serve(run)
+        signals.stop(run.stop)
+        run.run()
     recording = session.node.recording
-    return 1 if runner.error is not None or (recording is not None and recording.error) else 0
+    return 1 if run.error is not None or (recording is not None and recording.error) else 0
 
 
 def main() -> int:

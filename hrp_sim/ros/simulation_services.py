@@ -19,10 +19,9 @@ from rclpy.node import Node
 from hrp_msgs.convert.converter import Message
 from hrp_msgs.node.deferred import DeferredActionServer, DeferredService, Send
 
-from ..run.mailbox import execute_for
+from ..run.calls import Stepping, execute_for
 from ..run.requests.standard import Code, RequestError
 from ..run.requests.world_control import WorldControl
-from ..run.stepping import Stepping
 from .simulation_requests import (
     PACKAGE,
     ROWS,

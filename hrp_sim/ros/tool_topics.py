@@ -13,7 +13,7 @@ from hrp_msgs.node import qos
 from hrp_msgs.node.start import creating
 
 from ..engine.engine import PhysicsError
-from ..run.runner import Runner
+from ..run.run import Run
 
 _KINDS = {"holder": Bool, "conveyor": Float64}
 
@@ -30,7 +30,7 @@ class ToolTopics:
         topics: Names of the topics, by the names of the devices in the simulation.
     """
 
-    def __init__(self, node: Node, runner: Runner, topics: Mapping[str, str]) -> None:
+    def __init__(self, node: Node, runner: Run, topics: Mapping[str, str]) -> None:
         self._node = node
         self._runner = runner
         self._subscriptions: list[Subscription] = []

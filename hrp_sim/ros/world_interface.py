@@ -14,7 +14,7 @@ from hrp_msgs.node.parameters import Settings
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
-from ..run.runner import NotRunningError, Runner
+from ..run.run import NotRunningError, Run
 from ..simulation import Simulation
 from ..topics.options import PublishingOptions
 from ..topics.run_recording import RunRecording
@@ -60,7 +60,7 @@ class WorldInterface:
         self._settings = settings
         self._shared = shared
         self._recording = recording
-        self._runner: Runner | None = None
+        self._runner: Run | None = None
         self._simulation: Simulation | None = None
         self._interfaces: Mapping[str, BodyInterface] = {}  # by the body's name
         self.publisher = WorldPublisher(
@@ -143,10 +143,10 @@ class WorldInterface:
         """
         self.publisher.check_names(simulation, names)
 
-    def serve(self, runner: Runner) -> None:
+    def serve(self, runner: Run) -> None:
         """Follow the changes of a run, and offer the services of the bodies."""
         self._runner = runner
-        self.publisher.serve(runner)
+        runner.add(self.publisher)
         for interface in self._interfaces.values():
             interface.serve(runner)
         steady = Clock(clock_type=ClockType.STEADY_TIME)

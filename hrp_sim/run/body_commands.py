@@ -43,13 +43,13 @@ from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
 from ..engine.state import MAX_DRIVE_VALUE
 from ..simulation import Simulation
-from .mailbox import NotRunningError
+from .calls import NotRunningError
 
 # A stamp that is later than the present time by more than this, in [ns], is of another clock.
 MAX_AHEAD_NS = 24 * 3600 * NS_PER_S
 
 # Executes an action at once, or when the commands of a control period take effect. Its other
-# arguments are the source and the stamp of the command in [ns], 0 for none; see ``Runner.submit``.
+# arguments are the source and the stamp of the command in [ns], 0 for none; see ``Run.submit``.
 Deliver = Callable[[str, int, Callable[[], None]], None]
 # Time from the start in [ns]; positions, velocities, accelerations, effort.
 Point = tuple[int, Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
@@ -103,7 +103,7 @@ class BodyCommands:
         options: May be replaced at any time.
         deliver, run_soon: As given; may be replaced before the run begins.
         change: Executes an action that changes the world between two steps; see
-            ``Runner.change``. May be replaced likewise.
+            ``Run.change``. May be replaced likewise.
     """
 
     def __init__(

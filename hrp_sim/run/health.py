@@ -12,11 +12,11 @@ from ..engine.schedule import NS_PER_S
 if TYPE_CHECKING:
     from ..control import CommandCounts
     from .lock_step import LockStep
-    from .runner import Runner
+    from .run import Run
     from .state_record import StateRecord
 
 
-def start_message(runner: Runner, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
+def start_message(runner: Run, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
     """Return the log message for the start of a run.
 
     Args:
@@ -35,7 +35,7 @@ def start_message(runner: Runner, lock_step: Collection[str] = (), rate: float =
     return ", ".join(parts)
 
 
-def run_health(runner: Runner, failure: str = "") -> Health:
+def run_health(runner: Run, failure: str = "") -> Health:
     """Return the health of the run as a whole; step times cover the steps since the last call.
 
     Args:

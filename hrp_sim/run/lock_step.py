@@ -72,7 +72,7 @@ class _ClockedSource:
 
 
 class LockStep:
-    """Gate of a ``Runner`` that opens at each control period when all commands have arrived.
+    """Gate of a ``Run`` that opens at each control period when all commands have arrived.
 
     The boundaries of control periods are the first steps at or after k / rate, k = 1, 2, ... At
     each boundary the readings are published; then each source must send one command, stamped with
@@ -101,7 +101,7 @@ class LockStep:
         by_arrival: Sources whose commands are counted by arrival.
         on_timeout: Called with the sources without a command, and the time in [ns].
         republish: Called to publish the readings of the boundary again.
-        wake: Called when the last command has arrived; ``Runner.wake``.
+        wake: Called when the last command has arrived; ``Run.wake``.
 
     Raises:
         ValueError: The timeout is negative or not finite, or there is no source.

@@ -13,7 +13,7 @@ from hrp_model.files.file_watch import FileWatch
 from ..engine.engine import PhysicsError, Placement
 from ..engine.state import SimulatedBody
 from ..simulation import Simulation
-from .runner import NotRunningError, Runner
+from .run import NotRunningError, Run
 
 _log = logging.getLogger("hrp_sim")
 
@@ -34,12 +34,12 @@ class Reloader:
     def __init__(self, load: Callable[[], Simulation | None]) -> None:
         self.watch = FileWatch()
         self._load = load
-        self._runner: Runner | None = None
+        self._runner: Run | None = None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._loaded: Simulation | None = None
 
-    def start(self, runner: Runner) -> None:
+    def start(self, runner: Run) -> None:
         """Look for changes of the files read within ``watch.recording()`` from now on."""
         self._runner = runner
         self._thread = threading.Thread(target=self._work, name="reload", daemon=True)

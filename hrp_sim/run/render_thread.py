@@ -34,8 +34,7 @@ class RenderThread:
         self._failed: set[str] = set()  # cameras whose failure was logged
         self._changed = threading.Condition()
         self._delivering = threading.Lock()
-        self._thread = threading.Thread(target=self._work, name="render", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None  # since the first request
 
     def submit(self, camera: str, render: Render, *, after_others: bool = False) -> None:
         """Queue a request.
@@ -47,6 +46,9 @@ class RenderThread:
                 replacing it.
         """
         with self._changed:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="render", daemon=True)
+                self._thread.start()
             if after_others:
                 self._changed.wait_for(lambda: camera not in self._waiting or self._has_ended)
             self._waiting[camera] = render
@@ -70,7 +72,8 @@ class RenderThread:
         with self._changed:
             self._closing = True
             self._changed.notify_all()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _work(self) -> None:
         try:

@@ -12,7 +12,7 @@ from hrp_model.frames import FrameOptions
 from hrp_msgs.topics.recorded import RecordedTopics
 from hrp_msgs.topics.robot import RobotTopics
 
-from ..run.runner import Change, Runner
+from ..run.run import Change, Consumer, Run
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .body_publisher import BodyPublisher
@@ -22,7 +22,7 @@ from .step_recorder import StepRecorder
 from .world_publisher import WorldPublisher
 
 
-class RecordedWorld:
+class RecordedWorld(Consumer):
     """Records the topics that ``sim_node`` publishes by default, with descriptions.
 
     Bodies that come later are added, and all of a world that replaces this one.
@@ -32,9 +32,10 @@ class RecordedWorld:
         simulation: The simulation.
         diagnostics: Receives warnings of the descriptions.
         warn: Called with other warnings.
+        images: Whether images are recorded.
 
     Attributes:
-        consumer: Records the readings; to be made a consumer of the run.
+        consumer: Records the readings; ``attach`` makes it a consumer of the run, too.
 
     Raises:
         NameCollisionError: Two bodies or devices would have the same topic.
@@ -47,22 +48,23 @@ class RecordedWorld:
         simulation: Simulation,
         diagnostics: Diagnostics,
         warn: Callable[[str], object],
+        *,
+        images: bool = True,
     ) -> None:
         self._recording = recording
         self._diagnostics = diagnostics
         self._warn = warn
-        self._runner: Runner | None = None
+        self._runner: Run | None = None
         topics = RecordedTopics(recording.topics)
         self._publisher = WorldPublisher(topics, PublishingOptions(), recording=recording.topics)
-        self.consumer = StepRecorder(self._publisher, recording.topics)
+        self.consumer = StepRecorder(self._publisher, recording.topics, images=images)
         recording.before_close = self.consumer.flush
         self._replace(simulation)
 
-    def serve(self, runner: Runner) -> None:
-        """Follow a run and the changes of its world."""
-        self._runner = runner
-        runner.on_change.append(self._follow_change)
-        self._publisher.serve(runner)
+    def attach(self, run: Run) -> None:
+        """Record a run and the changes of its world."""
+        self._runner = run
+        run.add(self.consumer)
         for body in self._publisher.bodies.values():
             body.serve()
 
@@ -90,7 +92,7 @@ class RecordedWorld:
             publisher.serve()
         return publisher
 
-    def _follow_change(self, change: Change) -> None:
+    def changed(self, change: Change) -> None:
         """Follow the bodies of the world; called in the stepping thread."""
         assert self._runner is not None
         self.consumer.flush()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hrp_msgs.topics.recorded import TopicRecording
 
 from ..render import Parts
+from ..run.run import Change, Consumer, Run
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
 from .world_publisher import WorldPublisher
@@ -17,7 +18,7 @@ _MAX_STEPS, _FIRST_STEPS = 2000, 10  # in a batch; the first one is of unknown s
 _BATCH_PERIOD = 0.4  # [s] of wall time
 
 
-class StepRecorder:
+class StepRecorder(Consumer):
     """Records the readings of steps: a ``Consumer`` of a run without ROS.
 
     A step only copies the numbers of its readings. They are converted to messages many at once,
@@ -26,22 +27,34 @@ class StepRecorder:
     Args:
         publisher: Publishes them to the recording.
         recording: The recording.
+        images: Whether images are recorded.
     """
 
-    def __init__(self, publisher: WorldPublisher, recording: TopicRecording) -> None:
+    def __init__(
+        self, publisher: WorldPublisher, recording: TopicRecording, *, images: bool = True
+    ) -> None:
         self._publisher = publisher
+        self._images = images
         self._recording = recording
         self._most = _FIRST_STEPS
         self._steps = 0
         self._flush_at = 0.0
 
+    def attach(self, run: Run) -> None:
+        """Record a run."""
+        self._publisher.attach(run)
+
+    def changed(self, change: Change) -> None:
+        """Record a change of the run."""
+        self._publisher.changed(change)
+
     def wants(self, simulation: Simulation, sensor: str) -> bool:
         """Return whether a sensor is recorded."""
         return self._publisher.wants(simulation, sensor)
 
-    def wanted_parts(self, camera: str) -> Parts:
+    def wanted_parts(self, camera: str) -> Parts | None:
         """Return the recorded parts of an image."""
-        return self._publisher.wanted_parts(camera)
+        return self._publisher.wanted_parts(camera) if self._images else None
 
     def next_ns(self, simulation: Simulation) -> int:
         """Return the time of the next step to record even without readings, in [ns]."""

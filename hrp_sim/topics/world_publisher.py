@@ -21,7 +21,7 @@ from ..engine.state import SimulatedBody, WorldState
 from ..render import NO_PARTS, Parts
 from ..run.contact_sampler import ContactSampler
 from ..run.lock_step import LockStep
-from ..run.runner import Change, Runner
+from ..run.run import Change, Consumer, Run
 from ..sensors import (
     CameraSensor,
     ForceSensor,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("hrp_sim")
 
 
-class WorldPublisher:
+class WorldPublisher(Consumer):
     """Publishes a world, whose bodies can be added and removed; a ``Consumer`` of its run.
 
     Args:
@@ -72,7 +72,7 @@ class WorldPublisher:
         self._options = options
         self._on_clock = on_clock
         self._on_step = on_step
-        self._runner: Runner | None = None
+        self._runner: Run | None = None
         self._simulation: Simulation | None = None
         self._readings: Mapping[str, Reading] = {}  # of the last step
         self._reads_all = bool(options.lock_step)
@@ -180,10 +180,9 @@ class WorldPublisher:
         for name in names:
             device_topics(simulation, name, namings[name])
 
-    def serve(self, runner: Runner) -> None:
-        """Follow the changes of a run."""
-        self._runner = runner
-        runner.on_change.append(self._follow_change)
+    def attach(self, run: Run) -> None:
+        """Publish for a run."""
+        self._runner = run
 
     def wants(self, simulation: Simulation, sensor: str) -> bool:
         """Return whether a sensor should be read."""
@@ -307,7 +306,7 @@ class WorldPublisher:
         if (owner := self._owners.get(name)) is not None:
             owner.publish_switches()
 
-    def _follow_change(self, change: Change) -> None:
+    def changed(self, change: Change) -> None:
         """Publish changes without waiting for the next step; called in the stepping thread."""
         assert self._runner is not None
         simulation = self._runner.simulation

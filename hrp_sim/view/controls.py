@@ -13,7 +13,7 @@ from hrp_model.view.viewer import Viewer, set_value
 
 from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
-from ..run.runner import NotRunningError, Runner, RunStateError
+from ..run.run import NotRunningError, Run, RunStateError
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Controls:
         hint: Shown with a failure of the physics.
     """
 
-    def __init__(self, viewer: Viewer, runner: Runner, hint: str) -> None:
+    def __init__(self, viewer: Viewer, runner: Run, hint: str) -> None:
         from viser import Icon
 
         gui = viewer.server.gui

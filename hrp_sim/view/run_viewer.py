@@ -15,7 +15,7 @@ from hrp_model.view.viewer import Viewer
 from ..engine.schedule import NEVER_NS
 from ..engine.state import SimulatedBody
 from ..render import ALL_PARTS, NO_PARTS, Parts
-from ..run.runner import Change, Runner
+from ..run.run import Change, Consumer, Run
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
 from .controls import Controls
@@ -33,8 +33,8 @@ _PERIOD = 1.0 / 30.0  # [s] of wall time between two frames
 _TIMEOUT = 0.5  # [s] to wait for the stepping thread, which may take long steps
 
 
-class RunViewer:
-    """Shows a run in a page, with its sensors and controls. It is a ``Consumer`` of the run.
+class RunViewer(Consumer):
+    """Shows a run in a page, with its sensors and controls. It becomes a ``Consumer`` of the run.
 
     A thread of its own draws; the stepping thread only copies poses and keeps readings, when they
     are to be drawn. While no browser shows the page, nothing is copied, read or drawn.
@@ -49,7 +49,7 @@ class RunViewer:
     def __init__(
         self,
         viewer: Viewer,
-        runner: Runner,
+        runner: Run,
         problems: Sequence[Diagnostic] = (),
         hint: str = "",
     ) -> None:
@@ -64,7 +64,7 @@ class RunViewer:
         self._has_restarted = False  # the state was replaced since the last frame
         self._has_failed = False  # drawing, which was logged
         self._build(problems, hint)
-        runner.on_change.append(self._follow_change)
+        runner.add(self)
         viewer.server.on_client_connect(lambda _: self._wake.set())
         viewer.server.on_client_disconnect(lambda client: self._pulling.release(client.client_id))
         self._thread = threading.Thread(target=self._work, name="viewer", daemon=True)
@@ -77,7 +77,7 @@ class RunViewer:
         self._wake.set()
         self._arrived.set()
         self._thread.join()
-        self._runner.on_change.remove(self._follow_change)
+        self._runner.remove(self)
         self._controls.end(message)
         self._viewer.close(message)
 
@@ -219,7 +219,7 @@ class RunViewer:
             self._pulling.offer(body, view)
         self._models.follow(self._bodies.views)
 
-    def _follow_change(self, change: Change) -> None:
+    def changed(self, change: Change) -> None:
         """Follow resets and replacements; called in the stepping thread."""
         if change in (Change.RESET, Change.REPLACE, Change.WORLD):
             self._has_restarted = True

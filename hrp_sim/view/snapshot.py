@@ -9,7 +9,7 @@ from hrp_model.rigid import Array
 
 from ..engine.engine import PhysicsError
 from ..engine.state import SimulatedBody
-from ..run.runner import Runner
+from ..run.run import Run
 from ..simulation import Simulation
 
 
@@ -53,7 +53,7 @@ class Snapshot:
     factor: float
 
 
-def take_snapshot(runner: Runner) -> Snapshot:
+def take_snapshot(runner: Run) -> Snapshot:
     """Copy the state of a run; to be called in the stepping thread, or before the run."""
     simulation = runner.simulation
     bodies = {

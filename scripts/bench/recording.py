@@ -24,8 +24,9 @@ from tempfile import TemporaryDirectory
 
 from hrp_model import Diagnostics
 from hrp_sim import Simulation
-from hrp_sim.run.distribution import Distribution
-from hrp_sim.run.runner import OnStep, Runner
+from hrp_sim.engine.schedule import NS_PER_S
+from hrp_sim.run.run import Run
+from hrp_sim.run.summary import RunRecorder
 from hrp_sim.topics.recorded_world import RecordedWorld
 from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.world.load import load_world
@@ -39,22 +40,22 @@ DOMAINS = 81, 82
 DISCOVERY = 3.0  # [s]
 
 
-def alone(stack: ExitStack, path: Path | None) -> tuple[Simulation, OnStep]:
-    """Return a simulation without ROS, and what is called after its steps."""
+def alone(stack: ExitStack, path: Path | None) -> Run:
+    """Return a run without ROS, in which all sensors are read."""
     quiet = Diagnostics.silent()
     world = load_world(WORLD, quiet)
     simulation = stack.enter_context(
         closing(Simulation(world, defer_images=True, diagnostics=quiet))
     )
-    distribution = stack.enter_context(closing(Distribution(simulation, read_all=True)))
+    run = stack.enter_context(Run(simulation, [RunRecorder(simulation, reads_all=True)]))
     if path is not None:
         recording = stack.enter_context(closing(recording_of(path)))
-        distribution.add(RecordedWorld(recording, simulation, quiet, sys.exit).consumer)
-    return simulation, distribution.publish
+        run.add(RecordedWorld(recording, simulation, quiet, sys.exit))
+    return run
 
 
-def in_ros(stack: ExitStack, path: Path | None, domain: int) -> tuple[Simulation, OnStep]:
-    """Return a simulation with ROS and a listener, and what is called after its steps."""
+def in_ros(stack: ExitStack, path: Path | None, domain: int) -> Run:
+    """Return a run with ROS and a listener."""
     from hrp_sim.ros.sim_node import RosSession
 
     make = None if path is None else partial(recording_of, path)
@@ -63,7 +64,9 @@ def in_ros(stack: ExitStack, path: Path | None, domain: int) -> tuple[Simulation
     there = HERE | {"ROS_DOMAIN_ID": str(domain)}
     listener = ("-m", "hrp_msgs.topics.listen")
     stack.enter_context(child(*listener, environment=there, answers=False))
-    return session.simulation, session.publish
+    run = stack.enter_context(Run(session.simulation))
+    session.serve(run)
+    return run
 
 
 def recording_of(path: Path) -> RunRecording:
@@ -71,10 +74,10 @@ def recording_of(path: Path) -> RunRecording:
     return RunRecording(path, warn=sys.exit, on_error=sys.exit)
 
 
-def slice_of(simulation: Simulation, on_step: OnStep) -> float:
+def slice_of(run: Run) -> float:
     """Simulate a second; return the processor time that the process took, in [s]."""
     before = time.process_time()
-    Runner(simulation, on_step, real_time_factor=0.0, duration=1.0).run()
+    run.until(run.simulation.state.time_ns + NS_PER_S)
     time.sleep(SETTLING)
     return time.process_time() - before
 
@@ -94,13 +97,13 @@ def run(options: argparse.Namespace) -> int:
         paths = None, Path(folder) / "run.mcap"
         runs = [maker(stack, path) for maker, path in zip(make, paths, strict=True)]
         time.sleep(DISCOVERY if options.ros else 0.0)
-        for simulation, on_step in runs:
-            simulation.set_enabled(CAMERA, options.camera)
-            slice_of(simulation, on_step)  # until all is warm
+        for each in runs:
+            each.simulation.set_enabled(CAMERA, options.camera)
+            slice_of(each)  # until all is warm
         times: list[tuple[float, float]] = []
         for number in range(options.slices):
             first = number % 2
-            pair = {k: slice_of(*runs[k]) for k in (first, 1 - first)}
+            pair = {k: slice_of(runs[k]) for k in (first, 1 - first)}
             times.append((pair[0], pair[1]))
     plain, recorded = (1e3 * statistics.median(x) for x in zip(*times, strict=True))
     share = statistics.median(b / a for a, b in times) - 1.0

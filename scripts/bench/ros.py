@@ -26,7 +26,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,11 +33,8 @@ from typing import Any
 from load_listener import RATES, TYPES
 
 from hrp_sim import Simulation, load_world
-from hrp_sim.engine.schedule import NEVER_NS
 from hrp_sim.render import Parts
-from hrp_sim.run.render_thread import RenderThread
-from hrp_sim.run.runner import Runner
-from hrp_sim.sensors import RenderRequest
+from hrp_sim.run.run import Consumer, Run
 from scripts.program import ROOT
 
 from .children import child
@@ -55,6 +51,7 @@ bodies:
 RUNS = {"real time": 1.0, "physics": 0.0, "sensors": 0.0, "received": 0.0}
 PATIENCE = 60.0  # [s]
 Published = Callable[[], dict[str, int]]
+Join = Callable[[Run], None]  # adds the consumers of a run
 
 
 def simulate(kind: str, world: Path, seconds: float) -> None:
@@ -62,10 +59,9 @@ def simulate(kind: str, world: Path, seconds: float) -> None:
     clocks = time.monotonic, time.thread_time, time.process_time
     with ExitStack() as stack:
         make = _alone if kind in ("physics", "sensors") else _in_ros
-        simulation, on_step, due, published = make(kind, world, stack)
-        runner = Runner(
-            simulation, on_step, real_time_factor=RUNS[kind], duration=seconds, on_step_due=due
-        )
+        simulation, join, published = make(kind, world, stack)
+        runner = Run(simulation, real_time_factor=RUNS[kind], duration=seconds)
+        join(runner)
         began = [clock() for clock in clocks]
         runner.run()
         wall, thread, process = (clock() - b for clock, b in zip(clocks, began, strict=True))
@@ -84,24 +80,32 @@ def simulate(kind: str, world: Path, seconds: float) -> None:
         sys.stdin.read()  # messages on their way arrive only while their publisher exists
 
 
-def _alone(kind: str, world: Path, stack: ExitStack) -> tuple[Simulation, Any, Any, Published]:
+class Images(Consumer):
+    """Wants all sensors, and the colours of images, which it drops."""
+
+    def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
+        """Return True."""
+        return True
+
+    def wanted_parts(self, camera: str) -> Parts:  # noqa: ARG002
+        """Return colours."""
+        return Parts(color=True, depth=False)
+
+
+def _alone(kind: str, world: Path, stack: ExitStack) -> tuple[Simulation, Join, Published]:
     """Return a simulation without ROS; its images are rendered and dropped."""
     simulation = stack.enter_context(closing(Simulation(load_world(world), defer_images=True)))
-    if kind == "physics":
-        simulation.wanted = lambda _: False
-    renderer = stack.enter_context(closing(RenderThread(lambda *_: None)))
-    colours = Parts(color=True, depth=False)
+    consumers = [Images()] if kind == "sensors" else []
 
-    def on_step(_: int, readings: Mapping[str, Any]) -> None:
-        for name, reading in readings.items():
-            if isinstance(reading, RenderRequest):
-                camera = simulation.sensors[name]
-                renderer.submit(name, partial(camera.render, reading, colours))
+    def join(run: Run) -> None:
+        for consumer in consumers:
+            run.add(consumer)
+        stack.callback(run.close)
 
-    return simulation, on_step, lambda: NEVER_NS, dict
+    return simulation, join, dict
 
 
-def _in_ros(_: str, world: Path, stack: ExitStack) -> tuple[Simulation, Any, Any, Published]:
+def _in_ros(_: str, world: Path, stack: ExitStack) -> tuple[Simulation, Join, Published]:
     """Return a simulation with ROS, once all relevant topics have subscribers."""
     from hrp_sim.ros.sim_node import RosSession
 
@@ -117,7 +121,7 @@ def _in_ros(_: str, world: Path, stack: ExitStack) -> tuple[Simulation, Any, Any
     def published() -> dict[str, int]:
         return {name: topics[name].count for name in TYPES}
 
-    return session.simulation, session.publish, session.distribution.next_ns, published
+    return session.simulation, session.serve, published
 
 
 def measure(kind: str, world: Path, seconds: float) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from tempfile import TemporaryDirectory
 
 from hrp_model.view.viewer import Viewer
 from hrp_sim import Simulation
-from hrp_sim.run.distribution import Distribution
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
+from hrp_sim.run.summary import RunRecorder
+from hrp_sim.sensors import Reading
 from hrp_sim.view.run_viewer import RunViewer
 from scripts.program import ROOT
 
@@ -94,18 +95,19 @@ def shown_run(off: list[str]) -> Iterator[tuple[Viewer, RunViewer, Callable[[flo
         world = Path(folder) / "world.yaml"
         world.write_text(WORLD)
         simulation = Simulation(world, defer_images=True)
-        distribution = Distribution(simulation, read_all=True)
         links = {k: s.body.moving_links for k, s in simulation.bodies.items()}
         moving = {k: [link.joint.name for link in some] for k, some in links.items() if some}
         print(sum(map(len, moving.values())), "joints")
         steps = 0
 
-        def on_step(time_ns: int, readings: Mapping[str, object]) -> None:
-            nonlocal steps
-            steps += 1
-            distribution.publish(time_ns, readings)
-            for name, names in moving.items() if steps % 50 == 0 else ():
-                simulation.command(name, dict.fromkeys(names, 0.05 * sin(time_ns * 3e-9)))
+        class Moving(RunRecorder):
+            """Moves the joints, and lets all sensors be read."""
+
+            def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:  # noqa: ARG002
+                nonlocal steps
+                steps += 1
+                for name, names in moving.items() if steps % 50 == 0 else ():
+                    simulation.command(name, dict.fromkeys(names, 0.05 * sin(time_ns * 3e-9)))
 
         def interval(seconds: float) -> Figures:
             """Return processor times per step over an interval, in [us], and the speed."""
@@ -116,14 +118,12 @@ def shown_run(off: list[str]) -> Iterator[tuple[Viewer, RunViewer, Callable[[flo
             each = {"stepping": 1e6 * thread / taken, "process": 1e6 * process / taken}
             return {**each, "factor": taken * 1e-3 / seconds}
 
-        runner = Runner(simulation, on_step)
-        distribution.serve(runner)
+        runner = Run(simulation, [Moving(simulation, reads_all=True)])
         view = RunViewer(viewer, runner)
-        distribution.add(view)
         for name in off:
             view._sensors._displays[name].switch.value = False
         thread = threading.Thread(target=runner.run)
-        with closing(simulation), closing(distribution):
+        with closing(simulation), runner:
             thread.start()
             yield viewer, view, interval
             runner.stop()

@@ -20,7 +20,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, ReliabilityPolicy
 from ros_peer import stamp_ns
 from sim.render.scenes import needs_opengl
 
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from hrp_sim.sensors import SensorSettings
 
 pytestmark = pytest.mark.ros
@@ -105,7 +105,7 @@ def test_the_clock_is_shown_at_once_after_a_pause_steps_and_a_reset(monkeypatch)
     simulation = MovingRobot(1).simulation(FAR_AWAY, SensorSettings())
     # Nobody serves the node, so that its timer does not show the time of a standing world.
     with published(simulation, monkeypatch) as (recorder, node, _):
-        runner = Runner(simulation, node.publish, real_time_factor=0.0)
+        runner = Run(simulation, real_time_factor=0.0)
         node.interface.serve(runner)
         runner.pause()
         thread = Thread(target=runner.run)

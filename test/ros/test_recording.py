@@ -20,7 +20,7 @@ from ros_session import ended, session
 
 from hrp_model import load_body
 from hrp_sim import BodyEntry, Placement
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from hrp_sim.topics.run_recording import RunRecording
 
 pytestmark = pytest.mark.ros
@@ -240,7 +240,7 @@ def test_the_exit_status_tells_of_an_incomplete_recording(tmp_path, monkeypatch,
     def fail(recording):
         recording.error = "the disk is full"
 
-    monkeypatch.setattr(Runner, "run", lambda _: None)
+    monkeypatch.setattr(Run, "run", lambda _: None)
     monkeypatch.setattr(RunRecording, "close", fail)
     path = tmp_path / "run.mcap"
     arguments = ["--ros-args", "-p", f"world:={ARM}", "-p", f"record:={path}"]

@@ -29,7 +29,7 @@ from hrp_model import load_body
 from hrp_msgs import qos
 from hrp_msgs.node.qos import profile
 from hrp_sim.ros.sim_node import RosSession
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from scripts.pages import parameters as tables
 
 PAGE = ROS2_PAGES
@@ -84,7 +84,7 @@ def surface():
         parameters = {"world": str(world), "describe": True}
         with ExitStack() as stack:
             session = stack.enter_context(closing(RosSession({**parameters, **settings}, [])))
-            session.serve(Runner(session.simulation, session.publish))
+            session.serve(Run(session.simulation))
             wait_until_alone(session.node)
             for node in (session.node, *session.node.interface.models):
                 me = node.get_name(), node.get_namespace()

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 
 import pytest
 from paths import MODELS
+from run_tools import OnStep
 
 from hrp_model import Diagnostics
 from hrp_sim import Simulation, load_world
 from hrp_sim.run.requests.standard import RequestError
 from hrp_sim.run.requests.world_control import ControlOptions, WorldControl
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 
 ARM_WORLD = str(MODELS / "worlds" / "arm.yaml")
 ARM = str(MODELS / "arm" / "arm.body")
@@ -40,7 +41,8 @@ class Harness:
         self.diagnostics = Diagnostics.silent()
         config = load_world(world, Diagnostics.silent())
         simulation = self.make_simulation(config)
-        self.runner = Runner(simulation, lambda _time, _readings: None, **of_runner)
+        self.on_step = OnStep()
+        self.runner = Run(simulation, [self.on_step], **of_runner)
         options = ControlOptions(keeps_time=keeps_time, run_controllers=run_controllers)
         self.control = WorldControl(self.runner, self, config, world, options, self.diagnostics)
         self.runner.pause()

@@ -16,6 +16,7 @@ from fake_engine import FakeEngine
 from message_bytes import read
 from message_samples import ros_class
 from rclpy.parameter import Parameter
+from run_tools import OnStep
 from sim.render.scenes import body_of, glowing
 from sim.sensors.handmade import random_rotation
 
@@ -27,6 +28,7 @@ from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.topics.node_topics import NodeTopic
 from hrp_sim import BodyEntry, PhysicsSettings, Placement, Simulation, WorldConfig
 from hrp_sim.ros.sim_node import SimNode
+from hrp_sim.run.run import Run
 from hrp_sim.sensors import IDEAL
 
 STEP = 1e-4  # [s]
@@ -192,11 +194,9 @@ def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_op
         node.start(simulation)
         model.start(simulation.bodies["robot"].body)
 
-        def step():
-            readings = simulation.step()
-            time_ns = simulation.state.time_ns
-            node.publish(time_ns, readings)
+        def move(time_ns, readings):
             if (joints := readings.get("joint_states")) is not None:
                 model.publisher.move(time_ns, joints.names, joints.position.tolist())
 
-        yield recorder, node, step
+        run = undo.enter_context(Run(simulation, [node.interface.publisher, OnStep(move)]))
+        yield recorder, node, lambda: run.until(simulation.state.time_ns + 1)

@@ -11,7 +11,7 @@ from ros_peer import DOMAIN_ID, ENVIRONMENT
 
 from hrp_model.program.command import run_node
 from hrp_sim.ros.sim_node import RosSession
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 
 
 class Session:
@@ -26,7 +26,7 @@ class Session:
         os.environ.update(ENVIRONMENT)
         self.ros = RosSession(parameters, ["test", *arguments], DOMAIN_ID)
         try:
-            self.runner = Runner(self.ros.simulation, self.ros.publish)
+            self.runner = Run(self.ros.simulation)
             self.ros.serve(self.runner)
         except BaseException:
             self.ros.close()
@@ -60,6 +60,7 @@ class Session:
     def close(self):
         self.runner.stop()
         self._thread.join()
+        self.runner.close()
         self.ros.close()
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 from browser_tools import Page, Pages
+from run_tools import OnStep
 
 from hrp_model.view.viewer import Viewer
 from hrp_sim import Simulation
-from hrp_sim.run.distribution import Distribution
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from hrp_sim.view.run_viewer import RunViewer
 
 PATIENCE = 300.0  # [s] after which a test that would hang fails instead
@@ -31,14 +31,11 @@ class RunPage:
     def __init__(self, world, *, paused=False, viewer=None, hint="", **options):
         self.viewer = Viewer(0) if viewer is None else viewer
         self.simulation = Simulation(world, defer_images=True)
-        self.distribution = Distribution(self.simulation)
         self.times: list[int] = []
         options = {"real_time_factor": 1.0} | options
-        self.runner = Runner(self.simulation, self._on_step, **options)
-        self.distribution.serve(self.runner)
+        self.runner = Run(self.simulation, [OnStep(self._on_step)], **options)
         self.runner.paused = paused
         self.run_viewer = RunViewer(self.viewer, self.runner, hint=hint)
-        self.distribution.add(self.run_viewer)
         self._thread = threading.Thread(target=self.runner.run)
         self._pages: list[Page] = []
 
@@ -68,12 +65,11 @@ class RunPage:
         self.runner.stop()
         self._thread.join()
         self.run_viewer.close(message)
-        self.distribution.close()
+        self.runner.close()
         self.runner.simulation.close()
 
     def _on_step(self, time_ns, readings):
         self.times.append(time_ns)
-        self.distribution.publish(time_ns, readings)
 
 
 def wait_until(condition: Callable[[], object]) -> None:

@@ -30,7 +30,7 @@ def recorded(world, steps=STEPS, sampled=None, act=lambda simulation, step: None
         for step in range(steps):
             act(simulation, step)
             simulation.step()
-            recorder.step()
+            recorder.take_step(simulation.state.time_ns, {})
         return recorder.finish(), bodies
 
 

@@ -6,8 +6,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from rclpy.exceptions import ParameterException
 
@@ -19,15 +19,17 @@ from hrp_sim.ros.parameters import SIM_NODE
 from hrp_sim.ros.run_services import cause_without_command
 from hrp_sim.ros.sim_node import RosSession, SimNode
 from hrp_sim.run.lock_step import LockStep
-from hrp_sim.run.runner import Runner
-from hrp_sim.run.scenarios import Course, CourseOutcome, CourseRun
-from hrp_sim.sensors import CameraSensor, Reading
+from hrp_sim.run.run import Consumer, Run
+from hrp_sim.run.scenarios import CourseOutcome, CourseRun
+from hrp_sim.sensors import Reading
+from hrp_sim.simulation import Simulation
 from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.world.config import WorldConfig
 from hrp_sim.world.sensor_options import OPTIONS
 
 from ..problems import Problem, ScenarioError
 from ..ros_file import ParameterValue, RosSetup
+from ..stage import Stage
 from .domain import environment_of, reserved_domain
 from .node_process import NodeProcess
 from .rates import RateMeter
@@ -41,7 +43,7 @@ _UNKNOWN = ("unknown-sensor", "unknown-option")
 _MAX_LINES = 20  # of the output of a node in a message
 
 
-class RosStage:
+class RosStage(Stage):
     """A simulation with the nodes of a scenario.
 
     Args:
@@ -49,80 +51,46 @@ class RosStage:
         session: The simulation.
         setup: The ROS side of the scenario.
         nodes: The running nodes.
-
-    Attributes:
-        simulation: The simulation, in its initial state.
-        hint: For users if its physics fails.
-        problems: Why the nodes or the rates do not pass, after ``run``.
     """
 
     def __init__(
         self, name: str, session: RosSession, setup: RosSetup, nodes: Sequence[NodeProcess]
     ) -> None:
-        self.simulation = session.simulation
-        self.hint = session.node.failure_hint
-        self.problems: list[Problem] = []
+        super().__init__(session.simulation, session.node.failure_hint)
         self._name, self._session, self._setup, self._nodes = name, session, setup, nodes
 
-    def run(self, course: Course, on_step: Callable[[CourseRun], None]) -> CourseOutcome:
-        """Run the course.
-
-        Args:
-            course: What happens.
-            on_step: Called after each step.
-
-        Raises:
-            ScenarioError: The name of a topic is invalid.
-        """
+    def run(self, course: CourseRun, consumers: Sequence[Consumer]) -> CourseOutcome:
+        """Run a course with the nodes, as ``Stage.run``."""
         session, setup = self._session, self._setup
         with ExitStack() as stack:
-            course_run = stack.enter_context(closing(CourseRun(self.simulation, course)))
             with _use_errors(self._name):
                 meter = RateMeter(setup.rates, session.context)
             stack.callback(meter.close)
             watch = _Watch(self._nodes, setup.timeout, session.node)
-
-            def follow(time_ns: int, readings: Mapping[str, Reading]) -> None:
-                watch.progressed()
-                session.publish(time_ns, readings)
-                course_run.after_step(readings)
-                on_step(course_run)
-                if course_run.is_over:
-                    runner.stop()
-                else:
-                    course_run.before_step()
-
-            runner = Runner(self.simulation, follow, real_time_factor=setup.real_time_factor)
+            runner = stack.enter_context(
+                Run(self.simulation, real_time_factor=setup.real_time_factor)
+            )
             with _use_errors(self._name):
                 session.serve(runner)
-            self._want(course_run.sensors)
+            for consumer in (course, *consumers, watch):
+                runner.add(consumer)
             self._connect(watch, meter)
             if not watch.failure:
-                course_run.before_step()
                 with watch.watching(runner):
                     runner.run()
             if not watch.failure:
                 meter.settle()
             if watch.check():  # also of a node that has failed at the end of the run
-                self.problems.append(Problem(course_run.time, watch.failure))
-            elif course_run.time > 0.0:
-                missed = meter.missed(course_run.time)
-                self.problems += [Problem(course_run.time, text) for text in missed]
-            return course_run.outcome("" if runner.error is None else str(runner.error))
+                self.problems.append(Problem(course.time, watch.failure))
+            elif course.time > 0.0:
+                missed = meter.missed(course.time)
+                self.problems += [Problem(course.time, text) for text in missed]
+            return course.outcome("" if runner.error is None else str(runner.error))
 
     @property
     def outputs(self) -> Mapping[str, str]:
         """The end of the output of each node, by its command."""
         return {f"{k}: {node.name}": node.output for k, node in enumerate(self._nodes, start=1)}
-
-    def _want(self, needed: frozenset[str]) -> None:
-        """Read the sensors that others want, and those that runs without ROS read, too."""
-        sensors, wanted = self.simulation.sensors, self.simulation.wanted
-
-        def is_wanted(name: str) -> bool:
-            return name in needed or not isinstance(sensors[name], CameraSensor) or wanted(name)
-
-        self.simulation.wanted = is_wanted
 
     def _connect(self, watch: _Watch, meter: RateMeter) -> None:
         """Wait until the commands and the counted topics have publishers, with a time limit.
@@ -146,8 +114,8 @@ class RosStage:
         watch.progressed()
 
 
-class _Watch:
-    """Watches whether the nodes run and the simulation goes on.
+class _Watch(Consumer):
+    """Consumer of a run that watches whether the nodes run and the simulation goes on.
 
     Args:
         nodes: The nodes.
@@ -163,8 +131,16 @@ class _Watch:
         self._nodes, self._timeout, self._sim_node = nodes, timeout, sim_node
         self._last = time.monotonic()
 
-    def progressed(self) -> None:
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return 0, for each step is progress."""
+        return 0
+
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:  # noqa: ARG002
         """Note that a step was taken."""
+        self.progressed()
+
+    def progressed(self) -> None:
+        """Note that the run goes on, or is about to."""
         self._last = time.monotonic()
 
     def check(self) -> str:
@@ -175,7 +151,7 @@ class _Watch:
         return self.failure
 
     @contextmanager
-    def watching(self, runner: Runner) -> Iterator[None]:
+    def watching(self, runner: Run) -> Iterator[None]:
         """Stop a run as soon as it has failed."""
         ended = threading.Event()
 
@@ -193,7 +169,7 @@ class _Watch:
             ended.set()
             thread.join()
 
-    def _hangs(self, runner: Runner) -> bool:
+    def _hangs(self, runner: Run) -> bool:
         if time.monotonic() - self._last < self._timeout:
             return False
         cause = ""

@@ -13,7 +13,10 @@ from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar
 from hrp_model.rigid import Array
 
+from ...run.run import Consumer, Run
 from ...run.scenarios import CourseRun
+from ...sensors import Reading
+from ...simulation import Simulation
 
 MAX_SAMPLES = 100_000  # of a series
 _WRITTEN = "give a quantity, or a mapping with one of 'end', 'max', 'min' and 'series'"
@@ -103,30 +106,42 @@ def _metric(
     return Metric(name, kind, known[name], rate, samples)
 
 
-class MetricRecorder:
-    """Keeps a quantity of a run.
+class MetricRecorder(Consumer):
+    """Consumer of a run that keeps a quantity.
 
     Args:
         metric: What is kept.
-        run: The run, before its first step.
+        run: The course of the run, before its first step.
 
     Raises:
         KeyError: The run has no such quantity.
     """
 
     def __init__(self, metric: Metric, run: CourseRun) -> None:
-        self._metric = metric
+        self._metric, self._run = metric, run
         meter = run.meters.get(metric.quantity)
         if meter is None:  # of a world that varies
             raise KeyError(f"the world of this case has no quantity '{metric.quantity}'")
-        self.sensor = meter.sensor
+        self._sensor = meter.sensor
         self._measure = meter.value
         self._best = -inf if metric.kind is MetricKind.MAX else inf
         self._series = np.full(metric.samples, nan) if metric.kind is MetricKind.SERIES else None
         self._next = 0
 
-    def update(self, time: float) -> None:
-        """Measure the state after a step, and before the first one, at a time in [s]."""
+    def attach(self, run: Run) -> None:  # noqa: ARG002
+        """Measure the state before the first step."""
+        self._update()
+
+    def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
+        """Return whether the quantity is one of a sensor."""
+        return sensor == self._sensor
+
+    def take_step(self, time_ns: int, readings: AbstractMapping[str, Reading]) -> None:  # noqa: ARG002
+        """Measure the state after a step."""
+        self._update()
+
+    def _update(self) -> None:
+        time = self._run.time
         if self._series is not None:
             due = floor(time * self._metric.rate + 1e-6)  # of rounded times
             if due >= self._next:

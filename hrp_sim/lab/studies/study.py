@@ -7,6 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Sequence as AbstractSequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from hrp_model.diagnostics import Source
 from hrp_model.readers.yaml.nodes import Mapping
 
 from ...engine.engine import PhysicsError
-from ...run.scenarios import CourseRun, Names, Scenario, run_scenario
+from ...run.scenarios import CourseRun, Names, Scenario
 from ...run.scenarios.reader import parse_mapping, read_course, read_world
 from ...run.scenarios.world_changes import with_changes
 from ...simulation import Simulation
@@ -118,19 +119,9 @@ class StudyRun:
         document = with_values(_parsed(self._document), self._key_paths, case)
         course = read_course(as_mapping(document, diagnostics), Names.of(sim), self._duration)
         diagnostics.raise_errors()
-        recorders: list[MetricRecorder] = []
-
-        def on_start(run: CourseRun) -> None:
-            recorders.extend(MetricRecorder(metric, run) for metric in self._metrics)
-            needed = {recorder.sensor for recorder in recorders}
-            sim.wanted = lambda name: name in needed
-            record(run)
-
-        def record(run: CourseRun) -> None:
-            for recorder in recorders:
-                recorder.update(run.time)
-
-        outcome = run_scenario(sim, course, record, on_start)
+        with closing(CourseRun(sim, course)) as run:
+            recorders = [MetricRecorder(metric, run) for metric in self._metrics]
+            outcome = run.run(recorders)
         if outcome.error and not sim.controllers.failures:  # which the sweep reports
             raise PhysicsError(outcome.error)
         stopped = outcome.stopped_by

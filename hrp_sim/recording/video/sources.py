@@ -9,10 +9,10 @@ from typing import NamedTuple, Protocol
 
 from hrp_model import Body
 
-from ...engine.engine import PhysicsError
 from ...engine.schedule import NS_PER_S
 from ...engine.state import WorldState
 from ...render import BodyPoses, LinkPoses
+from ...run.run import Run
 from ...simulation import Simulation
 
 _KNOWN_POSES = 25  # of a recording
@@ -72,7 +72,6 @@ class SimulationSource:
         self._simulation = simulation
         self._hint = hint
         self.problem = ""
-        simulation.wanted = lambda _name: False
 
     @property
     def bodies(self) -> Mapping[str, Body]:
@@ -81,17 +80,12 @@ class SimulationSource:
 
     def frames(self, fps: float) -> Iterator[Frame]:
         """Yield frames: each shows the first step at or after its time."""
-        start_ns, step_ns = (
-            self._simulation.engine.time_ns,
-            self._simulation.engine.settings.step_ns,
-        )
+        run = Run(self._simulation)
+        start_ns = self._simulation.state.time_ns
         for number in count():
-            due_ns = start_ns + round(number * NS_PER_S / fps)
-            try:
-                while (left_ns := due_ns - self._simulation.engine.time_ns) > 0:
-                    self._simulation.advance(-(-left_ns // step_ns))
-            except PhysicsError as error:
-                self.problem = f"{error}\nhint: {self._hint}" if self._hint else str(error)
+            run.until(start_ns + round(number * NS_PER_S / fps))
+            if run.error is not None:
+                self.problem = f"{run.error}\nhint: {self._hint}" if self._hint else str(run.error)
                 return
             yield Frame(self._simulation.state.time_ns, poses_of(self._simulation.state))
 

@@ -13,7 +13,7 @@ from enum import Enum, IntEnum, auto
 from hrp_msgs.sanitize import shortened
 
 from ...engine.engine import PhysicsError
-from ..runner import NotRunningError, RunStateError
+from ..run import NotRunningError, RunStateError
 
 
 class Code(Enum):

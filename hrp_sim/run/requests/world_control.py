@@ -23,8 +23,8 @@ from ...world.config import BodyEntry, NamedPose, WorldConfig
 from ...world.motion.player import PLAYER
 from ...world.naming import NamespaceError
 from ...world.projects import AS_IN_PROJECT, ProjectOptions
-from ..runner import Change, Runner
-from ..stepping import Stepping
+from ..calls import Stepping
+from ..run import Change, Consumer, Run
 from . import entities
 from .entities import FrameMotion, MoveRequest, SpawnRequest
 from .filters import Bounds, EntityFilters, EntityInfo, TagsFilter
@@ -81,7 +81,7 @@ class ControlOptions:
     project: ProjectOptions = AS_IN_PROJECT
 
 
-class WorldControl:
+class WorldControl(Consumer):
     """Controls a run and its world; callable from any thread except the stepping thread.
 
     Every method may raise ``RequestError``, with the reason, when nothing has changed.
@@ -100,7 +100,7 @@ class WorldControl:
 
     def __init__(
         self,
-        runner: Runner,
+        runner: Run,
         host: Host,
         world: WorldConfig,
         source: str,
@@ -118,7 +118,7 @@ class WorldControl:
         self._loading = threading.Lock()
         self._quitting = False
         self._track_initial()
-        runner.on_change.append(self._follow_change)
+        runner.add(self)
 
     # States, resets and steps of the run.
 
@@ -477,7 +477,7 @@ class WorldControl:
             raise RequestError(code, str(error)) from None
         return name
 
-    def _follow_change(self, change: Change) -> None:
+    def changed(self, change: Change) -> None:
         """Leave the stopped state when the run resumes or steps; called in the stepping thread."""
         if change in (Change.RESUME, Change.STEPS):
             self._was_stopped = False

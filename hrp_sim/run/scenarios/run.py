@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
-from ...engine.engine import PhysicsError
-from ...engine.schedule import NS_PER_S
-from ...sensors import Reading
+from ...engine.schedule import NEVER_NS, NS_PER_S
+from ...sensors import CameraSensor, Reading
 from ...simulation import Simulation
+from ..run import Consumer, Run
 from ..summary import Meter, RunRecorder, meters
 from .conditions import When
 from .scenario import CommandEvent, Course, Event, PushEvent
@@ -39,26 +40,26 @@ class CourseOutcome:
         return not self.error and all(outcome.met for outcome in self.expectations)
 
 
-class CourseRun:
-    """The course of a run, for programs that step the simulation themselves.
-
-    Call ``before_step``, step, and call ``after_step``, until ``is_over``; then ``close``.
+class CourseRun(Consumer):
+    """The course of a run, as a consumer of the run, which it stops at the end.
 
     Args:
         simulation: In the initial state, at the time at which the course begins.
         course: What happens.
+        reads_all: Whether all sensors but cameras are read, not only those of conditions.
 
     Attributes:
         recorder: Of the run.
         meters: Of the quantities of the run, by name.
-        is_over: Whether the run has reached its end, or a stop condition holds.
 
     Raises:
         KeyError: A condition refers to a body, link or quantity that the simulation lacks.
     """
 
-    def __init__(self, simulation: Simulation, course: Course) -> None:
-        self._simulation = simulation
+    def __init__(self, simulation: Simulation, course: Course, *, reads_all: bool = False) -> None:
+        self._simulation, self._wanted_before = simulation, simulation.wanted
+        self._reads_all = reads_all
+        self._run: Run | None = None
         self._start_ns = simulation.state.time_ns
         step_ns = simulation.engine.settings.step_ns
         self._end_ns = round(course.duration * NS_PER_S) // step_ns * step_ns
@@ -74,19 +75,28 @@ class CourseRun:
             self.close()
             raise
         self._stopped: Watch | None = None
-        self.is_over = self._end_ns == 0
 
     @property
     def time(self) -> float:
         """Time since the beginning of the course, in [s]."""
         return (self._simulation.state.time_ns - self._start_ns) / NS_PER_S
 
-    @property
-    def sensors(self) -> frozenset[str]:
-        """Names of the sensors that must be read for the conditions."""
-        of_stops = {watch.sensor for watch in self._stops}
-        of_expectations = {watch.sensor for watch in self._expectations}
-        return frozenset(name for name in of_stops | of_expectations if name is not None)
+    def attach(self, run: Run) -> None:
+        """Follow a run, which ends at once if the course has no step."""
+        self._run, self._needed = run, self._sensors()
+        self.recorder.attach(run)
+        if self._end_ns == 0:
+            run.stop()
+
+    def wants(self, simulation: Simulation, sensor: str) -> bool:
+        """Return whether a sensor should be read."""
+        if sensor in self._needed:
+            return True
+        return self._reads_all and not isinstance(simulation.sensors[sensor], CameraSensor)
+
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return 0, as conditions are compared after each step."""
+        return 0
 
     def before_step(self) -> None:
         """Let events that are due take effect in the next step."""
@@ -94,21 +104,28 @@ class CourseRun:
         while self._events and round(self._events[0].time * NS_PER_S) <= now_ns:
             _start(self._simulation, self._events.pop(0))
 
-    def after_step(self, readings: Mapping[str, Reading]) -> None:
-        """Compare the conditions with the new state.
-
-        Args:
-            readings: Of the step.
-        """
-        simulation, time_ns = self._simulation, self._simulation.state.time_ns
-        self.recorder.step(simulation, time_ns, readings)
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
+        """Compare the conditions with the new state, and end the run if it is over."""
+        self.recorder.take_step(time_ns, readings)
         time = self.time
         for expectation in self._expectations:
             expectation.update(time)
         for stop in self._stops:
             if stop.update(time) and self._stopped is None:
-                self._stopped, self.is_over = stop, True
-        self.is_over = self.is_over or time_ns - self._start_ns >= self._end_ns
+                self._stopped = stop
+        if self._stopped is not None or time_ns - self._start_ns >= self._end_ns:
+            assert self._run is not None
+            self._run.stop()
+
+    def run(self, consumers: Iterable[Consumer] = ()) -> CourseOutcome:
+        """Run to the end of the course, as fast as possible; return what became of it.
+
+        Args:
+            consumers: Further ones of the run.
+        """
+        with Run(self._simulation, [self, *consumers]) as run:
+            run.until(NEVER_NS)
+        return self.outcome("" if run.error is None else str(run.error))
 
     def outcome(self, error: str = "") -> CourseOutcome:
         """Return what became of the run so far.
@@ -125,46 +142,28 @@ class CourseRun:
         )
 
     def close(self) -> None:
-        """Stop recording contacts (idempotent)."""
+        """Stop recording contacts, and let the simulation read as before (idempotent)."""
         self._simulation.record_contacts(self.recorder, on=False)
+        self._simulation.wanted = self._wanted_before
+
+    def _sensors(self) -> frozenset[str]:
+        """Return the names of the sensors that must be read for the conditions."""
+        watches: list[Watch | ExpectationWatch] = [*self._stops, *self._expectations]
+        return frozenset(watch.sensor for watch in watches if watch.sensor is not None)
 
 
-def run_scenario(
-    simulation: Simulation,
-    course: Course,
-    on_step: Callable[[CourseRun], None] | None = None,
-    on_start: Callable[[CourseRun], None] | None = None,
-) -> CourseOutcome:
-    """Run a scenario to its end.
+def run_scenario(simulation: Simulation, course: Course) -> CourseOutcome:
+    """Run a scenario to its end, in which only the sensors are read that conditions need.
 
     Args:
-        simulation: Of the scenario's world, in its initial state. Sensors that its ``wanted`` does
-            not ask for are not read, unless the conditions need them.
+        simulation: Of the scenario's world, in its initial state.
         course: The scenario's course.
-        on_step: Called after each step.
-        on_start: Called before the first step.
 
     Raises:
         KeyError: A condition refers to a body, link or quantity that the simulation lacks.
     """
-    run = CourseRun(simulation, course)
-    before, needed = simulation.wanted, run.sensors
-    try:
-        if on_start is not None:
-            on_start(run)
-        wanted = simulation.wanted
-        simulation.wanted = lambda name: name in needed or wanted(name)
-        while not run.is_over:
-            run.before_step()
-            run.after_step(simulation.advance(1))
-            if on_step is not None:
-                on_step(run)
-        return run.outcome()
-    except PhysicsError as error:
-        return run.outcome(str(error))
-    finally:
-        simulation.wanted = before
-        run.close()
+    with closing(CourseRun(simulation, course)) as run:
+        return run.run()
 
 
 def _start(simulation: Simulation, event: Event) -> None:

@@ -14,6 +14,7 @@ from ...engine.schedule import NS_PER_S
 from ...engine.state import SimulatedBody
 from ...sensors import Reading
 from ...simulation import Simulation
+from ..run import Consumer, Run
 from .posture import CollisionExtent, Posture, posture_of
 
 # Contact forces are read when the number of contacts changes, as it does in impacts, and else at
@@ -42,8 +43,12 @@ class PeakForce(NamedTuple):
     between: tuple[tuple[str, str], tuple[str, str]]
 
 
-class RunRecorder:
+class RunRecorder(Consumer):
     """Records data of a run, without affecting it, to the last bit.
+
+    Args:
+        simulation: To be recorded.
+        reads_all: Whether also sensors are read that nobody else wants, without images.
 
     Attributes:
         simulation: The recorded simulation.
@@ -58,9 +63,28 @@ class RunRecorder:
         peak_force: The largest contact force, None if there was no contact.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, *, reads_all: bool = False) -> None:
         self.simulated_ns = 0
+        self._reads_all = reads_all
+        self._run: Run | None = None
         self._begin(simulation)
+
+    def attach(self, run: Run) -> None:
+        """Record a run."""
+        self._run = run
+
+    def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
+        """Return whether a sensor should be read."""
+        return self._reads_all
+
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return 0, as each step is recorded."""
+        return 0
+
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
+        """Record a step."""
+        assert self._run is not None
+        self.step(self._run.simulation, time_ns, readings)
 
     def step(self, simulation: Simulation, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Record a step; call this after each.

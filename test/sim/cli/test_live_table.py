@@ -11,7 +11,7 @@ from hrp_sim.engine.schedule import NS_PER_S
 
 
 class Run:
-    """Stands in for a Runner, with topics that a test counts up."""
+    """Stands in for a Run, with topics that a test counts up."""
 
     def __init__(self, began=0.0):
         state = SimpleNamespace(time_ns=round(began * NS_PER_S))

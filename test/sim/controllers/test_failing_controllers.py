@@ -9,10 +9,11 @@ import time
 import numpy as np
 import pytest
 from controller_samples import Bad, Idle, Recorder, SpringDamper, Swing
+from run_tools import OnStep
 
 from hrp_sim import ForceHook, Simulation
 from hrp_sim.engine.engine import StepInterrupted
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 
 
 @pytest.fixture
@@ -205,7 +206,7 @@ def test_a_signal_leaves_a_controller_that_never_returns(arm):
             while True:
                 time.sleep(0.001)
 
-    runner = Runner(arm, lambda *_: None, real_time_factor=0.0)
+    runner = Run(arm, [OnStep()], real_time_factor=0.0)
     arm.add_controller("arm", Endless())
     before = signal.signal(signal.SIGINT, lambda *_: runner.stop())
     main = threading.main_thread().ident

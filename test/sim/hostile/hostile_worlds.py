@@ -11,13 +11,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from run_tools import OnStep
 from sim.hostile.hostile_bodies import NUMBERS, Hostile
 from sim.hostile.limits import bound
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim.control import JointCommand
 from hrp_sim.engine.engine import PHYSICS_RANGES, PhysicsError
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.load import load_world
 
@@ -142,7 +143,7 @@ def live(seed):
             if not simulated.body.is_static:
                 simulation.command(name, hostile.command(joints))
         steps = 10 * simulation.engine.settings.time_step
-        runner = Runner(simulation, lambda *_: None, real_time_factor=0.0, duration=steps)
+        runner = Run(simulation, [OnStep()], real_time_factor=0.0, duration=steps)
         runner.run()
         if runner.error is not None:
             assert "'" in str(runner.error) or "ODE" in str(runner.error), runner.error

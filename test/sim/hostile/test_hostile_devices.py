@@ -6,6 +6,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
+from run_tools import OnStep
 from sim.physics.scenes import at, lone, moving, placed
 from sim.render.scenes import needs_opengl
 
@@ -23,7 +24,7 @@ from hrp_model.geometry import (
     Texture,
 )
 from hrp_sim import Snapshot
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from hrp_sim.sensors import SensorSettings, factory
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
@@ -201,7 +202,7 @@ def test_sensors_of_confusing_names_remember_each_for_itself():
 def test_switching_from_another_thread_without_pause_harms_nothing():
     simulation = simulation_of(SCAN, FORCE, IMU)
     steps = []
-    runner = Runner(simulation, lambda t, _: steps.append(t), real_time_factor=0.0)
+    runner = Run(simulation, [OnStep(lambda t, _: steps.append(t))], real_time_factor=0.0)
     told = []
 
     def torment():

@@ -4,12 +4,13 @@ import re
 
 import numpy as np
 import pytest
+from run_tools import OnStep
 from sim.physics.scenes import REVOLUTE, X, at, fixed, floor, lone, moving, one_joint, placed
 
 from hrp_model.geometry import Sphere
 from hrp_sim.control import LIMP, JointCommand
 from hrp_sim.engine.engine import PhysicsSettings
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
@@ -24,7 +25,9 @@ def simulation(*placements, **settings):
 
 def run(simulated, seconds):
     steps = []
-    runner = Runner(simulated, lambda t, _: steps.append(t), real_time_factor=0, duration=seconds)
+    runner = Run(
+        simulated, [OnStep(lambda t, _: steps.append(t))], real_time_factor=0, duration=seconds
+    )
     runner.run()
     return runner.error, steps
 

@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import pytest
 from paths import MODELS, ROOT
 from recorded_runs import attachments, contents, decoded, log_times, small_files
+from run_tools import OnStep
 
 from hrp_model import Diagnostics, load_body
 from hrp_sim import BodyEntry, Placement, Simulation
 from hrp_sim.cli.main import main
-from hrp_sim.run.distribution import Distribution
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from hrp_sim.sensors import CameraSensor
 from hrp_sim.sensors.body_state import JOINT_STATES
 from hrp_sim.topics.recorded_world import RecordedWorld
@@ -194,7 +194,6 @@ def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
     )
     guest = BodyEntry(placement=Placement(name="guest", body=load_body(ARM)))
     recording = RunRecording(path, warn=pytest.fail, on_error=pytest.fail)
-    distribution = Distribution(first)
     steps = count(1)
     changes = {
         100: lambda: runner.reset(),
@@ -204,16 +203,11 @@ def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
     }
 
     def on_step(time_ns, readings):
-        distribution.publish(time_ns, readings)
         changes.get(next(steps), int)()
 
-    runner = Runner(first, on_step, real_time_factor=0.0)
     world = RecordedWorld(recording, first, quiet, lambda _: None)
-    distribution.add(world.consumer)
-    distribution.serve(runner)
-    world.serve(runner)
-    runner.run()
-    distribution.close()
+    with Run(first, [world, OnStep(on_step)], real_time_factor=0.0) as runner:
+        runner.run()
     recording.close()
     first.close()
     second.close()
@@ -241,9 +235,8 @@ def test_batches_contain_the_messages_of_each_step(tmp_path, world):
 
         set_sensors()
         recording = RunRecording(path, warn=pytest.fail, on_error=pytest.fail)
-        distribution = Distribution(simulation)
         recorded = RecordedWorld(recording, simulation, quiet, lambda _: None)
-        distribution.add(get_consumer(recorded))
+        run = Run(simulation, [get_consumer(recorded)])
         off = {300: False, 450: True}
         for step in range(600):
             if step in off:  # while it is, the root's transform comes from its odometry
@@ -253,9 +246,8 @@ def test_batches_contain_the_messages_of_each_step(tmp_path, world):
                 recorded.consumer.flush()
                 simulation.reset()
                 set_sensors()  # which the reset has switched on
-            readings = simulation.step()
-            distribution.publish(simulation.state.time_ns, readings)
-        distribution.close()
+            run.until(simulation.state.time_ns + 1)
+        run.close()
         recording.close()
         simulation.close()
         return contents(path), log_times(path)

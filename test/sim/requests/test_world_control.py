@@ -49,7 +49,7 @@ def play_until(run, time_ns):
         if run.simulation.state.time_ns >= time_ns:
             reached.set()
 
-    run.runner._on_step = lambda _time, _readings: look()
+    run.on_step.act = lambda _time, _readings: look()
     run.control.set_state(State.PLAYING)
     assert reached.wait(30.0)
     run.control.set_state(State.PAUSED)
@@ -78,7 +78,7 @@ def test_it_is_stopped_no_more_whoever_lets_it_leave_its_start(run, leave):
         run.step(1)
     else:
         stepped = threading.Event()
-        run.runner._on_step = lambda _time, _readings: stepped.set()
+        run.on_step.act = lambda _time, _readings: stepped.set()
         run.runner.resume()
         assert stepped.wait(30.0)
         run.runner.call(run.runner.pause)
@@ -240,7 +240,7 @@ def test_a_trajectory_goes_on_over_a_reset_of_time(run):
 
 def test_sensors_keep_their_rate_after_each_reset(run):
     times = []
-    run.runner._on_step = lambda time_ns, readings: times.extend([time_ns] if readings else [])
+    run.on_step.act = lambda time_ns, readings: times.extend([time_ns] if readings else [])
     run.step(100)
     usual = list(times)
     assert usual

@@ -2,7 +2,7 @@
 
 import pytest
 from paths import MODELS
-from runner_tools import Clock, Counter
+from run_tools import Clock, Counter, OnStep
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
@@ -14,14 +14,14 @@ from hrp_sim.run.health import (
     state_health,
 )
 from hrp_sim.run.lock_step import LockStep
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 from hrp_sim.run.state_record import StateRecord
 
 STACK = MODELS / "worlds" / "stack.yaml"
 
 
 def run(simulation, seconds, **options):
-    runner = Runner(simulation, lambda *_: None, duration=seconds, **options)
+    runner = Run(simulation, [OnStep()], duration=seconds, **options)
     runner.run()
     return runner
 
@@ -48,7 +48,7 @@ def test_a_state_is_that_of_the_first_step_after_a_second_where_steps_do_not_fit
 
 def test_states_begin_anew_with_time():
     simulation = Counter(0.1)
-    runner = Runner(simulation, lambda time_ns, _: reset.pop(time_ns, print)(), duration=4.0)
+    runner = Run(simulation, [OnStep(lambda time_ns, _: reset.pop(time_ns, print)())], duration=4.0)
     runner.real_time_factor = 0.0
     reset = {1_500_000_000: runner.reset}
     runner.run()
@@ -58,7 +58,7 @@ def test_states_begin_anew_with_time():
 
 def test_after_a_reset_no_state_of_the_run_before_is_told():
     simulation = Counter(0.1)
-    runner = Runner(simulation, lambda time_ns, _: reset.pop(time_ns, print)(), duration=2.0)
+    runner = Run(simulation, [OnStep(lambda time_ns, _: reset.pop(time_ns, print)())], duration=2.0)
     runner.real_time_factor = 0.0
     told = []
     reset = {1_500_000_000: runner.reset, 400_000_000: lambda: reset.update({100_000_000: look})}
@@ -183,7 +183,7 @@ def levels(simulation, clock, seconds, runner_options, then=lambda runner: None)
         if time_ns == 3_000_000_000:
             then(runner)
 
-    runner = Runner(simulation, look, duration=seconds, **runner_options)
+    runner = Run(simulation, [OnStep(look)], duration=seconds, **runner_options)
     runner.run()
     return found
 
@@ -281,7 +281,7 @@ def test_a_lock_step_tells_whom_it_waits_for(monkeypatch):
     ],
 )
 def test_a_run_is_announced_in_a_line(stack, factor, lock_step, words):
-    runner = Runner(stack, lambda *_: None, real_time_factor=factor)
+    runner = Run(stack, [OnStep()], real_time_factor=factor)
     assert start_message(runner, lock_step, 200.0) == words
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from lockstep_tools import MS, Waiting
 from paths import MODELS
-from runner_tools import Clock, Counter
+from run_tools import Clock, Counter, OnStep
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
 from hrp_sim.run.lock_step import REPUBLISH_PERIOD, LockStep
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
@@ -183,7 +183,7 @@ def controlled(simulation, controller, *, timeout=0.0, **options):
                 return
             controller(lock_step, time_ns, readings)
 
-    runner = Runner(simulation, on_step, real_time_factor=0.0, **options)
+    runner = Run(simulation, [OnStep(on_step)], real_time_factor=0.0, **options)
     lock_step = LockStep(
         ["controller"],
         500.0,

@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 from lockstep_tools import MS, Waiting
-from runner_tools import Clock
+from run_tools import Clock
 
 from hrp_sim.run.lock_step import REPUBLISH_PERIOD, SETTLED
 

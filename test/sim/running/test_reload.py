@@ -7,10 +7,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from paths import MODELS
+from run_tools import OnStep
 
 from hrp_sim import Simulation
 from hrp_sim.run.reload import Reloader, carry_over
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 
 PATIENCE = 300.0  # [s] after which a test that would hang fails instead
 
@@ -32,8 +33,8 @@ def reloading(load, world):
     reloader = Reloader(load)
     with reloader.watch.recording():
         first = Simulation(world)
-    runner = Runner(first, lambda _time_ns, _readings: None)
-    runner.on_change.append(lambda change: changed.set() if change.name == "REPLACE" else None)
+    runner = Run(first, [OnStep()])
+    runner.add(OnStep(changed=lambda x: changed.set() if x.name == "REPLACE" else None))
     thread = threading.Thread(target=runner.run)
     thread.start()
     reloader.start(runner)

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from runner_tools import Clock, Counter
+from run_tools import Clock, Counter, OnStep
 
 from hrp_model.program.command import StopSignals
 from hrp_sim.run.pace import CATCH_UP, MAX_LAG
-from hrp_sim.run.runner import Runner
+from hrp_sim.run.run import Run
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
@@ -21,8 +21,8 @@ def clock(monkeypatch):
     return Clock(monkeypatch)
 
 
-def run(simulation, **options):
-    runner = Runner(simulation, lambda time_ns, readings: None, **options)
+def run(simulation, consumer=None, **options):
+    runner = Run(simulation, [consumer or OnStep()], **options)
     runner.run()
     return runner
 
@@ -54,72 +54,74 @@ def test_a_duration_counts_from_where_the_run_begins():
 def test_every_step_is_told_with_its_time_and_readings():
     heard = []
     simulation = Counter()
-    Runner(simulation, lambda *told: heard.append(told), real_time_factor=0.0, duration=0.003).run()
+    Run(
+        simulation, [OnStep(lambda *told: heard.append(told))], real_time_factor=0.0, duration=0.003
+    ).run()
     assert heard == [(k * 1_000_000, {"imu": k}) for k in (1, 2, 3)]
 
 
 def test_as_fast_as_possible_steps_up_to_the_next_that_must_be_told():
     heard, simulation = [], Counter(most=100)
     due = iter([5, 5, 8, 20])
-    Runner(
+    Run(
         simulation,
-        lambda time_ns, _: heard.append(time_ns // 1_000_000),
+        [
+            OnStep(
+                lambda time_ns, _: heard.append(time_ns // 1_000_000), lambda: next(due) * 1_000_000
+            )
+        ],
         real_time_factor=0.0,
         duration=0.012,
-        on_step_due=lambda: next(due) * 1_000_000,
     ).run()
     assert heard == [5, 6, 8, 12]
 
 
 def test_in_real_time_each_step_waits_for_its_time(clock):
     heard = []
-    Runner(
+    Run(
         Counter(clock=clock, most=100),
-        lambda time_ns, _: heard.append((time_ns // 1_000_000, clock.now)),
+        [OnStep(lambda time_ns, _: heard.append((time_ns // 1_000_000, clock.now)), lambda: 10**9)],
         duration=0.003,
-        on_step_due=lambda: 10**9,
     ).run()
     assert heard == [(k, pytest.approx(1000.0 + 0.001 * (k - 1))) for k in (1, 2, 3)]
 
 
 def test_slow_steps_are_not_taken_many_at_once(clock):
     heard = []
-    Runner(
+    Run(
         Counter(clock=clock, cost=0.003, most=2),
-        lambda time_ns, _: heard.append(time_ns // 1_000_000),
+        [OnStep(lambda time_ns, _: heard.append(time_ns // 1_000_000), lambda: 10**9)],
         real_time_factor=0.0,
         duration=0.006,
-        on_step_due=lambda: 10**9,
     ).run()
     assert heard == [2, 4, 6]
     heard.clear()
-    Runner(
+    Run(
         Counter(clock=clock, cost=0.02, most=2),
-        lambda time_ns, _: heard.append(time_ns // 1_000_000),
+        [OnStep(lambda time_ns, _: heard.append(time_ns // 1_000_000), lambda: 10**9)],
         real_time_factor=0.0,
         duration=0.006,
-        on_step_due=lambda: 10**9,
     ).run()
     assert heard == [2, 3, 4, 5, 6]
 
 
 def test_hashes_are_of_whole_seconds_also_with_many_steps_at_once():
     simulation = Counter(most=10**6)
-    runner = run(simulation, real_time_factor=0.0, duration=2.5, on_step_due=lambda: 10**12)
+    runner = run(simulation, OnStep(due=lambda: 10**12), real_time_factor=0.0, duration=2.5)
     assert [time_ns for time_ns, _ in runner.states.take()] == [10**9, 2 * 10**9]
     assert simulation.steps == 2500
 
 
 def test_a_callback_can_stop_the_run():
     simulation = Counter()
-    runner = Runner(simulation, lambda time_ns, _: time_ns == 5_000_000 and runner.stop())
+    runner = Run(simulation, [OnStep(lambda time_ns, _: time_ns == 5_000_000 and runner.stop())])
     runner.run()
     assert simulation.steps == 5
 
 
 def test_another_thread_can_stop_the_run():
     started = threading.Event()
-    runner = Runner(Counter(), lambda *_: started.set(), real_time_factor=0.0)
+    runner = Run(Counter(), [OnStep(lambda *_: started.set())], real_time_factor=0.0)
     thread = threading.Thread(target=runner.run, daemon=True)
     thread.start()
     assert started.wait(PATIENCE)
@@ -131,7 +133,7 @@ def test_another_thread_can_stop_the_run():
 def test_a_long_sleep_ends_when_the_run_is_stopped():
     stepped = threading.Event()
     simulation = Counter(0.1)
-    runner = Runner(simulation, lambda *_: stepped.set(), real_time_factor=1e-6)
+    runner = Run(simulation, [OnStep(lambda *_: stepped.set())], real_time_factor=1e-6)
     thread = threading.Thread(target=runner.run, daemon=True)
     thread.start()
     runner.call(lambda: None)  # it has begun, and has more than a day to wait
@@ -151,7 +153,7 @@ def test_the_pace_can_be_changed_while_it_runs(clock):
             runner.real_time_factor = next(factors)
 
     times = [clock.now]
-    runner = Runner(simulation, on_step, duration=3.5)
+    runner = Run(simulation, [OnStep(on_step)], duration=3.5)
     runner.run()
     times.append(clock.now)
     np.testing.assert_allclose(np.diff(times), [1.0, 0.25, 0.0, 1.0], atol=0.003)
@@ -161,7 +163,7 @@ def test_lag_and_lost_time_are_told(clock):
     cost = {100: 0.9 * MAX_LAG, 500: 2.0}
     simulation = Counter(clock=clock, cost=lambda step: cost.get(step, 0.0))
     lags = []
-    runner = Runner(simulation, lambda *_: lags.append(runner.lag), duration=1.0)
+    runner = Run(simulation, [OnStep(lambda *_: lags.append(runner.lag))], duration=1.0)
     runner.run()
     assert lags[99] == pytest.approx(0.0, abs=1e-9)
     made_up = 0.001 * (1.0 - 1.0 / CATCH_UP)  # by each step
@@ -174,11 +176,11 @@ def test_lag_and_lost_time_are_told(clock):
 def test_the_times_of_steps_are_told_for_each_period(clock):
     cost = iter([0.002, 0.004, 0.006, 0.010])
     simulation = Counter(clock=clock, cost=lambda _: next(cost))
-    runner = Runner(simulation, lambda *_: None, real_time_factor=0.0, duration=0.003)
+    runner = Run(simulation, [OnStep()], real_time_factor=0.0, duration=0.003)
     runner.run()
     times = runner.pace.take_step_times()
     assert (times.count, times.mean, times.longest) == pytest.approx((3, 0.004, 0.006))
-    runner = Runner(simulation, lambda *_: None, real_time_factor=0.0, duration=0.001)
+    runner = Run(simulation, [OnStep()], real_time_factor=0.0, duration=0.001)
     runner.run()
     assert runner.pace.take_step_times().mean == pytest.approx(0.010)
     assert runner.pace.take_step_times().mean == 0.0
@@ -200,7 +202,7 @@ def test_other_errors_are_not_swallowed():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Runner(Counter(), broken, real_time_factor=0.0).run()
+        Run(Counter(), [OnStep(broken)], real_time_factor=0.0).run()
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 4.0])
@@ -246,7 +248,7 @@ def test_going_back_to_time_zero_does_not_disturb_the_pace(clock):
         elif len(seen) == 1000:
             runner.stop()
 
-    runner = Runner(simulation, reset_once)
+    runner = Run(simulation, [OnStep(reset_once)])
     runner.run()
     assert seen[-1] == 300_000_000
     assert clock.now - 1000.0 == pytest.approx(1.0, abs=0.01)
@@ -265,7 +267,7 @@ def test_signals_stop_the_run_however_often_they_come(number):
         signal.raise_signal(number)
 
     simulation = Counter()
-    runner = Runner(simulation, interrupt, real_time_factor=0.0)
+    runner = Run(simulation, [OnStep(interrupt)], real_time_factor=0.0)
     with StopSignals() as signals:
         signals.stop(runner.stop)
         runner.run()
@@ -287,7 +289,7 @@ def test_a_signal_ends_a_run_that_stands_still(number, send):
         runner.call(lambda: None)  # it stands, and sleeps for as long as nobody asks
         send(number)
 
-    runner = Runner(Counter(), lambda *_: None)
+    runner = Run(Counter(), [OnStep()])
     runner.pause()
     thread = threading.Thread(target=interrupt, daemon=True)
     with StopSignals() as signals:
@@ -313,7 +315,7 @@ def test_without_a_signal_everything_is_as_before(number):
     before = signal.getsignal(number)
     with StopSignals() as signals:
         assert signal.getsignal(number) != before
-        signals.stop(Runner(Counter(), lambda *_: None).stop)
+        signals.stop(Run(Counter(), [OnStep()]).stop)
     assert signal.getsignal(number) is before
 
 
@@ -336,7 +338,7 @@ def test_while_there_is_no_runner_the_first_signal_interrupts_and_no_other(numbe
 
 def test_a_signal_whose_exception_got_lost_still_stops_the_run(number):
     simulation = Counter()
-    runner = Runner(simulation, lambda *_: None)
+    runner = Run(simulation, [OnStep()])
     with StopSignals() as signals:
         with suppress(KeyboardInterrupt):
             signal.raise_signal(number)

@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 import pytest
-from runner_tools import Clock, Counter
+from run_tools import Clock, Counter, OnStep
 
-from hrp_sim.run.runner import Change, NotRunningError, Runner
+from hrp_sim.run.run import Change, NotRunningError, Run
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
@@ -18,7 +18,7 @@ def clock(monkeypatch):
 
 def standing(simulation, script, **options):
     """Run in another thread; ``script`` is called with the runner in this one, and then it ends."""
-    runner = Runner(simulation, lambda *_: None, **options)
+    runner = Run(simulation, [OnStep()], **options)
     thread = threading.Thread(target=runner.run, daemon=True)
     thread.start()
     try:
@@ -92,7 +92,7 @@ def test_a_reset_is_told_in_the_thread_that_runs_when_time_is_zero_again():
         def hear(change):
             told.append((change, threading.get_ident(), simulation.state.time_ns))
 
-        runner.on_change.append(hear)
+        runner.add(OnStep(changed=hear))
         runner.reset()
         assert told == [(Change.RESET, runner.call(threading.get_ident), 0)]
 
@@ -119,7 +119,7 @@ def test_a_pause_is_followed_by_no_burst_and_sleeps_until_it_ends(clock):
             clock.now += seconds
 
     clock.sleep = sleep
-    runner = Runner(simulation, on_step)
+    runner = Run(simulation, [OnStep(on_step)])
     runner.run()
     assert seen[100] - seen[99] >= 10.0
     assert clock.naps.count(None) == 1
@@ -135,7 +135,7 @@ def test_a_reset_keeps_the_pace_and_the_duration(clock):
         if len(seen) == 700:
             runner.reset()  # from the thread that runs
 
-    runner = Runner(simulation, on_step, duration=1.0)
+    runner = Run(simulation, [OnStep(on_step)], duration=1.0)
     runner.run()
     assert len(seen) == 1000
     assert seen[-1] == 300_000_000
@@ -153,12 +153,12 @@ def test_what_a_call_raises_reaches_the_caller_and_nobody_else():
 
 def test_a_call_to_a_run_that_is_over_is_refused_and_never_done():
     done = []
-    runner = Runner(Counter(), lambda *_: None, real_time_factor=0.0, duration=0.01)
+    runner = Run(Counter(), [OnStep()], real_time_factor=0.0, duration=0.01)
     runner.run()
     with pytest.raises(NotRunningError, match=r"^the simulation is not running any more$"):
         runner.call(lambda: done.append(1))
     with pytest.raises(NotRunningError):
-        Runner(Counter(), lambda *_: None).call(lambda: done.append(2), timeout=0.0)
+        Run(Counter(), [OnStep()]).call(lambda: done.append(2), timeout=0.0)
     assert not done
 
 
@@ -178,7 +178,7 @@ def test_a_call_that_a_long_step_does_not_let_in_is_told_so_and_never_done():
             threading.Thread(target=ask).start()
             assert asked.wait(60.0)
 
-    runner = Runner(Counter(), long_step, real_time_factor=0.0, duration=0.01)
+    runner = Run(Counter(), [OnStep(long_step)], real_time_factor=0.0, duration=0.01)
     runner.run()
     assert "the request timed out after 0.01 s" in words[0]
     assert "a step takes longer" in words[0]
@@ -198,6 +198,6 @@ def test_the_end_of_the_run_lets_go_of_those_who_wait():
         threading.Thread(target=ask, daemon=True).start()
         runner.stop()
 
-    runner = Runner(Counter(), on_step)
+    runner = Run(Counter(), [OnStep(on_step)])
     runner.run()
     assert refused.wait(PATIENCE)

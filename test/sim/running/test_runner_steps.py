@@ -4,18 +4,19 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from runner_tools import Counter
+from run_tools import Counter, OnStep
 
-from hrp_sim.run import mailbox
-from hrp_sim.run.runner import Change, Runner, RunStateError
+from hrp_sim.run import calls
+from hrp_sim.run.run import Change, Run, RunStateError
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 
 
 @contextmanager
-def running(simulation, *, paused=True, on_step=lambda *_: None, **options):
+def running(simulation, *, paused=True, consumer=None, **options):
     """Run in another thread; the runner is given to the block, at whose end the run ends."""
-    runner = Runner(simulation, on_step, real_time_factor=0.0, **options)
+    consumers = [consumer or OnStep()]
+    runner = Run(simulation, consumers, real_time_factor=0.0, **options)
     if paused:
         runner.pause()
     thread = threading.Thread(target=runner.run, daemon=True)
@@ -32,7 +33,8 @@ def running(simulation, *, paused=True, on_step=lambda *_: None, **options):
 def test_a_paused_world_takes_just_the_steps_that_are_asked_for():
     told, done = [], []
     simulation = Counter()
-    with running(simulation, on_step=lambda time_ns, _: told.append(time_ns)) as runner:
+    consumer = OnStep(lambda time_ns, _: told.append(time_ns))
+    with running(simulation, consumer=consumer) as runner:
         for count in (1, 5):
             stepping = runner.step(count, done.append)
             assert stepping.wait(PATIENCE)
@@ -101,7 +103,7 @@ def test_steps_of_a_world_that_goes_on_at_once_end_too():
 
 
 def test_steps_that_nobody_counts_are_taken_together():
-    with running(Counter(most=100), on_step_due=lambda: 10**12) as runner:
+    with running(Counter(most=100), consumer=OnStep(due=lambda: 10**12)) as runner:
         stepping = runner.step(7)
         assert stepping.wait(PATIENCE)
         assert (stepping.done, runner.simulation.steps) == (7, 7)
@@ -168,7 +170,7 @@ def test_everything_that_happens_to_a_run_is_told_in_order():
         {Change.PAUSE: paused, Change.RESUME: running_again}.get(change, threading.Event()).set()
 
     with running(Counter(), paused=False) as runner:
-        runner.call(lambda: runner.on_change.append(hear))
+        runner.call(lambda: runner.add(OnStep(changed=hear)))
         runner.pause()
         assert paused.wait(PATIENCE)
         assert runner.step(2).wait(PATIENCE)
@@ -191,7 +193,7 @@ def test_a_failure_is_told_as_standing_still_and_a_reset_as_going_on():
     changes = []
     failed = threading.Event()
     with running(Counter(), on_failure=lambda _: failed.set()) as runner:
-        runner.call(lambda: runner.on_change.append(changes.append))
+        runner.call(lambda: runner.add(OnStep(changed=changes.append)))
         runner.replace(Counter(fails_at=3))
         runner.resume()
         assert failed.wait(PATIENCE)
@@ -213,7 +215,7 @@ def test_another_simulation_goes_on_from_its_own_time_and_steps_as_long_as_its_o
     first, second = Counter(0.001), Counter(0.004)
     second.engine.time_ns = 500_000_000
     seen = []
-    with running(first, on_step=lambda time_ns, _: seen.append(time_ns)) as runner:
+    with running(first, consumer=OnStep(lambda time_ns, _: seen.append(time_ns))) as runner:
         assert runner.step(2).wait(PATIENCE)
         assert runner.replace(second) is first
         assert runner.simulation is second
@@ -223,7 +225,7 @@ def test_another_simulation_goes_on_from_its_own_time_and_steps_as_long_as_its_o
 
 def test_a_world_that_stands_still_costs_no_processor_time(monkeypatch):
     waits = []
-    monkeypatch.setattr(mailbox, "MAX_WAIT", 60.0)
+    monkeypatch.setattr(calls, "MAX_WAIT", 60.0)
     with running(Counter()) as runner:
         wait = runner._mailbox.wait
         monkeypatch.setattr(runner._mailbox, "wait", lambda s: (waits.append(s), wait(s)))

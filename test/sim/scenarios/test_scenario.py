@@ -1,12 +1,15 @@
 """Scenario files: what they say happens, and all that is wrong in them is named with its place."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from paths import ROOT
+from run_tools import OnStep
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import Simulation
-from hrp_sim.run.scenarios import load_scenario, run_scenario
+from hrp_sim.run.scenarios import CourseRun, load_scenario, run_scenario
 from hrp_sim.run.summary import RunRecorder, meters, quantities, result_of, values
 
 BLOCK = ROOT / "models" / "blocks" / "wood.body"  # 0.1 m, alone on a floor
@@ -26,10 +29,10 @@ def load(tmp_path):
     return load
 
 
-def run(scenario, on_step=None):
+def run(scenario, on_step=lambda _: None):
     """Return the outcome of a scenario."""
-    with Simulation(scenario.world) as sim:
-        return run_scenario(sim, scenario.course, on_step)
+    with Simulation(scenario.world) as sim, closing(CourseRun(sim, scenario.course)) as course:
+        return course.run([OnStep(lambda *_: on_step(course))])
 
 
 def problems(load, text, world=BLOCK):

@@ -1,33 +1,29 @@
-"""Step a simulation in real time until it is stopped, without ROS."""
+"""A run advances a simulation, in real time or as fast as possible, and serves its consumers."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from ..engine.engine import PhysicsError, StepInterrupted
-from ..engine.schedule import NS_PER_S
-from .mailbox import Mailbox, NotRunningError
+from ..engine.schedule import NEVER_NS, NS_PER_S
+from ..render import Parts
+from ..sensors import CameraSensor, ImageReading, RenderRequest
+from .calls import Mailbox, NotRunningError, RunStateError, Stepping
 from .pace import Pace
+from .render_thread import RenderThread
 from .state_record import StateRecord
-from .stepping import Stepping
 
 if TYPE_CHECKING:
     from ..sensors import Reading
     from ..simulation import Simulation
+    from .lock_step import LockStep
 
-__all__ = [
-    "Change",
-    "Gate",
-    "NotRunningError",
-    "OnStep",
-    "RunStateError",
-    "Runner",
-]
+__all__ = ["Change", "Consumer", "NotRunningError", "Run", "RunStateError", "Stepping"]
 
-OnStep = Callable[[int, Mapping[str, "Reading"]], None]
 _T = TypeVar("_T")
 
 # Default timeout of ``call``, which may have to wait for a slow step. In [s].
@@ -35,11 +31,6 @@ CALL_TIMEOUT = 10.0
 # Maximum duration of steps that are taken at once; calls wait for their end. In [s].
 _RESPONSE_TIME = 0.005
 _NEVER = -1
-_EACH_STEP = 0
-
-
-class RunStateError(RuntimeError):
-    """The operation is not possible in the present state of the run."""
 
 
 class Change(Enum):
@@ -53,59 +44,76 @@ class Change(Enum):
     WORLD = "the world was changed, or restored from a saved state"
 
 
-class Gate(Protocol):
-    """Condition of a step besides the clock, such as the commands in lock-step.
+class Consumer:
+    """Uses a run. Each method may be overridden; without that it does and wants nothing.
 
-    All methods except ``submit`` are called in the stepping thread.
+    All methods but ``take_image`` are called by the thread of the run, or before it.
     """
 
-    def submit(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
-        """Submit a command; see ``Runner.submit``. Callable from any thread."""
+    def attach(self, run: Run) -> None:
+        """Called when it is added to a run."""
 
-    @property
-    def next_ns(self) -> int:
-        """Time of the next step that ``stepped`` must be called for, in [ns]."""
+    def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
+        """Return whether a sensor should be read; called each time before it is read."""
+        return False
 
-    def start(self, now_ns: int, *, after_reset: bool) -> None:
-        """Called when the run starts or resumes at this time, in [ns]."""
+    def wanted_parts(self, camera: str) -> Parts | None:  # noqa: ARG002
+        """Return the parts to render of an image for which ``wants`` was true; None for none.
 
-    def stepped(self, now_ns: int) -> None:
-        """Called after a step to this time, in [ns], before readings are published."""
+        With no parts the image has its time and lens only.
+        """
+        return None
 
-    def wait_time(self, now_ns: int) -> float:
-        """Return how long to wait before the step from this time, in [s]; 0 permits the step.
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return the time of the next step that must be taken even without readings, in [ns]."""
+        return NEVER_NS
 
-        Called repeatedly until it is 0. ``Runner.wake`` ends a wait early.
+    def before_step(self) -> None:
+        """Called before steps: at least before that after each step of ``next_ns``."""
+
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
+        """Take the readings of a step to this time, in [ns].
+
+        Called after each step with readings, and at least after those of ``next_ns``.
+
+        Instead of images there are ``RenderRequest``; the images follow. There may be readings
+        that only other consumers want.
         """
 
+    def take_image(self, camera: str, image: ImageReading) -> None:
+        """Take an image; called in the render thread. Parts that nobody wants are missing."""
 
-class Runner:
-    """Runs a simulation in the thread that calls ``run``; other methods are for any thread.
+    def changed(self, change: Change) -> None:
+        """Called after a change of the run, other than its steps."""
+
+
+class Run:
+    """A run of a simulation, in the thread that calls ``run``; other methods are for any thread.
+
+    Consumers take what each step gives: see ``Consumer``. Sensors that none of them wants are not
+    read, and each image is rendered once for all of them, in a thread of its own.
 
     While halted, paused or after a failure of the physics, it sleeps until it is called. After a
-    halt it does not catch up the time.
+    halt it does not catch up the time. ``with Run(...) as run:`` closes it at the end.
 
     Args:
-        simulation: The simulation to step.
-        on_step: Called after steps with the time in [ns] and the due readings: after each,
-            unless ``on_step_due`` is given.
-        real_time_factor: Target real-time factor; 0 runs as fast as possible.
+        simulation: The simulation; for images it must defer them.
+        consumers: Added one by one, as by ``add``.
+        real_time_factor: Target real-time factor; 0 runs as fast as possible, and then takes
+            several steps at once where no consumer needs each of them.
         duration: Simulation time after which ``run`` ends, in [s], rounded down to whole steps;
             None runs until ``stop``.
         on_failure: Called when the physics fails; the run then halts until ``reset`` or
             ``resume``. Without it a failure ends ``run``.
-        on_step_due: Returns the time of the next step after which ``on_step`` must be called
-            even if there are no readings, in [ns]. As fast as possible, and while paused, the
-            runner then takes several steps at once until a reading is due.
 
     Attributes:
         simulation: The simulation being stepped.
         pace: Target and measured pace.
         states: Hashes of the state at whole seconds, to compare runs.
         error: Error of the physics that halted the run, or None.
-        on_change: Called with each ``Change`` in the stepping thread. Append to it before
-            ``run``, or by ``call``.
-        gate: Condition of a step besides the clock, or None. Set it in the same way.
+        gate: Lock-step with controllers, or None. Set it before ``run``, or by ``call``.
+        keeps_images: Whether the run waits for the rendering of images. Otherwise a new request
+            of a camera replaces one that waits.
         paused: Whether the run is paused.
         stopped: Whether ``stop`` was called.
     """
@@ -113,30 +121,58 @@ class Runner:
     def __init__(
         self,
         simulation: Simulation,
-        on_step: OnStep,
+        consumers: Iterable[Consumer] = (),
         *,
         real_time_factor: float = 1.0,
         duration: float | None = None,
         on_failure: Callable[[PhysicsError], None] | None = None,
-        on_step_due: Callable[[], int] = lambda: _EACH_STEP,
     ) -> None:
         self.simulation = simulation
         self.pace = Pace(real_time_factor)
         self.states = StateRecord()
         self.error: PhysicsError | None = None
-        self.on_change: list[Callable[[Change], None]] = []
-        self.gate: Gate | None = None
+        self.gate: LockStep | None = None
+        self.keeps_images = False
         self.paused = False
         self.stopped = False
-        self._on_step = on_step
+        self._consumers: tuple[Consumer, ...] = ()
+        self._time_ns = 0  # of the last step that consumers have taken
+        self._render_thread = RenderThread(self._take_image)
         self._on_failure = on_failure
-        self._on_step_due = on_step_due
         self._left_ns = None if duration is None else round(duration * NS_PER_S)
         self._mailbox = Mailbox()
         self._stepping: Stepping | None = None
         self._thread: int | None = None
         self._was_halted = False
         self._is_reset = True  # and the run has not resumed since
+        self._ask_consumers()
+        for consumer in consumers:
+            self.add(consumer)
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the render thread; called after the run."""
+        self._render_thread.close()
+
+    def add(self, consumer: Consumer) -> None:
+        """Add a consumer; to be called before the run, or in its thread."""
+        self._consumers = (*self._consumers, consumer)
+        self._ask_consumers()
+        consumer.attach(self)
+
+    def remove(self, consumer: Consumer) -> None:
+        """Remove a consumer; to be called after the run, or in its thread."""
+        self._consumers = tuple(c for c in self._consumers if c is not consumer)
+        self._ask_consumers()
+
+    def finish_images(self) -> None:
+        """Wait until all images were taken; called after the run."""
+        self._render_thread.finish()
 
     @property
     def real_time_factor(self) -> float:
@@ -288,7 +324,7 @@ class Runner:
     def change(
         self, action: Callable[[], _T], change: Change = Change.WORLD, timeout: float = CALL_TIMEOUT
     ) -> _T:
-        """Execute an action as ``call`` does, and notify the listeners of ``on_change``."""
+        """Execute an action as ``call`` does, and notify the consumers."""
 
         def act() -> _T:
             result = action()
@@ -314,6 +350,20 @@ class Runner:
             self._end_stepping()
             self._mailbox.close()
 
+    def until(self, time_ns: int) -> None:
+        """Advance to the first step at or after a time in [ns], without a clock.
+
+        Ends earlier if ``stop`` is called or the physics fails. This is for programs that control
+        a run from one thread: it neither pauses nor executes the calls of others.
+        """
+        self._start(self.simulation.engine.time_ns)
+        while not self.stopped and self.error is None:
+            now_ns = self.simulation.engine.time_ns
+            if now_ns >= time_ns:
+                return
+            left = -((now_ns - time_ns) // self.simulation.engine.settings.step_ns)
+            self._step(self._most_steps(now_ns, left))
+
     def _run(self) -> None:
         now_ns = _NEVER
         left_ns = self._left_ns
@@ -329,54 +379,61 @@ class Runner:
                 continue
             if self._is_reset or self.simulation.engine.time_ns != now_ns:  # or after a pause
                 now_ns = self.simulation.engine.time_ns
-                self.pace.start(now_ns)
-                self.states.start(now_ns)
-                if self.gate is not None:
-                    self.gate.start(now_ns, after_reset=self._is_reset)
-                self._is_reset = False
+                self._start(now_ns)
             if self._stepping is None and (ahead := self.pace.ahead(now_ns)) > 0.0:
                 self._mailbox.wait(ahead)
                 continue
             step_ns = self.simulation.engine.settings.step_ns
-            if left_ns is not None and left_ns < step_ns:
+            left = None if left_ns is None else left_ns // step_ns
+            if left == 0:
                 return
             if self.gate is not None and (seconds := self.gate.wait_time(now_ns)) > 0.0:
                 self._mailbox.wait(seconds)
                 continue
-            taken = self._step(self._most_steps(now_ns, left_ns))
+            is_paced = self._stepping is None and self.pace.target > 0.0
+            taken = self._step(1 if is_paced else self._most_steps(now_ns, left))
             now_ns += taken * step_ns
             if left_ns is not None:
                 left_ns -= taken * step_ns
             if self.error is not None and self._on_failure is None:
                 return
 
-    def _most_steps(self, now_ns: int, left_ns: int | None) -> int:
+    def _start(self, now_ns: int) -> None:
+        """Start or go on at this time, in [ns]."""
+        self.pace.start(now_ns)
+        self.states.start(now_ns)
+        if self.gate is not None:
+            self.gate.start(now_ns, after_reset=self._is_reset)
+        self._is_reset = False
+
+    def _most_steps(self, now_ns: int, left: int | None) -> int:
         """Return how many steps may be taken at once from this time, in [ns].
 
         Args:
             now_ns: The time.
-            left_ns: Duration that is left, in [ns]; None for no limit.
+            left: Steps that are left; None for no limit.
         """
-        stepping, step_ns = self._stepping, self.simulation.engine.settings.step_ns
-        if stepping is None and self.pace.target > 0.0:
-            return 1
-        due_ns = min(self._on_step_due(), self.states.next_ns)
+        due_ns = self.states.next_ns
         if self.gate is not None:
             due_ns = min(due_ns, self.gate.next_ns)
-        steps = -((now_ns - due_ns) // step_ns)
-        if stepping is not None:
-            steps = min(steps, stepping.next_steps)
-        if left_ns is not None:
-            steps = min(steps, left_ns // step_ns)
+        for consumer in self._consumers:
+            due_ns = min(due_ns, consumer.next_ns(self.simulation))
+        steps = -((now_ns - due_ns) // self.simulation.engine.settings.step_ns)
+        if self._stepping is not None:
+            steps = min(steps, self._stepping.next_steps)
+        if left is not None:
+            steps = min(steps, left)
         if steps * self.pace.step_time > _RESPONSE_TIME:
             steps = int(_RESPONSE_TIME / self.pace.step_time)
         return max(steps, 1)
 
     def _step(self, most: int) -> int:
-        """Take at most this number of steps and publish their readings; return their number."""
+        """Take at most this number of steps, and serve the consumers; return their number."""
         simulation, error = self.simulation, None
         before_ns = simulation.engine.time_ns
         self.pace.begin_steps(before_ns)
+        for consumer in self._consumers:
+            consumer.before_step()
         readings: Mapping[str, Reading] = {}
         try:
             readings = simulation.advance(most)
@@ -390,13 +447,55 @@ class Runner:
             self.states.stepped(now_ns, simulation.state_hash)
             if self.gate is not None:
                 self.gate.stepped(now_ns)
-            self._on_step(now_ns, readings)
+            self._deliver(now_ns, readings)
             self.pace.end_steps(now_ns, taken)
             if self._stepping is not None and self._stepping.count(taken):
                 self._end_stepping()
         if error is not None:
             self._fail(error)
         return taken
+
+    def _deliver(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
+        """Give the readings of a step to the consumers, and request their images."""
+        self._time_ns = time_ns
+        for name, reading in readings.items():
+            if isinstance(reading, RenderRequest):
+                self._render(name, reading)
+        for consumer in self._consumers:
+            consumer.take_step(time_ns, readings)
+
+    def _render(self, name: str, request: RenderRequest) -> None:
+        """Request the parts of an image that consumers want."""
+        simulation = self.simulation
+        camera = simulation.sensors.get(name)
+        if not isinstance(camera, CameraSensor):
+            return
+        asked = (c.wanted_parts(name) for c in self._consumers if c.wants(simulation, name))
+        wanted = [parts for parts in asked if parts is not None]
+        if wanted:
+            parts = Parts(any(p.color for p in wanted), any(p.depth for p in wanted))
+            render = partial(camera.render, request, parts)
+            self._render_thread.submit(name, render, after_others=self.keeps_images)
+
+    def _take_image(self, camera: str, image: ImageReading) -> None:
+        for consumer in self._consumers:
+            consumer.take_image(camera, image)
+
+    def _ask_consumers(self) -> None:
+        """Let the simulation read what consumers want; called often, so that it must be fast."""
+        simulation = self.simulation
+        asked = [c.wants for c in self._consumers if type(c).wants is not Consumer.wants]
+        if len(asked) == 1:
+            simulation.wanted = partial(asked[0], simulation)
+            return
+
+        def is_wanted(sensor: str) -> bool:
+            for wants in asked:  # noqa: SIM110 - any() takes twice as long
+                if wants(simulation, sensor):
+                    return True
+            return False
+
+        simulation.wanted = is_wanted
 
     def _fail(self, error: PhysicsError) -> None:
         self.error = error
@@ -405,7 +504,7 @@ class Runner:
             self._on_failure(error)
 
     def _update_halted(self) -> None:
-        """Notify listeners if the run has halted or resumed."""
+        """Notify the consumers if the run has halted or resumed."""
         is_halted = self.paused or self.error is not None
         if not is_halted:  # possibly resumed before the halt was noticed
             self._end_stepping()
@@ -421,5 +520,11 @@ class Runner:
             stepping.end(self.error)
 
     def _notify(self, change: Change) -> None:
-        for listener in self.on_change:
-            listener(change)
+        if change is Change.REPLACE:
+            self._ask_consumers()
+        time_ns = self.simulation.engine.time_ns
+        if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
+            self._render_thread.clear()
+        self._time_ns = time_ns
+        for consumer in self._consumers:
+            consumer.changed(change)

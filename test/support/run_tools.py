@@ -1,10 +1,11 @@
-"""Doubles for tests of the runner: a simulation that counts steps, a clock moved by sleeping."""
+"""For tests of runs: a simulation that counts steps, a clock moved by sleeping, consumers."""
 
 from types import SimpleNamespace
 
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings
 from hrp_sim.run import lock_step, pace
-from hrp_sim.run.mailbox import Mailbox
+from hrp_sim.run.calls import Mailbox
+from hrp_sim.run.run import Consumer
 
 
 class Counter:
@@ -63,3 +64,25 @@ class Clock:
     def sleep(self, seconds):
         self.naps.append(seconds)
         self.now += seconds
+
+
+class OnStep(Consumer):
+    """Wants all sensors, and calls a function after steps.
+
+    Args:
+        act: Called with the time in [ns] and the readings.
+        due: Returns the time of the next step that it needs, in [ns]; by default each.
+        changed: Called with each change of the run.
+    """
+
+    def __init__(self, act=lambda *_: None, due=lambda: 0, changed=lambda _: None):
+        self.act, self.due, self.changed = act, due, changed
+
+    def wants(self, simulation, sensor):
+        return True
+
+    def next_ns(self, simulation):
+        return self.due()
+
+    def take_step(self, time_ns, readings):
+        self.act(time_ns, readings)
