@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 from hrp_model import Diagnostic, Diagnostics
+from hrp_model.geometry import Cone, Mesh
 
+from ...engine.engine import PhysicsSettings, Solver
 from ...sensors.kinds import KINDS, kind_of
 from ...world.config import WorldConfig
-from .alternatives import alternatives, without_contacts
-from .pairs import PairRun, PairTime
-from .runs import PlainRun, ProfiledRun
+from .runs import PairRun, PairTime, PlainRun, ProfiledRun
 
 SLICES = 20  # of a run, in which the variants of the world take turns
 MIN_TIME = 5.0  # wall time below which runs are repeated, in [s]
+_USUAL_CONTACTS = PhysicsSettings().max_contacts
+_MAX_TIME_STEP = 0.005  # [s], up to which twice the step is tried
+_MIN_ITERATIONS = 20  # above which half as many are tried
 _COSTLY = 0.1  # share of the time from which less frequent readings are suggested
 
 
@@ -46,13 +50,13 @@ class Suggestion:
         setting: The setting, as in a world file or on the command line.
         effect: Its effect on the simulation.
         real_time_factor: The real-time factor with it; None if it cannot be used.
-        error: Why it cannot be used, or nothing.
+        error: Why it cannot be used, or None.
     """
 
     setting: str
     effect: str
     real_time_factor: float | None
-    error: str = ""
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +202,109 @@ class WorldBench:
         for x, run in self._alternatives:
             ratio = run.ratio_to(self._plain)
             factor = None if ratio is None else simulated / (ratio * rest + sensors)
-            yield Suggestion(x.setting, x.effect, factor, str(run.error or ""))
+            error = None if run.error is None else str(run.error)
+            yield Suggestion(x.setting, x.effect, factor, error)
         name, cost = max(profile.sensors.items(), key=lambda x: x[1], default=("", 0.0))
         if cost > _COSTLY * (rest + sensors):
             rate = profile.simulation.sensors[name].rate_hz / 2.0
             factor = simulated / (rest + sensors - cost / 2.0)
             yield Suggestion(f"--sensor {name}.rate={rate:g}", "half as many readings", factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A world with another setting of the physics.
+
+    Attributes:
+        setting: The setting, as under ``physics`` in a world file.
+        effect: Its effect on the simulation.
+        world: The world with it.
+    """
+
+    setting: str
+    effect: str
+    world: WorldConfig
+
+
+def alternatives(world: WorldConfig) -> Iterator[Alternative]:
+    """Yield the world with settings that may make it faster."""
+    physics = world.physics
+    is_exact = physics.solver is Solver.WORLD
+    is_quick = physics.solver is Solver.QUICK
+    tried: list[tuple[bool, str, Any, str]] = [
+        (
+            is_exact,
+            "solver",
+            Solver.QUICK,
+            "approximate: noisy force sensors; heavy rotors need more iterations",
+        ),
+        (is_exact and not physics.predict_sticking, "predict_sticking", True, "same motion"),
+        (not is_exact, "solver", Solver.WORLD, "exact"),
+        (
+            is_quick and physics.iterations > _MIN_ITERATIONS,
+            "iterations",
+            physics.iterations // 2,
+            "less accurate: stacks, heavy rotors and loads suffer first",
+        ),
+        (
+            physics.time_step <= _MAX_TIME_STEP,
+            "time_step",
+            2.0 * physics.time_step,
+            "up to four times the error of motions",
+        ),
+        (
+            physics.max_contacts > _USUAL_CONTACTS,
+            "max_contacts",
+            _USUAL_CONTACTS,
+            "fewer contact points per pair of links",
+        ),
+        (
+            physics.convex_meshes is not True and _has_moving_meshes(world),
+            "convex_meshes",
+            True,
+            "meshes of moving links collide as their convex hulls: hollows are filled",
+        ),
+        (
+            physics.self_collision and _has_many_shapes(world),
+            "self_collision",
+            False,
+            "links of the same body pass through each other",
+        ),
+    ]
+    for applies, name, value, effect in tried:
+        if applies:
+            changed = replace(world, physics=replace(physics, **{name: value}))
+            yield Alternative(f"{name}: {_shown(value)}", effect, changed)
+
+
+def _shown(value: object) -> str:
+    """Return a value as a world file has it."""
+    if isinstance(value, Solver):
+        return value.value
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def without_contacts(world: WorldConfig) -> WorldConfig:
+    """Return the world without collision shapes."""
+    entries = []
+    for entry in world.bodies:
+        body = entry.placement.body
+        bare = replace(body, links=tuple(replace(link, collision=()) for link in body.links))
+        entries.append(replace(entry, placement=replace(entry.placement, body=bare)))
+    return replace(world, bodies=tuple(entries))
+
+
+def _has_moving_meshes(world: WorldConfig) -> bool:
+    bodies = (entry.placement.body for entry in world.bodies)
+    links = (link for body in bodies if not body.is_static for link in body.links)
+    shapes = (shape for link in links for shape in link.collision)
+    return any(isinstance(shape.geometry, Mesh | Cone) for shape in shapes)
+
+
+def _has_many_shapes(world: WorldConfig) -> bool:
+    """Return whether a body has shapes on several links, which may collide with each other."""
+    bodies = (entry.placement.body for entry in world.bodies)
+    return any(
+        not body.is_static and sum(bool(link.collision) for link in body.links) > 1
+        for body in bodies
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,7 +11,7 @@ from rich.table import Table
 from hrp_model.printable import printable
 
 from .measure import BenchResult, SensorTime, Suggestion
-from .pairs import PairTime
+from .runs import PairTime
 
 _SHOWN = 0.005  # share of a step from which a pair of links is listed
 _MAX_PAIRS = 12
@@ -24,7 +25,7 @@ def result_text(world: str, result: BenchResult) -> RenderableType:
     if result.sensors:
         speed += f", {_factor(result.time_step / result.without_sensors)} without sensors"
     parts: list[RenderableType] = [printable(speed), "", _times(result), ""]
-    if shown := [x for x in result.pairs if x.seconds >= _SHOWN * result.total][:_MAX_PAIRS]:
+    if shown := [x for x in result.pairs if x.time_per_step >= _SHOWN * result.total][:_MAX_PAIRS]:
         parts += [_pairs(shown, result), ""]
     for advice in result.advice:
         parts += [printable(f"{advice.severity.value}: {advice.message}"), ""]
@@ -40,45 +41,14 @@ def result_text(world: str, result: BenchResult) -> RenderableType:
 
 def result_object(world: str, result: BenchResult) -> dict[str, object]:
     """Return the result as a JSON object. SI units; times are per step."""
+    parts = asdict(replace(result, advice=()))
+    del parts["advice"]  # is printed only
     return {
         "world": world,
-        "time_step": result.time_step,
-        "steps": result.steps,
         "real_time_factor": result.time_step / result.total,
         "real_time_factor_without_sensors": result.time_step / result.without_sensors,
         "total": result.total,
-        "physics": result.physics,
-        "contacts": result.contacts,
-        "contact_points": result.contact_points,
-        "control": result.control,
-        "sensors": [
-            {
-                "kind": kind.kind,
-                "count": kind.count,
-                "rate": kind.rate,
-                "time_per_reading": kind.time_per_reading,
-                "time_per_step": kind.time_per_step,
-            }
-            for kind in result.sensors
-        ],
-        "suggestions": [
-            {
-                "setting": x.setting,
-                "effect": x.effect,
-                "real_time_factor": x.real_time_factor,
-                "error": x.error or None,
-            }
-            for x in result.suggestions
-        ],
-        "pairs": [
-            {
-                "links": list(pair.links),
-                "triangles": list(pair.triangles),
-                "contact_points": pair.contacts,
-                "time_per_step": pair.seconds,
-            }
-            for pair in result.pairs
-        ],
+        **parts,
     }
 
 
@@ -114,16 +84,16 @@ def _pairs(pairs: Sequence[PairTime], result: BenchResult) -> Table:
         table.add_row(
             *map(printable, pair.links),
             " + ".join(f"{count}" for count in pair.triangles),
-            f"{pair.contacts:.1f}",
-            f"{1e6 * pair.seconds:.1f}",
-            f"{pair.seconds / result.total:.0%}",
+            f"{pair.contact_points:.1f}",
+            f"{1e6 * pair.time_per_step:.1f}",
+            f"{pair.time_per_step / result.total:.0%}",
         )
     rest = result.pairs[len(pairs) :]
     if rest:
-        seconds = sum(pair.seconds for pair in rest)
+        seconds = sum(pair.time_per_step for pair in rest)
         others = f"{len(rest)} other pairs" if len(rest) > 1 else "another pair"
         share = f"{seconds / result.total:.0%}"
-        points = f"{sum(pair.contacts for pair in rest):.1f}"
+        points = f"{sum(pair.contact_points for pair in rest):.1f}"
         table.add_row(others, "", "", points, f"{1e6 * seconds:.1f}", share)
     return table
 

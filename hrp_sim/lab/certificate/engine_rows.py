@@ -24,9 +24,17 @@ from hrp_model.verify.motion import (
 from hrp_model.verify.report import Differences, failure, not_applicable
 
 from ...engine.engine import PhysicsError
-from .engine_motion import accelerations
-from .extrapolation import Limit, limit
-from .free_motion import DURATION, STEPS, EngineResult, MotionError, engine_motion, exact_motion
+from .motion import (
+    DURATION,
+    STEPS,
+    EngineResult,
+    Limit,
+    MotionError,
+    accelerations,
+    engine_motion,
+    exact_motion,
+    limit,
+)
 from .parts import (
     engine_body,
     fixed_to_world,

@@ -15,10 +15,17 @@ from hrp_model.program.console import output_console
 from hrp_sim.cli.main import main
 from hrp_sim.engine.engine import PhysicsError, Solver
 from hrp_sim.lab.benchmark import measure, runs
-from hrp_sim.lab.benchmark.alternatives import Alternative, alternatives, without_contacts
-from hrp_sim.lab.benchmark.measure import BenchResult, SensorTime, Suggestion, WorldBench
-from hrp_sim.lab.benchmark.pairs import PairTime
+from hrp_sim.lab.benchmark.measure import (
+    Alternative,
+    BenchResult,
+    SensorTime,
+    Suggestion,
+    WorldBench,
+    alternatives,
+    without_contacts,
+)
 from hrp_sim.lab.benchmark.report import result_object, result_text
+from hrp_sim.lab.benchmark.runs import PairTime
 from hrp_sim.world.load import load_world
 
 DURATION = 0.1  # [s], each sensor of the tests is read in it
@@ -215,10 +222,12 @@ def test_the_report_lists_parts_and_what_is_faster(capsys):
 def test_the_pairs_of_a_world_are_those_that_touch():
     pairs = result_of(load_world("stack")).pairs
     assert pairs
-    assert sum(pair.contacts for pair in pairs) == pytest.approx(40.0, abs=1.0)
+    assert sum(pair.contact_points for pair in pairs) == pytest.approx(40.0, abs=1.0)
     assert any(link.endswith("/FLOOR") for pair in pairs for link in pair.links)
     assert all(pair.triangles == (0, 0) for pair in pairs)
-    assert [pair.seconds for pair in pairs] == sorted((p.seconds for p in pairs), reverse=True)
+    assert [pair.time_per_step for pair in pairs] == sorted(
+        (p.time_per_step for p in pairs), reverse=True
+    )
 
 
 def test_json_holds_the_same_in_si_units():

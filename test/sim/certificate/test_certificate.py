@@ -262,7 +262,7 @@ def test_a_urdf_that_is_no_xml_is_unequal(tmp_path):
 
 
 @needs_shared
-@pytest.mark.parametrize("model", mostly_slow(SAMPLED, 2))
+@pytest.mark.parametrize("model", mostly_slow(SAMPLED, 1))
 def test_published_models_are_equal_or_have_a_cause(model):
     certificate = certify(load_body(SHARED / "models" / model, silent()), states=5)
     assert certificate.is_equal or certificate.causes
