@@ -383,6 +383,11 @@ class Body:
             names = names_with_hint(name, self._index)
             raise KeyError(f"no link '{name}' in body '{self.name}'; it has {names}") from None
 
+    def place_of(self, device: Device) -> Span | None:
+        """Return where the file defines a device, or else its link, or else the root."""
+        links = (link.at for link in self.links if link.name == device.link)
+        return device.at or next(links, self.root.at)
+
     @cached_property
     def parent_indices(self) -> tuple[int, ...]:
         """Index in ``links`` of each link's parent; -1 for the root."""

@@ -72,6 +72,11 @@ class Device:
     info: Mapping[str, Any] = field(default_factory=dict)
     at: Span | None = field(default=None, repr=False)
 
+    @property
+    def kind(self) -> str:
+        """Its type, as model files name it."""
+        return type(self).__name__
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AccelerationSensor(Device):
@@ -501,6 +506,11 @@ class GenericDevice(Device):
     """A device without a class of its own; ``type_name`` is its type in the file."""
 
     type_name: str
+
+    @property
+    def kind(self) -> str:
+        """Its type in the file."""
+        return self.type_name
 
 
 def yaw_angles(yaw_range: float, yaw_step: float, yaw_min: float | None = None) -> Array:

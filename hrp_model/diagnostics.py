@@ -40,6 +40,11 @@ class Source:
     encoding: str = ""
     _blocks: list[tuple[int, int]] = field(default_factory=list, init=False, repr=False)
 
+    @property
+    def stem(self) -> str:
+        """Name of the file without its suffix; of text from memory the whole name."""
+        return self.path.stem if self.path else self.name
+
     def line_column(self, offset: int) -> tuple[int, int]:
         """Return the 1-based line and column of a character offset."""
         if not self._blocks:

@@ -16,6 +16,9 @@ from .rigid import IDENTITY_4, Array, Pose, frozen_array, rotation_error
 
 IntArray = NDArray[np.int32]
 ByteArray = NDArray[np.uint8]
+# Cylinders are along Y here and along Z in most formats: +90 degrees about X.
+Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+Y_TO_Z.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from ..version import __version__
 from . import check as check_command
 from . import urdf as urdf_command
 from . import view as view_command
-from .checking.models import checker_of
+from .check import checker_of
 from .common import GOOD, MODEL, PROBLEMS, UsageError, load_and_report
 from .dump import dump_body
 

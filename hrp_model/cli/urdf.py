@@ -32,9 +32,8 @@ from ..urdf import (
     convert,
     write_package,
 )
-from .check import usage_errors
-from .checking.models import NamedModels
-from .checking.settings import SettingsFinder
+from .check import NamedModels, usage_errors
+from .check_settings import SettingsFinder
 from .common import GOOD, PROBLEMS, UsageError, load_and_report, progress
 from .urdf_options import (
     EPILOG,

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..body import Body, JointType, Link
+from ..diagnostics import listed
 from ..rigid import Array, Pose
 from .wheels import (
     PARALLEL,
@@ -184,7 +185,7 @@ def _differential_drive(body: Body) -> DifferentialDrive | str:
         return "it has no round links that turn without limits about the root's y axis"
     left = _front_to_back(wheel for wheel in wheels if wheel.center[1] > 0.0)
     right = _front_to_back(wheel for wheel in wheels if wheel.center[1] < 0.0)
-    names = ", ".join(f"'{wheel.link.name}'" for wheel in wheels[:_MAX_LISTED])
+    names = listed([f"'{wheel.link.name}'" for wheel in wheels], _MAX_LISTED)
     if not left or len(left) != len(right) or len(left) + len(right) != len(wheels):
         return f"its wheels {names} are not as many on the left as on the right"
     radius = float(np.mean([wheel.radius for wheel in wheels]))

@@ -8,7 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ..body import Body, Joint, JointType, Link, Range
-from ..devices import Device, GenericDevice
+from ..devices import Device
 from ..printable import printable
 
 # Levels of indentation; without a limit, the text grows with the square of the links of a chain.
@@ -56,8 +56,7 @@ def range_words(position: Range, *, in_degrees: bool) -> str:
 
 def device_words(device: Device) -> str:
     """Return the kind of a device and its id."""
-    kind = device.type_name if isinstance(device, GenericDevice) else type(device).__name__
-    return kind if device.id is None else f"{kind} id {device.id}"
+    return device.kind if device.id is None else f"{device.kind} id {device.id}"
 
 
 def body_tree(body: Body) -> Tree:

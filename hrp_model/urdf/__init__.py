@@ -9,14 +9,13 @@
 from ..collision.shapes import CollisionShapes
 from .convert import LOOPS_FILE, Conversion, convert
 from .glb import UpAxis
-from .meshes import write_meshes
 from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions, UrdfVersion
 from .package.controllers import Controller, controllers, controllers_yaml
 from .package.package import Package, write_package
 from .package.package_files import joint_state_publisher_yaml, rviz_config
-from .repair import repaired
+from .shapes import MeshUris, write_meshes
 from .srdf import body_to_srdf
-from .to_urdf import MeshUris, body_to_urdf
+from .to_urdf import body_to_urdf, repaired
 
 __all__ = [
     "LOOPS_FILE",

@@ -20,10 +20,9 @@ from ..kinematics.loops import Mimic, loop_closures, mimic_joints
 from ..kinematics.loops.constraints import loop_joints, loop_name
 from ..rigid import Array, Pose, matrix_quaternion, matrix_rpy
 from .glb import UpAxis
-from .meshes import write_meshes
 from .options import Hardware, UrdfOptions
-from .repair import repaired
-from .to_urdf import urdf_text
+from .shapes import write_meshes
+from .to_urdf import repaired, urdf_text
 
 _ROUNDING = 1e-15
 _HEADER = """\

@@ -24,7 +24,7 @@ from ..devices import (
     SpotLight,
 )
 from ..diagnostics import Diagnostics
-from .common import kind_of_device, missing_numbers, place_of_device
+from .joints import missing_numbers
 
 _MAX_RATE = 10_000.0  # of cameras and scanners, in [Hz]
 _MAX_IMAGE_SIDE = 32_768  # in pixels
@@ -43,16 +43,16 @@ def device_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
     for device in body.devices:
         if device.id is None:
             continue
-        kind = kind_of_device(device)
+        kind = device.kind
         first = kinds.setdefault(kind, {}).setdefault(device.id, device)
         if first is not device:
             message = f"id {device.id} of {kind} '{device.name}' is also that of '{first.name}'"
-            diagnostics.warn("duplicate-device-id", message, place_of_device(body, device))
+            diagnostics.warn("duplicate-device-id", message, body.place_of(device))
     for kind, owner in kinds.items():
         missing = missing_numbers(owner)
         if missing:
             message = f"no {kind} has id {missing}"
-            at = place_of_device(body, owner[min(owner)])
+            at = body.place_of(owner[min(owner)])
             diagnostics.warn("device-id-gap", message, at)
 
 
@@ -63,7 +63,7 @@ def device_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
         if count > 1:
             links = dict.fromkeys(d.link for d in body.devices if d.name == name)
             message = f"{count} devices are named '{name}', on {', '.join(links)}"
-            at = place_of_device(body, last[name])
+            at = body.place_of(last[name])
             diagnostics.warn("duplicate-device-name", message, at)
 
 
@@ -71,8 +71,8 @@ def sensor_settings_are_valid(body: Body, diagnostics: Diagnostics) -> None:
     """Rates, angles, sizes and distances of a sensor are possible."""
     for device in body.devices:
         for code, problem in _problems(device):
-            message = f"{kind_of_device(device)} '{device.name}' has {problem}"
-            diagnostics.warn(code, message, place_of_device(body, device))
+            message = f"{device.kind} '{device.name}' has {problem}"
+            diagnostics.warn(code, message, body.place_of(device))
 
 
 RULES = (device_ids_are_consecutive, device_names_are_unique, sensor_settings_are_valid)

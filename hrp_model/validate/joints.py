@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import islice
 from math import isfinite, isnan, pi
 
 from ..body import Body, JointType, Link, Range
-from ..diagnostics import Diagnostics
-from .common import first_few, missing_numbers
+from ..diagnostics import Diagnostics, listed
 
 # A limit in degrees that was read as radians is above 2 pi, and seldom above this.
 _MAX_DEGREES = 360.0
 # Joint ids index tables of joints, so a larger id is certainly a mistake.
 _MAX_ID = 99_999
+_MAX_LISTED = 8
 # Encoder steps above this are useless for control.
 _MAX_ENCODER_STEP = {JointType.REVOLUTE: 0.1, JointType.PRISMATIC: 0.01}  # [rad], [m]
 # Limits that people write as "practically unlimited", without an angle in mind.
@@ -35,6 +37,16 @@ def joint_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
     if missing:
         message = f"no joint of body '{body.name}' has id {missing}"
         diagnostics.note("joint-id-gap", message, body.root.at)
+
+
+def missing_numbers(numbers: Collection[int]) -> str:
+    """Return which of 0, 1, ... up to the largest are missing, as a list for a message."""
+    present = set(numbers)
+    end = max(present, default=0)
+    # Only as many as are listed, as the largest number may be huge.
+    first = list(islice((i for i in range(end) if i not in present), _MAX_LISTED))
+    others = end - sum(0 <= i < end for i in present) - len(first)
+    return ", ".join(map(str, first)) + (f" and {others} more" if others else "")
 
 
 def limits_are_valid(body: Body, diagnostics: Diagnostics) -> None:
@@ -98,7 +110,7 @@ def angles_are_in_radians(body: Body, diagnostics: Diagnostics) -> None:
     multiples = all(_in_multiples_of_five(link) for link in suspects)
     if (multiples and extents not in _PLACEHOLDERS) or len(extents) >= 3:
         ranges = [f"'{x.joint.name}' {_range_text(x.joint.position)}" for x in suspects]
-        message = f"limits in rad look like degrees: {first_few(ranges, 4)}"
+        message = f"limits in rad look like degrees: {listed(ranges, 4)}"
         diagnostics.warn("degrees-as-radians", message, suspects[0].at)
 
 

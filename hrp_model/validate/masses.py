@@ -9,10 +9,9 @@ from math import inf, isfinite, sqrt
 import numpy as np
 
 from ..body import Body, JointType, Link
-from ..diagnostics import Diagnostics
+from ..diagnostics import Diagnostics, listed
 from ..inertia import is_symmetric
 from ..shapes.measure import geometry_box
-from .common import first_few
 
 # Radius of gyration relative to that of a solid box around the shape. For masses inside the
 # box it is at most sqrt(3), with all mass in the corners. Most links are between 0.6 and 1.2,
@@ -132,7 +131,7 @@ def _links_that_carry_mass(body: Body) -> set[str]:
 
 def _names(links: list[Link]) -> str:
     """Return the names of the first few links."""
-    return first_few([f"'{link.name}'" for link in links], 4)
+    return listed([f"'{link.name}'" for link in links], 4)
 
 
 def _moving_links_with_shapes(body: Body) -> list[Link]:

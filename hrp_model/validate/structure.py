@@ -22,7 +22,6 @@ from ..diagnostics import Diagnostics
 from ..frames import body_frames
 from ..geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, Shape, Sphere
 from ..rigid import Array, Pose
-from .common import place_of_device
 
 _PUBLISHED = (AccelerationSensor, Camera, ForceSensor, Imu, RangeSensor, RateGyroSensor)
 
@@ -39,7 +38,7 @@ def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
     for device in body.devices:
         if not all(map(_is_valid, vars(device).values())):
             message = f"device '{device.name}' has a number that is not finite"
-            diagnostics.error("not-finite", message, place_of_device(body, device))
+            diagnostics.error("not-finite", message, body.place_of(device))
     for tie in body.extra_joints:
         if not all(map(_is_valid, (tie.X_AJ, tie.X_BJ, tie.axis))):
             message = f"extra joint '{tie.name}' has a number that is not finite"
@@ -64,7 +63,7 @@ def references_exist(body: Body, diagnostics: Diagnostics) -> None:
     for device in body.devices:
         if device.link not in names:
             message = f"device '{device.name}' is on link '{device.link}', which does not exist"
-            diagnostics.error("unknown-link", message, place_of_device(body, device))
+            diagnostics.error("unknown-link", message, body.place_of(device))
     for joint in body.extra_joints:
         for name in joint.links:
             if name not in names:
@@ -173,7 +172,7 @@ def topic_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
         other = first.setdefault(token, device.name)
         if other != device.name:
             message = f"sensors '{other}' and '{device.name}' would share the topic name '{token}'"
-            diagnostics.warn("topic-name-collision", message, place_of_device(body, device))
+            diagnostics.warn("topic-name-collision", message, body.place_of(device))
 
 
 RULES = (numbers_are_finite, sizes_are_positive, references_exist)

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..diagnostics import listed
 from ..files.package_search import MANIFEST, enclosing_package, package_name
-from ..geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
-from ..rigid import Array
+from ..geometry import Y_TO_Z, Box, Cylinder, Geometry, Mesh, Shape, Sphere
+from ..rigid import Array, Pose
 from ..shapes.measure import area, bounding_box, signed_volume
 from ..shapes.tessellate import shape_mesh
 from ..urdf import UpAxis
@@ -25,18 +25,14 @@ from .expected import Expected
 from .library import SHAPES, LibraryError, LibraryRobot, LibraryShape, Quantity
 from .report import URDF, Differences, Row, failure, not_applicable, short_reason
 
-# A cylinder lies along Z in URDF and along Y in a Body: -90 degrees about X.
-_Z_TO_Y = np.eye(4)
-_Z_TO_Y[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]
 _FLAT = 1e-4
 _KINDS = {Box: "box", Sphere: "sphere", Cylinder: "cylinder"}
 EXACT = 1e-9
 # Tolerance of single precision, in which meshes are written and libraries keep colours.
 SINGLE = 1e-6
 _MAX_LISTED = 3  # shapes in a message
-# From the axes of a GLB file with y up to those of the URDF: 90 degrees about X.
-_Y_TO_Z = np.eye(4)
-_Y_TO_Z[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+# Also from the axes of a GLB file with y up to those of the URDF.
+_Y_TO_Z = Pose(Y_TO_Z).matrix()
 _Y_UP_NOTE = "compared with y up, as in glTF; this library does not rotate GLB files itself"
 
 
@@ -154,7 +150,7 @@ def extent_of(shape: LibraryShape) -> Extent:
     if shape.kind == "sphere":
         return _sphere(shape.size[0], shape.X_LS)
     radius, length = shape.size
-    return _cylinder(radius, length, shape.X_LS @ _Z_TO_Y)
+    return _cylinder(radius, length, shape.X_LS @ _Y_TO_Z.T)
 
 
 def expected_extent(shape: Shape, kind: str, *, solid: bool) -> Extent | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body import Body, ExtraJoint, JointType
+from ...diagnostics import listed
 from ...rigid import Array
 from .constraints import Indices, LoopConstraints, loop_name
 from .equations import LoopEquations, independent_columns
@@ -222,8 +223,7 @@ class LoopClosure:
             for i, link in zip(self._elements, self._links, strict=True)
             if i in joints
         ]
-        more = ["..."] * (len(positions) > _MAX_LISTED_JOINTS)
-        return ", ".join(positions[:_MAX_LISTED_JOINTS] + more)
+        return listed(positions, _MAX_LISTED_JOINTS)
 
     def gap_messages(self, tolerance: float = 1e-6) -> list[str]:
         """Return a sentence for each loop that is open in ``assembled``.

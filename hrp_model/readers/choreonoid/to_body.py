@@ -219,7 +219,7 @@ def _body(top: Mapping, scope: Scope, source: Source) -> Body | None:
     names = {link.name for link in tree.links}
     disabled = disabled_collisions(top, tree.links, tree.collision_rules, scope)
     body = Body(
-        name=top.text("name", default="") or (source.path.stem if source.path else source.name),
+        name=top.text("name", default="") or source.stem,
         links=tree.links,
         devices=tree.devices,
         extra_joints=(*tree.extra_joints, *read_extra_joints(top, names, scope)),

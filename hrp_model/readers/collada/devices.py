@@ -19,7 +19,7 @@ from ...devices import (
     RangeSensor,
     RateGyroSensor,
 )
-from ...diagnostics import Diagnostics
+from ...diagnostics import Diagnostics, listed
 from ...frames import X_S_OPTICAL, X_S_SCAN
 from ...rigid import Array, Pose, axis_angle_matrix
 from ..xml_tree import Element
@@ -106,7 +106,7 @@ class DeviceReader:
         read, used = _READERS[kind]
         unused = [x.tag for x in sensor.children if x.tag not in (*used, *_IGNORED)]
         if unused:
-            tags = ", ".join(f"<{tag}>" for tag in unused[:8])
+            tags = listed([f"<{tag}>" for tag in unused], 8)
             message = f"{tags} of sensor '{name}' are not used"
             self._diagnostics.warn("not-used", message, sensor.span)
         return read(self, sensor, common)

@@ -91,7 +91,7 @@ class RobotReader:
         elements = {parts.element: (parts.name, parts.X_LW) for parts in self._links.values()}
         sensors = DeviceReader(self._references, self._values, self._diagnostics)
         return Body(
-            name=robot.name or (source.path.stem if source.path else source.name),
+            name=robot.name or source.stem,
             links=links,
             devices=tuple(sensors.devices(robot, elements)),
             self_collision_disabled=frozenset(self._disabled_pairs(robot)),

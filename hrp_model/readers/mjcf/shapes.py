@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...diagnostics import Span
 from ...geometry import (
+    Y_TO_Z,
     Box,
     Capsule,
     Cylinder,
@@ -26,10 +27,7 @@ from ...read_context import ReadContext
 from ...rigid import Array, Pose, quaternion_matrix
 from .compiler import Compiled
 
-# Cylinders are along Y in a Body and along Z in MJCF: -90 degrees about X.
-_Z_TO_Y = np.array(
-    [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0, 0, 0, 1.0]]
-)
+_Y_TO_Z = Pose(Y_TO_Z).matrix()
 _KINDS = mujoco.mjtGeom
 _MAX_FRICTION = 1e6
 _SLIDING_DIMENSIONS = 3  # of condim: normal and tangential forces
@@ -123,9 +121,9 @@ class ShapeReader:
         elif kind == _KINDS.mjGEOM_ELLIPSOID:
             geometry, T_LG = Sphere(1.0), T_LG @ np.diag([a, b, c, 1.0])
         elif kind == _KINDS.mjGEOM_CYLINDER:
-            geometry, T_LG = Cylinder(a, 2.0 * b), T_LG @ _Z_TO_Y.T
+            geometry, T_LG = Cylinder(a, 2.0 * b), T_LG @ _Y_TO_Z
         elif kind == _KINDS.mjGEOM_CAPSULE:
-            geometry, T_LG = Capsule(a, 2.0 * b), T_LG @ _Z_TO_Y.T
+            geometry, T_LG = Capsule(a, 2.0 * b), T_LG @ _Y_TO_Z
         elif kind == _KINDS.mjGEOM_MESH:
             geometry = self._mesh(int(model.geom_dataid[g]))
         else:

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from ...body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Mimic, link_pair
+from ...diagnostics import listed
 from ...frames import add_unique
 from ...inertia import MassProperties
 from ...read_context import ReadContext
@@ -49,9 +50,8 @@ class ModelReader:
             links += self._links(b, is_root=b == root, numbers=numbers)
         devices = DeviceReader(self._compiled, self._offsets, self._diagnostics).devices()
         source = self._compiled.root.source
-        stem = source.path.stem if source.path else source.name
         return Body(
-            name=self._compiled.root.attributes.get("model") or stem,
+            name=self._compiled.root.attributes.get("model") or source.stem,
             links=_with_mimics(links, self._mimics()),
             devices=devices,
             extra_joints=tuple(self._extra_joints()),
@@ -74,8 +74,8 @@ class ModelReader:
         if len(moving) > 1:
             moving = [b for b in moving if self._joint_types(b) != [_FREE]] or moving
         if len(moving) != 1:
-            listed = ", ".join(f"'{names[b]}'" for b in moving[:_MAX_LISTED])
-            message = f"the file contains {len(moving)} robots: {listed}; write each into a file"
+            shown = listed([f"'{names[b]}'" for b in moving], _MAX_LISTED)
+            message = f"the file contains {len(moving)} robots: {shown}; write each into a file"
             if not moving:
                 message = "the file contains no robot: its <worldbody> has no bodies"
             self._diagnostics.error("second-root", message, self._compiled.root.span)

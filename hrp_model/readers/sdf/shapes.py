@@ -8,6 +8,7 @@ import numpy as np
 
 from ...geometry import (
     GREY,
+    Y_TO_Z,
     Box,
     Capsule,
     Cylinder,
@@ -24,8 +25,6 @@ from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import Frames
 
-# Cylinders are along Y in a Body and along Z in SDF: -90 degrees about X.
-_Z_TO_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 _ONES = np.ones(3)
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
 # Sizes of boxes that stand for planes, in [m].
@@ -82,7 +81,7 @@ class ShapeReader:
         reader = SdfReader(kind, self._diagnostics)
         made: Geometry
         scale = np.eye(4)
-        upright = X_LG @ Pose(_Z_TO_Y.T)
+        upright = X_LG @ Pose(Y_TO_Z)
         if kind.tag == "box":
             made = Box(reader.vector("size", default=_ONES))
         elif kind.tag == "sphere":

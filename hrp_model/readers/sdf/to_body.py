@@ -82,8 +82,7 @@ class ModelReader:
         self._leave_out_mimics([above[name] for name in order if name in above])
         made = list(self._links(order, own, above))
         source = self._model.source
-        stem = source.path.stem if source.path else source.name
-        name = self._model.attributes.get("name") or stem
+        name = self._model.attributes.get("name") or source.stem
         plugins = [x.attributes.get("filename", "") for x in self._model.all("plugin")]
         return Body(
             name=name if len(own) == len(links) else f"{name}::{order[0]}",

@@ -9,13 +9,24 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from ...diagnostics import Diagnostics, did_you_mean
-from ...geometry import GREY, Box, Capsule, Cylinder, Geometry, Material, Shape, Sphere, Texture
+from ...geometry import (
+    GREY,
+    Y_TO_Z,
+    Box,
+    Capsule,
+    Cylinder,
+    Geometry,
+    Material,
+    Shape,
+    Sphere,
+    Texture,
+)
 from ...inertia import MassProperties
 from ...read_context import ReadContext
 from ...rigid import IDENTITY_3, Array, Pose, quaternion_matrix, rpy_matrix
 from ..xml_tree import Element
-from .objects import Y_TO_Z, ObjectReader, UrdfObject
 from .objects import Capsule as CapsuleElement
+from .objects import ObjectReader, UrdfObject
 
 # Of shapes without a material.
 PLAIN = Material()

@@ -12,7 +12,6 @@ from collections.abc import Collection
 from math import isfinite, isnan
 from typing import Any, TypeAlias
 
-import numpy as np
 from urdf_parser_py import urdf
 from urdf_parser_py import xml_reflection as xmlr
 from urdf_parser_py.xml_reflection import core
@@ -20,16 +19,11 @@ from urdf_parser_py.xml_reflection import core
 from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
 from ..xml_tree import NUMBER, Element
 
-# Cylinders are along Y in a Body and along Z in URDF: +90 degrees about X.
-Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 # A root link of this name is the world.
 WORLD = "world"
 UrdfObject: TypeAlias = Any  # urdf_parser_py has no type annotations
 _NAMESPACE = ":"
 _DEMOTED_CODES = ("missing-attribute", "missing-element", "not-finite", "wrong-count", "wrong-type")
-
-
-Y_TO_Z.setflags(write=False)
 
 
 class Origin(urdf.Pose):  # type: ignore[misc]

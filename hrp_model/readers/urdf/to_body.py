@@ -140,9 +140,8 @@ class RobotReader:
             joint = surfaces.with_spring(complete.get(parts.joint.name, parts.joint))
             made.append(_link(name, links[name], parts.parent, joint, parts.X_PL, surfaces))
         source = self._robot.source
-        stem = source.path.stem if source.path else source.name
         return Body(
-            name=self._robot.attributes.get("name", "") or stem,
+            name=self._robot.attributes.get("name", "") or source.stem,
             links=tuple(made),
             devices=tuple(devices),
             self_collision_disabled=_adjacent_pairs(made)

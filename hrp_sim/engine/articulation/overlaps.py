@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hrp_model.validate.common import first_few
+from hrp_model.diagnostics import listed
 
 from .articulation import Articulation, Contact
 
@@ -32,6 +32,5 @@ def overlap_remarks(
             if articulation.contacts[a, b] == kind
         ]
         if names:
-            listed = first_few(names, _MAX_LISTED)
-            remarks.append(f"links do not collide that {why}: {listed}")
+            remarks.append(f"links do not collide that {why}: {listed(names, _MAX_LISTED)}")
     return tuple(remarks)

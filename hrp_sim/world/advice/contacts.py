@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hrp_model import Diagnostic
+from hrp_model.diagnostics import listed
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import boxes_overlap
-from hrp_model.validate.common import first_few
 
 from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from .initial_state import InitialState, rounded_down
@@ -124,7 +124,7 @@ def stacks_suit_the_solver(
     if physics.solver is Solver.DENSE:
         stack = _highest_stack(solids, below)
         if len(stack) >= _MIN_UNSTABLE_STACK and not physics.predict_sticking:
-            names = first_few([f"'{free[i].name}'" for i in stack], 4)
+            names = listed([f"'{free[i].name}'" for i in stack], 4)
             message = (
                 f"{len(stack)} bodies are stacked ({names}): without predict_sticking the solver "
                 f"'dense' cannot hold stacks of {_MIN_UNSTABLE_STACK} or more; write "

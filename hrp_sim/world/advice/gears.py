@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hrp_model import Diagnostic, Link
 from hrp_model.body import Mimic
-from hrp_model.validate.common import first_few
+from hrp_model.diagnostics import listed
 
 from ...engine.engine import PhysicsSettings, Solver
 from .initial_state import InitialState
@@ -27,7 +27,7 @@ def gears_start_closed(_: PhysicsSettings, starts: Sequence[InitialState]) -> It
             message = (
                 f"mimic joints start up to {max(gaps)[0]:.3g} rad or m away from where their "
                 "leaders are, and move there at 1 rad/s or 1 m/s; start with joints: "
-                f"{{{first_few([text for _, text in gaps], 8)}}}"
+                f"{{{listed([text for _, text in gaps], 8)}}}"
             )
             yield start.warning("open-at-start", message)
 
@@ -42,7 +42,7 @@ def gears_hold_both_ways(
         names = [f"'{link.joint.name}'" for link, _ in _followers(start)]
         if names:
             message = (
-                f"mimic joints ({first_few(names, 4)}) exert nothing on their leaders with the "
+                f"mimic joints ({listed(names, 4)}) exert nothing on their leaders with the "
                 f"solver '{physics.solver.value}', whatever they carry or touch; write "
                 "solver: world"
             )

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hrp_model import BodyState, Diagnostic, JointType, Link
+from hrp_model.diagnostics import listed
 from hrp_model.rigid import Array
-from hrp_model.validate.common import first_few
 
 from ...control import ControlMode, JointControl
 from ...engine.articulation.mass_repair import RATIO_PER_ITERATION
@@ -54,7 +54,7 @@ def joints_start_within_their_stops(
         if pushed:
             speed, link, _ = max(pushed, key=lambda x: x[0])
             message = (
-                f"joints start beyond their limits: {first_few([x for _, _, x in pushed], 4)}; "
+                f"joints start beyond their limits: {listed([x for _, _, x in pushed], 4)}; "
                 f"they are pushed back at up to {speed:.3g} {link.joint.type.units.velocity}; "
                 "start within the limits (key 'joints'), or write joint_limits: false"
             )
@@ -87,7 +87,7 @@ def drives_hold_the_start(
             _, link, _ = max(weak, key=lambda x: x[0])
             message = (
                 "actuators are too weak to hold the initial posture against gravity: "
-                f"{first_few([text for _, _, text in weak], 4)}; check the effort limits and their "
+                f"{listed([text for _, _, text in weak], 4)}; check the effort limits and their "
                 "unit, or start in a posture that needs less effort"
             )
             yield start.warning("too-weak", message, link)

@@ -8,10 +8,10 @@ from math import pi
 import numpy as np
 
 from hrp_model import Diagnostic, JointType
+from hrp_model.diagnostics import listed
 from hrp_model.kinematics.loops.closure import LoopClosure, LoopError
 from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
 from hrp_model.rigid import Array
-from hrp_model.validate.common import first_few
 
 from ...engine.engine import PhysicsSettings
 from .initial_state import InitialState
@@ -46,7 +46,7 @@ def loops_start_closed(_: PhysicsSettings, starts: Sequence[InitialState]) -> It
             gaps.append(f"{180.0 / pi * residual[~lengths].max():.3g} degrees")
         message = (
             f"closed loops are open by up to {' and '.join(gaps)} in the initial posture "
-            f"({first_few([repr(name) for name in names], 4)}) and will be pulled together with a "
+            f"({listed([repr(name) for name in names], 4)}) and will be pulled together with a "
             f"jerk; {_remedy(start)}"
         )
         yield start.warning("open-at-start", message)
@@ -69,4 +69,4 @@ def _remedy(start: InitialState) -> str:
     ]
     if not moved:
         return "no joint position closes them, so check the points and axes of the extra joints"
-    return f"start with joints: {{{first_few(moved, 8)}}}"
+    return f"start with joints: {{{listed(moved, 8)}}}"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from hrp_model import Diagnostic, Link
+from hrp_model.diagnostics import listed
 from hrp_model.rigid import Array
-from hrp_model.validate.common import first_few
 
 from ...engine.articulation.mass_repair import MassRepair
 from ...engine.engine import PhysicsSettings, Solver
@@ -69,7 +69,7 @@ def _mass(change: MassRepair) -> str:
 
 
 def _masses(found: Sequence[MassRepair]) -> str:
-    names = first_few([f"'{x.link.name}' {x.after.mass:.2g} kg" for x in found], _MAX_NAMES)
+    names = listed([f"'{x.link.name}' {x.after.mass:.2g} kg" for x in found], _MAX_NAMES)
     return (
         f"{len(found)} links can move but have no mass; they are simulated with "
         f"{found[0].share:.2g} of the mass they carry or hang on: {names}; write their masses and "
@@ -93,7 +93,7 @@ def _inertias(found: Sequence[MassRepair]) -> str:
     ]
     return (
         f"the inertias of {len(found)} links are not positive definite; their smallest principal "
-        f"moments are increased, in kg m^2: {first_few(shown, _MAX_NAMES)}; correct the inertias"
+        f"moments are increased, in kg m^2: {listed(shown, _MAX_NAMES)}; correct the inertias"
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from math import pi
 
 from hrp_model import Diagnostic, Link
+from hrp_model.diagnostics import listed
 from hrp_model.kinematics.actuation import apparent_inertias
 from hrp_model.rigid import Array
-from hrp_model.validate.common import first_few
 
 from ...control import ControlMode, JointControl
 from ...control.gains import servo_gains
@@ -106,7 +106,7 @@ def _damped(found: list[tuple[float, Link, str]], h: float) -> str:
     fastest = max(w for w, _, _ in found)
     return (
         f"servos would oscillate too fast for a time step of {1e3 * h:g} ms: "
-        f"{first_few([text for _, _, text in found], 4)}; the simulation damps this oscillation. "
+        f"{listed([text for _, _, text in found], 4)}; the simulation damps this oscillation. "
         f"For such gains write time_step: {_step_for(fastest):g}, or reduce kp"
     )
 
@@ -115,7 +115,7 @@ def _slowed(found: list[tuple[float, Link, str]], h: float) -> str:
     fastest = max(w for w, _, _ in found)
     return (
         f"servos are faster than a time step of {1e3 * h:g} ms can resolve: "
-        f"{first_few([text for _, _, text in found], 4)}; they hold as stiffly but settle later. "
+        f"{listed([text for _, _, text in found], 4)}; they hold as stiffly but settle later. "
         f"If that matters write time_step: {_step_for(fastest):g}"
     )
 

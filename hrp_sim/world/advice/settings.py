@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from hrp_model import Diagnostic, Severity
-from hrp_model.validate.common import first_few
+from hrp_model.diagnostics import listed
 
 from ...engine.engine import PhysicsSettings
 from ...engine.materials import DEFAULT
@@ -81,7 +81,7 @@ def materials_are_used_by_links(
     if not named or DEFAULT in named or not used.isdisjoint(named):
         return
     message = (
-        f"no link has a material of the table ({first_few(named, 4)}), so all have the friction "
+        f"no link has a material of the table ({listed(named, 4)}), so all have the friction "
         f"coefficient {physics.friction:g}; write 'material: {named[0]}' in a link of a .body, or "
         f"add a material named {DEFAULT}"
     )

@@ -7,9 +7,8 @@ import tracemalloc
 import pytest
 from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 
-from hrp_model.cli import common
-from hrp_model.cli.checking import models
-from hrp_model.cli.checking.models import candidate_files
+from hrp_model.cli import check, common
+from hrp_model.cli.check import candidate_files
 from hrp_model.cli.main import main
 from hrp_model.diagnostics import Diagnostics, Source
 from hrp_model.readers import file_kind as file_kinds
@@ -124,7 +123,7 @@ def test_links_to_folders_are_not_followed(robots, capsys):
 
 
 def test_a_folder_without_end_is_refused(robots, capsys, monkeypatch):
-    monkeypatch.setattr(models, "_MAX_ENTRIES", 8)
+    monkeypatch.setattr(check, "_MAX_ENTRIES", 8)
     assert main(["check", "."]) == 2
     err = capsys.readouterr().err
     assert ". has more than 8 files and folders" in err

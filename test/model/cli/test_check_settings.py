@@ -5,7 +5,7 @@ import json
 import pytest
 from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 
-from hrp_model.cli.checking.settings import SettingsError, SettingsFinder, read_settings
+from hrp_model.cli.check_settings import SettingsError, SettingsFinder, read_settings
 from hrp_model.cli.main import main
 
 DOUBTFUL = WITHOUT_MASS.replace("height: 0.2", "height: 0.2, colour: 1")

@@ -7,7 +7,7 @@ import yaml
 from arm_model import NEGATIVE_MASS, write_model
 from paths import ROOT
 
-from hrp_model.cli.checking.settings import read_settings
+from hrp_model.cli.check_settings import read_settings
 from hrp_model.cli.main import main
 
 PAGE = (ROOT / "docs" / "checking.md").read_text(encoding="utf-8")

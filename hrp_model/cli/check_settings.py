@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ...diagnostics import (
+from ..diagnostics import (
     Diagnostic,
     Diagnostics,
     MissingLibraryError,
@@ -20,8 +20,8 @@ from ...diagnostics import (
     did_you_mean,
     did_you_mean_or_all,
 )
-from ...program.codes import CODES
-from ...read_context import read_source
+from ..program.codes import CODES
+from ..read_context import read_source
 
 OWN_FILE = ".hrp-model.toml"
 SHARED_FILE = "pyproject.toml"

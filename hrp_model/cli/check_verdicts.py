@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ...diagnostics import Diagnostic, Diagnostics, Severity, counted
-from ...files.file_watch import without_recording
-from ...files.resources import read_file
-from .settings import Settings, SettingsError, SettingsFinder
+from ..diagnostics import Diagnostic, Diagnostics, Severity, counted
+from ..files.file_watch import without_recording
+from ..files.resources import read_file
+from .check_settings import Settings, SettingsError, SettingsFinder
 
 _VERSION = 1
 _DIGITS = 16

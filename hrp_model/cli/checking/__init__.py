@@ -1,1 +1,0 @@
-"""Checks of many models: file selection, settings, baselines and summary."""
