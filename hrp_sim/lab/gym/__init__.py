@@ -3,8 +3,6 @@
 from hrp_model.diagnostics import needs_extra
 
 with needs_extra("gym"):
-    from .pictures import RenderOptions
-    from .robot_env import RobotEnv
-    from .state import EpisodeState
+    from .robot_env import EpisodeState, RenderOptions, RobotEnv
 
 __all__ = ["EpisodeState", "RenderOptions", "RobotEnv"]

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from gym_envs import KINDS, MODELS, as_bytes, cart_world, make, rollout
+from paths import ROOT
 from sim.render.scenes import needs_opengl
 
 from hrp_model import Pose, load_body
@@ -24,6 +25,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.wrappers import FlattenObservation, RescaleAction, TimeLimit  # noqa: E402
 
 from hrp_sim.lab.gym import RenderOptions, RobotEnv  # noqa: E402
+from hrp_sim.lab.gym.observations import QUANTITIES  # noqa: E402
 
 GRIPPER = """<robot name="gripper"><link name="hand"/>
 <link name="l"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
@@ -74,9 +76,10 @@ def test_bounds_are_the_limits_of_the_model(arm):
     assert list(space.spaces) == ["q", "dq"]
 
 
-def test_what_is_observed_is_the_state():
-    names = ["q", "dq", "effort", "base_pose", "base_velocity"]
-    env = make("humanoid", observations=names, sensors=["gyro", "left_foot_force"])
+def test_what_is_observed_is_the_state_and_described_on_the_page():
+    page = (ROOT / "docs" / "gym.md").read_text(encoding="utf-8")
+    assert [name for name in QUANTITIES if f"`{name}`" not in page] == []
+    env = make("humanoid", observations=QUANTITIES, sensors=["gyro", "left_foot_force"])
     env.reset(seed=1)
     for _ in range(5):
         seen, *_ = env.step(np.zeros(21))
