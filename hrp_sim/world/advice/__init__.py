@@ -6,37 +6,38 @@ described beside them. Rules examine the initial state of a world, and bodies sp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from hrp_model import Diagnostic, Severity
 
+from ...engine.engine import PhysicsSettings
 from ...engine.pair_costs import PairCost
-from ..config import WorldConfig
-from .body_joints import body_joints_start_closed
-from .contacts import RULES as CONTACT_RULES
-from .gears import RULES as GEAR_RULES
+from ...engine.state import SimulatedBody
+from ..config import BodyEntry, WorldConfig
+from . import contacts, couplings, joints, masses, meshes, servos, settings
 from .initial_state import InitialState
-from .joints import RULES as JOINT_RULES
-from .loops import RULES as LOOP_RULES
-from .masses import RULES as MASS_RULES
-from .meshes import RULES as MESH_RULES
-from .meshes import slow_meshes
-from .servos import RULES as SERVO_RULES
-from .settings import RULES as SETTING_RULES
-from .spawned import advise_spawned, remarks
 
 __all__ = ["advise", "advise_costs", "advise_spawned", "failure_hint", "remarks"]
 
 _RULES = (
-    *SETTING_RULES,
-    *MASS_RULES,
-    *JOINT_RULES,
-    *LOOP_RULES,
-    *GEAR_RULES,
-    *SERVO_RULES,
-    *CONTACT_RULES,
-    *MESH_RULES,
+    settings.steps_resolve_a_fall,
+    settings.constraints_carry_the_weight,
+    settings.materials_are_used_by_links,
+    masses.movable_links_have_mass_and_inertia,
+    joints.joints_start_within_their_stops,
+    joints.drives_hold_the_start,
+    joints.chains_are_even_for_quick,
+    couplings.loops_start_closed,
+    couplings.gears_start_closed,
+    couplings.gears_hold_both_ways,
+    servos.steps_resolve_servos,
+    servos.effort_controllers_have_a_damping_limit,
+    contacts.bodies_start_apart,
+    contacts.stacks_suit_the_solver,
+    contacts.nothing_skips_its_contacts,
+    contacts.free_bodies_can_land,
+    meshes.meshes_collide_as,
 )
 
 
@@ -56,7 +57,7 @@ def advise(world: WorldConfig) -> list[Diagnostic]:
         for entry in world.bodies
     ]
     found = chain.from_iterable(rule(world.physics, starts) for rule in _RULES)
-    return [*found, *body_joints_start_closed(world.joints, starts)]
+    return [*found, *couplings.body_joints_start_closed(world.joints, starts)]
 
 
 def advise_costs(world: WorldConfig, costs: Sequence[PairCost]) -> list[Diagnostic]:
@@ -67,7 +68,35 @@ def advise_costs(world: WorldConfig, costs: Sequence[PairCost]) -> list[Diagnost
         costs: Of one of its steps.
     """
     starts = [InitialState(entry, world.physics) for entry in world.bodies]
-    return list(slow_meshes(world.physics, starts, costs))
+    return list(meshes.slow_meshes(world.physics, starts, costs))
+
+
+def advise_spawned(
+    entry: BodyEntry,
+    bodies: Mapping[str, SimulatedBody],
+    is_fixed: Callable[[str], bool],
+    physics: PhysicsSettings,
+) -> Iterator[Diagnostic]:
+    """Yield notes on a new body, and a warning for each body that overlaps it deeply.
+
+    Args:
+        entry: The entry of the new body.
+        bodies: All present bodies by name, with or without the new one.
+        is_fixed: Returns whether the root of a body, given by name, is fixed to the world.
+        physics: Settings of the world.
+    """
+    if (simulated := bodies.get(entry.placement.name)) is not None:
+        yield from remarks([simulated])
+    others = [body for name, body in bodies.items() if name != entry.placement.name]
+    yield from contacts.spawned_overlaps(entry, others, is_fixed, physics)
+
+
+def remarks(bodies: Iterable[SimulatedBody]) -> Iterator[Diagnostic]:
+    """Yield what an engine remarked on bodies when they were added to it, as notes."""
+    for simulated in bodies:
+        for remark in simulated.remarks:
+            message = f"body '{simulated.name}': {remark}"
+            yield Diagnostic(Severity.NOTE, "links-overlap", message)
 
 
 def failure_hint(found: Iterable[Diagnostic]) -> str:

@@ -1,17 +1,20 @@
-"""Rules for contacts: overlapping bodies, stacks, and velocities that skip contacts."""
+"""Rules for contacts: overlaps, also of spawned bodies; stacks; motions that skip contacts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hrp_model import Diagnostic
+from hrp_model import Body, Diagnostic, Pose
 from hrp_model.diagnostics import listed
 from hrp_model.rigid import Array
-from hrp_model.shapes.measure import boxes_overlap
+from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box
 
-from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Solver
+from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Placement, Solver
+from ...engine.state import SimulatedBody
+from ..config import BodyEntry
 from .initial_state import InitialState, rounded_down
 from .shapes import Solids, deepest_overlap
 
@@ -29,6 +32,7 @@ _LOAD_RATIO_PER_ITERATION = 4.0
 _MAX_EXAMINED = 8
 # Bodies with a smaller gap are expected to touch, in [m].
 _CONTACT_GAP = 0.05
+_reaches: WeakKeyDictionary[Body, Array] = WeakKeyDictionary()
 
 
 def bodies_start_apart(
@@ -198,14 +202,6 @@ def free_bodies_can_land(
             )
 
 
-RULES = (
-    bodies_start_apart,
-    stacks_suit_the_solver,
-    nothing_skips_its_contacts,
-    free_bodies_can_land,
-)
-
-
 def _falls_along_z(physics: PhysicsSettings) -> bool:
     """Return whether gravity points mainly along -z."""
     x, y, z = physics.gravity
@@ -251,3 +247,61 @@ def _highest_stack(solids: Sequence[Solids], below: list[list[int]]) -> list[int
         under = [chains[j] for j in below[i] if j in chains]
         chains[i] = [*max(under, key=len, default=[]), i]
     return max(chains.values(), key=len)
+
+
+def spawned_overlaps(
+    entry: BodyEntry,
+    others: list[SimulatedBody],
+    is_fixed: Callable[[str], bool],
+    physics: PhysicsSettings,
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each body that a new one overlaps deeply; see ``advise_spawned``."""
+    new = Solids(InitialState(entry, physics))
+    if new.box is None:
+        return
+    for other in _near(new.box, others):
+        present = Solids(_present(other, is_fixed(other.name), physics))
+        remedy = f"spawn '{new.start.name}' elsewhere"
+        warning = overlap_warning(physics, new, present, "is", remedy)
+        if warning is not None:
+            yield warning
+
+
+def _near(box: BoundingBox, bodies: list[SimulatedBody]) -> list[SimulatedBody]:
+    """Return the bodies with a link that may reach into an axis-aligned box in W.
+
+    There may be a thousand bodies, nearly all far away, so all links are checked at once.
+    """
+    if not bodies:
+        return []
+    p = np.concatenate([body.motion.p for body in bodies])
+    reach = np.concatenate([_reach(body.body) for body in bodies])[:, np.newaxis]
+    near = boxes_overlap(p - reach, p + reach, *box, touching=False)
+    first = np.cumsum([0, *(len(body.motion.p) for body in bodies[:-1])])
+    return [bodies[k] for k in np.flatnonzero(np.logical_or.reduceat(near, first))]
+
+
+def _reach(body: Body) -> Array:
+    """Return the largest distance of each link's collision shapes from its origin.
+
+    In [m], shape (links,); minus infinity for links without collision shapes.
+    """
+    found = _reaches.get(body)
+    if found is None:
+        found = np.full(len(body.links), -np.inf)
+        for i, link in enumerate(body.links):
+            for shape in link.collision:
+                if (own := geometry_box(shape.geometry)) is not None:
+                    box = own.transformed(shape.T_FG)
+                    farthest = float(np.linalg.norm(np.maximum(abs(box.low), abs(box.high))))
+                    found[i] = max(found[i], farthest)
+        _reaches[body] = found
+    return found
+
+
+def _present(body: SimulatedBody, fixed: bool, physics: PhysicsSettings) -> InitialState:
+    """Return the present state of a body as an initial state."""
+    motion = body.motion
+    X_WL = Pose(motion.R[0].copy(), motion.p[0].copy())
+    placement = Placement(name=body.name, body=body.body, X_WL=X_WL, q=motion.q.copy(), fixed=fixed)
+    return InitialState(BodyEntry(placement=placement), physics)

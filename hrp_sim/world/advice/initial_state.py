@@ -14,6 +14,7 @@ from hrp_model.devices import ForceSensor
 from hrp_model.inertia import MassProperties, merge, symmetric
 from hrp_model.rigid import Array, Pose
 
+from ...control import ControlMode, JointControl
 from ...engine.articulation.mass_repair import MassRepair, mass_repairs
 from ...engine.engine import PhysicsSettings
 from ..config import BodyEntry
@@ -144,6 +145,12 @@ class InitialState:
     def joints(self) -> Iterator[tuple[int, Link]]:
         """Yield the index of each joint in the joint vectors, and its child link."""
         yield from enumerate(self.body.moving_links)
+
+    def mode(self, link: Link) -> ControlMode:
+        """Return the control mode of the joint of a link."""
+        control = self.entry.control
+        own = control.joints.get(link.joint.name, JointControl()).mode
+        return control.mode if own is None else own
 
     def warning(self, code: str, message: str, link: Link | None = None) -> Diagnostic:
         """Return a warning about this body, located at the link's definition in the model."""

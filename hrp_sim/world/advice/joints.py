@@ -12,7 +12,7 @@ from hrp_model import BodyState, Diagnostic, JointType, Link
 from hrp_model.diagnostics import listed
 from hrp_model.rigid import Array
 
-from ...control import ControlMode, JointControl
+from ...control import ControlMode
 from ...engine.articulation.mass_repair import RATIO_PER_ITERATION
 from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from .initial_state import Group, InitialState
@@ -75,7 +75,7 @@ def drives_hold_the_start(
         needed = _with_followers(start, _held_efforts(start, -z))
         weak: list[tuple[float, Link, str]] = []
         for i, link in start.joints():
-            if link.joint.mimic is not None or not _is_held(start, link):
+            if link.joint.mimic is not None or start.mode(link) is not ControlMode.POSITION:
                 continue
             lower, upper = link.joint.effort_limits
             limit, need = (upper if needed[i] > 0.0 else -lower), abs(float(needed[i]))
@@ -136,9 +136,6 @@ def chains_are_even_for_quick(
         yield start.warning("uneven-chain", message, carrier.link)
 
 
-RULES = (joints_start_within_their_stops, drives_hold_the_start, chains_are_even_for_quick)
-
-
 def _with_followers(start: InitialState, efforts: Array) -> Array:
     """Return the efforts that joints need to hold those that follow them, too."""
     index = {link.name: i for i, link in start.joints()}
@@ -148,12 +145,6 @@ def _with_followers(start: InitialState, efforts: Array) -> Array:
         if mimic is not None and mimic.link in index:
             whole[index[mimic.link]] += mimic.multiplier * efforts[i]
     return whole
-
-
-def _is_held(start: InitialState, link: Link) -> bool:
-    control = start.entry.control
-    own = control.joints.get(link.joint.name, JointControl()).mode
-    return (control.mode if own is None else own) is ControlMode.POSITION
 
 
 class _Load(NamedTuple):

@@ -40,9 +40,6 @@ def movable_links_have_mass_and_inertia(
             yield start.warning("mended-inertia", text + tail, link)
 
 
-RULES = (movable_links_have_mass_and_inertia,)
-
-
 def _messages(
     found: Sequence[MassRepair],
     single: Callable[[MassRepair], str],

@@ -66,9 +66,6 @@ def slow_meshes(
     )
 
 
-RULES = (meshes_collide_as,)
-
-
 def _used_shapes(physics: PhysicsSettings, start: InitialState) -> dict[Link, _Used]:
     """Return the collision meshes of each moving link that has some."""
     links = [x for x, is_mobile in zip(start.body.links, start.mobile, strict=True) if is_mobile]

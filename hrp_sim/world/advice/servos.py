@@ -84,7 +84,7 @@ def effort_controllers_have_a_damping_limit(
     v_2 = (1 - h kd / I) v_1 grows for kd > 2 I / h.
     """
     for start in starts:
-        driven = [(i, x) for i, x in start.joints() if _mode(start, x) is ControlMode.EFFORT]
+        driven = [(i, x) for i, x in start.joints() if start.mode(x) is ControlMode.EFFORT]
         if not driven:
             continue
         fixed = start.entry.placement.fixed
@@ -97,9 +97,6 @@ def effort_controllers_have_a_damping_limit(
             "such limit"
         )
         yield start.note("explicit-damping", message, link)
-
-
-RULES = (steps_resolve_servos, effort_controllers_have_a_damping_limit)
 
 
 def _damped(found: list[tuple[float, Link, str]], h: float) -> str:
@@ -133,7 +130,7 @@ def _given_gains(start: InitialState) -> Iterator[tuple[int, Link, float, float]
         own = control.joints.get(link.joint.name, JointControl())
         kp = control.kp if own.kp is None else own.kp
         kd = control.kd if own.kd is None else own.kd
-        if _mode(start, link) is not ControlMode.POSITION or (kp is None and kd is None):
+        if start.mode(link) is not ControlMode.POSITION or (kp is None and kd is None):
             continue
         if derived is None:
             fixed = start.entry.placement.fixed
@@ -142,9 +139,3 @@ def _given_gains(start: InitialState) -> Iterator[tuple[int, Link, float, float]
         kd = float(derived[1][i]) if kd is None else kd
         if kp > 0.0:
             yield i, link, kp, kd
-
-
-def _mode(start: InitialState, link: Link) -> ControlMode:
-    control = start.entry.control
-    own = control.joints.get(link.joint.name, JointControl()).mode
-    return control.mode if own is None else own

@@ -86,6 +86,3 @@ def materials_are_used_by_links(
         f"add a material named {DEFAULT}"
     )
     yield Diagnostic(Severity.WARNING, "unused-materials", message)
-
-
-RULES = (steps_resolve_a_fall, constraints_carry_the_weight, materials_are_used_by_links)

@@ -1,4 +1,4 @@
-"""Load a motion file of any supported format."""
+"""Load a motion file of any supported format, and read that of plain text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.readers.yaml.tree import parse
 
 from .motion import Motion
-from .plain_table import read_plain_table
 from .pose_sequence import DEFAULT_RATE, read_pose_sequence
 from .value_sequences import read_value_sequences
 
@@ -75,7 +74,7 @@ def _source(path: str | os.PathLike[str], diagnostics: Diagnostics) -> Source | 
 
 def _read(source: Source, diagnostics: Diagnostics, rate: float) -> Motion | None:
     if _PLAIN.match(source.text):
-        return read_plain_table(source, diagnostics)
+        return _read_table(source, diagnostics)
     root = parse(source, diagnostics)
     if diagnostics.has_errors:
         return None
@@ -99,3 +98,46 @@ def _is_usable(motion: Motion) -> bool:
         norms = np.linalg.norm(motion.root_quaternions, axis=1)
         numbers += [motion.root_positions, np.where(norms > 0.5, norms, np.nan)]
     return all(bool(np.all(np.abs(x) < _MAX_NUMBER)) for x in numbers)
+
+
+def _read_table(source: Source, diagnostics: Diagnostics) -> Motion | None:
+    """Read the table; return None after reporting an error.
+
+    Lines are the time [s] and the joint positions [rad, m] by joint id, separated by blanks,
+    tabs or commas. Empty lines are skipped.
+    """
+    rows: list[list[float]] = []
+    offset = 0
+    for line in source.text.splitlines(keepends=True):
+        span = Span(source, offset, offset + len(line.rstrip()))
+        offset += len(line)
+        words = line.replace(",", " ").split()
+        if not words:
+            continue
+        problem, row = _row(words, rows)
+        if problem:
+            diagnostics.error("bad-motion", problem, span)
+            return None
+        rows.append(row)
+    if not rows:
+        diagnostics.error("bad-motion", "the motion has no lines", Span(source, 0, 0))
+        return None
+    table = np.array(rows)
+    return Motion(table[:, 0].copy(), table[:, 1:].copy())
+
+
+def _row(words: list[str], rows: list[list[float]]) -> tuple[str, list[float]]:
+    """Return an error message or "", and the numbers of a line."""
+    try:
+        row = [float(word) for word in words]
+    except ValueError:
+        return "expected numbers only: a time [s] and the positions of the joints", []
+    if not np.isfinite(row).all():
+        return "all numbers of a motion must be finite", []
+    if len(row) < 2:
+        return "expected a time [s] and the positions of the joints, not a single number", []
+    if rows and len(row) != len(rows[0]):
+        return f"expected {len(rows[0])} numbers, as in the first line, not {len(row)}", []
+    if rows and row[0] <= rows[-1][0]:
+        return f"times must increase, but {row[0]:g} s follows {rows[-1][0]:g} s", []
+    return "", row
