@@ -48,7 +48,7 @@ def complete(tmp_path, monkeypatch):
     [
         pytest.param("hrp-model d", ["dump"], marks=pytest.mark.slow),
         ("hrp-sim r", ["replay", "run", "rviz"]),
-        ("hrp-sim run rover --solver ", ["dense", "quick", "world"]),
+        ("hrp-sim run rover --solver ", ["quick", "world"]),
         pytest.param("hrp-sim run --nam", [], marks=pytest.mark.slow),
         ("hrp-sim sensors rover --nam", ["--naming"]),
         ("hrp-model urdf arm", ["arm.body", "arm2.WRL", "arm_parts/"]),

@@ -146,8 +146,8 @@ def add_physics(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--solver",
         choices=[s.value for s in Solver],
-        help="constraint solver; world: exact; dense: exact, by ODE, slower; quick: iterative, for "
-        "large heaps (default: from the world)",
+        help="constraint solver; world: exact; quick: iterative, for large heaps (default: from "
+        "the world)",
     )
     run.add_argument(
         "--seed",

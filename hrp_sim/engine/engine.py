@@ -36,12 +36,11 @@ class StepInterrupted(Exception):  # noqa: N818 - not an error: it was asked for
 class Solver(Enum):
     """Solver of the constraints of a step.
 
-    WORLD is exact and uses the tree of a robot's joints; DENSE is ODE's own exact solver, for
-    comparison; QUICK is ODE's iterative one. The engine ``pyode`` has DENSE for WORLD.
+    WORLD is exact and uses the tree of a robot's joints; QUICK is ODE's iterative one. The engine
+    ``pyode`` has ODE's own exact solver, dWorldStep, for WORLD.
     """
 
     WORLD = "world"
-    DENSE = "dense"
     QUICK = "quick"
 
 
@@ -69,9 +68,6 @@ class PhysicsSettings:
         convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
             "auto": those that are convex, as the hull or primitive that they are. "parts": also
             concave ones, as convex parts.
-        predict_sticking: Whether DENSE first assumes that contacts at rest stick, and solves
-            again where one would pull or slip. The motion is the same, computed faster; stacks
-            stay up because contact forces are distributed evenly.
         seed: Of the random order of constraints, which WORLD has none of.
     """
 
@@ -91,7 +87,6 @@ class PhysicsSettings:
     joint_limits: bool = True
     self_collision: bool = True
     convex_meshes: ConvexMeshes = "auto"
-    predict_sticking: bool = True
     seed: int = 0
 
     @property

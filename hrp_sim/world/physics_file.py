@@ -52,7 +52,6 @@ _INTEGERS = ("iterations", "max_contacts", "seed")
 _SWITCHES = (
     "joint_limits",
     "self_collision",
-    "predict_sticking",
     "limit_correcting_velocity",
 )
 

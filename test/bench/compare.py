@@ -3,7 +3,7 @@
 
 python test/bench/compare.py [FILE ...] [--scene NAME] [--solver NAME] [--runs N] [--page]
 
-Steps are compared with MuJoCo, with ODE's solvers and with PyODE, images with plain moderngl, small
+Steps are compared with MuJoCo and with PyODE, images with plain moderngl, small
 sensors with plain numpy; all are timed in turns. All scenes take many minutes, one takes about
 one. A FILE is a model, limp on a floor, or a world, limp. --page writes the tables speed*.csv in
 docs/data.

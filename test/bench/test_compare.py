@@ -35,20 +35,20 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     written = tmp_path / "out.json"
     monkeypatch.setattr(compare, "write_tables", partial(compare.write_tables, folder=tmp_path))
     arguments = ["--duration", "0.01", "--runs", "1", "--json", written, "--page"]
-    scenes = ["--scene", "arm", "--scene", "scan", "--solver", Solver.DENSE.value, "--holding"]
+    scenes = ["--scene", "arm", "--scene", "scan", "--solver", Solver.QUICK.value, "--holding"]
     assert compare.main([str(ARM), *map(str, [*scenes, *arguments])]) == 0
     printed = capsys.readouterr().out
-    solver = f"{Solver.DENSE.value} solver"
+    solver = f"{Solver.QUICK.value} solver"
     for title in (f"arm, {solver}", "scan", f"arm.body, {solver}", f"arm.body holding, {solver}"):
         assert title in printed
     content = json.loads(written.read_text())
-    assert content["schema"] == 3
+    assert content["schema"] == 4
     assert set(content) == {"schema", "machine", "duration_s", "runs", "rows"}
     assert set(content["machine"]) == {"processor", "system", "programs"}
     for row in content["rows"]:
         assert set(row) == {
             *("scene", "description", "solver", "measured", "us", "real_time_factor", "ratio"),
-            *("ratio_to_dense", "ratio_to_mujoco", "targets"),
+            *("ratio_to_mujoco", "targets"),
         }
         assert row["us"] > 0.0
     rows = {(row["scene"], row["measured"]): row for row in content["rows"]}
@@ -69,16 +69,16 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     ]
 
 
-def test_the_solver_of_this_package_is_compared_with_mujoco_and_with_ode(tmp_path):
+def test_the_solver_of_this_package_is_compared_with_mujoco(tmp_path):
     pytest.importorskip("mujoco", reason="mujoco is not installed")
     written = tmp_path / "out.json"
     options = ["--scene=arm", "--solver=world", "--duration=0.01", "--runs=1"]
     assert compare.main([*options, "--json", str(written)]) == 0
     rows = {row["measured"]: row for row in json.loads(written.read_text())["rows"]}
     engine = rows[Measured.ENGINE.value]
-    assert engine["ratio_to_mujoco"]["median"] > 0.0 < engine["ratio_to_dense"]["median"]
+    assert engine["ratio_to_mujoco"]["median"] > 0.0
     assert engine["targets"][0]["quantity"] == "real-time factor"
-    assert {Measured.DENSE.value, Measured.MUJOCO.value} <= rows.keys()
+    assert Measured.MUJOCO.value in rows
 
 
 @pytest.mark.parametrize(

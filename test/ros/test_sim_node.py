@@ -302,7 +302,7 @@ def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
         (["--help"], 0, "usage: sim_node [--ros-args -p NAME:=VALUE ...]"),
         (["-p", "world:=none.yaml"], 1, "cannot read 'none.yaml'"),
         (["-p", "world:=bad.yaml"], 1, "bad.yaml:1:20: error: no such file"),
-        (["-p", "world:=x.yaml", "-p", "solver:=fast"], 2, "'dense' or 'quick', not 'fast'"),
+        (["-p", "world:=x.yaml", "-p", "solver:=fast"], 2, "'world' or 'quick', not 'fast'"),
         (["-p", "world:=package://nobody/x.yaml"], 1, "no package 'nobody'"),
         (["-p", "world"], 2, "ROS cannot start with these arguments"),
         (["--unheard-of"], 2, "--unheard-of"),

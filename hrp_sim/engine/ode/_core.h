@@ -29,16 +29,15 @@ enum { JOINT_FIXED, JOINT_HINGE, JOINT_SLIDER };
 enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { ATTACH_BALL = LOOP_BALL, ATTACH_HINGE = LOOP_HINGE, ATTACH_FIXED = LOOP_FIXED,
        ATTACH_PISTON = LOOP_PISTON, ATTACH_XY = LOOP_XY, ATTACH_Z = LOOP_Z, ATTACH_SLIDER };
-enum { SOLVER_WORLD, SOLVER_DENSE, SOLVER_QUICK };
+enum { SOLVER_WORLD, SOLVER_QUICK };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING, CONTACT_UNLESS_TOUCHING };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
-       FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS, FAULT_BLOCKS,
+       FAULT_WRENCH, FAULT_CONTACTS, FAULT_BLOCKS,
        FAULT_INTERRUPTED, FAULT_SURFACE };
 
 /* Limits of one step. */
 #define MAX_CONTACTS 200000
-#define MAX_ROWS 10000 /* of one island, for WorldStep: a matrix of 800 MB */
 #define MAX_BLOCKS 1000000 /* of the matrix of the exact solver, of 288 bytes each */
 
 /* Arrays of an Articulation, used only while a body is created. */
@@ -288,22 +287,15 @@ typedef struct {
     int index;
 } Fault;
 
-/* A contact of the current step that may be predicted to stick. */
+/* What a contact leaves to the next step of the exact solver, which finds it again by the groups and
+ * the point. Snapshots hold it as integers, so there is no padding. */
 typedef struct {
-    dJointFeedback feedback;
-    dReal normal[3], friction;
-    int sticks; /* whether it is predicted to stick */
-} StickCandidate;
-
-/* What a contact leaves to the next step. The exact solver finds it again by the groups and the
- * point, the others by its number. */
-typedef struct {
-    int wait;      /* steps left in which it is not predicted to stick, or in which it is jammed */
-    int interval;  /* last waiting time, in steps: an exponential back-off */
+    int jammed;    /* steps left in which it is soft, see _core_overlap.c */
+    int unused;
     int active;    /* bounds of its rows, see rows_remember */
     int groups[2]; /* numbers from 1 on; 0: the world */
     int at[3];     /* in the frame of the first group, in 0.1 mm */
-    dReal impulse, slip[3]; /* of the exact solver: along the normal, and of the patch there, in W */
+    dReal impulse, slip[3]; /* along the normal, and of the patch there, in W */
     dReal load;                 /* impulse along the normal that bounds friction */
 } ContactMemory;
 
@@ -374,15 +366,13 @@ typedef struct {
     int *prevails;                /* whether the table states a material's pair with the default one */
     dReal max_correcting_velocity; /* of contacts */
     int has_springs;              /* whether a shape declares a stiffness */
-    int predict_sticking, sticking_disabled, attempts;
-    StickCandidate *candidates;
-    ContactMemory *memory, *memory_before; /* before: at the start of the current step */
-    int memory_count;             /* of memory_before that are valid, with the exact solver */
-    int *memory_table;            /* the first of them of each pair of groups, see _core_recall.c */
+    ContactMemory *memory, *memory_before; /* of the exact solver; before: of the last step */
+    int memory_count;             /* of memory_before that are valid */
+    int *memory_table;            /* the first of them of each pair of groups, see _core_memory.c */
     int memory_table_size;
     int memory_first;             /* of the groups of the last contact */
-    int candidate_count, candidate_count_before;
-    int candidate_limit, candidate_capacity;
+    int touch_count, touch_count_before; /* contacts of this step */
+    int memory_limit, memory_capacity;   /* of how many contacts there is a memory */
     long contacts;                /* number in this step */
     long overflow_body;           /* body and link with the last contact, for FAULT_CONTACTS */
     int overflow_link;
@@ -479,21 +469,14 @@ int wrenches_check(const Body *body, Fault *fault);
 void wrenches_apply(Body *body);
 void weights_lift(const World *world, Body *body);
 
-/* _core_recall.c */
-int memory_table_reserve(World *world, int capacity);
-void memory_table_fill(World *world, int count);
+/* _core_memory.c */
+void memory_begin(World *world);
+void memory_restore(World *world);
+void memory_reset(World *world);
+void memory_free(World *world);
 void memory_recall(World *world, int number, const dReal p[3], dBodyID a, dBodyID b);
-
-/* _core_sticking.c */
-void sticking_begin(World *world);
-void sticking_end(World *world);
-int sticking_check_forces(World *world);
-void sticking_restore(World *world);
 PyObject *world_get_contact_memory(World *world, void *closure);
 int world_set_contact_memory(World *world, PyObject *value, void *closure);
-void sticking_reset(World *world);
-void sticking_free(World *world);
-dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */
 void contacts_create(World *world);
@@ -528,8 +511,7 @@ void failed_pairs_free(World *world);
 PyObject *world_read_failed_pairs(World *world, PyObject *none);
 
 /* _core_friction.c */
-void free_slip(const World *world, dBodyID a, dBodyID b, const dContact *contact, dReal slip[3]);
-void friction_align(const World *world, dReal slip[3], dContact *contact);
+dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_integrate.c */
 void spin_init(Spin *spin, const dMass *mass);
@@ -592,7 +574,6 @@ int ode_run(World *world, OdeWork *work, void *arguments);
 int ode_run_or_raise(World *world, OdeWork *work, void *arguments);
 int is_interrupted(World *world);
 int guarded_collide(dGeomID a, dGeomID b, int max, dContactGeom *found, int stride);
-int rows_check(World *world, Fault *fault);
 int world_ready(World *world);
 int world_usable(World *world);
 

@@ -15,16 +15,13 @@ FAULT_STATE: int
 FAULT_SOLVER: int
 FAULT_WRENCH: int
 FAULT_CONTACTS: int
-FAULT_ROWS: int
 FAULT_BLOCKS: int
 FAULT_INTERRUPTED: int
 FAULT_SURFACE: int
 SOLVER_WORLD: int
-SOLVER_DENSE: int
 SOLVER_QUICK: int
 MAX_CONTACTS: int
 MEMORY_NUMBERS: int
-MAX_ROWS: int
 MAX_BLOCKS: int
 
 class OdeError(RuntimeError):
@@ -52,7 +49,6 @@ class World:
         max_contacts: int,
         joint_limits: bool,
         self_collision: bool,
-        predict_sticking: bool,
         seed: int,
     ) -> World: ...
     @property

@@ -293,7 +293,7 @@ static void bodies_collide(World *world, const Body *a, const Body *b)
 /* Create the contact joints of this step, in an order that depends on the state alone. */
 void contacts_create(World *world)
 {
-    world->candidate_count = 0;
+    world->touch_count = 0;
     world->contacts = 0;
     records_clear(world);
     pair_costs_clear(world);

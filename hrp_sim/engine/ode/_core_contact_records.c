@@ -34,13 +34,12 @@ void records_append(World *world, const ContactRecord *contact)
     world->records[world->record_count++].touch = touch_number(world);
 }
 
-/* Request force feedback for all recorded contacts, whose addresses no longer change. Sticking
- * contacts have feedback already. */
+/* Request force feedback for all recorded contacts, whose addresses no longer change. */
 void records_request_forces(World *world)
 {
     for (int i = 0; i < world->record_count; i++) {
         ContactRecord *record = &world->records[i];
-        if (record->joint && !dJointGetFeedback(record->joint))
+        if (record->joint)
             dJointSetFeedback(record->joint, &record->feedback);
     }
 }

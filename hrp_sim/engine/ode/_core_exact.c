@@ -65,7 +65,7 @@ static void memory_read(const World *world, int number, Touch *touch)
 {
     touch->impulse_before = touch->load = 0.0;
     memset(touch->slip_before, 0, sizeof touch->slip_before);
-    if (number >= world->candidate_limit)
+    if (number >= world->memory_limit)
         return;
     const ContactMemory *memory = &world->memory[number];
     touch->impulse_before = max_real(remembered(memory->impulse), 0.0);
@@ -78,7 +78,7 @@ static void memory_read(const World *world, int number, Touch *touch)
 void touch_create(World *world, const dContact *contact, dBodyID a, dBodyID b, int cluster,
                   dReal cap)
 {
-    const int number = world->candidate_count++;
+    const int number = world->touch_count++;
     Touch *touch = touch_append(world->system);
     memory_recall(world, number, contact->geom.pos, a, b);
     if (!touch) {
@@ -87,8 +87,8 @@ void touch_create(World *world, const dContact *contact, dBodyID a, dBodyID b, i
     }
     touch_fill(world, touch, contact, a, b);
     memory_read(world, number, touch);
-    if (number < world->candidate_limit)
-        overlap_recall(world->system, touch, world->memory[number].wait);
+    if (number < world->memory_limit)
+        overlap_recall(world->system, touch, world->memory[number].jammed);
     friction_join(world->system, touch, contact, cluster, cap);
 }
 

@@ -1,4 +1,4 @@
-/* Direction of friction at contacts. */
+/* Contacts as joints of ODE, and the direction of friction there, for `solver: quick`. */
 #include "_core.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
  * bodies. Coulomb friction is mu opposite to the slip, present or impending, and zero across it.
  * Without slip there is no direction, and friction acts along both.
  */
-void friction_align(const World *world, dReal slip[3], dContact *contact)
+static void friction_align(const World *world, dReal slip[3], dContact *contact)
 {
     const dReal *normal = contact->geom.normal;
     dReal parting = dot3(slip, normal);
@@ -47,9 +47,22 @@ static void free_velocity_add(const World *world, dBodyID group, const dReal *at
 }
 
 /* Compute the slip of two groups at a contact if no constraint acted on them in the step. */
-void free_slip(const World *world, dBodyID a, dBodyID b, const dContact *contact, dReal slip[3])
+static void free_slip(const World *world, dBodyID a, dBodyID b, const dContact *contact, dReal slip[3])
 {
     slip[0] = slip[1] = slip[2] = 0.0;
     free_velocity_add(world, a, contact->geom.pos, 1.0, slip);
     free_velocity_add(world, b, contact->geom.pos, -1.0, slip);
+}
+
+/* Create the joint of a contact; the normal points into a. */
+dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b)
+{
+    if (!(contact->surface.mode & dContactFDir1)) {
+        dReal slip[3];
+        free_slip(world, a, b, contact, slip);
+        friction_align(world, slip, contact);
+    }
+    dJointID joint = dJointCreateContact(world->world, world->contact_group, contact);
+    dJointAttach(joint, a, b);
+    return joint;
 }

@@ -1,5 +1,4 @@
-/* ODE's error handlers, the lock around ODE, the limit on the rows of a step, and whether a world
- * can be used. */
+/* ODE's error handlers, the lock around ODE, and whether a world can be used. */
 #include "_core.h"
 
 #include <pthread.h>
@@ -152,87 +151,6 @@ int is_interrupted(World *world)
     world->interrupt |= PyErr_CheckSignals() != 0;
     world->thread = PyEval_SaveThread();
     return world->interrupt;
-}
-
-/* Return an upper bound of the number of constraint rows of a joint. */
-static long joint_rows(dJointID joint)
-{
-    return dJointGetType(joint) == dJointTypeContact ? 3 : 6;
-}
-
-/* Traversal of bodies connected by joints. Visited bodies have the traversal as their user data. */
-typedef struct {
-    dBodyID *waiting;
-    size_t count;
-} Walk;
-
-static void walk_to(Walk *walk, dBodyID group)
-{
-    if (!group || dBodyGetData(group) == walk)
-        return;
-    dBodySetData(group, walk);
-    walk->waiting[walk->count++] = group;
-}
-
-/* Return twice the number of rows of the island of a body (each is counted at both ends). Stops
- * counting once there are too many. */
-static long island_rows(Walk *walk, dBodyID first)
-{
-    long twice = 0;
-    for (walk_to(walk, first); walk->count && twice <= 2 * MAX_ROWS;) {
-        dBodyID group = walk->waiting[--walk->count];
-        int joints = dBodyGetNumJoints(group);
-        for (int k = 0; k < joints && twice <= 2 * MAX_ROWS; k++) {
-            dJointID joint = dBodyGetJoint(group, k);
-            dBodyID a = dJointGetBody(joint, 0), b = dJointGetBody(joint, 1);
-            twice += joint_rows(joint) * (a && b ? 1 : 2);
-            walk_to(walk, a);
-            walk_to(walk, b);
-        }
-    }
-    return twice;
-}
-
-/* Return 0 and describe the fault if an island has too many rows for WorldStep. */
-static int islands_check(World *world, size_t groups, Fault *fault)
-{
-    Walk walk = {malloc(sizeof(dBodyID) * groups), 0};
-    if (!walk.waiting) {
-        *fault = (Fault){.kind = FAULT_SOLVER};
-        return 0;
-    }
-    for (int i = 0; i < world->count && fault->kind == FAULT_NONE; i++) {
-        const Body *body = world->bodies[i];
-        for (int g = 0; g < body->groups && fault->kind == FAULT_NONE; g++)
-            if (dBodyGetData(body->group[g]) != &walk &&
-                island_rows(&walk, body->group[g]) > 2 * MAX_ROWS)
-                *fault = (Fault){.kind = FAULT_ROWS, .body = body->id, .index = g};
-    }
-    for (int i = 0; i < world->count; i++)
-        for (int g = 0; g < world->bodies[i]->groups; g++)
-            dBodySetData(world->bodies[i]->group[g], NULL);
-    free(walk.waiting);
-    return fault->kind == FAULT_NONE;
-}
-
-/* Return 0 and describe the fault if the next step has too many contacts or rows. The size of
- * WorldStep's matrices grows with the square of an island's rows. */
-int rows_check(World *world, Fault *fault)
-{
-    size_t groups = 0;
-    long rows = 3 * world->contacts;
-    if (world->contacts >= MAX_CONTACTS) {
-        *fault = (Fault){.kind = FAULT_CONTACTS, .body = world->overflow_body,
-                         .index = world->overflow_link};
-        return 0;
-    }
-    for (int i = 0; i < world->count; i++) {
-        const Body *body = world->bodies[i];
-        groups += (size_t)body->groups;
-        rows += 12L * body->joints + 6L * body->loops; /* a joint and its motor */
-    }
-    rows += 6L * world->body_joint_count;
-    return world->solver != SOLVER_DENSE || rows <= MAX_ROWS || islands_check(world, groups, fault);
 }
 
 /* Whether the world can be read; sets an exception if not. */

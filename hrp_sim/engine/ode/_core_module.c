@@ -21,7 +21,7 @@ static int world_close(World *world)
     int closed = !world->world || world->broken || ode_run(world, world_destroy, NULL);
     for (int i = 0; i < world->count; i++)
         body_free(world->bodies[i]);
-    sticking_free(world);
+    memory_free(world);
     system_free(world);
     records_free(world);
     sweep_free(&world->sweep);
@@ -67,17 +67,16 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"step", "solver", "gravity", "erp", "cfm", "iterations",
                             "over_relaxation", "max_correcting_velocity", "surface_layer",
-                            "max_contacts", "joint_limits", "self_collision", "predict_sticking",
-                            "seed", NULL};
+                            "max_contacts", "joint_limits", "self_collision", "seed", NULL};
     WorldSettings settings;
     double step, *g = settings.gravity;
-    int solver, max_contacts, joint_limits, self_collision, predict_sticking;
+    int solver, max_contacts, joint_limits, self_collision;
     unsigned long seed;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$di(ddd)ddidddipppk", names, &step, &solver,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$di(ddd)ddidddippk", names, &step, &solver,
                                      &g[0], &g[1], &g[2], &settings.erp, &settings.cfm,
                                      &settings.iterations, &settings.over_relaxation,
                                      &settings.velocity, &settings.layer, &max_contacts,
-                                     &joint_limits, &self_collision, &predict_sticking, &seed))
+                                     &joint_limits, &self_collision, &seed))
         return NULL;
     if (!(step > 0.0) || max_contacts < 1 || settings.iterations < 1 || solver < SOLVER_WORLD ||
         solver > SOLVER_QUICK) {
@@ -101,7 +100,6 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     world->max_contacts = max_contacts;
     world->joint_limits = joint_limits;
     world->self_collision = self_collision;
-    world->predict_sticking = predict_sticking && solver != SOLVER_QUICK;
     world->seed = world->random = seed;
     return (PyObject *)world;
 }
@@ -342,17 +340,14 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "FAULT_SOLVER", FAULT_SOLVER) ||
         PyModule_AddIntConstant(module, "FAULT_WRENCH", FAULT_WRENCH) ||
         PyModule_AddIntConstant(module, "FAULT_CONTACTS", FAULT_CONTACTS) ||
-        PyModule_AddIntConstant(module, "FAULT_ROWS", FAULT_ROWS) ||
         PyModule_AddIntConstant(module, "FAULT_BLOCKS", FAULT_BLOCKS) ||
         PyModule_AddIntConstant(module, "MAX_BLOCKS", MAX_BLOCKS) ||
         PyModule_AddIntConstant(module, "FAULT_INTERRUPTED", FAULT_INTERRUPTED) ||
         PyModule_AddIntConstant(module, "FAULT_SURFACE", FAULT_SURFACE) ||
         PyModule_AddIntConstant(module, "SOLVER_WORLD", SOLVER_WORLD) ||
-        PyModule_AddIntConstant(module, "SOLVER_DENSE", SOLVER_DENSE) ||
         PyModule_AddIntConstant(module, "SOLVER_QUICK", SOLVER_QUICK) ||
         PyModule_AddIntConstant(module, "MAX_CONTACTS", MAX_CONTACTS) ||
-        PyModule_AddIntConstant(module, "MEMORY_NUMBERS", MEMORY_NUMBERS) ||
-        PyModule_AddIntConstant(module, "MAX_ROWS", MAX_ROWS)) {
+        PyModule_AddIntConstant(module, "MEMORY_NUMBERS", MEMORY_NUMBERS)) {
         Py_XDECREF(module);
         return NULL;
     }

@@ -88,7 +88,7 @@ int row_bits(const BoundedRow *row)
 static ContactMemory memory_of(const View *view, int number)
 {
     const World *world = view->world;
-    return number < world->candidate_limit ? world->memory[number] : (ContactMemory){0};
+    return number < world->memory_limit ? world->memory[number] : (ContactMemory){0};
 }
 
 /* Set all bounds, guessing that they hold and that friction has them as in the last step. */
@@ -487,14 +487,14 @@ static void rows_remember(const View *view)
     for (int i = view->island->touches; i < view->island->touches_end; i++) {
         const int number = view->system->touch_order[i];
         const Touch *touch = touch_at(view, i);
-        if (number >= view->world->candidate_limit)
+        if (number >= view->world->memory_limit)
             continue;
         ContactMemory *memory = &view->world->memory[number];
         const int sticks = view->system->frictions[touch->friction].sticks;
         memory->active = (touch->row.is_free ? 0 : 1) | sticks << STICKS_BIT;
         memory->impulse = touch->row.impulse;
         memory->load = touch->load;
-        memory->wait = touch->jammed_left;
+        memory->jammed = touch->jammed_left;
         friction_slip(&view->system->frictions[touch->friction], touch, memory->slip);
     }
 }

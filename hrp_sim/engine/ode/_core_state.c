@@ -89,7 +89,7 @@ void body_record_start(Body *body)
 void state_reset(World *world)
 {
     world->random = world->seed;
-    sticking_reset(world);
+    memory_reset(world);
     for (int i = 0; i < world->count; i++)
         body_reset(world->bodies[i]);
 }

@@ -1,17 +1,16 @@
 /* Steps of the world. */
 #include "_core.h"
 
-/* Solve the step with the chosen solver, and take it. Returns 0 on failure. */
+/* Solve the step whose contacts were found, and take it. Returns 0 on failure. */
 static int advance(World *world, Fault *fault)
 {
-    switch (world->solver) {
-    case SOLVER_WORLD:
-        return system_step(world, fault);
-    case SOLVER_DENSE:
-        return dWorldStep(world->world, world->step);
-    default:
-        return dWorldQuickStep(world->world, world->step);
+    if (world->contacts >= MAX_CONTACTS) {
+        *fault = (Fault){.kind = FAULT_CONTACTS, .body = world->overflow_body,
+                         .index = world->overflow_link};
+        return 0;
     }
+    return world->system ? system_step(world, fault)
+                         : dWorldQuickStep(world->world, world->step);
 }
 
 /* Advance ODE once. Returns 0 on failure, and may describe the fault. */
@@ -25,7 +24,7 @@ static int solve(World *world, Fault *fault)
             loops_hold(world);
         if (!world->system || system_begin(world)) {
             contacts_create(world);
-            if (!world->interrupt && rows_check(world, fault))
+            if (!world->interrupt)
                 solved = advance(world, fault);
         }
         if (solved)
@@ -79,14 +78,13 @@ static int drives_retry_bounded(World *world, Fault *fault)
     return found;
 }
 
-/* Take a step; repeat it while an effort leaves its range or a contact does not stick as
- * predicted. */
+/* Take a step; with `quick`, repeat it while an effort leaves its range. */
 static int step_once(World *world, Fault *fault)
 {
     state_save(world);
     for (int i = 0; i < world->count; i++)
         drives_clear_exceeded(world->bodies[i]);
-    sticking_begin(world);
+    memory_begin(world);
     for (;;) {
         int again = 0;
         if (attempt(world, fault)) {
@@ -94,19 +92,17 @@ static int step_once(World *world, Fault *fault)
                 break;
             for (int i = 0; i < world->count; i++)
                 again |= drives_find_exceeded(world->bodies[i]);
-            again |= sticking_check_forces(world);
             if (!again)
                 break;
         } else if (!drives_retry_bounded(world, fault)) {
             state_restore(world);
-            sticking_restore(world);
+            memory_restore(world);
             return 0;
         }
         state_restore(world);
         for (int i = 0; i < world->count; i++)
             drives_bound_exceeded(world->bodies[i]);
     }
-    sticking_end(world);
     world->random = dRandGetSeed();
     return 1;
 }

@@ -49,7 +49,6 @@ _HABITS = _core.MEMORY_NUMBERS  # of each contact
 _BOUNDED_HABITS, _HABIT_END = 3, 128  # the first of them are less
 _SOLVERS = {
     Solver.WORLD: _core.SOLVER_WORLD,
-    Solver.DENSE: _core.SOLVER_DENSE,
     Solver.QUICK: _core.SOLVER_QUICK,
 }
 
@@ -501,7 +500,6 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         max_contacts=settings.max_contacts,
         joint_limits=settings.joint_limits,
         self_collision=settings.self_collision,
-        predict_sticking=settings.predict_sticking,
         seed=settings.seed,
     )
     materials = settings.materials

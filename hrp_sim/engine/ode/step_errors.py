@@ -72,12 +72,10 @@ def body_error(
             "separate bodies that overlap, or use a smaller max_contacts"
         )
         return link_error(placement, body.links[index], problem)
-    if kind in (_core.FAULT_STATE, _core.FAULT_ROWS, _core.FAULT_BLOCKS):
+    if kind in (_core.FAULT_STATE, _core.FAULT_BLOCKS):
         i = int(np.argmax(articulation.links.group == index))
-        if kind == _core.FAULT_STATE:
-            problem = _diverged(simulated, i, when)
-        else:
-            problem = _too_many_rows(when) if kind == _core.FAULT_ROWS else _crowded(when)
+        is_lost = kind == _core.FAULT_STATE
+        problem = _diverged(simulated, i, when) if is_lost else _crowded(when)
         return link_error(placement, body.links[i], problem)
     if kind == _core.FAULT_WRENCH:
         wrench = simulated.wrench
@@ -113,14 +111,6 @@ def _diverged(simulated: SimulatedBody, link: int, when: str) -> str:
     return (
         f"its motion has diverged {when}; before, it moved at {v:.3g} m/s and {w:.3g} rad/s. "
         "A shorter time_step, weaker drives, or more mass and inertia of this link may help"
-    )
-
-
-def _too_many_rows(when: str) -> str:
-    return (
-        f"its joints and contacts and those of all connected bodies have more than "
-        f"{_core.MAX_ROWS} constraint rows {when}, too many for solver: dense; use solver: world, "
-        "or a smaller max_contacts"
     )
 
 

@@ -230,7 +230,6 @@ def alternatives(world: WorldConfig) -> Iterator[Alternative]:
     """Yield the world with settings that may make it faster."""
     physics = world.physics
     is_exact = physics.solver is Solver.WORLD
-    is_quick = physics.solver is Solver.QUICK
     tried: list[tuple[bool, str, Any, str]] = [
         (
             is_exact,
@@ -238,10 +237,9 @@ def alternatives(world: WorldConfig) -> Iterator[Alternative]:
             Solver.QUICK,
             "approximate: noisy force sensors; heavy rotors need more iterations",
         ),
-        (is_exact and not physics.predict_sticking, "predict_sticking", True, "same motion"),
         (not is_exact, "solver", Solver.WORLD, "exact"),
         (
-            is_quick and physics.iterations > _MIN_ITERATIONS,
+            not is_exact and physics.iterations > _MIN_ITERATIONS,
             "iterations",
             physics.iterations // 2,
             "less accurate: stacks, heavy rotors and loads suffer first",

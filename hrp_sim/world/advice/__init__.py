@@ -34,7 +34,7 @@ _RULES = (
     servos.steps_resolve_servos,
     servos.effort_controllers_have_a_damping_limit,
     contacts.bodies_start_apart,
-    contacts.stacks_suit_the_solver,
+    contacts.loads_suit_the_solver,
     contacts.nothing_skips_its_contacts,
     contacts.free_bodies_can_land,
     meshes.meshes_collide_as,

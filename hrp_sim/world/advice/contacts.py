@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from hrp_model import Body, Diagnostic, Pose
-from hrp_model.diagnostics import listed
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box
 
@@ -21,10 +20,6 @@ from .shapes import Solids, deepest_overlap
 # Penetration that rounding or an inexact model explains, in [m]; a foot that starts 1 mm deep
 # rises within 0.1 s.
 _TOLERATED_DEPTH = 5e-3
-# DENSE without predict_sticking, cubes of 10 cm pressed into each other by 0.01 mm, 3 s: four sink
-# by 17 cm, six fall over. WORLD holds forty within 2.1 mm with and without it, QUICK within 4.4 mm.
-# Free robots and trays count alike.
-_MIN_UNSTABLE_STACK = 4
 # QUICK, a heavy cube on a light one, 50 iterations, 3 s: it creeps by 0.3 mm at 10 times the
 # mass, by 2 mm at 100 times, and sinks into it at 1000 times. WORLD holds.
 _LOAD_RATIO_PER_ITERATION = 4.0
@@ -114,10 +109,10 @@ def overlap_warning(
     return inner.warning("starts-inside", message, links[0])
 
 
-def stacks_suit_the_solver(
+def loads_suit_the_solver(
     physics: PhysicsSettings, starts: Sequence[InitialState]
 ) -> Iterator[Diagnostic]:
-    """DENSE fails on stacks without predict_sticking, QUICK on bodies with heavy loads."""
+    """QUICK lets bodies sink in under heavy loads."""
     if physics.solver is Solver.WORLD:
         return
     free = [s for s in starts if s.is_free and any(s.mobile)]
@@ -125,17 +120,6 @@ def stacks_suit_the_solver(
         return
     solids = [Solids(start) for start in free]
     below = _supports(solids)
-    if physics.solver is Solver.DENSE:
-        stack = _highest_stack(solids, below)
-        if len(stack) >= _MIN_UNSTABLE_STACK and not physics.predict_sticking:
-            names = listed([f"'{free[i].name}'" for i in stack], 4)
-            message = (
-                f"{len(stack)} bodies are stacked ({names}): without predict_sticking the solver "
-                f"'dense' cannot hold stacks of {_MIN_UNSTABLE_STACK} or more; write "
-                "predict_sticking: true, or solver: world"
-            )
-            yield free[stack[0]].warning("tall-stack", message)
-        return
     masses = np.array([start.body.total_mass for start in free])
     for upper, lowers in enumerate(below):
         ratios = masses[upper] / masses[lowers]
@@ -237,16 +221,6 @@ def _supports(solids: Sequence[Solids]) -> list[list[int]]:
         on[i] = False
         below[i] = np.flatnonzero(on).tolist()
     return below
-
-
-def _highest_stack(solids: Sequence[Solids], below: list[list[int]]) -> list[int]:
-    """Return the longest chain of bodies standing on one another, the lowest first."""
-    chains: dict[int, list[int]] = {}
-    heights = [np.inf if s.box is None else float(s.box.low[2]) for s in solids]
-    for i in np.argsort(heights, kind="stable").tolist():
-        under = [chains[j] for j in below[i] if j in chains]
-        chains[i] = [*max(under, key=len, default=[]), i]
-    return max(chains.values(), key=len)
 
 
 def spawned_overlaps(

@@ -21,12 +21,9 @@ from .measure import Ratio
 from .rows import Row
 from .targets import Quantity, Target
 
-PEERS = {
-    Quantity.TO_DENSE: "to dense",
-    Quantity.TO_MUJOCO: "to MuJoCo",
-}
+PEERS = {Quantity.TO_MUJOCO: "to MuJoCo"}
 _SHORT = {**PEERS, Quantity.SPEED: "real-time", Quantity.TIME: "us"}
-SCHEMA = 3  # incremented when a field changes its meaning or is removed
+SCHEMA = 4  # incremented when a field changes its meaning or is removed
 
 
 def print_rows(rows: Sequence[Row], console: PlainConsole) -> None:
@@ -142,7 +139,6 @@ def _plain(row: Row) -> dict[str, object]:
         "us": row.us,
         "real_time_factor": row.real_time_factor,
         "ratio": _as_dict(row.ratio),
-        "ratio_to_dense": _as_dict(row.to_peers.get(Quantity.TO_DENSE)),
         "ratio_to_mujoco": _as_dict(row.to_peers.get(Quantity.TO_MUJOCO)),
         "targets": [
             {

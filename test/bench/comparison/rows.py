@@ -16,14 +16,13 @@ from .targets import Measured, Quantity, Target, targets_of
 REFERENCE = {
     Measured.AT_ONCE: Measured.ENGINE,
     Measured.SIMULATION: Measured.ENGINE,
-    Measured.NOT_STICKING: Measured.ENGINE,
     Measured.PYODE: Measured.ENGINE,
     Measured.CAMERA: Measured.PLAIN_MODERNGL,
     Measured.FILMED: Measured.UNFILMED,
     Measured.SAMPLES: Measured.NUMPY_SAMPLES,
 }
 # Implementations that every other one is compared with, where they were measured.
-_PEERS = {Measured.DENSE: Quantity.TO_DENSE, Measured.MUJOCO: Quantity.TO_MUJOCO}
+_PEERS = {Measured.MUJOCO: Quantity.TO_MUJOCO}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +37,7 @@ class Row:
             time of steps while images are taken.
         real_time_factor: Simulated time by that time; None where nothing is stepped.
         ratio: To the implementation in ``REFERENCE``; None for those that have none.
-        to_peers: Further ratios, to the solver ``dense`` and to MuJoCo.
+        to_peers: Further ratios, to MuJoCo.
     """
 
     scene: str

@@ -117,16 +117,9 @@ class Session:
         if scene.sensors:
             makers[Measured.SIMULATION] = partial(SimulationRun, scene)
         if self._solver is Solver.WORLD:
-            dense = replace(scene, world=scene.world.with_physics(solver=Solver.DENSE))
-            makers[Measured.DENSE] = partial(EngineRun, dense)
             if self._is_possible("MuJoCo", lambda: self._twin().close()):
                 makers[Measured.MUJOCO] = self._twin
             return makers
-        physics = scene.world.physics
-        if physics.predict_sticking and self._solver is Solver.DENSE:
-            anew = replace(physics, predict_sticking=False)
-            plain = replace(scene, world=replace(scene.world, physics=anew))
-            makers[Measured.NOT_STICKING] = partial(EngineRun, plain)
         other = partial(EngineRun, scene, engine="pyode")
         if self._is_possible("the engine 'pyode'", lambda: other().close()):
             makers[Measured.PYODE] = other

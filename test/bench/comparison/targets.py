@@ -15,8 +15,6 @@ class Measured(Enum):
     AT_ONCE = "engine, many a call"
     SIMULATION = "Simulation, sensors read"
     PYODE = "pyode, 1 step a call"
-    NOT_STICKING = "engine, predict_sticking: false"
-    DENSE = "engine, solver: dense"
     SCAN = "RangeSensor.read()"
     MUJOCO = "MuJoCo"
     CAMERA = "CameraSensor.read()"
@@ -31,7 +29,6 @@ class Quantity(Enum):
     """The quantity of a row that a target bounds."""
 
     RATIO = "ratio"
-    TO_DENSE = "ratio to dense"
     TO_MUJOCO = "ratio to MuJoCo"
     TIME = "us"
     SPEED = "real-time factor"
@@ -60,7 +57,6 @@ class Target:
 
 
 _FALL = Target(Quantity.SPEED, 80.0, 93.0)
-_TO_DENSE = Target(Quantity.TO_DENSE, 0.35, 0.3)
 _AS_MUJOCO = Target(Quantity.TO_MUJOCO, 1.5, 1.0)
 _OF_SENSORS = {
     Measured.CAMERA: (Target(Quantity.RATIO, 1.3, 1.15),),
@@ -70,7 +66,7 @@ _OF_SENSORS = {
 # Of the solver of this package, by scene; of well-known robots those of a simulation whose sensors
 # are read.
 _OF_SCENES = {
-    ("humanoid", Measured.ENGINE): (_TO_DENSE, _AS_MUJOCO),
+    ("humanoid", Measured.ENGINE): (_AS_MUJOCO,),
     ("arm", Measured.ENGINE): (_FALL,),
     ("scan", Measured.SCAN): (Target(Quantity.TIME, 400.0, 260.0),),
     ("SR1.body", Measured.SIMULATION): (Target(Quantity.TIME, 120.0, 100.0),),

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from sim.physics.scenes import REVOLUTE, child, fixed, root
 
 from hrp_model import Severity
@@ -39,8 +38,7 @@ def test_gears_that_start_open_are_reported_with_where_they_close():
     assert "{B: 0.5}" in message
 
 
-@pytest.mark.parametrize("solver", [Solver.DENSE, Solver.QUICK])
-def test_solvers_without_gears_are_reported(solver):
-    [(code, message)] = found([0.2, 0.5], solver)
+def test_a_solver_without_gears_is_reported():
+    [(code, message)] = found([0.2, 0.5], Solver.QUICK)
     assert code == "one-way-gears"
-    assert solver.value in message
+    assert "quick" in message

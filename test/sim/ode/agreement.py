@@ -1,6 +1,6 @@
-"""Steps of two solvers from the same state, and by how much the results differ."""
+"""Random bodies, drives and pushes, and steps from a state without what it knows of contacts."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 from sim.physics.scenes import FIXED, PRISMATIC, REVOLUTE, TRACK, at, child, moving, root
@@ -11,26 +11,6 @@ from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.engine.engine import PhysicsSettings
 from hrp_sim.engine.engines import make_ode_engine
 from hrp_sim.engine.snapshot import settings_lines
-from hrp_sim.engine.state import BodyMotion
-
-# Scale below which a quantity counts as zero, in SI units.
-_MOTION = {"v": 1e-2, "w": 1e-2, "dq": 1e-2, "a": 10.0, "alpha": 10.0}
-_FORCES = {"force": 1.0, "torque": 1.0, "effort": 1.0}
-
-
-@dataclass
-class Step:
-    """What a step led to: the motion of each body, and the force of each contact.
-
-    Attributes:
-        motions: By body.
-        contacts: Force of b on a for each pair of links, or for each contact.
-        messages: How often ODE's solver gave up, which leaves some rows without force.
-    """
-
-    motions: dict[str, BodyMotion]
-    contacts: dict[tuple, np.ndarray]
-    messages: int
 
 
 def make_world(placements, solver, drive=lambda _engine: None, **settings):
@@ -44,55 +24,12 @@ def make_world(placements, solver, drive=lambda _engine: None, **settings):
 
 
 def transfer(saved, engine):
-    """Restore a state of an engine of another solver, without what it knows of contacts."""
+    """Restore a state without what it knows of contacts."""
     arrays = engine.save()
     assert {k for k in arrays if "/" in k} == {k for k in saved if "/" in k}
     kept = {k: saved[k] for k in saved if "/" in k or k in ("time_ns", "random", "bodies")}
     fresh = {"settings": settings_lines(engine.settings), "habits": arrays["habits"][:0]}
     engine.restore(arrays | kept | fresh)
-
-
-def step_from(saved, engine, *, each=False):
-    """Take one step from a state; ``each`` keeps the contacts of a pair of links apart."""
-    transfer(saved, engine)
-    before = engine._world.message_count
-    engine.step()
-    motions = {name: body.motion.copy() for name, body in engine.state.bodies.items()}
-    points, contacts = engine.contact_points(), {}
-    for number, (bodies, links) in enumerate(zip(points.bodies, points.links, strict=True)):
-        key = (*bodies, *links.tolist(), *([number] if each else ()))
-        contacts[key] = contacts.get(key, np.zeros(3)) + points.force[number]
-    return Step(motions, contacts, engine._world.message_count - before)
-
-
-def differences(one, other):
-    """Return the largest difference of every quantity, relative to its largest value."""
-    found = {}
-    for name, smallest in (_MOTION | _FORCES).items():
-        ours, theirs = (
-            np.concatenate([getattr(m, name).ravel() for m in step.motions.values()])
-            for step in (one, other)
-        )
-        found[name] = _relative(ours, theirs, smallest)
-    assert one.contacts.keys() == other.contacts.keys()
-    if one.contacts:
-        pairs = (np.array([step.contacts[k] for k in one.contacts]) for step in (one, other))
-        found["contact force"] = _relative(*pairs, 1.0)
-    return found
-
-
-def _relative(ours, theirs, smallest):
-    if not ours.size:
-        return 0.0
-    scale = max(np.abs(theirs).max(), smallest)
-    return float(np.abs(ours - theirs).max() / scale)
-
-
-def assert_agree(one, other, *, motion=1e-9, forces=1e-9):
-    """Assert that two steps agree, relative to the largest value of each quantity."""
-    found = differences(one, other)
-    wrong = {k: v for k, v in found.items() if not v <= (motion if k in _MOTION else forces)}
-    assert not wrong, wrong
 
 
 def random_tree(rng, *, free=None):
@@ -121,7 +58,7 @@ def random_tree(rng, *, free=None):
             damping=rng.uniform(0.01, 1.0) if has["oil"] else 0.0,
             friction=10.0 ** rng.uniform(-1.0, 2.0) if has["rub"] else 0.0,
             position=Range(-width, width) if has["stops"] else Range(-np.inf, np.inf),
-            effort=_efforts(rng, kind) if has["weak"] else Range(),
+            effort=_efforts(rng) if has["weak"] else Range(),
         )
         links.append(link)
     watchers = [link.name for link in links[1:] if rng.random() < 0.5]
@@ -176,14 +113,10 @@ def _inertia(rng, size):
     return (np.sum(points**2) * np.eye(3) - points.T @ points) / len(points)
 
 
-def _efforts(rng, kind):
-    """Return a range of efforts; that of a slider is symmetric.
-
-    Bounds of ODE's rows are symmetric, so that `dense` applies the middle of a range as a force: at
-    the anchor of a slider, which differs from where its row acts by the position error.
-    """
+def _efforts(rng):
+    """Return a range of efforts."""
     lower, upper = rng.uniform(0.0, 20.0, 2)
-    return Range(-upper if kind is PRISMATIC else -lower, upper)
+    return Range(-lower, upper)
 
 
 def _rotation(rng):

@@ -21,6 +21,7 @@ from sim.physics.grippers import Gripper, gripping
 from sim.physics.scenes import (
     PRISMATIC,
     REVOLUTE,
+    G,
     X,
     Z,
     at,
@@ -189,3 +190,15 @@ def test_a_humanoid_that_stands():
         drive.kp[:], drive.kd[:], drive.q[:] = 3000.0, 30.0, engine.state.bodies[body.name].motion.q
 
     assert steps_agree([floor(), moving(body, body.root.X_PL)], before=50, drive=hold, count=1) >= 8
+
+
+def test_a_chain_of_thousands_of_links_falls():
+    """Without a root that is fixed, all links fall alike."""
+    links = [root("B0", free=True)]
+    links += [child(f"B{k}", f"B{k - 1}", REVOLUTE, X, X_PL=at(z=0.01)) for k in range(1, 2500)]
+    engine = make_world([moving(Body(name="chain", links=tuple(links)))], Solver.WORLD)
+    engine.step(2)
+    motion = engine.state.bodies["chain"].motion
+    fall = np.broadcast_to([0.0, 0.0, -2 * G * engine.settings.time_step], motion.v.shape)
+    np.testing.assert_allclose(motion.v, fall, atol=1e-9)
+    np.testing.assert_allclose(motion.dq, 0.0, atol=1e-9)

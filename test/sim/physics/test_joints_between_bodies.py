@@ -30,7 +30,7 @@ from hrp_sim.engine.engine import PhysicsError, Solver
 
 BALL, HINGE, FIXED = ExtraJointType.BALL, ExtraJointType.HINGE, ExtraJointType.FIXED
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
-EXACT = pytest.mark.parametrize("solver", [Solver.WORLD, Solver.DENSE])
+EXACT = pytest.mark.parametrize("solver", [Solver.WORLD])
 SIZE = np.array([0.1, 0.1, 0.1])
 
 
@@ -128,9 +128,9 @@ def test_a_cable_between_two_bodies_stays_closed(solver):
 
 @pytest.mark.parametrize("kind", list(ExtraJointType))
 def test_solvers_agree(kind):
-    """World and dense give the same motion, which is unique without contacts."""
+    """Both give the same motion, which is unique without contacts."""
     ends = []
-    for solver in (Solver.WORLD, Solver.DENSE):
+    for solver in Solver:
         a, b = box("a"), box("b", mass=2.0)
         engine, one, two = world(
             moving(a, at(R=axis_angle_matrix([0, 0, 1], 0.3)), w=np.array([1.0, -2.0, 0.5])),
@@ -141,7 +141,7 @@ def test_solvers_agree(kind):
         engine.add_joint(joined("j", one, two, kind=kind, axis=axis, X_BJ=at(-0.1)))
         engine.step(500)
         ends.append(np.concatenate([one.motion.p[0], two.motion.p[0], two.motion.w[0]]))
-    assert_allclose(ends[0], ends[1], atol=1e-7)
+    assert_allclose(ends[0], ends[1], atol=1e-4)  # by iteration
 
 
 @SOLVERS
