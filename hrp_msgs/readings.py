@@ -190,6 +190,13 @@ class ScanReading:
     ranges: Array
     time_increment: float = 0.0
 
+    @property
+    def points(self) -> Array:
+        """End points of the rays, in [m], shape (n, 3); NaN where no range is finite."""
+        angles = self.angle_min + self.angle_increment * np.arange(len(self.ranges))
+        ranges = np.where(np.isfinite(self.ranges), self.ranges, nan)
+        return np.stack([ranges * np.cos(angles), ranges * np.sin(angles), 0.0 * ranges], axis=1)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeImageReading:

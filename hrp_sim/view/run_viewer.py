@@ -18,14 +18,11 @@ from ..render import ALL_PARTS, NO_PARTS, Parts
 from ..run.run import Change, Consumer, Run
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
-from .controls import Controls
+from .controls import Controls, JointTargets
 from .curves import Curves
-from .joint_targets import JointTargets
-from .layers import Bodies, Contacts
 from .model_panel import ModelPanel
-from .pulling import Pulling
+from .scene import Bodies, Contacts, Pulling, Snapshot, take_snapshot
 from .sensor_displays import SensorDisplays
-from .snapshot import Snapshot, take_snapshot
 
 _log = logging.getLogger("hrp_sim")
 

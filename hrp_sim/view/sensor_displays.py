@@ -336,22 +336,10 @@ class SensorDisplays:
         return _Display(sensor, views, draw, IMAGE_PERIOD, parts, points=switch)
 
 
-def scan_points(reading: ScanReading | RangeImageReading) -> Array:
-    """Return the end points of the rays in the scan frame, in [m], shape (n, 3).
-
-    NaN where no range is finite.
-    """
-    if isinstance(reading, RangeImageReading):
-        return reading.points.reshape(-1, 3)
-    angles = reading.angle_min + reading.angle_increment * np.arange(len(reading.ranges))
-    ranges = np.where(np.isfinite(reading.ranges), reading.ranges, np.nan)
-    return np.stack([ranges * np.cos(angles), ranges * np.sin(angles), 0.0 * ranges], axis=1)
-
-
 def _draw_scan(view: PointsView, sample: Sample) -> None:
     if isinstance(sample.reading, ScanReading | RangeImageReading):
         X_WC = sample.pose() @ X_S_SCAN
-        view.show(scan_points(sample.reading) @ X_WC.R.T + X_WC.p, X_WC.p)
+        view.show(sample.reading.points.reshape(-1, 3) @ X_WC.R.T + X_WC.p, X_WC.p)
 
 
 def _draw_imu(view: ArrowsView, scale: float, sample: Sample) -> None:

@@ -10,8 +10,7 @@ from run_page_tools import gui
 from hrp_model.view.curves import PERIOD_NS
 from hrp_model.view.viewer import Viewer, set_value
 from hrp_sim import Simulation
-from hrp_sim.view.curves import Curves
-from hrp_sim.view.quantities import quantities_by_source
+from hrp_sim.view.curves import Curves, quantities_by_source
 
 
 @pytest.fixture(scope="module")

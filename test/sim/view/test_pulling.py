@@ -13,7 +13,7 @@ from hrp_model.view.robot import Scale
 from hrp_model.view.viewer import Viewer
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.engine.engine import PhysicsSettings, Placement
-from hrp_sim.view.pulling import Pull, Pulling, spring_force
+from hrp_sim.view.scene import Pull, Pulling, spring_force
 
 W = 6.0  # [rad/s], of the spring
 STEP = 0.001
