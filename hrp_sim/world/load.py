@@ -39,7 +39,7 @@ from hrp_model.shapes.tessellate import shape_mesh
 from ..engine.engine import Placement
 from .config import BodyEntry, WorldConfig
 from .naming import simulated_body
-from .projects import AS_IN_PROJECT, ProjectFormat, ProjectOptions, project_format
+from .projects import AS_IN_PROJECT, ProjectOptions, project_format
 from .world_file import WorldReader
 from .world_names import bundled_world_hint, world_path
 
@@ -91,17 +91,7 @@ def load_world(
         reason = f"{error.strerror or error}.{bundled_world_hint(path)}".removesuffix(".")
         diagnostics.error("unreadable-file", f"cannot read '{world}': {reason}")
         raise ModelError(diagnostics.found) from None
-    if is_mjcf(source.text):
-        return _alone_on_floor(load_body(path, diagnostics), diagnostics)
-    text = source.text if is_sdf_world(source.text) else ""
-    if (form := project_format(suffix=path.suffix, text=text)) is not None:
-        return _project(form, source, real_path.parent, diagnostics, project)
-    root = parse(source, diagnostics)
-    diagnostics.raise_errors()
-    if _is_model(root):
-        body = load_body(path, _without_repetition(diagnostics))
-        return _alone_on_floor(body, diagnostics)
-    return _world(source, root, real_path.parent, diagnostics)
+    return _from_source(source, path, real_path.parent, diagnostics, project)
 
 
 def load_world_text(
@@ -120,20 +110,7 @@ def load_world_text(
             location.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
-    source = Source("text", text)
-    if is_mjcf(text):
-        body = load_body_text(text, diagnostics, kind="mjcf", folder=Path.cwd())
-        return _alone_on_floor(body, diagnostics)
-    if (form := project_format(text=text)) is not None:
-        return _project(form, source, Path.cwd(), diagnostics, project)
-    root = parse(source, diagnostics)
-    diagnostics.raise_errors()
-    if _is_model(root):
-        body = load_body_text(
-            text, _without_repetition(diagnostics), kind="body", folder=Path.cwd()
-        )
-        return _alone_on_floor(body, diagnostics)
-    return _world(source, root, Path.cwd(), diagnostics)
+    return _from_source(Source("text", text), None, Path.cwd(), diagnostics, project)
 
 
 def as_world(
@@ -159,16 +136,44 @@ def _is_sdf_world(path: Path) -> bool:
     return path.suffix.lower() == ".sdf" and file_kind(path) is FileKind.WORLD
 
 
-def _project(
-    form: ProjectFormat,
+def _from_source(
     source: Source,
+    path: Path | None,
     folder: Path,
     diagnostics: Diagnostics,
     options: ProjectOptions,
 ) -> WorldConfig:
-    config = form.read(source, folder, diagnostics, options)
+    """Return the world of a text, by the kind that its content or its suffix shows.
+
+    Args:
+        source: The text.
+        path: Its file; None if it has none.
+        folder: Base of relative paths.
+        diagnostics: Receives all problems.
+        options: How a project is read.
+    """
+
+    def alone(kind: str, diagnostics: Diagnostics) -> WorldConfig:
+        if path is not None:
+            model = load_body(path, diagnostics)
+        else:
+            model = load_body_text(source.text, diagnostics, kind=kind, folder=folder)
+        return _alone_on_floor(model, diagnostics)
+
+    if is_mjcf(source.text):
+        return alone("mjcf", diagnostics)
+    # A file is of the format of its suffix, except for worlds of Gazebo.
+    text = source.text if path is None or is_sdf_world(source.text) else ""
+    suffix = "" if path is None else path.suffix
+    if (form := project_format(suffix=suffix, text=text)) is not None:
+        config = form.read(source, folder, diagnostics, options)
+        diagnostics.raise_errors()
+        return config
+    root = parse(source, diagnostics)
     diagnostics.raise_errors()
-    return config
+    if _is_model(root):
+        return alone("body", _without_repetition(diagnostics))
+    return _world(source, root, folder, diagnostics)
 
 
 def _is_model(root: Node | None) -> bool:
