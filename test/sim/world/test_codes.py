@@ -1,6 +1,7 @@
 """The table of codes of worlds, and that it knows every code that the simulation gives."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 from code_tools import SLUG, check_rule, emitted
@@ -12,9 +13,10 @@ from hrp_sim.cli.main import main
 from hrp_sim.world.reporting import CODES
 
 PACKAGE = Path(hrp_sim.__file__).parent
-NO_CODES = "codes.py", "health.py"  # a table of them; labels of numbers
+NO_CODES = ("health.py",)  # labels of numbers
 
 
+@cache
 def emitted_anywhere():
     found = set()
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -232,29 +232,18 @@ def test_models_may_be_named_by_package(world):
 MISTAKES = [
     ("model: arm.bdy", "missing-model", "2:12", "no such file: "),
     ("model: ", "missing-model", "2:11", "a body needs 'model'"),
-    ("model: [ arm.body ]", "wrong-type", "2:12", "expected text, found a list"),
     ("position: [ 1, 2 ]", "wrong-count", "3:15", "3 numbers are needed here, not 2"),
     ("position: [ 1, x, 2 ]", "wrong-type", "3:20", "expected a number, found 'x'"),
-    ("position: [ 1, .nan, 2 ]", "wrong-type", "3:20", "expected a finite number"),
-    ("position: [ 1, nan, 2 ]", "wrong-type", "3:20", "expected a finite number, found 'nan'"),
-    ("position: 5", "wrong-type", "3:15", "expected a list of numbers, found '5'"),
     ("rpy: [ 0, 0, inf ]", "wrong-type", "3:18", "expected a finite number"),
-    ("rpy: [ 0, 0, 0, 1 ]", "wrong-count", "3:10", "3 numbers are needed here, not 4"),
     ("rotation: [ 0, 0, 1 ]", "wrong-count", "3:15", "4 numbers are needed here, not 3"),
     ("rotation: [ 0, 0, 0, 1 ]", "zero-axis", "3:15", "has zero length"),
     ("joints: { J11: 1 }", "unknown-joint", "3:15", "joint 'J11'. Did you mean 'J1'?"),
-    ("joints: { left: 1 }", "unknown-joint", "3:15", "joint 'left'. It is one of J1, J2."),
     ("joints: { BASE: 1 }", "unknown-joint", "3:15", "no moving joint 'BASE'"),
-    ("joints: { J1: nan }", "wrong-type", "3:19", "expected a finite number, found 'nan'"),
-    ("joints: [ 1, 2 ]", "wrong-type", "3:13", "expected a mapping (key: value), found a list"),
     ("joint_velocities: { J9: 1 }", "unknown-joint", "3:25", "no moving joint 'J9'"),
-    ("velocity: [ 1, 2, 3 ]", "wrong-type", "3:15", "expected a mapping"),
     ("velocity: { linear: [ 1 ] }", "wrong-count", "3:25", "3 numbers are needed here"),
     ("fixed: perhaps", "wrong-type", "3:12", "expected true or false, found 'perhaps'"),
-    ("name: [ a ]", "wrong-type", "3:11", "expected text, found a list"),
     ("namespace: 2nd", "bad-namespace", "3:16", "'2nd' is not a valid namespace"),
     ("control: hodl", "unknown-word", "3:14", "control 'hodl' is unknown. Did you mean 'hold'?"),
-    ("control: [ hold ]", "wrong-type", "3:14", "expected a mapping (key: value), found a list"),
     ("control: { mode: force }", "unknown-word", "3:22", "mode 'force' is unknown."),
     ("control: { kp: -1 }", "out-of-range", "3:20", "a gain must not be negative, but 'kp' is -1"),
     (
@@ -266,14 +255,7 @@ MISTAKES = [
     ("control: { kp: { J7: 2 } }", "unknown-joint", "3:22", "no moving joint 'J7'"),
     ("control: { timeout: -1 }", "out-of-range", "3:25", "must be greater than 0 s: -1"),
     ("control: { timeout: 1, fallback: fall }", "unknown-word", "3:38", "fallback 'fall'"),
-    ("control: { kp: high }", "wrong-type", "3:20", "expected a number, found 'high'"),
     ("control: { joints: { J7: hold } }", "unknown-joint", "3:26", "no moving joint 'J7'"),
-    (
-        "control: { joints: J1 }",
-        "wrong-type",
-        "3:24",
-        "expected a mapping (key: value), found 'J1'",
-    ),
     ("control: { joints: { J1: hodl } }", "unknown-word", "3:30", "Did you mean 'hold'?"),
 ]
 
@@ -291,16 +273,8 @@ def test_a_mistake_in_a_body_is_found_in_its_place(problems, keys, code, place, 
     ("text", "code", "place", "message"),
     [
         ("time_step: 0", "out-of-range", "1:23", "'time_step' must lie between 1e-06 and 0.1"),
-        ("time_step: nan", "wrong-type", "1:23", "expected a finite number, found 'nan'"),
-        ("solver: fast", "unknown-word", "1:20", "solver 'fast' is unknown. It is one of world"),
         ("solver: quik", "unknown-word", "1:20", "Did you mean 'quick'?"),
-        ("gravity: [ 0, 0 ]", "wrong-count", "1:21", "3 numbers are needed here, not 2"),
-        ("gravity: -9.8", "wrong-type", "1:21", "expected a list of numbers, found '-9.8'"),
         ("erp: 1.5", "out-of-range", "1:17", "'erp' must lie between 0 and 1, not 1.5"),
-        ("friction: -1", "out-of-range", "1:22", "'friction' must lie between"),
-        ("iterations: 0", "out-of-range", "1:24", "between 1 and 10000, not 0"),
-        ("max_contacts: 1000", "out-of-range", "1:26", "between 1 and 128"),
-        ("seed: -1", "out-of-range", "1:18", "not -1"),
         ("joint_limits: 2", "wrong-type", "1:26", "expected true or false, found '2'"),
     ],
 )
@@ -337,6 +311,7 @@ def test_a_body_is_more_than_the_name_of_a_file(problems):
         (with_body("velocity: { anglar: [ 0, 0, 0 ] }"), "3:17", "Did you mean 'angular'?"),
         (with_body("control: { modes: position }"), "3:16", "Did you mean 'mode'?"),
         (with_body("colour: red"), "3:5", "ignored."),
+        ("bodies: []\nnamed_poses: [ { name: a, positoin: [ 0, 0, 0 ] } ]", "2:27", "'position'?"),
     ],
 )
 def test_an_unknown_key_is_a_warning_with_a_suggestion(world, diagnostics, text, place, hint):
@@ -385,8 +360,7 @@ def test_warnings_of_models_count_as_errors_in_a_strict_world(tmp_path, world):
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
-    [("", "1:1"), ("{}", "1:1"), ("\nphysics: {}", "2:1"), ("- a\n- b", "1:1"), ("hello", "1:1")],
+    ("text", "place"), [("", "1:1"), ("\nphysics: {}", "2:1"), ("- a\n- b", "1:1")]
 )
 def test_what_is_no_world_says_so_in_its_place(problems, text, place):
     assert problems(text) == [f"{place}: not-a-world: a world file needs a list 'bodies'"]
@@ -395,3 +369,101 @@ def test_what_is_no_world_says_so_in_its_place(problems, text, place):
 def test_bad_yaml_is_located(problems):
     (problem,) = problems("bodies:\n  - { model: arm.body\n")
     assert problem.startswith("3:1: yaml-syntax: ")
+
+
+# Angles that were meant in degrees.
+
+LIMITED = ARM.replace("joint_axis: Z,", "joint_axis: Z, joint_range: [ -100, 100 ],").replace(
+    "joint_axis: X,", "joint_axis: X, joint_range: [ -1, 1 ],"
+)
+
+
+@pytest.fixture
+def suspicions(tmp_path, world):
+    """Read a body with these keys; return the warnings as "line:column: message"."""
+
+    def read(keys, model=LIMITED):
+        (tmp_path / "arm.body").write_text(model)
+        quiet = Diagnostics.silent()
+        world(with_body(keys), quiet)
+        assert {d.code for d in quiet.found} <= {"maybe-degrees"}
+        prefix = f"{tmp_path / 'world.yaml'}:"
+        return [f"{d.at}: {d.message}".removeprefix(prefix) for d in quiet.found]
+
+    return read
+
+
+def test_a_position_that_fits_in_degrees_only_is_shown_in_radians(suspicions):
+    assert suspicions("joints: { J1: 90 }") == [
+        "3:19: joint 'J1' at 90 rad is outside its limits, -1.745 to 1.745 rad; if degrees were "
+        "meant: 90 degrees are 1.5708 rad"
+    ]
+    assert suspicions("joints: { J1: 90 }", ARM) == []  # turns without end
+
+
+@pytest.mark.parametrize(
+    "joints",
+    [
+        "J1: 1.57",  # fits
+        "J1: 1.8",  # a little too far; degrees would be 0.03 rad
+        "J1: 120",  # in neither unit
+        "J2: 30",  # [m]
+    ],
+)
+def test_other_positions_are_taken_as_they_are(suspicions, joints):
+    assert suspicions(f"joints: {{ {joints} }}") == []
+
+
+def test_rotations_of_several_turns_are_shown_in_radians(suspicions):
+    assert suspicions("rpy: [ 0, 0, -90 ]") == [
+        "3:10: 'rpy' has -90 rad, which is 14.3 turns; if degrees were meant: -90 degrees are "
+        "-1.5708 rad"
+    ]
+    assert "'rotation' has 45 rad" in suspicions("rotation: [ 0, 0, 2, 45 ]")[0]
+    assert suspicions("rpy: [ 6.28, -3.14, 0 ]") == suspicions("rotation: [ 0, 9, 0, 1 ]") == []
+
+
+# Named poses.
+
+POSES = """\
+bodies: []
+named_poses:
+  - name: dock
+    position: [ 2, 0.5, 0.3 ]
+    rpy: [ 0, 0, 1.5 ]
+    description: at the charger
+    tags: [ spawn, parking ]
+    bounds: { lower: [ -1, -2, 0 ], upper: [ 1, 2, 3 ] }
+  - { name: far, rotation: [ 0, 0, 2, 0.5 ] }
+"""
+
+
+def test_all_keys_of_named_poses_are_read(world):
+    dock, far = world(POSES).named_poses
+    assert (dock.name, dock.description, dock.tags) == (
+        "dock",
+        "at the charger",
+        ("spawn", "parking"),
+    )
+    assert dock.X_WP.p.tolist() == [2.0, 0.5, 0.3]
+    assert_allclose(dock.X_WP.R, rpy_matrix(0.0, 0.0, 1.5))
+    assert dock.bounds.tolist() == [[-1.0, -2.0, 0.0], [1.0, 2.0, 3.0]]
+    assert (far.description, far.tags, far.bounds) == ("", (), None)
+    assert_allclose(far.X_WP.R, axis_angle_matrix([0.0, 0.0, 1.0], 0.5))
+
+
+@pytest.mark.parametrize(
+    ("pose", "problem"),
+    [
+        ("dock", "3:5: wrong-type: a named pose must be a mapping with 'name' and further keys"),
+        ("{ rpy: [ 0, 0, 1 ] }", "3:5: missing-name: a named pose needs a name"),
+        ("{ name: a }\n  - { name: a }", "4:13: duplicate-name: two poses are named 'a'"),
+        ("{ name: a, position: [ 1, 2, 1e7 ] }", "out-of-range: the position must be within 1e+06"),
+        ("{ name: a, tags: [ [ spawn ] ] }", "wrong-type: a tag must be a text"),
+        ("{ name: a, bounds: { upper: [ 1, 1, 1 ] } }", "bad-bounds: bounds need 'lower' and"),
+        ("{ name: a, bounds: { lower: [ 0, 2, 0 ], upper: [ 1, 1, 1 ] } }", "bad-bounds"),
+    ],
+)
+def test_a_mistake_in_a_named_pose_is_found_in_its_place(problems, pose, problem):
+    (found,) = problems(f"bodies: []\nnamed_poses:\n  - {pose}\n")
+    assert problem in found
