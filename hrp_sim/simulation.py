@@ -18,14 +18,13 @@ from .control.controllers.entry import ArgValue
 from .control.controllers.world_controllers import WorldControllers
 from .control.handling import Handling
 from .control.joint_values import as_command
-from .engine.by_name import ByName
 from .engine.contact_points import ContactPoints
 from .engine.engine import Engine, Placement
 from .engine.engines import make_ode_engine
 from .engine.external_wrenches import ExternalWrenches, TimedWrench
 from .engine.schedule import NS_PER_S
 from .engine.snapshot import Snapshot, check_arrays, check_names
-from .engine.state import SimulatedBody, WorldState
+from .engine.state import ByName, SimulatedBody, WorldState
 from .sensors import Reading, Sensor
 from .sensors.sensor_schedule import Light, Switchable
 from .sensors.world_sensors import WorldSensors

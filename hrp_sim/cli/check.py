@@ -10,9 +10,9 @@ from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import print_text, working
 from hrp_model.program.report import summary
 
+from ..engine.contact_points import PairCost
 from ..engine.engine import PhysicsError
 from ..engine.engines import make_ode_engine
-from ..engine.pair_costs import PairCost
 from ..simulation import Simulation
 from ..world.advice import advise, advise_costs, remarks
 from ..world.load import load_world

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from urllib.parse import quote
 
-from ..engine.by_name import ByName
 from ..engine.engine import AnyArray, PhysicsError, Placement
 from ..engine.schedule import NEVER_NS
-from ..engine.state import SimulatedBody
+from ..engine.state import ByName, SimulatedBody
 from .commands import (
     CancelTrajectory,
     Command,

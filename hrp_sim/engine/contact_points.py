@@ -1,8 +1,9 @@
-"""Contact points and forces of a step."""
+"""Contact points and forces of a step, and the time that it took to find them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,3 +85,17 @@ class ContactPoints:
             ]
             total += sign * self.force[np.array(at, dtype=bool)].sum(axis=0)
         return total
+
+
+class PairCost(NamedTuple):
+    """Time that a step spent on finding the contacts of two links.
+
+    Attributes:
+        bodies: Names of both bodies.
+        links: Indices of both links in the models of their bodies.
+        seconds: In [s].
+    """
+
+    bodies: tuple[str, str]
+    links: tuple[int, int]
+    seconds: float

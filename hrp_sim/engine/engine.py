@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from hrp_model import Body, BodyState, Link, Pose
 from hrp_model.rigid import Array
 
-from .body_joints import BodyJoint
 from .contact_points import ContactPoints
 from .materials import MaterialTable
 from .schedule import NS_PER_S
-from .state import SimulatedBody, WorldState
+from .state import BodyJoint, SimulatedBody, WorldState
 
 AnyArray = NDArray[Any]
 ConvexMeshes: TypeAlias = bool | Literal["auto", "parts"]

@@ -10,10 +10,9 @@ from hrp_model import Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.rigid import is_rotation, unit_vector
 
-from .body_joints import BodyJoint
 from .engine import AnyArray, PhysicsError
 from .snapshot import check_arrays
-from .state import SimulatedBody
+from .state import BodyJoint, SimulatedBody
 
 # Bound on positions of joints in their links, in [m].
 MAX_OFFSET = 1e6

@@ -1,4 +1,4 @@
-"""State, drives and wrenches of simulated bodies, as plain arrays.
+"""State, drives and wrenches of simulated bodies, as plain arrays; and joints between them.
 
 Indices follow the Body: ``body.links`` for links, ``body.moving_links`` for joints.
 All quantities are in the world frame W and SI units unless stated otherwise.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from hrp_model import Body
-from hrp_model.rigid import Array
+from hrp_model import Body, Pose
+from hrp_model.body import ExtraJointType
+from hrp_model.diagnostics import names_with_hint
+from hrp_model.rigid import Array, frozen_array
 
 
 @dataclass(slots=True)
@@ -173,6 +175,43 @@ class SimulatedBody:
         )
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BodyJoint:
+    """A joint between links A and B of two bodies, of the types of a model's extra joints.
+
+    The frame J has a fixed pose in both links; where these coincide the joint is closed. A gap is
+    closed as fast as that of other joints. The links do not collide with each other.
+
+    Attributes:
+        name: Unique in the world.
+        type: Kind of constraint.
+        bodies: Names of the two bodies.
+        links: Indices of the two links in their bodies.
+        X_AJ: Pose of J in link A.
+        X_BJ: Pose of J in link B.
+        axis: Unit vector in J, shape (3,); not used by BALL and FIXED.
+    """
+
+    name: str
+    type: ExtraJointType
+    bodies: tuple[str, str]
+    links: tuple[int, int]
+    X_AJ: Pose = field(default_factory=Pose)
+    X_BJ: Pose = field(default_factory=Pose)
+    axis: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", frozen_array(self.axis, (3,), "axis"))
+
+    def describe(self, bodies: Mapping[str, SimulatedBody]) -> str:
+        """Return both links for messages, such as "'arm/HAND' and 'box/BASE'"."""
+        a, b = (
+            f"'{body}/{bodies[body].body.links[link].name}'"
+            for body, link in zip(self.bodies, self.links, strict=True)
+        )
+        return f"{a} and {b}"
+
+
 class WorldState(NamedTuple):
     """The world after a step. The arrays are the engine's own: valid until the next step.
 
@@ -193,3 +232,25 @@ class WorldState(NamedTuple):
             for array in (motion.p, motion.R, motion.v, motion.w, motion.q, motion.dq):
                 sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
+
+
+_V = TypeVar("_V")
+
+
+class ByName(dict[str, _V]):
+    """Mapping of objects of one kind by name.
+
+    Args:
+        kind: Noun for the error message, such as "body".
+        items: The objects.
+
+    Raises:
+        KeyError: On ``[name]`` with an unknown name; the message lists the known ones.
+    """
+
+    def __init__(self, kind: str, items: Mapping[str, _V]) -> None:
+        super().__init__(items)
+        self._kind = kind
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise KeyError(f"no {self._kind} '{name}'; there is {names_with_hint(name, self)}")

@@ -12,10 +12,9 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..engine.by_name import ByName
 from ..engine.engine import AnyArray
 from ..engine.schedule import EARLIEST_NS, NEVER_NS, SampleClock
-from ..engine.state import WorldState
+from ..engine.state import ByName, WorldState
 from .base import Observer, Probes, ProbingSensor, Sensor, StatefulSensor, implements
 
 _EACH_STEP_NS = 0

@@ -15,8 +15,8 @@ from hrp_model.rigid import Array
 
 from ..control.command_queue import CommandQueue
 from ..control.joint_values import number
-from ..engine.by_name import ByName
 from ..engine.engine import Engine, Placement
+from ..engine.state import ByName
 
 # How far a position may be beyond its limit, and a closed loop from the given positions, in [rad]
 # or [m]: stops and loops of simulated states yield a little.

@@ -19,7 +19,7 @@ from hrp_sim import (
     load_world,
 )
 from hrp_sim.control import GainChange, ModeChange, TrajectoryRun
-from hrp_sim.engine.by_name import ByName
+from hrp_sim.engine.state import ByName
 
 ARM, ROVER = MODELS / "worlds" / "arm.yaml", MODELS / "worlds" / "rover.yaml"
 STILL = {"J1": 0.0}

@@ -11,9 +11,9 @@ from urllib.parse import quote
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import names_with_hint
 
-from ...engine.by_name import ByName
 from ...engine.engine import AnyArray, Engine, PhysicsError, StepInterrupted
 from ...engine.schedule import NEVER_NS, NS_PER_S
+from ...engine.state import ByName
 from ...sensors import CameraSensor, Reading, RenderRequest
 from ..command_queue import CommandQueue
 from .base import Controller, ForceHook, Plugin

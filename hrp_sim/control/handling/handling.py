@@ -10,10 +10,8 @@ import numpy as np
 from hrp_model.devices import Conveyor, HoldCondition, Holder
 from hrp_model.rigid import Array
 
-from ...engine.body_joints import BodyJoint
-from ...engine.by_name import ByName
 from ...engine.engine import Engine, PhysicsError
-from ...engine.state import MAX_DRIVE_VALUE
+from ...engine.state import MAX_DRIVE_VALUE, BodyJoint, ByName
 from ...sensors.sensor_schedule import SensorSchedule, Tool
 from .holders import GripError, Holders
 from .joint_entry import JointEntry

@@ -13,10 +13,8 @@ from hrp_model.body import ExtraJointType
 from hrp_model.devices import Attachment, HoldCondition, Holder
 from hrp_model.rigid import Array
 
-from ...engine.body_joints import BodyJoint
-from ...engine.by_name import ByName
 from ...engine.engine import Engine, PhysicsError
-from ...engine.state import SimulatedBody
+from ...engine.state import BodyJoint, ByName, SimulatedBody
 from .reach import distance_to_link
 
 _PREFIX = "hold "

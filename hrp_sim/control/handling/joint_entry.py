@@ -11,10 +11,8 @@ from hrp_model import Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.rigid import Array, unit_vector
 
-from ...engine.body_joints import BodyJoint
-from ...engine.by_name import ByName
 from ...engine.engine import PhysicsError
-from ...engine.state import SimulatedBody
+from ...engine.state import BodyJoint, ByName, SimulatedBody
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

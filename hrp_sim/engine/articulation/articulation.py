@@ -8,6 +8,7 @@ every number in them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Link
+from hrp_model.diagnostics import listed
 from hrp_model.geometry import Surface
 from hrp_model.rigid import Array, Pose
 
@@ -24,6 +26,7 @@ from ..engine import PhysicsError, Placement
 IntArray = NDArray[np.int32]
 STATIC = -1
 NO_CONTACT = -1
+_MAX_LISTED = 12  # pairs of a remark
 _NO_VERTICES = np.zeros((0, 3))
 _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int32)
 
@@ -254,3 +257,28 @@ def link_error(placement: Placement, link: Link, problem: str) -> PhysicsError:
     """Return an error about a link, with its place in the model file."""
     at = f" ({link.at})" if link.at else ""
     return PhysicsError(f"body '{placement.name}', link '{link.name}': {problem}{at}")
+
+
+def overlap_remarks(
+    articulation: Articulation, pairs: Sequence[tuple[int, int]]
+) -> tuple[str, ...]:
+    """Return sentences about links that do not collide.
+
+    Args:
+        articulation: The body.
+        pairs: The links that overlap or touch at the start, by index.
+    """
+    links = articulation.placement.body.links
+    remarks = []
+    for kind, why in (
+        (Contact.UNLESS_OVERLAPPING, "overlap by more than 1 mm at the start"),
+        (Contact.UNLESS_TOUCHING, "touch at the start, and one carries the other"),
+    ):
+        names = [
+            f"{links[a].name}-{links[b].name}"
+            for a, b in pairs
+            if articulation.contacts[a, b] == kind
+        ]
+        if names:
+            remarks.append(f"links do not collide that {why}: {listed(names, _MAX_LISTED)}")
+    return tuple(remarks)

@@ -1,4 +1,4 @@
-"""Converts a Placement to an Articulation: groups, masses, joints, and checks of every number."""
+"""Converts a Placement to an Articulation: groups, masses, joints; and to one at another pose."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from hrp_model import Body, Diagnostic, Diagnostics, Joint, JointType, Link
+from hrp_model import Body, Diagnostic, Diagnostics, Joint, JointType, Pose
 from hrp_model.inertia import MassProperties
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Array, is_rotation
 from hrp_model.validate import report_limits
 
 from ..engine import PhysicsError, PhysicsSettings, Placement
-from ..state import MAX_DRIVE_VALUE
 from .articulation import (
     NO_CONTACT,
     STATIC,
@@ -32,10 +31,9 @@ from .articulation import (
     link_error,
 )
 from .collision_shapes import flatten_shapes
-from .extra_joints import flatten_extra_joints
-from .gears import flatten_gears
+from .couplings import flatten_extra_joints, flatten_gears
 from .mass_repair import repair_masses
-from .numeric_limits import MAX_SHAPE_PAIRS, check_link_count, check_numeric_limits
+from .numeric_limits import MAX_SHAPE_PAIRS, check_body, check_start
 from .rigid_groups import (
     force_sensor_links,
     group_lifts,
@@ -72,8 +70,7 @@ def flatten(
         PhysicsError: A number is not finite, a mass or inertia is invalid, an axis is zero, or a
             shape is invalid; the message names the body and the link.
     """
-    check_link_count(placement)
-    _check_numbers(placement)
+    check_body(placement)
     report_limits(placement.body, Diagnostics(listener=partial(_log_warning, placement.name)))
     start = start_state(placement)
     zero = zero_state(placement.body, placement.X_WL)
@@ -102,35 +99,6 @@ def _log_warning(body: str, diagnostic: Diagnostic) -> None:
     _log.warning("body '%s': %s", body, diagnostic)
 
 
-def _check_numbers(placement: Placement) -> None:
-    """Check what ``check_numeric_limits`` does not, where later stages cannot name the link."""
-    for link in placement.body.links:
-        if not is_rotation(link.X_PL.R):
-            raise link_error(placement, link, "its pose is not a finite rigid transform")
-        if link.mass < 0.0:
-            raise link_error(
-                placement, link, f"its mass must not be negative, not {link.mass:g} kg"
-            )
-        if link.joint.moves:
-            _check_joint(placement, link)
-
-
-def _check_joint(placement: Placement, link: Link) -> None:
-    joint = link.joint
-    if not 1e-6 < float(np.linalg.norm(joint.axis)) < 1e6:
-        problem = f"the length of its joint axis {joint.axis.tolist()} must be finite and not zero"
-        raise link_error(placement, link, problem)
-    for name, value in (
-        ("equivalent rotor inertia", joint.equivalent_rotor_inertia),
-        ("joint damping", joint.damping),
-        ("joint friction", joint.friction),
-        ("joint stiffness", joint.stiffness),
-    ):
-        if not 0.0 <= value < MAX_DRIVE_VALUE:
-            problem = f"its {name} must be from 0 to {MAX_DRIVE_VALUE:g}, not {value:g}"
-            raise link_error(placement, link, problem)
-
-
 def start_state(placement: Placement) -> BodyState:
     """Return the initial state of a placement.
 
@@ -155,7 +123,7 @@ def start_state(placement: Placement) -> BodyState:
     state.p[0], state.R[0] = placement.X_WL.p, placement.X_WL.R
     if not placement.fixed:
         state.v[0], state.w[0] = placement.v, placement.w
-    check_numeric_limits(placement, state.q, state.dq)
+    check_start(placement, state.q, state.dq)
     state.calc_forward_kinematics(velocity=True)
     return state
 
@@ -320,3 +288,68 @@ def _check_pairs(placement: Placement, contacts: IntArray, geoms: Geoms) -> None
             f"collide, more than the {MAX_SHAPE_PAIRS} that can be simulated; set "
             "self_collision: false, exclude pairs of links, or use fewer shapes"
         )
+
+
+def with_placement(initial: Articulation, placement: Placement) -> Articulation:
+    """Return an articulation with the initial state of moving groups and joints of a placement.
+
+    Static links stay; see ``with_base_pose``.
+
+    Raises:
+        PhysicsError: The placement has another model, has another value of ``fixed`` than the
+            body, or is not finite.
+    """
+    name = placement.name
+    if placement.body is not initial.placement.body:
+        raise PhysicsError(
+            f"body '{name}' cannot be moved to a placement of another model; remove it and add "
+            "the other one"
+        )
+    if placement.fixed != initial.placement.fixed:
+        old, new = ("fixed", "free") if initial.placement.fixed else ("free", "fixed")
+        raise PhysicsError(f"body '{name}' is {old} and cannot become {new}; remove and add it")
+    start = start_state(placement)
+    groups, members = np.unique(initial.links.group, return_index=True)
+    head = members[groups != STATIC]  # the first link of each group, whose axes are G's
+    arm = np.einsum("gij,gj->gi", start.R[head], -initial.links.p[head])
+    moved = replace(
+        initial.groups,
+        R=start.R[head],
+        p=start.p[head] + arm,
+        v=start.v[head] + np.cross(start.w[head], arm),
+        w=start.w[head],
+    )
+    return replace(initial, placement=placement, q=start.q, dq=start.dq, groups=moved)
+
+
+def with_base_pose(initial: Articulation, X_WL: Pose, settings: PhysicsSettings) -> Articulation:
+    """Return the articulation of the initial placement with another pose of its fixed root.
+
+    Args:
+        initial: Of a body with static links.
+        X_WL: New pose of its root.
+        settings: With which ``initial`` was created.
+
+    Raises:
+        PhysicsError: The pose is not a finite rigid transform.
+    """
+    if is_bit_identical(X_WL, initial.placement.X_WL):
+        return initial
+    moved = flatten(replace(initial.placement, X_WL=X_WL), settings, initial.geoms)
+    return replace(moved, geoms=_move_static_shapes(initial, moved))
+
+
+def is_bit_identical(a: Pose, b: Pose) -> bool:
+    """Return whether two poses are equal to the last bit, including the signs of zeros."""
+    return a.R.tobytes() == b.R.tobytes() and a.p.tobytes() == b.p.tobytes()
+
+
+def _move_static_shapes(initial: Articulation, moved: Articulation) -> Geoms:
+    """Return the shapes, those of static links moved along with their links."""
+    R, p = initial.geoms.R.copy(), initial.geoms.p.copy()
+    for k, link in enumerate(initial.geoms.link):
+        if initial.links.group[link] == STATIC:
+            turn = moved.links.R[link] @ initial.links.R[link].T
+            R[k] = turn @ initial.geoms.R[k]
+            p[k] = moved.links.p[link] + turn @ (initial.geoms.p[k] - initial.links.p[link])
+    return replace(initial.geoms, R=R, p=p)

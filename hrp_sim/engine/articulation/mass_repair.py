@@ -28,9 +28,8 @@ from hrp_model.inertia import MassProperties
 
 from ..engine import PhysicsSettings, Placement, Solver
 from .articulation import STATIC, IntArray, link_error
-from .group_tree import GroupTree
 from .numeric_limits import MIN_MASS
-from .rigid_groups import group_masses, rigid_groups, zero_state
+from .rigid_groups import GroupTree, group_masses, rigid_groups, zero_state
 
 # Minimum share of the mass and inertia carried by its joint that a repaired link gets.
 MIN_SHARE_FOR_WORLD = 1e-5

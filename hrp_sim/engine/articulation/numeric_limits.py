@@ -14,6 +14,7 @@ from hrp_model import Body, Link
 from hrp_model.rigid import Array, Pose, is_rotation
 
 from ..engine import PhysicsError, Placement
+from ..state import MAX_DRIVE_VALUE
 from .articulation import link_error
 
 MAX_COORDINATE = 1e6  # [m], of points relative to their link, and of bodies to the origin
@@ -26,8 +27,6 @@ MAX_WEIGHT_SHARE = 1e3
 MAX_LINKS = 5000  # of one body: the table of contacts has its square
 MAX_SHAPE_PAIRS = 10_000_000  # of one body's shapes, checked in every step
 MAX_ROTOR_INERTIA = 1e12  # [kg m^2] or [kg]
-
-
 # Bodies whose own numbers have been checked: they are immutable, and often placed again.
 _checked_bodies: WeakSet[Body] = WeakSet()
 
@@ -37,8 +36,31 @@ def is_valid_mounting(X_LS: Pose) -> bool:
     return is_rotation(X_LS.R) and bool(np.all(np.abs(X_LS.p) < MAX_COORDINATE))
 
 
-def check_numeric_limits(placement: Placement, q: Array, dq: Array) -> None:
-    """Check every bounded number of a placement.
+def check_body(placement: Placement) -> None:
+    """Check every number of a body, but those of its shapes and the reasonableness of its masses.
+
+    Raises:
+        PhysicsError: It has more than ``MAX_LINKS``; or a number is not finite or beyond its
+            bound, and the message names the link.
+    """
+    body = placement.body
+    if body in _checked_bodies:
+        return
+    if len(body.links) > MAX_LINKS:
+        problem = f"it has {len(body.links)} links, more than the {MAX_LINKS} that can be simulated"
+        raise PhysicsError(f"body '{placement.name}': {problem}")
+    for link in body.links:
+        _check_link(placement, link)
+    for joint in body.extra_joints:
+        link = body.links[body.link_index(joint.links[0])]
+        points = np.concatenate([joint.X_AJ.p, joint.X_BJ.p])
+        name = f"the position of its extra joint to '{joint.links[1]}'"
+        _bound(placement, link, name, points, MAX_COORDINATE, "m")
+    _checked_bodies.add(body)
+
+
+def check_start(placement: Placement, q: Array, dq: Array) -> None:
+    """Check every number of the initial state of a placement.
 
     Args:
         placement: The body and its initial state.
@@ -48,41 +70,28 @@ def check_numeric_limits(placement: Placement, q: Array, dq: Array) -> None:
     Raises:
         PhysicsError: A number is not finite or beyond its bound; the message names the link.
     """
-    if placement.body not in _checked_bodies:
-        _check_body(placement)
-        _checked_bodies.add(placement.body)
     root = placement.body.root
     _bound(placement, root, "its initial position", placement.X_WL.p, MAX_COORDINATE, "m")
     if not placement.fixed:
         _bound(placement, root, "its initial velocity", placement.v, MAX_SPEED, "m/s")
         _bound(placement, root, "its initial velocity", placement.w, MAX_SPEED, "rad/s")
-    _check_joints(placement, q, dq)
-
-
-def check_link_count(placement: Placement) -> None:
-    """Check the number of links of a body.
-
-    Raises:
-        PhysicsError: It has more than ``MAX_LINKS``.
-    """
-    count = len(placement.body.links)
-    if count > MAX_LINKS:
-        problem = f"it has {count} links, more than the {MAX_LINKS} that can be simulated"
-        raise PhysicsError(f"body '{placement.name}': {problem}")
-
-
-def _check_body(placement: Placement) -> None:
-    check_link_count(placement)
-    for link in placement.body.links:
-        _check_link(placement, link)
-    for joint in placement.body.extra_joints:
-        link = placement.body.links[placement.body.link_index(joint.links[0])]
-        points = np.concatenate([joint.X_AJ.p, joint.X_BJ.p])
-        name = f"the position of its extra joint to '{joint.links[1]}'"
-        _bound(placement, link, name, points, MAX_COORDINATE, "m")
+    for name, values, bound in (("q", q, MAX_COORDINATE), ("dq", dq, MAX_SPEED)):
+        for link, value in zip(placement.body.moving_links, values, strict=True):
+            if not abs(value) < bound:
+                problem = (
+                    f"the initial {name} of its joint must be within +-{bound:g}, not {value:g}"
+                )
+                raise link_error(placement, link, problem)
 
 
 def _check_link(placement: Placement, link: Link) -> None:
+    if not is_rotation(link.X_PL.R):
+        raise link_error(placement, link, "its pose is not a finite rigid transform")
+    if link.mass < 0.0:
+        problem = f"its mass must not be negative, not {link.mass:g} kg"
+        raise link_error(placement, link, problem)
+    if link.joint.moves:
+        _check_joint(placement, link)
     _bound(placement, link, "its position in the parent", link.X_PL.p, MAX_COORDINATE, "m")
     _bound(placement, link, "its centre of mass", link.center_of_mass, MAX_COORDINATE, "m")
     _bound(placement, link, "its mass", np.array([link.mass]), MAX_MASS, "kg")
@@ -99,14 +108,20 @@ def _check_link(placement: Placement, link: Link) -> None:
         raise link_error(placement, link, problem)
 
 
-def _check_joints(placement: Placement, q: Array, dq: Array) -> None:
-    for name, values, bound in (("q", q, MAX_COORDINATE), ("dq", dq, MAX_SPEED)):
-        for link, value in zip(placement.body.moving_links, values, strict=True):
-            if not abs(value) < bound:
-                problem = (
-                    f"the initial {name} of its joint must be within +-{bound:g}, not {value:g}"
-                )
-                raise link_error(placement, link, problem)
+def _check_joint(placement: Placement, link: Link) -> None:
+    joint = link.joint
+    if not 1e-6 < float(np.linalg.norm(joint.axis)) < 1e6:
+        problem = f"the length of its joint axis {joint.axis.tolist()} must be finite and not zero"
+        raise link_error(placement, link, problem)
+    for name, value in (
+        ("equivalent rotor inertia", joint.equivalent_rotor_inertia),
+        ("joint damping", joint.damping),
+        ("joint friction", joint.friction),
+        ("joint stiffness", joint.stiffness),
+    ):
+        if not 0.0 <= value < MAX_DRIVE_VALUE:
+            problem = f"its {name} must be from 0 to {MAX_DRIVE_VALUE:g}, not {value:g}"
+            raise link_error(placement, link, problem)
 
 
 def _bound(

@@ -12,14 +12,10 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..articulation.articulation import STATIC
-from ..articulation.extra_joints import LOOP_KINDS
-from ..articulation.flatten import flatten
-from ..articulation.overlaps import overlap_remarks
-from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
-from ..body_joints import BodyJoint
-from ..by_name import ByName
-from ..contact_points import ContactPoints
+from ..articulation.articulation import STATIC, overlap_remarks
+from ..articulation.couplings import LOOP_KINDS
+from ..articulation.flatten import flatten, is_bit_identical, with_base_pose, with_placement
+from ..contact_points import ContactPoints, PairCost
 from ..engine import (
     AnyArray,
     PhysicsError,
@@ -29,10 +25,9 @@ from ..engine import (
     StepInterrupted,
     check_ranges,
 )
-from ..pair_costs import PairCost
 from ..saved_joints import check_joint, restored_joints, save_joints
 from ..snapshot import check_arrays, check_bodies, check_settings, settings_lines
-from ..state import SimulatedBody, WorldState
+from ..state import BodyJoint, ByName, SimulatedBody, WorldState
 from . import _core
 from .saved_state import EngineBody, body_arrays
 from .step_errors import (

@@ -12,13 +12,16 @@ import ode
 from hrp_model.devices import Holder
 from hrp_model.rigid import Array
 
-from ..articulation.articulation import STATIC, Articulation, GeomKind, LoopKind, link_error
-from ..articulation.declared_surfaces import NO_RULE, RULE
-from ..articulation.flatten import flatten
-from ..articulation.overlaps import overlap_remarks
-from ..articulation.teleport import with_base_pose, with_placement
-from ..body_joints import BodyJoint
-from ..by_name import ByName
+from ..articulation.articulation import (
+    STATIC,
+    Articulation,
+    GeomKind,
+    LoopKind,
+    link_error,
+    overlap_remarks,
+)
+from ..articulation.collision_shapes import NO_RULE, RULE
+from ..articulation.flatten import flatten, with_base_pose, with_placement
 from ..contact_points import ContactPoints
 from ..engine import (
     AnyArray,
@@ -30,7 +33,7 @@ from ..engine import (
 )
 from ..ode import guard
 from ..ode.step_errors import body_error, solver_error
-from ..state import SimulatedBody, WorldState
+from ..state import BodyJoint, ByName, SimulatedBody, WorldState
 from .body import ArticulatedBody, StepFaultError
 from .contacts import SHAPES, Contacts
 from .joints import LOOP_JOINTS

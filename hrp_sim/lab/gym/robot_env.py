@@ -16,11 +16,10 @@ from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array
 
-from ...engine.by_name import ByName
 from ...engine.engine import PhysicsError
 from ...engine.schedule import NS_PER_S
 from ...engine.snapshot import Snapshot
-from ...engine.state import BodyMotion, SimulatedBody
+from ...engine.state import BodyMotion, ByName, SimulatedBody
 from ...recording.video import MAX_SIDE, MIN_SIDE, StudioRenderer, Viewpoint, make_view, poses_of
 from ...render import Pixels
 from ...run.initial_state import InitialState

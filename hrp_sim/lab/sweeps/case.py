@@ -17,8 +17,8 @@ import numpy as np
 from hrp_model.diagnostics import counted
 from hrp_model.files.writer import write_atomically
 
-from ...engine.array_file import ArrayFileError, pack_arrays, read_arrays
 from ...engine.engine import AnyArray
+from ...engine.snapshot import ArrayFileError, pack_arrays, read_arrays
 from ...simulation import Simulation
 
 Case: TypeAlias = Mapping[str, object]

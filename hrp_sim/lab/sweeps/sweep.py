@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from hrp_model.printable import printable
 
-from ...engine.array_file import MAX_SIZE
+from ...engine.snapshot import MAX_SIZE
 from ...world.config import WorldConfig
 from ...world.load import as_world
 from .case import Case, CaseFolder, CaseResult, Run, check_cases, described, run_name

@@ -11,8 +11,8 @@ from itertools import chain
 
 from hrp_model import Diagnostic, Severity
 
+from ...engine.contact_points import PairCost
 from ...engine.engine import PhysicsSettings
-from ...engine.pair_costs import PairCost
 from ...engine.state import SimulatedBody
 from ..config import BodyEntry, WorldConfig
 from . import contacts, couplings, joints, masses, meshes, servos, settings

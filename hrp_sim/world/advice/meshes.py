@@ -10,8 +10,8 @@ from hrp_model import Diagnostic, Link
 from hrp_model.geometry import Mesh, Shape
 
 from ...engine.articulation.collision_shapes import replaced_shapes
+from ...engine.contact_points import PairCost
 from ...engine.engine import PhysicsSettings
-from ...engine.pair_costs import PairCost
 from .initial_state import InitialState
 
 # Collision meshes, each with a shape that is used in its place: itself, or a convex one.

@@ -25,7 +25,7 @@ from sim.physics.scenes import (
 from hrp_model.body import Body, ExtraJointType, Mimic, Range
 from hrp_model.geometry import Box
 from hrp_model.rigid import Pose
-from hrp_sim.engine.body_joints import BodyJoint
+from hrp_sim.engine.state import BodyJoint
 
 SIZE = (0.02, 0.03, 0.05)
 INERTIA = 1e-5 * np.eye(3)

@@ -25,8 +25,8 @@ from sim.physics.scenes import (
 from hrp_model.body import Body, ExtraJointType
 from hrp_model.geometry import Box
 from hrp_model.rigid import Pose, axis_angle_matrix, unit_vector
-from hrp_sim.engine.body_joints import BodyJoint
 from hrp_sim.engine.engine import PhysicsError, Solver
+from hrp_sim.engine.state import BodyJoint
 
 BALL, HINGE, FIXED = ExtraJointType.BALL, ExtraJointType.HINGE, ExtraJointType.FIXED
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))

@@ -161,7 +161,7 @@ def test_a_file_that_claims_to_be_huge_is_refused(tmp_path):
 def test_members_are_counted_before_they_are_listed(tmp_path, monkeypatch):
     path = tmp_path / "many.npz"
     packed(path, *((f"x{i}.npy", b"") for i in range(11)))
-    monkeypatch.setattr("hrp_sim.engine.array_file._MAX_ARRAYS", 10)
+    monkeypatch.setattr("hrp_sim.engine.snapshot._MAX_ARRAYS", 10)
     with pytest.raises(PhysicsError, match="more than 10 arrays"):
         Snapshot.from_file(path)
 

@@ -28,10 +28,10 @@ from hrp_model.geometry import Box, Cone, Sphere, Surface, SurfaceRule
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation
 from hrp_sim.cli.main import main
-from hrp_sim.engine.body_joints import BodyJoint
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.engine.engines import make_engine
 from hrp_sim.engine.ode import OdeEngine
+from hrp_sim.engine.state import BodyJoint
 
 ARM = str(MODELS / "worlds" / "arm.yaml")
 

@@ -1,32 +1,28 @@
-"""Extra joints of a placed body, between its rigid groups."""
+"""What couples the joints of a placed body beyond its tree: extra joints and mimic joints."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 
 import numpy as np
 
-from hrp_model import Body, BodyState, JointType
+from hrp_model import Body, BodyState, JointType, Link
 from hrp_model.body import ExtraJoint, ExtraJointType
 from hrp_model.kinematics.loops import loop_closures
 from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
 from hrp_model.rigid import Array, Pose, is_rotation
 
 from ..engine import PhysicsError, Placement
-from .articulation import Links, LoopKind, Loops, link_error
+from ..state import MAX_DRIVE_VALUE
+from .articulation import Gears, JointKind, Joints, Links, LoopKind, Loops, link_error
 
 _log = logging.getLogger("hrp_sim")
 
-LOOP_KINDS: Mapping[ExtraJointType, LoopKind] = {
-    ExtraJointType.BALL: LoopKind.BALL,
-    ExtraJointType.HINGE: LoopKind.HINGE,
-    ExtraJointType.FIXED: LoopKind.FIXED,
-    ExtraJointType.PISTON: LoopKind.PISTON,
-    ExtraJointType.XY: LoopKind.XY,
-    ExtraJointType.Z: LoopKind.Z,
-}
+LOOP_KINDS = {joint: LoopKind[joint.name] for joint in ExtraJointType}
+# Bound on the multiplier of a mimic joint.
+_MAX_RATIO = 1e6
 
 
 @dataclass(frozen=True)
@@ -143,3 +139,66 @@ def _is_loose(body: Body, tie: _ExtraJointFrames) -> bool:
                 return True
             i = parent
     return False
+
+
+def flatten_gears(placement: Placement, joints: Joints) -> Gears:
+    """Return the mimic joints of a body as flat arrays.
+
+    Args:
+        placement: The body.
+        joints: Its joints.
+
+    Raises:
+        PhysicsError: A joint follows one that does not move, or itself, or a number is not finite
+            or too large; the message names the link.
+    """
+    body = placement.body
+    moving = [kind != JointKind.FIXED for kind in joints.kind.tolist()]
+    row = {
+        body.links[link].name: j
+        for j, link in enumerate(joints.link.tolist())
+        if moving[j] and joints.coordinate[j] >= 0
+    }
+    leaders: dict[str, str] = {}
+    found = []
+    for link in body.moving_links:
+        mimic = link.joint.mimic
+        if mimic is None:
+            continue
+        if link.name not in row or mimic.link not in row:
+            problem = f"its joint follows that of '{mimic.link}', but one of them does not move"
+            raise link_error(placement, link, problem)
+        leaders[link.name] = mimic.link
+        _check_gear(placement, link, mimic.multiplier, mimic.offset)
+        found.append((row[link.name], row[mimic.link], mimic.multiplier, mimic.offset))
+    _check_cycles(placement, leaders)
+    return Gears(
+        follower=np.array([x[0] for x in found], dtype=np.int32),
+        leader=np.array([x[1] for x in found], dtype=np.int32),
+        ratio=np.array([x[2] for x in found], dtype=np.float64),
+        offset=np.array([x[3] for x in found], dtype=np.float64),
+    )
+
+
+def _check_gear(placement: Placement, link: Link, ratio: float, offset: float) -> None:
+    if not (isfinite(ratio) and abs(ratio) <= _MAX_RATIO):
+        problem = f"its mimic joint has the multiplier {ratio:g}, beyond {_MAX_RATIO:g}"
+        raise link_error(placement, link, problem)
+    if not (isfinite(offset) and abs(offset) < MAX_DRIVE_VALUE):
+        problem = f"its mimic joint has the offset {offset:g}, beyond {MAX_DRIVE_VALUE:g}"
+        raise link_error(placement, link, problem)
+
+
+def _check_cycles(placement: Placement, leaders: dict[str, str]) -> None:
+    known: set[str] = set()  # lead to a joint that follows no other
+    for name in leaders:
+        chain: set[str] = set()
+        leader: str | None = name
+        while leader is not None and leader not in known:
+            if leader in chain:
+                link = placement.body.link(leader)
+                problem = f"its joint '{link.joint.name}' follows itself"
+                raise link_error(placement, link, problem)
+            chain.add(leader)
+            leader = leaders.get(leader)
+        known |= chain
