@@ -13,7 +13,7 @@ from hrp_msgs.readings import (
     WrenchReading,
 )
 
-from .base import Observer, Sensor, StatefulSensor
+from .base import Sensor
 from .body_state import JointSensor, OdometrySensor
 from .camera import CameraSensor, RenderRequest
 from .force import ForceSensor, TorqueSensor
@@ -35,7 +35,6 @@ __all__ = [
     "JointSensor",
     "LightBeamReading",
     "LightBeamSensor",
-    "Observer",
     "OdometryReading",
     "OdometrySensor",
     "RangeImageReading",
@@ -46,7 +45,6 @@ __all__ = [
     "ScanReading",
     "Sensor",
     "SensorSettings",
-    "StatefulSensor",
     "TorqueReading",
     "TorqueSensor",
     "WrenchReading",

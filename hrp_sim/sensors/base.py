@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Protocol, TypedDict, cast, runtime_checkable
+from typing import Generic, Protocol, TypedDict, TypeVar
 
 import numpy as np
 
@@ -26,54 +27,68 @@ from .settings import SensorSettings
 SettingsOf = Callable[[str, str], SensorSettings]
 
 
-_implements: dict[tuple[type, object], bool] = {}
+class Sensor(ABC):
+    """Computes readings from the state of the world, and from its own memory if it has one.
 
-
-def implements(thing: object, protocol: Any) -> bool:
-    """Return whether an object implements a runtime-checkable protocol, by its class.
-
-    ``isinstance`` takes ten times as long before Python 3.12, a third of restoring a snapshot.
-    """
-    key = type(thing), protocol
-    if key not in _implements:
-        _implements[key] = isinstance(thing, protocol)
-    return _implements[key]
-
-
-class Sensor(Protocol):
-    """Computes readings from the state of the world.
-
-    A reading depends only on that state and on the sensor's memory.
+    Attributes:
+        name: Name of the device in the model.
+        body: Name of the body in the world that carries it.
+        rate_hz: Samples per second of simulation time.
     """
 
-    @property
-    def body(self) -> str:
-        """Name of the body in the world that carries it."""
+    __slots__ = ()
 
-    @property
-    def name(self) -> str:
-        """Name of the device in the model."""
+    name: str
+    body: str
+    rate_hz: float
 
-    @property
-    def rate_hz(self) -> float:
-        """Samples per second of simulation time."""
-
+    @abstractmethod
     def read(self, world: WorldState) -> Reading | None:
         """Return a reading of the current state; None if there is none yet."""
 
+    @property
+    def observes(self) -> bool:
+        """Whether it processes every step; queried when its body is added or it is switched on."""
+        return False
 
-@runtime_checkable
-class ProbingSensor(Sensor, Protocol):
-    """A sensor with a probe, which is measured together with those of other sensors.
-
-    ``read`` measures it alone.
-    """
+    def observe(self, world: WorldState) -> None:  # noqa: B027 - most need not
+        """Process a step; called after every step, and before ``read`` if that is due, too."""
 
     @property
-    def probe(self) -> Probe:
-        """The probe, on the body that carries the sensor."""
+    def memory(self) -> Mapping[str, AnyArray]:
+        """Its internal state, as live arrays: copied to snapshots and written from them.
 
-    def reading(self, world: WorldState, vectors: Array, first: int) -> Reading:
+        Of types float64, int64 or int32 and of constant shape. Values must be finite, else they
+        cannot be restored. Names that end in "_ns" are simulation times: -1 means never, and
+        less than that is before zero of a clock that was set back. Readings of a sensor without
+        memory depend on the present state only.
+        """
+        return {}
+
+    def reset(self) -> None:  # noqa: B027 - most need not
+        """Start again as at time zero; called by a reset, and when it is switched on."""
+
+
+R_co = TypeVar("R_co", bound=Reading, covariant=True)
+
+
+class ProbingSensor(Sensor, Generic[R_co]):
+    """A sensor with a probe, which is measured together with those of other sensors.
+
+    Attributes:
+        probe: The probe, on the body that carries the sensor.
+    """
+
+    __slots__ = ()
+
+    probe: Probe
+
+    def read(self, world: WorldState) -> R_co:
+        """Return a reading of the current state, by measuring the probe alone."""
+        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion), 0)
+
+    @abstractmethod
+    def reading(self, world: WorldState, vectors: Array, first: int) -> R_co:
         """Return a reading of the current state, given what the probe measures of it.
 
         Args:
@@ -83,38 +98,9 @@ class ProbingSensor(Sensor, Protocol):
         """
 
 
-@runtime_checkable
-class Observer(Protocol):
-    """A sensor that processes every step, not only those in which it is due."""
-
-    @property
-    def observes(self) -> bool:
-        """Whether it needs to; queried when its body is added or it is switched on."""
-
-    def observe(self, world: WorldState) -> None:
-        """Process a step; called after every step, and before ``read`` if that is due, too."""
-
-
-@runtime_checkable
-class StatefulSensor(Protocol):
-    """A sensor whose readings depend on earlier states, such as one with a filter."""
-
-    @property
-    def memory(self) -> Mapping[str, AnyArray]:
-        """Its internal state, as live arrays: copied to snapshots and written from them.
-
-        Of types float64, int64 or int32 and of constant shape. Values must be finite, else they
-        cannot be restored. Names that end in "_ns" are simulation times: -1 means never, and
-        less than that is before zero of a clock that was set back.
-        """
-
-    def reset(self) -> None:
-        """Start again as at time zero; called by a reset, and when it is switched on."""
-
-
 def read_aside(sensor: Sensor, world: WorldState) -> Reading | None:
     """Return a reading of the current state, without effect on the later ones of the sensor."""
-    memory = cast(StatefulSensor, sensor).memory if implements(sensor, StatefulSensor) else {}
+    memory = sensor.memory
     before = {name: array.copy() for name, array in memory.items()}
     try:
         return sensor.read(world)

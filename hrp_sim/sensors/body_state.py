@@ -17,7 +17,7 @@ from ..engine.engine import AnyArray
 from ..engine.schedule import NS_PER_S
 from ..engine.state import SimulatedBody, WorldState
 from ._probe import ROOT, Probe
-from .base import BodySource, SensorContext, make_probe, measure_one
+from .base import BodySource, ProbingSensor, Sensor, SensorContext, make_probe
 
 # The names of the sensors, and their default rates, in [Hz].
 JOINT_STATES, JOINT_RATE = "joint_states", 500.0
@@ -81,7 +81,7 @@ class Encoders:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class JointSensor:
+class JointSensor(Sensor):
     """Ideal torque sensors, and ideal or quantized encoders, in all joints of a body.
 
     Attributes:
@@ -164,7 +164,7 @@ def make_joint_sensor(source: BodySource, context: SensorContext) -> JointSensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OdometrySensor:
+class OdometrySensor(ProbingSensor[OdometryReading]):
     """Measures the motion of the root link without error.
 
     Attributes:
@@ -181,12 +181,8 @@ class OdometrySensor:
     def __post_init__(self) -> None:
         object.__setattr__(self, "probe", make_probe(ROOT, 0, Pose(), (None, None)))
 
-    def read(self, world: WorldState) -> OdometryReading:
-        """Return the pose in W and the velocities in the root's frame."""
-        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion), 0)
-
     def reading(self, world: WorldState, vectors: Array, first: int) -> OdometryReading:
-        """Return a reading, given the position and both velocities."""
+        """Return the pose in W and the velocities in the root's frame, which the probe measures."""
         p, v, w = vectors[first], vectors[first + 1], vectors[first + 2]
         orientation = matrix_quaternion(world.bodies[self.body].motion.R[0])
         return OdometryReading(world.time_ns, self.body, p, orientation, v, w)

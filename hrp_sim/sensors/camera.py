@@ -29,7 +29,7 @@ from ..render import (
     Switches,
     make_lens,
 )
-from .base import SensorContext, check_mounting
+from .base import Sensor, SensorContext, check_mounting
 from .noise import NO_DISTANCE_NOISE, ColorNoise, DistanceNoise
 
 
@@ -51,7 +51,7 @@ class RenderRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CameraSensor:
+class CameraSensor(Sensor):
     """A camera whose frame S is fixed to a link L.
 
     S looks along -Z with +Y up. Call ``capture`` in the stepping thread, ``render`` in any thread,

@@ -17,6 +17,8 @@ from ..engine.engine import AnyArray
 from ..engine.state import BodyMotion, WorldState
 from ._probe import WRENCH_ON_LINK, WRENCH_ON_PARENT, Probe
 from .base import (
+    ProbingSensor,
+    Sensor,
     SensorContext,
     check_limits,
     check_mounting,
@@ -31,7 +33,7 @@ _NEVER = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ForceSensor:
+class ForceSensor(ProbingSensor[WrenchReading]):
     """A force/torque sensor in the joint above a link L, with a frame S fixed to L or its parent.
 
     It measures the wrench transmitted by the joint between L and its parent: constraint, drive,
@@ -121,10 +123,6 @@ class ForceSensor:
             self._filtered[:] += share * (wrench - self._filtered)
         self._filtered_ns[0] = now_ns
 
-    def read(self, world: WorldState) -> WrenchReading:
-        """Return the measured wrench of the last step."""
-        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion), 0)
-
     def reading(self, world: WorldState, vectors: Array, first: int) -> WrenchReading:
         """Return the measured wrench of the last step, given the true one."""
         force, torque = vectors[first], vectors[first + 1]
@@ -190,7 +188,7 @@ def make_force_sensor(device: devices.ForceSensor, context: SensorContext) -> Fo
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TorqueSensor:
+class TorqueSensor(Sensor):
     """A sensor of the effort that the drive of a joint exerts, the mean over the last step.
 
     Attributes:

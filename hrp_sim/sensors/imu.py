@@ -18,11 +18,11 @@ from ..engine.engine import AnyArray
 from ..engine.state import WorldState
 from ._probe import INERTIAL, Probe
 from .base import (
+    ProbingSensor,
     SensorContext,
     check_limits,
     check_mounting,
     make_probe,
-    measure_one,
     saturate,
 )
 from .noise import Noise, VectorErrors, with_options
@@ -32,7 +32,7 @@ RATE = 500.0  # [Hz], the default
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ImuSensor:
+class ImuSensor(ProbingSensor[ImuReading]):
     """A gyro, an accelerometer, or both, whose frame S is fixed to a link L.
 
     Attributes:
@@ -87,12 +87,11 @@ class ImuSensor:
         if self.noise is not None:
             self.noise.reset()
 
-    def read(self, world: WorldState) -> ImuReading:
-        """Return a reading at the sensor's origin, including the lever arm effect."""
-        return self.reading(world, measure_one(self.probe, world.bodies[self.body].motion), 0)
-
     def reading(self, world: WorldState, vectors: Array, first: int) -> ImuReading:
-        """Return a reading, given the true angular velocity and specific force."""
+        """Return a reading at the sensor's origin, including the lever arm effect.
+
+        The vectors are the true angular velocity and specific force.
+        """
         gyro = None if self.max_angular_velocity is None else vectors[first]
         acceleration = None if self.max_acceleration is None else vectors[first + 1]
         orientation = turn = None

@@ -18,7 +18,7 @@ from ..engine.articulation.numeric_limits import MAX_RANGE
 from ..engine.engine import AnyArray
 from ..engine.schedule import NS_PER_S, rate_fraction
 from ..engine.state import WorldState
-from .base import CastRays, SensorContext, check_mounting
+from .base import CastRays, Sensor, SensorContext, check_mounting
 from .noise import NO_DISTANCE_NOISE, DistanceNoise
 
 LIGHT_BEAM_RATE = 100.0  # [Hz], the default
@@ -114,7 +114,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scanner:
+class Scanner(Sensor):
     """A range sensor whose frame S is fixed to a link L.
 
     S looks along -Z with +Y up, and scans about +Y. The scan frame C has x forward, y left
@@ -396,7 +396,7 @@ def make_range_sensor(
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class LightBeamSensor:
+class LightBeamSensor(Sensor):
     """A beam between two points of a link L, which collision shapes of other links block.
 
     Attributes:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar, cast
+from typing import NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import numpy as np
 
 from hrp_model.rigid import Array
+from hrp_msgs.readings import Reading
 
 from ..engine.engine import AnyArray
 from ..engine.schedule import EARLIEST_NS, NEVER_NS, SampleClock
 from ..engine.state import ByName, WorldState
-from .base import Observer, Probes, ProbingSensor, Sensor, StatefulSensor, implements
+from .base import Probes, ProbingSensor, Sensor
 
 _EACH_STEP_NS = 0
 _NEVER_SEEN_NS = -1  # in the memory of sensors: not yet
@@ -65,7 +66,7 @@ class ScheduledSensor(NamedTuple):
 
     name: str
     sensor: Sensor
-    probing: ProbingSensor | None
+    probing: ProbingSensor[Reading] | None
     first: int
 
 
@@ -83,16 +84,15 @@ class SensorGroup:
     def __init__(self, clock: SampleClock) -> None:
         self.clock = clock
         self.sensors: list[ScheduledSensor] = []
-        self._probing: list[ProbingSensor] = []
+        self._probing: list[ProbingSensor[Reading]] = []
         self._count = 0  # of vectors
         self._probes: Probes | None = None
         self._has_memory = False
 
     def append(self, name: str, sensor: Sensor) -> None:
         """Add a sensor, before the first measurement."""
-        if implements(sensor, StatefulSensor):
-            self._has_memory |= bool(cast(StatefulSensor, sensor).memory)
-        probing = cast(ProbingSensor, sensor) if implements(sensor, ProbingSensor) else None
+        self._has_memory |= bool(sensor.memory)
+        probing = sensor if isinstance(sensor, ProbingSensor) else None
         self.sensors.append(ScheduledSensor(name, sensor, probing, self._count))
         if probing is not None:
             self._probing.append(probing)
@@ -134,7 +134,7 @@ class SensorSchedule:
         self.sensors: Mapping[str, Sensor] = ByName("sensor", {})
         self.lights: Mapping[str, Light] = ByName("light", {})
         self.tools: Mapping[str, Tool] = ByName("holder or conveyor", {})
-        self.observers: Sequence[tuple[str, Observer]] = ()
+        self.observers: Sequence[tuple[str, Sensor]] = ()
         self._switched = switched
         # By body, then by name in the model: whether it is on, now and initially.
         self._on: dict[str, dict[str, bool]] = {}
@@ -200,7 +200,7 @@ class SensorSchedule:
         if self.is_on(name) == on:
             return
         device = self.devices[name]
-        if on and isinstance(device, StatefulSensor):
+        if on and not isinstance(device, Light | Tool):
             device.reset()
         self._on[device.body][device.name] = on
         self._rebuild_clocks(time_ns)
@@ -209,7 +209,7 @@ class SensorSchedule:
     def reset_sensors(self, body: str) -> None:
         """Reset the memory of the sensors of a body, after a discontinuity of its state."""
         for sensor in self.sensors.values():
-            if sensor.body == body and isinstance(sensor, StatefulSensor):
+            if sensor.body == body:
                 sensor.reset()
 
     def due(self, time_ns: int) -> Sequence[SensorGroup]:
@@ -298,8 +298,7 @@ class SensorSchedule:
         return {
             f"{sensor.body}/memory/{quote(sensor.name, safe='')}/{key}": array
             for sensor in self.sensors.values()
-            if implements(sensor, StatefulSensor)
-            for key, array in cast(StatefulSensor, sensor).memory.items()
+            for key, array in sensor.memory.items()
         }
 
     def _rebuild_clocks(self, time_ns: int) -> None:
@@ -316,8 +315,7 @@ class SensorSchedule:
                 groups[key].clock.wait(time_ns)
             groups[key].append(name, sensor)
         self._groups = list(groups.values())
-        observers = [(k, cast(Observer, s)) for k, s in enabled if implements(s, Observer)]
-        self.observers = [(k, observer) for k, observer in observers if observer.observes]
+        self.observers = [(name, sensor) for name, sensor in enabled if sensor.observes]
         self._find_next()
 
     def _find_next(self) -> None:

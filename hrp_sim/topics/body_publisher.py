@@ -17,7 +17,7 @@ from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.topics.sensors import TopicOutput
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
-from ..sensors import JointSensor, OdometrySensor, Sensor, StatefulSensor
+from ..sensors import JointSensor, OdometrySensor, Sensor
 from ..sensors.body_state import motion_of_fixed_frame
 from ..sensors.kinds import kind_of
 from ..simulation import Simulation
@@ -225,7 +225,7 @@ class BodyPublisher:
         """Create the outputs of a sensor with this data frame."""
         moved = partial(motion_of_fixed_frame, X_LB=self._X_LB) if self._is_footprint else None
         kind, frames = kind_of(sensor), Frames(frame, self._world, self._root, moved)
-        filters = isinstance(sensor, StatefulSensor) and bool(sensor.memory)
+        filters = bool(sensor.memory)
         found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
         self.outputs[key] = found  # early, so that ``close`` finds them if one fails
         topics = self._devices[key].of_sensor

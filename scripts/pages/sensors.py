@@ -47,7 +47,9 @@ def field_table() -> Table:
 
 def _readings(kind: AnyKind) -> list[type]:
     """Return the classes of the readings of a kind of sensor."""
-    hints = (get_type_hints(sensor.read)["return"] for sensor in kind.sensors)
+    hints = (
+        get_type_hints(getattr(sensor, "reading", sensor.read))["return"] for sensor in kind.sensors
+    )
     return [next(c for c in get_args(hint) or (hint,) if c is not type(None)) for hint in hints]
 
 

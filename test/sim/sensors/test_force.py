@@ -23,7 +23,6 @@ from hrp_model.frames import body_frames
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import ForceSensor
-from hrp_sim.sensors.base import Observer, StatefulSensor
 from hrp_sim.sensors.noise import Noise, VectorErrors
 
 UNLIMITED = np.full(3, np.inf)
@@ -166,8 +165,6 @@ def test_who_reads_and_how_often_does_not_matter_to_the_low_pass():
 
 def test_the_low_pass_remembers_and_forgets():
     sensor, other = (force_sensor(cutoff_hz=3.0) for _ in range(2))
-    assert isinstance(sensor, Observer)
-    assert isinstance(sensor, StatefulSensor)
     assert sensor.observes
     sensor.observe(pulled(0))
     sensor.observe(pulled(MS, x=9.0))

@@ -8,7 +8,6 @@ from hrp_model import Pose
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import ImuSensor, SensorSettings
-from hrp_sim.sensors.base import StatefulSensor
 from hrp_sim.sensors.imu import imu_noise
 from hrp_sim.sensors.noise import Noise
 
@@ -202,7 +201,6 @@ def test_a_bias_begins_at_zero_also_for_a_sensor_that_comes_late():
 
 def test_memory_that_is_written_back_leads_to_the_same_samples():
     sensor = imu(**WHITE, **WALK)
-    assert isinstance(sensor, StatefulSensor)
     series(sensor, range(0, 20 * MS, MS))
     kept = {name: array.copy() for name, array in sensor.memory.items()}
     assert kept

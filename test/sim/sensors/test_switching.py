@@ -10,7 +10,7 @@ from sim.sensors.handmade import arm_body
 from hrp_model import Pose, devices
 from hrp_sim import PhysicsError, Simulation, Snapshot
 from hrp_sim.engine.engine import PhysicsSettings, Placement
-from hrp_sim.sensors import SensorSettings, StatefulSensor
+from hrp_sim.sensors import SensorSettings
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 MS = 1_000_000
@@ -240,8 +240,7 @@ def test_filters_biases_and_unfinished_scans_go_on_to_the_last_bit(tmp_path):
     whole = simulation()
     readings(whole, 47)
     for sensor in whole.sensors.values():
-        if isinstance(sensor, StatefulSensor):
-            sensor.reset()  # what is remembered does matter
+        sensor.reset()  # what is remembered does matter
     assert list(map(everything, readings(whole, 80))) != rest
 
 
