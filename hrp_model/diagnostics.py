@@ -138,6 +138,10 @@ class ModelError(ValueError):
         self.diagnostics = tuple(found)
         super().__init__("\n".join(map(str, self.diagnostics)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let worker processes send it, whose text is not its argument."""
+        return type(self), (self.diagnostics,)
+
 
 _LOG_LEVELS = {
     Severity.NOTE: logging.INFO,

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hrp_model.diagnostics import counted
 from hrp_model.files.writer import write_atomically
 
 from ...engine.engine import AnyArray
@@ -28,7 +27,6 @@ Run: TypeAlias = Callable[[Simulation, dict[str, object]], Mapping[str, object]]
 RESERVED = frozenset(("case", "error", "state_hash", "fingerprint"))
 MAX_ERROR = 2000  # characters
 _PACKAGE = Path(__file__).parents[2]
-_MAX_NAMED = 100  # names in one message
 _MAX_DIMENSIONS = 8  # of arrays in files
 _RECORD, _VALUE = "record", "value/"  # arrays in files
 _TEXTS = ("state_hash", "fingerprint")
@@ -73,30 +71,21 @@ def check_cases(cases: Sequence[Case], maximum: int) -> None:
         raise TypeError(f"cases must be a list of mappings, not {type(cases).__name__}")
     if not 0 < len(cases) <= maximum:
         raise ValueError(f"there are {len(cases)} cases; there must be 1 to {maximum}")
-    found: dict[str, list[int]] = {}  # cases with a problem
     names: Case | None = None
     for i, case in enumerate(cases):
         if not isinstance(case, Mapping) or not all(isinstance(name, str) for name in case):
             raise TypeError(f"case {i} must be a mapping from names to values, not {case!r:.100}")
         names = case if names is None else names
-        if RESERVED & case.keys() or names.keys() != case.keys():
-            problems = [f"has the reserved name '{name}'" for name in RESERVED & case.keys()]
-            problems += [f"lacks '{name}' of case 0" for name in names.keys() - case.keys()]
-            problems += [f"has '{name}', unlike case 0" for name in case.keys() - names.keys()]
-            for problem in problems:
-                found.setdefault(problem, []).append(i)
+        if reserved := RESERVED & case.keys():
+            raise ValueError(f"case {i} has the reserved name '{min(reserved)}'")
+        if missing := names.keys() - case.keys():
+            raise ValueError(f"case {i} lacks '{min(missing)}' of case 0")
+        if others := case.keys() - names.keys():
+            raise ValueError(f"case {i} has '{min(others)}', unlike case 0")
         try:
             case_text(case)
         except (TypeError, ValueError) as error:
             raise TypeError(f"case {i}: {error}") from None
-    if found:
-        named = [f"case {where[0]} {problem}{_more(where)}" for problem, where in found.items()]
-        rest = f"; and {len(named) - _MAX_NAMED} more names" if len(named) > _MAX_NAMED else ""
-        raise ValueError("; ".join(named[:_MAX_NAMED]) + rest)
-
-
-def _more(where: Sequence[int]) -> str:
-    return f" (and {counted(len(where) - 1, 'more case')})" if len(where) > 1 else ""
 
 
 def case_text(case: Case) -> str:
