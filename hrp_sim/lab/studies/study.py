@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Mapping as AbstractMapping
 from collections.abc import Sequence as AbstractSequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
 from hrp_model import Diagnostics
@@ -56,7 +54,7 @@ class Study:
     variables: AbstractSequence[Variable]
     metrics: AbstractSequence[Metric]
     loaded: dict[str, WorldConfig]
-    _worlds: OrderedDict[str, WorldConfig] = field(default_factory=OrderedDict)
+    _worlds: dict[str, WorldConfig] = field(default_factory=dict)  # the last used at the end
 
     def cases(self) -> list[dict[str, object]]:
         """Return all cases: values by the names of the variables."""
@@ -77,16 +75,16 @@ class Study:
         if not key_paths:
             return self.scenario.world
         key = json.dumps({name: case[name] for name in key_paths})
-        if key not in self._worlds:
+        world = self._worlds.pop(key, None)
+        if world is None:
             diagnostics = Diagnostics.silent()
             root = as_mapping(with_values(self.document, key_paths, case), diagnostics)
             world = changed_world(root, self.folder, diagnostics, self.loaded)
             diagnostics.raise_errors()
-            self._worlds[key] = world
-            if len(self._worlds) > _MAX_WORLDS:
-                self._worlds.popitem(last=False)
-        self._worlds.move_to_end(key)
-        return self._worlds[key]
+        while len(self._worlds) >= _MAX_WORLDS:
+            del self._worlds[next(iter(self._worlds))]
+        self._worlds[key] = world
+        return world
 
 
 class StudyRun:
@@ -98,8 +96,8 @@ class StudyRun:
 
     def __init__(self, study: Study) -> None:
         self.__qualname__ = type(self).__qualname__  # by which a sweep names its files
-        document = {key: study.document[key] for key in COURSE_KEYS if key in study.document}
-        self._document = json.dumps(document)
+        document = study.document
+        self._document = {key: document[key] for key in COURSE_KEYS if key in document}
         self._key_paths = {n: p for n, p in study.key_paths.items() if not is_of_world(p)}
         self._duration = study.scenario.world.duration
         self._metrics: AbstractSequence[Metric] = tuple(study.metrics)
@@ -116,7 +114,7 @@ class StudyRun:
             PhysicsError: The physics failed.
         """
         diagnostics = Diagnostics.silent()
-        document = with_values(_parsed(self._document), self._key_paths, case)
+        document = with_values(self._document, self._key_paths, case)
         course = read_course(as_mapping(document, diagnostics), Names.of(sim), self._duration)
         diagnostics.raise_errors()
         with closing(CourseRun(sim, course)) as run:
@@ -134,13 +132,6 @@ class StudyRun:
             values |= {PASSED: not missed, FAILED: missed}
         kept = {m.name: r.result() for m, r in zip(self._metrics, recorders, strict=True)}
         return {**values, **kept}
-
-
-@lru_cache(maxsize=8)
-def _parsed(text: str) -> Document:
-    document = json.loads(text)
-    assert isinstance(document, dict)
-    return document
 
 
 def with_values(
