@@ -14,10 +14,9 @@ from hrp_model.rigid import Array
 from .control import BodyController, Command, CommandCounts
 from .control.command_queue import CommandQueue
 from .control.controllers.base import Plugin
-from .control.controllers.entry import ArgValue
 from .control.controllers.world_controllers import WorldControllers
+from .control.conversions import as_command
 from .control.handling import Handling
-from .control.joint_values import as_command
 from .engine.contact_points import ContactPoints
 from .engine.engine import Engine, Placement
 from .engine.engines import make_ode_engine
@@ -365,7 +364,7 @@ class Simulation:
         controller: Plugin,
         *,
         rate: float | None = None,
-        args: Mapping[str, ArgValue] | None = None,
+        args: Mapping[str, object] | None = None,
     ) -> None:
         """Add a controller or a force hook to a body, and start it.
 

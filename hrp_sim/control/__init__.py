@@ -23,7 +23,7 @@ from .settings import (
     Fallback,
     JointControl,
 )
-from .trajectory_run import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
+from .trajectory import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
 
 __all__ = [
     "HOLD",

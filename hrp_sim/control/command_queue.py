@@ -20,7 +20,7 @@ from .commands import (
 )
 from .controller import BodyController, ControlState
 from .settings import ControlSettings
-from .trajectory_run import TrajectoryRun, TrajectoryStatus
+from .trajectory import TrajectoryRun, TrajectoryStatus
 
 # Maximum number of waiting commands; while the world is paused only the newest are kept.
 MAX_COMMANDS = 1000

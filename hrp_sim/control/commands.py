@@ -1,20 +1,28 @@
-"""Commands to one body, as plain data, and their counts by outcome."""
+"""The commands to a body, their values by joint, and the warnings about them."""
 
 from __future__ import annotations
 
+import logging
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan, nan
 from numbers import Real
 
 import numpy as np
 
+from hrp_model.diagnostics import did_you_mean, listed
+from hrp_msgs.sanitize import one_line, shortened
+
+from ..engine.state import MAX_DRIVE_VALUE
 from .settings import CommandRateLimit, CommandTimeout, ControlMode
-from .trajectory import JointTrajectory, check_names
-from .trajectory_run import TrajectoryRun
+from .trajectory import JointTrajectory, TrajectoryRun, check_names
 
 # No robot has so many joints; a longer list is an error that would block the simulation.
 MAX_NAMES = 10_000
+_log = logging.getLogger("hrp_sim")
+MAX_WARNINGS = 100
+_MAX_KIND_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +163,101 @@ def _check_numbers(kind: str, values: object) -> None:
         if found.ndim == 1 and (found.dtype.kind in "fiu" or not len(found)):
             return
     raise TypeError(f"{kind} must be a list of numbers, one per name, not {values!r}")
+
+
+def values_by_joint(
+    command: JointCommand,
+    interface: Callable[[str], str | None],
+    refuse: Callable[[str, str], None],
+) -> Iterator[tuple[str, float, float, float]]:
+    """Return name, position, velocity and effort of each joint; NaN where nothing is commanded.
+
+    Args:
+        command: The command.
+        interface: Returns the kind of value by which a joint is commanded.
+        refuse: Called with the kind of an error and its message.
+    """
+    names, none = command.names, [nan] * len(command.names)
+    columns: list[Sequence[float]] = []
+    for kind, values in (
+        ("position", command.position),
+        ("velocity", command.velocity),
+        ("effort", command.effort),
+    ):
+        column = values if len(values) else none
+        if len(column) != len(names):
+            places = [k for k, name in enumerate(names) if interface(name) == kind]
+            column = none
+            if len(values) == len(places):
+                column = none.copy()
+                for k, value in zip(places, values, strict=True):
+                    column[k] = value
+            else:
+                refuse(
+                    f"length {kind}",
+                    f"a command names {len(names)} joints but gives {len(values)} values of "
+                    f"{kind}, and {len(places)} of them are commanded by {kind}; its {kind} is "
+                    "ignored",
+                )
+        if column is not none:
+            column = _checked(names, column, refuse)
+        columns.append(column)
+    position, velocity, effort = columns
+    return zip(names, position, velocity, effort, strict=True)
+
+
+def _checked(
+    names: Sequence[str], values: Sequence[float], refuse: Callable[[str, str], None]
+) -> Sequence[float]:
+    """Return values with NaN in place of those that are infinite or too large."""
+    checked = values
+    for k, value in enumerate(values):
+        if not (-MAX_DRIVE_VALUE < value < MAX_DRIVE_VALUE or isnan(value)):
+            refuse(f"value {names[k]}", f"a command of {value} to joint '{names[k]}' is ignored")
+            checked = [*checked[:k], nan, *checked[k + 1 :]]
+    return checked
+
+
+class CommandWarnings:
+    """Counts and logs invalid commands to a body.
+
+    Args:
+        body: Name of the body.
+        counts: Counts of the commands.
+    """
+
+    def __init__(self, body: str, counts: CommandCounts) -> None:
+        self.counts = counts
+        self._body = body
+        self._logged: set[str] = set()
+
+    def refuse(self, kind: str, message: str) -> None:
+        """Count an invalid command; log the first of its kind."""
+        self.counts.refused += 1
+        self.warn(kind, message)
+
+    def refuse_unknown_joint(self, joint: str, joints: Iterable[str]) -> None:
+        """Refuse a command to a joint that does not exist; ``joints`` are the existing ones."""
+        kind = f"unknown {joint}"
+        hint = "" if kind in self._logged else did_you_mean(joint, joints)  # slow
+        end = f".{hint}" if hint else ""
+        self.refuse(kind, f"it has no joint '{joint}'; the command to it is ignored{end}")
+
+    def time_out(self, timeout: CommandTimeout, joints: Sequence[str]) -> None:
+        """Count a command time-out of joints; log the first one."""
+        self.counts.timed_out += 1
+        self.warn(
+            "timed out",
+            f"no command for {timeout.after_s:g} s to {listed(joints, 3)}; "
+            f"fallback: {timeout.fallback.value}",
+        )
+
+    def warn(self, kind: str, message: str) -> None:
+        """Log a warning if it is the first of its kind."""
+        kind = shortened(kind, _MAX_KIND_LENGTH)  # it may hold a name from a sender
+        if kind in self._logged or len(self._logged) > MAX_WARNINGS:
+            return
+        self._logged.add(kind)
+        if len(self._logged) > MAX_WARNINGS:
+            message = "further warnings about its commands are suppressed, but still counted"
+        _log.warning("body '%s': %s", self._body, one_line(message))

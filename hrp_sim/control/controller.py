@@ -15,23 +15,21 @@ from ..engine.schedule import NEVER_NS
 from ..engine.snapshot import check_arrays
 from ..engine.state import MAX_DRIVE_VALUE, SimulatedBody
 from .active_trajectory import ActiveTrajectory
-from .command_values import values_by_joint
-from .command_warnings import CommandWarnings
 from .commands import (
     MAX_NAMES,
     CancelTrajectory,
     Command,
     CommandCounts,
+    CommandWarnings,
     GainChange,
     JointCommand,
     ModeChange,
     RateLimitChange,
     TimeoutChange,
+    values_by_joint,
 )
-from .deadlines import Deadlines
-from .joint_targets import JointTargets
-from .joints import ControlledJoints
-from .mimic_joints import MimicJoints
+from .joint_targets import Deadlines, JointTargets, SlewedTargets
+from .joints import ControlledJoints, MimicJoints
 from .settings import (
     CommandRateLimit,
     CommandTimeout,
@@ -39,11 +37,15 @@ from .settings import (
     ControlSettings,
     Fallback,
 )
-from .slew import SlewedTargets
 from .spline import EFFORT, POSITION, VELOCITY
-from .trajectory import BadTrajectoryError, JointTrajectory, check_trajectory
+from .trajectory import (
+    BadTrajectoryError,
+    JointTrajectory,
+    TrajectoryRun,
+    TrajectoryStatus,
+    check_trajectory,
+)
 from .trajectory_follower import TrajectoryFollower
-from .trajectory_run import TrajectoryRun, TrajectoryStatus
 
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
 _POSITION, _VELOCITY, _EFFORT = range(3)

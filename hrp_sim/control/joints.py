@@ -1,4 +1,4 @@
-"""Limits, gains and control modes of the joints of a body."""
+"""The joints that a controller of a body commands: their modes, gains and limits; mimic joints."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from numpy.typing import NDArray
 
 from hrp_model import Body, JointType
 from hrp_model.diagnostics import did_you_mean_or_all
-from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
+from hrp_model.kinematics.actuation import (
+    NATURAL_FREQUENCY,
+    CommandInterface,
+    apparent_inertias,
+    controlled_joints,
+    critically_damped,
+)
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
-from ..engine.state import MAX_DRIVE_VALUE
-from .gains import servo_gains
+from ..engine.state import MAX_DRIVE_VALUE, BodyMotion, JointDrive
 from .settings import ControlMode, ControlSettings, JointControl
 
 
@@ -159,3 +164,56 @@ def _passive(body: Body, settings: ControlSettings) -> set[int]:
 
 def _first_given(*values: float | None) -> float:
     return next(value for value in values if value is not None)
+
+
+def servo_gains(body: Body, q: Array, *, fixed: bool) -> tuple[Array, Array]:
+    """Return (kp, kd) of critically damped servos that hold the posture ``q``.
+
+    Such gains are far too stiff for the lighter side in an explicit integration; drives are
+    integrated implicitly.
+
+    Args:
+        body: The model.
+        q: Joint positions, in [rad] or [m], shape (joints,).
+        fixed: Whether the root is fixed to the world.
+
+    Returns:
+        Stiffness in [N m/rad] or [N/m] and damping in [N m s/rad] or [N s/m], shape (joints,).
+    """
+    return critically_damped(apparent_inertias(body, q, fixed=fixed), NATURAL_FREQUENCY)
+
+
+class MimicJoints:
+    """Sets the servo targets of mimic joints from the positions of their leaders.
+
+    Followers exert no force on their leaders then.
+
+    Args:
+        body: The model.
+
+    Attributes:
+        leaders: Name of the leader by the name of its follower.
+    """
+
+    def __init__(self, body: Body) -> None:
+        index = {link.name: i for i, link in enumerate(body.moving_links)}
+        mimics = [
+            (i, link.joint.mimic)
+            for i, link in enumerate(body.moving_links)
+            if link.joint.mimic is not None and link.joint.mimic.link in index
+        ]
+        self._joints = np.array([i for i, _ in mimics], dtype=np.int64)
+        self._leaders = np.array([index[mimic.link] for _, mimic in mimics], dtype=np.int64)
+        self._multiplier = np.array([mimic.multiplier for _, mimic in mimics])
+        self._offset = np.array([mimic.offset for _, mimic in mimics])
+        self.leaders = {
+            body.moving_links[i].joint.name: body.link(mimic.link).joint.name for i, mimic in mimics
+        }
+
+    def set_targets(self, motion: BodyMotion, drive: JointDrive) -> None:
+        """Write target positions and velocities of the mimic joints."""
+        largest = 0.5 * MAX_DRIVE_VALUE
+        q = self._multiplier * motion.q[self._leaders] + self._offset
+        drive.q[self._joints] = np.clip(q, -largest, largest)
+        dq = self._multiplier * motion.dq[self._leaders]
+        drive.dq[self._joints] = np.clip(dq, -largest, largest)

@@ -9,6 +9,9 @@ from math import isfinite
 
 from ..engine.schedule import NS_PER_S
 
+# Thirty years, in [s].
+MAX_TIMEOUT = 1e9
+
 
 class ControlMode(Enum):
     """Control mode of a joint."""
@@ -39,10 +42,6 @@ class CommandRateLimit(Enum):
 
     MODEL = "model"
     NONE = "none"
-
-
-# Thirty years, in [s].
-MAX_TIMEOUT = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,14 @@ from hrp_model.rigid import Array
 
 from ..engine.engine import AnyArray
 from ..engine.state import BodyMotion
-from .active_trajectory import ActiveTrajectory, Indices
-from .saved_trajectories import trajectory_from_arrays, trajectory_to_arrays
+from .active_trajectory import (
+    ActiveTrajectory,
+    Indices,
+    trajectory_from_arrays,
+    trajectory_to_arrays,
+)
 from .spline import ACCELERATION, Spline
-from .trajectory import BadTrajectoryError
-from .trajectory_run import TrajectoryRun, TrajectoryStatus
+from .trajectory import BadTrajectoryError, TrajectoryRun, TrajectoryStatus
 
 # Maximum for one body at once; a sender of more probably uses another clock.
 MAX_TRAJECTORIES = 100

@@ -22,6 +22,21 @@ from .state import BodyJoint, SimulatedBody, WorldState
 AnyArray = NDArray[Any]
 ConvexMeshes: TypeAlias = bool | Literal["auto", "parts"]
 CONVEX_MESHES: tuple[ConvexMeshes, ...] = ("auto", True, False, "parts")
+# Bound on each element of gravity, in [m/s^2].
+MAX_GRAVITY = 1e6
+# Valid range of each other number of PhysicsSettings.
+PHYSICS_RANGES: Mapping[str, tuple[float, float]] = {
+    "time_step": (1e-6, 0.1),
+    "iterations": (1, 10_000),
+    "over_relaxation": (0.1, 2.0),
+    "erp": (0.0, 1.0),
+    "cfm": (0.0, 1.0),
+    "friction": (0.0, 1e6),
+    "max_correcting_velocity": (0.0, inf),
+    "surface_layer": (0.0, 1.0),
+    "max_contacts": (1, 128),
+    "seed": (0, 2**32 - 1),
+}
 
 
 class PhysicsError(RuntimeError):
@@ -97,23 +112,6 @@ class PhysicsSettings:
     def correcting_velocity(self) -> float:
         """Maximum speed at which contacts separate bodies, in [m/s]; may be infinite."""
         return self.max_correcting_velocity if self.limit_correcting_velocity else inf
-
-
-# Bound on each element of gravity, in [m/s^2].
-MAX_GRAVITY = 1e6
-# Valid range of each other number of PhysicsSettings.
-PHYSICS_RANGES: Mapping[str, tuple[float, float]] = {
-    "time_step": (1e-6, 0.1),
-    "iterations": (1, 10_000),
-    "over_relaxation": (0.1, 2.0),
-    "erp": (0.0, 1.0),
-    "cfm": (0.0, 1.0),
-    "friction": (0.0, 1e6),
-    "max_correcting_velocity": (0.0, inf),
-    "surface_layer": (0.0, 1.0),
-    "max_contacts": (1, 128),
-    "seed": (0, 2**32 - 1),
-}
 
 
 def check_ranges(settings: PhysicsSettings) -> None:

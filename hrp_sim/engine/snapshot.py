@@ -24,6 +24,29 @@ from .materials import MaterialTable
 # Bound on every number: sensors can still compute with it without overflow.
 MAX_NUMBER = 1e30
 _FORMAT, _VERSION = "format", "hrp_ros world 1"
+# Size limit of files, in [byte], far beyond any world.
+MAX_SIZE = 1 << 28
+_MAX_ARRAYS = 200_000
+_MEMBER = b"PK\x01\x02"  # start of each entry in the directory of a zip file
+_ORDER = "<" if sys.byteorder == "little" else ">"
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '(?P<type>\|b1|%s(?:f8|i8|i4|U[1-9][0-9]{0,7}))', "
+    rb"'fortran_order': False, "
+    rb"'shape': \((?P<shape>(?:[0-9]{1,18},|[0-9]{1,18}(?:, [0-9]{1,18}){1,7})?)\), \} *\n"
+    % _ORDER.encode(),
+    re.DOTALL,
+)
+# Exceptions of zipfile and numpy on broken or malicious files.
+_BROKEN = (
+    zipfile.BadZipFile,
+    ValueError,
+    KeyError,
+    EOFError,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,31 +210,6 @@ def _texts(arrays: Mapping[str, AnyArray], name: str) -> list[str]:
     if not isinstance(array, np.ndarray) or array.dtype.kind != "U" or array.ndim != 1:
         raise PhysicsError(f"the snapshot lacks '{name}'")
     return [str(text) for text in array]
-
-
-# Size limit of files, in [byte], far beyond any world.
-MAX_SIZE = 1 << 28
-_MAX_ARRAYS = 200_000
-_MEMBER = b"PK\x01\x02"  # start of each entry in the directory of a zip file
-_ORDER = "<" if sys.byteorder == "little" else ">"
-_HEADER = re.compile(
-    rb"\x93NUMPY\x01\x00..\{'descr': '(?P<type>\|b1|%s(?:f8|i8|i4|U[1-9][0-9]{0,7}))', "
-    rb"'fortran_order': False, "
-    rb"'shape': \((?P<shape>(?:[0-9]{1,18},|[0-9]{1,18}(?:, [0-9]{1,18}){1,7})?)\), \} *\n"
-    % _ORDER.encode(),
-    re.DOTALL,
-)
-# Exceptions of zipfile and numpy on broken or malicious files.
-_BROKEN = (
-    zipfile.BadZipFile,
-    ValueError,
-    KeyError,
-    EOFError,
-    struct.error,
-    NotImplementedError,
-    RuntimeError,
-    OverflowError,
-)
 
 
 class ArrayFileError(ValueError):

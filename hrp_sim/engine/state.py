@@ -18,6 +18,10 @@ from hrp_model.body import ExtraJointType
 from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array, frozen_array
 
+# Bound on every number of drives and wrenches, in SI units; engines reject larger ones.
+MAX_DRIVE_VALUE = 1e12
+_V = TypeVar("_V")
+
 
 @dataclass(slots=True)
 class BodyMotion:
@@ -68,10 +72,6 @@ class BodyMotion:
     def copy(self) -> BodyMotion:
         """Return a snapshot that later steps do not change."""
         return BodyMotion(**{f.name: getattr(self, f.name).copy() for f in fields(self)})
-
-
-# Bound on every number of drives and wrenches, in SI units; engines reject larger ones.
-MAX_DRIVE_VALUE = 1e12
 
 
 @dataclass(slots=True)
@@ -232,9 +232,6 @@ class WorldState(NamedTuple):
             for array in (motion.p, motion.R, motion.v, motion.w, motion.q, motion.dq):
                 sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
-
-
-_V = TypeVar("_V")
 
 
 class ByName(dict[str, _V]):

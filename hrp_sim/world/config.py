@@ -9,7 +9,7 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..control import HOLD, ControlSettings
-from ..control.controllers.entry import ControllerEntry
+from ..control.controllers.classes import ControllerEntry
 from ..control.handling import JointEntry
 from ..engine.engine import PhysicsSettings, Placement, Solver
 from ..sensors.settings import IDEAL, OptionValue, SensorSettings

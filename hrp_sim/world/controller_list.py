@@ -14,7 +14,7 @@ from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping
 
-from ..control.controllers.entry import ControllerEntry, class_name_problem, rate_problem
+from ..control.controllers.classes import ControllerEntry, class_name_problem, rate_problem
 from .config import WorldConfig
 from .fields import mappings
 

@@ -14,7 +14,7 @@ from hrp_model.kinematics.loops.closure import LoopClosure, LoopError
 from hrp_model.rigid import Array
 
 from ..control.command_queue import CommandQueue
-from ..control.joint_values import number
+from ..control.conversions import number
 from ..engine.engine import Engine, Placement
 from ..engine.state import ByName
 

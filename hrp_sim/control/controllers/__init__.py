@@ -1,7 +1,7 @@
 """Controllers that run inside of a simulation, and forces that programs add to its steps."""
 
 from .base import Controller, ForceHook
-from .entry import ControllerEntry
+from .classes import ControllerEntry
 from .force_state import ForceState
 from .io import ControllerIO
 

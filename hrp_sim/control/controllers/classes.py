@@ -1,22 +1,62 @@
-"""Import of the classes that configurations name."""
+"""The classes of controllers: how worlds name them, their import, and their source files."""
 
 from __future__ import annotations
 
+import ast
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 
-from hrp_model.diagnostics import did_you_mean_or_all
-from hrp_model.files.resources import read_file, resolve
+from hrp_model.diagnostics import Span, did_you_mean_or_all
+from hrp_model.files.resources import ResourceError, read_file, resolve
 
 from .base import Controller, ForceHook, Plugin
-from .entry import ControllerEntry, class_name_problem
 
+MIN_RATE, MAX_RATE = 1e-3, 1e6  # of ``ControllerEntry.rate``, in [Hz]
 MAX_SIZE = 1 << 24  # of a source file, in [byte]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerEntry:
+    """A controller of a world. Its code is imported when the simulation is created, not before.
+
+    Attributes:
+        class_name: "MODULE:CLASS", or "FILE.py:CLASS" with the path of a file.
+        body: Name of the body in the world.
+        rate: Calls of ``control`` per second of simulation time, in [Hz]; None means each step.
+        args: Arguments of the user, ``ControllerIO.args``.
+        folder: Folder to which paths are relative, of the class and those in ``args``.
+        at: Its place in the world file, for messages.
+    """
+
+    class_name: str
+    body: str
+    rate: float | None = None
+    args: Mapping[str, object] = field(default_factory=dict)
+    folder: Path = Path()
+    at: Span | None = field(default=None, compare=False, repr=False)
+
+
+def class_name_problem(text: str) -> str:
+    """Return why a text is no ``ControllerEntry.class_name``; "" if it is one."""
+    module, _, name = text.rpartition(":")
+    words = [name] if module.endswith(".py") else [name, *module.split(".")]
+    if module and all(word.isidentifier() for word in words):
+        return ""
+    return f"the class of a controller is written MODULE:CLASS or FILE.py:CLASS, not '{text}'"
+
+
+def rate_problem(rate: float) -> str:
+    """Return why a number is no ``ControllerEntry.rate``; "" if it is one."""
+    if MIN_RATE <= rate <= MAX_RATE:
+        return ""
+    return f"the rate must be from {MIN_RATE:g} to {MAX_RATE:g} Hz, not {rate:g}"
 
 
 class ControllerClassError(ValueError):
@@ -80,3 +120,61 @@ def _importing_from(folder: Path) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(text)
+
+
+def read_sources(entry: ControllerEntry) -> dict[str, bytes]:
+    """Return the contents of the source files of a controller by name, without executing them.
+
+    These are its file and the modules below its folder that it imports, itself or by others of
+    them, at their tops or in functions; not those whose names are computed.
+
+    Args:
+        entry: Of the controller. If its class is named by a module, there are no files.
+
+    Returns:
+        Contents by paths as the class of the entry names its file. Files that cannot be read are
+        missing, as creating the simulation will report.
+    """
+    name = entry.class_name.rpartition(":")[0]
+    if not name.endswith(".py"):
+        return {}
+    try:
+        file = resolve(name, entry.folder)
+    except ResourceError:
+        return {}
+    found: dict[str, bytes] = {}
+    modules = [(Path(file.name), Path())]  # files and their packages, relative to the folder
+    while modules:
+        path, package = modules.pop()
+        key = str(PurePosixPath(name).parent / path.as_posix())
+        if key in found:
+            continue
+        try:
+            found[key] = read_file(file.parent / path, MAX_SIZE)
+            tree = ast.parse(found[key])
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for imported in _imported(tree, package.parts):
+            modules += _modules(file.parent, imported)
+    return found
+
+
+def _imported(tree: ast.AST, package: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the names of all modules that a module of a package may import, as their parts."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            base = (*base, *(node.module or "").split(".")) if node.module else base
+            yield from ((*base, alias.name) for alias in node.names)
+
+
+def _modules(folder: Path, name: Sequence[str]) -> Iterator[tuple[Path, Path]]:
+    """Yield file and package of a module and of the packages that contain it, if they exist."""
+    for count in range(1, len(name) + 1):
+        path = Path(*name[:count])
+        for file, package in ((path / "__init__.py", path), (path.with_suffix(".py"), path.parent)):
+            if os.path.isfile(folder / file):
+                yield file, package
+                break

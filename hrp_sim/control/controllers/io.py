@@ -21,8 +21,7 @@ from .. import Command, ControlMode
 from ..controller import BodyController
 from ..handling import Handling
 from ..joint_targets import JointTargets
-from .arrays import assign, read_only_motion
-from .entry import ArgValue
+from .force_state import assign, read_only_motion
 
 
 class DeviceWorld(Protocol):
@@ -106,7 +105,7 @@ class ControllerIO:
         enable: Callable[[str], str],
         world: DeviceWorld,
         time_step: float,
-        args: Mapping[str, ArgValue],
+        args: Mapping[str, object],
         folder: Path,
     ) -> None:
         self.body = target.name
@@ -114,7 +113,7 @@ class ControllerIO:
         self.motion: BodyMotion = read_only_motion(target.motion)
         self.q, self.dq, self.effort = self.motion.q, self.motion.dq, self.motion.effort
         self.time_step = time_step
-        self.args: Mapping[str, ArgValue] = MappingProxyType(dict(args))
+        self.args: Mapping[str, object] = MappingProxyType(dict(args))
         self.readings: dict[str, Reading] = {}  # of enabled sensors, by name in the world
         self.targets = JointTargets(len(self.q))
         self._folder = folder

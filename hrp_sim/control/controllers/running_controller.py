@@ -1,4 +1,4 @@
-"""One controller or force hook in a run: calls it, and ends it if it fails."""
+"""One controller or force hook in a run: calls it, ends it if it fails, and saves its state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import re
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Span
 
+from ... import sensors
 from ...engine.engine import AnyArray, Engine, PhysicsError
 from ...engine.schedule import NEVER_NS, SampleClock
 from ...engine.snapshot import MAX_NUMBER
@@ -23,7 +26,6 @@ from ...sensors import Reading
 from .base import Controller, ForceHook, Plugin
 from .force_state import ForceState
 from .io import ControllerIO
-from .saved_readings import reading_arrays, reading_from
 
 _log = logging.getLogger("hrp_sim")
 # A call that takes longer, in [s] of wall time, is reported once.
@@ -37,6 +39,7 @@ _ROOT = Path(__file__).parents[3]
 _NOT_USERS = ("<", f"{_ROOT / 'hrp_model'}{os.sep}", f"{_ROOT / 'hrp_sim'}{os.sep}")
 _STANDARD = f"{Path(os.__file__).parent}{os.sep}"
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
+_TYPE = "type"
 
 
 class RunningController:
@@ -334,3 +337,35 @@ def _saved_readings(arrays: Mapping[str, AnyArray]) -> dict[str, Reading]:
             by_sensor.setdefault(unquote(sensor), {})[field] = array
     found = {sensor: reading_from(fields) for sensor, fields in by_sensor.items()}
     return {sensor: reading for sensor, reading in found.items() if reading is not None}
+
+
+def reading_arrays(reading: Reading) -> dict[str, AnyArray]:
+    """Return a reading as arrays by field, and its type; {} for an image, which is too large."""
+    arrays: dict[str, AnyArray] = {_TYPE: np.array(type(reading).__name__)}
+    for name in getattr(reading, "__dataclass_fields__", ()):
+        value = getattr(reading, name)
+        if value is None:
+            continue
+        array = np.array(value)
+        if array.dtype.name not in ("float64", "int64", "int32") and array.dtype.kind != "U":
+            return {}
+        arrays[name] = array
+    return arrays
+
+
+def reading_from(arrays: Mapping[str, AnyArray]) -> Reading | None:
+    """Return the reading of ``reading_arrays``; None if they are not those of a reading."""
+    kind = getattr(sensors, str(arrays.get(_TYPE)), None)
+    if not (isinstance(kind, type) and is_dataclass(kind) and kind.__name__.endswith("Reading")):
+        return None
+    values = {k: _plain(v) for k, v in arrays.items() if k != _TYPE}
+    given = {f.name: values.pop(f.name, None) for f in fields(kind)}
+    if values:
+        return None
+    return cast(Reading, kind(**given))
+
+
+def _plain(array: AnyArray) -> object:
+    if array.ndim == 0:
+        return array.item()
+    return tuple(array.tolist()) if array.dtype.kind == "U" else array

@@ -17,8 +17,7 @@ from ...engine.state import ByName
 from ...sensors import CameraSensor, Reading, RenderRequest
 from ..command_queue import CommandQueue
 from .base import Controller, ForceHook, Plugin
-from .classes import ControllerClassError, load_class
-from .entry import ArgValue, ControllerEntry, rate_problem
+from .classes import ControllerClassError, ControllerEntry, load_class, rate_problem
 from .force_state import ForceState
 from .io import ControllerIO, DeviceWorld, name_in_world
 from .running_controller import FAILURES, RunningController, described
@@ -92,7 +91,7 @@ class WorldControllers:
         body: str,
         plugin: Plugin,
         rate: float | None,
-        args: Mapping[str, ArgValue],
+        args: Mapping[str, object],
         entry: ControllerEntry | None = None,
     ) -> None:
         """Add a controller or force hook, and start it.

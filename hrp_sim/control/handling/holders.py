@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from math import inf
+from math import inf, pi
 from typing import NamedTuple
 
 import numpy as np
 
-from hrp_model import Pose
+from hrp_model import Link, Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.devices import Attachment, HoldCondition, Holder
 from hrp_model.rigid import Array
+from hrp_model.shapes.tessellate import shape_mesh
 
 from ...engine.engine import Engine, PhysicsError
 from ...engine.state import BodyJoint, ByName, SimulatedBody
-from .reach import distance_to_link
 
+_BLOCK = 10_000  # triangles at a time, so that large meshes need little memory
 _PREFIX = "hold "
 
 
@@ -185,3 +186,60 @@ def _distance(simulated: SimulatedBody, link: int, device: Holder, p_W: Array) -
     points = [d.X_LS.p for d in fitting] + ([np.zeros(3)] if link == 0 else [])
     to_points = [float(np.linalg.norm(p_L - point)) for point in points]
     return min([distance_to_link(body.links[link], p_L), *to_points])
+
+
+def distance_to_link(link: Link, point: Array) -> float:
+    """Return the distance to the nearest collision shape of a link, in [m]; 0 inside, inf without.
+
+    Args:
+        link: The link.
+        point: In the link's frame, in [m], shape (3,).
+    """
+    nearest = inf
+    for shape in link.collision:
+        mesh = shape_mesh(shape, solid=True)
+        if len(mesh.triangles) == 0:
+            continue
+        angle = 0.0
+        for start in range(0, len(mesh.triangles), _BLOCK):
+            corners = mesh.vertices[mesh.triangles[start : start + _BLOCK]] - point
+            angle += _solid_angle(corners)
+            nearest = min(nearest, _distance_to_triangles(corners))
+        if abs(angle) > 2.0 * pi:  # 4 pi inside a closed surface, 0 outside
+            return 0.0
+    return nearest
+
+
+def _distance_to_triangles(corners: Array) -> float:
+    """Return the distance from the origin to the nearest of n triangles, shape (n, 3, 3).
+
+    The nearest point of a triangle is the projection of the origin into its plane, if that is
+    inside, else a point on an edge.
+    """
+    start, along = corners, np.roll(corners, -1, axis=1) - corners
+    squared = np.einsum("nij,nij->ni", along, along)
+    share = -np.einsum("nij,nij->ni", start, along) / np.where(squared > 0.0, squared, 1.0)
+    on_edges = start + np.clip(share, 0.0, 1.0)[..., None] * along
+    nearest = float(np.linalg.norm(on_edges, axis=2).min())
+    normal = np.cross(along[:, 0], along[:, 1])
+    length = np.linalg.norm(normal, axis=1)
+    sides = np.einsum("nij,nj->ni", np.cross(along, -start), normal)
+    inside = (sides >= 0.0).all(axis=1) & (length > 0.0)
+    if inside.any():
+        heights = np.einsum("ni,ni->n", corners[inside, 0], normal[inside]) / length[inside]
+        nearest = min(nearest, float(np.abs(heights).min()))
+    return nearest
+
+
+def _solid_angle(corners: Array) -> float:
+    """Return the solid angle of triangles seen from the origin, in [sr]."""
+    a, b, c = corners.swapaxes(0, 1)
+    lengths = np.linalg.norm(corners, axis=2)
+    numerator = np.einsum("ni,ni->n", a, np.cross(b, c))
+    denominator = (
+        lengths.prod(axis=1)
+        + np.einsum("ni,ni->n", a, b) * lengths[:, 2]
+        + np.einsum("ni,ni->n", b, c) * lengths[:, 0]
+        + np.einsum("ni,ni->n", c, a) * lengths[:, 1]
+    )
+    return float(2.0 * np.arctan2(numerator, denominator).sum())

@@ -20,7 +20,7 @@ import numpy as np
 from hrp_model.files.writer import write_atomically
 from hrp_model.program.command import UsageError
 
-from ...control.controllers.source_files import read_sources
+from ...control.controllers.classes import read_sources
 from ...engine.engine import AnyArray
 from ...world.config import WorldConfig
 from ..sweeps import SweepResult

@@ -12,7 +12,7 @@ from hrp_model.kinematics.actuation import apparent_inertias
 from hrp_model.rigid import Array
 
 from ...control import ControlMode, JointControl
-from ...control.gains import servo_gains
+from ...control.joints import servo_gains
 from ...engine.engine import PhysicsSettings
 from .initial_state import InitialState, rounded_down
 

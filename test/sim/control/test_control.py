@@ -19,9 +19,8 @@ from hrp_sim.control import (
     ControlSettings,
     JointControl,
 )
-from hrp_sim.control.command_warnings import CommandWarnings
-from hrp_sim.control.commands import CommandCounts
-from hrp_sim.control.gains import servo_gains
+from hrp_sim.control.commands import CommandCounts, CommandWarnings
+from hrp_sim.control.joints import servo_gains
 from hrp_sim.engine.state import MAX_DRIVE_VALUE
 
 KP, KD = servo_gains(BODY, INITIAL, fixed=True)

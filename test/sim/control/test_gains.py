@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from hrp_model import Body, Joint, JointType, Link, Pose
 from hrp_model.body import Mimic
 from hrp_model.kinematics.actuation import NATURAL_FREQUENCY, apparent_inertias
-from hrp_sim.control.gains import servo_gains
+from hrp_sim.control.joints import servo_gains
 
 BASE_MASS = 4.0
 LENGTH = 0.5  # from the shoulder to the elbow

@@ -3,7 +3,7 @@
 import pytest
 
 from hrp_sim import ControllerEntry
-from hrp_sim.control.controllers.source_files import read_sources
+from hrp_sim.control.controllers.classes import read_sources
 
 FILES = {
     "main.py": "import os, json, gait\nfrom parts.arm import hand as h\nraise SystemExit\n",

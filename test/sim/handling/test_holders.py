@@ -12,7 +12,7 @@ from hrp_model.geometry import Box, Mesh, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import Simulation, Snapshot
 from hrp_sim.control.handling import GripError
-from hrp_sim.control.handling.reach import distance_to_link
+from hrp_sim.control.handling.holders import distance_to_link
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

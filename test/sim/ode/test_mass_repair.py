@@ -28,7 +28,7 @@ from hrp_model import Diagnostics, load_body
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.control.gains import servo_gains
+from hrp_sim.control.joints import servo_gains
 from hrp_sim.engine.articulation.articulation import STATIC
 from hrp_sim.engine.articulation.flatten import flatten
 from hrp_sim.engine.articulation.mass_repair import mass_repairs

@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Diagnostics, ModelError
 from hrp_model.files.resources import ResourceError, resolve
 
-from ....control.controllers.entry import ControllerEntry
+from ....control.controllers.classes import ControllerEntry
 from ...config import BodyEntry
 from ...motion import Motion, load_motion
 from ...motion.player import PLAYER

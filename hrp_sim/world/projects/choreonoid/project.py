@@ -12,7 +12,7 @@ from hrp_model.diagnostics import Source
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping
 
-from ....control.controllers.entry import ControllerEntry
+from ....control.controllers.classes import ControllerEntry
 from ....control.handling import JointEntry
 from ....engine.materials import MaterialTable
 from ...config import BodyEntry, WorldConfig
