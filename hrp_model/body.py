@@ -303,6 +303,18 @@ def link_pair(a: str, b: str) -> frozenset[str]:
     return frozenset((a, b))
 
 
+def adjacent_pairs(links: Iterable[Link]) -> frozenset[frozenset[str]]:
+    """Return the pairs of links that a joint connects, at which they overlap.
+
+    A free joint does not connect its links.
+    """
+    return frozenset(
+        link_pair(link.name, link.parent)
+        for link in links
+        if link.parent is not None and link.joint.type is not JointType.FREE
+    )
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Viewpoint:
     """A camera pose from which to look at a body.

@@ -45,17 +45,10 @@ GENERIC = word_set(
     """
 )
 _IMAGES = {
-    "COLOR": ImageType.COLOR,
-    "DEPTH": ImageType.DEPTH,
-    "COLOR_DEPTH": ImageType.COLOR_DEPTH,
-    "POINT_CLOUD": ImageType.POINT_CLOUD,
-    "COLOR_POINT_CLOUD": ImageType.COLOR_POINT_CLOUD,
+    name: ImageType[name]
+    for name in ("COLOR", "DEPTH", "COLOR_DEPTH", "POINT_CLOUD", "COLOR_POINT_CLOUD")
 }
-_LENSES = {
-    "NORMAL": LensType.NORMAL,
-    "FISHEYE": LensType.FISHEYE,
-    "DUAL_FISHEYE": LensType.DUAL_FISHEYE,
-}
+_LENSES = {lens.name: lens for lens in LensType}
 _CONDITIONS = {condition.value: condition for condition in HoldCondition}
 _CONVEYORS = {"linear": False, "rotary": True}
 # Rotations from the axes of the model (-Z forward, +Y up) to those of the file.

@@ -32,13 +32,8 @@ from .scope import (
 from .tree import Tree, arrange, read_links
 
 _TYPES: dict[str, ExtraJointType | None] = {
-    "ball": ExtraJointType.BALL,
+    **{x.value: x for x in ExtraJointType},
     "xyz": ExtraJointType.BALL,
-    "xy": ExtraJointType.XY,
-    "z": ExtraJointType.Z,
-    "piston": ExtraJointType.PISTON,
-    "hinge": ExtraJointType.HINGE,
-    "fixed": ExtraJointType.FIXED,
 }
 _AXIS_X = np.array([1.0, 0.0, 0.0])
 _KEYS_OF_WRAPPERS = frozenset((*WRAPPER_KEYS, "link_info", "linkInfo", "geometry"))

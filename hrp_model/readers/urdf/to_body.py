@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from ...body import Body, Joint, JointType, Link, Mimic, link_pair
+from ...body import Body, Joint, JointType, Link, Mimic, adjacent_pairs
 from ...devices import Device
 from ...diagnostics import did_you_mean
 from ...read_context import ReadContext
@@ -144,7 +144,7 @@ class RobotReader:
             name=self._robot.attributes.get("name", "") or source.stem,
             links=tuple(made),
             devices=tuple(devices),
-            self_collision_disabled=_adjacent_pairs(made)
+            self_collision_disabled=adjacent_pairs(made)
             | surfaces.never_colliding([link.name for link in made]),
             path=source.path,
         )
@@ -222,13 +222,4 @@ def _link(
         weight_share=surfaces.weight_share(name),
         lacks_shapes=parts.lacks_shapes,
         at=parts.element.at("name"),
-    )
-
-
-def _adjacent_pairs(links: Iterable[Link]) -> frozenset[frozenset[str]]:
-    """Return the pairs of links connected by a joint, at which they overlap."""
-    return frozenset(
-        link_pair(link.name, link.parent)
-        for link in links
-        if link.parent is not None and link.joint.type is not JointType.FREE
     )

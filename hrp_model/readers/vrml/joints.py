@@ -23,15 +23,7 @@ _JOINT_TYPES = {
     "revolute": JointType.REVOLUTE,
     "prismatic": JointType.PRISMATIC,
 }
-_EXTRA_JOINT_TYPES = {
-    "xyz": ExtraJointType.BALL,
-    "xy": ExtraJointType.XY,
-    "z": ExtraJointType.Z,
-    "ball": ExtraJointType.BALL,
-    "piston": ExtraJointType.PISTON,
-    "hinge": ExtraJointType.HINGE,
-    "fixed": ExtraJointType.FIXED,
-}
+_EXTRA_JOINT_TYPES = {"xyz": ExtraJointType.BALL, **{x.value: x for x in ExtraJointType}}
 _WITHOUT_AXIS = (ExtraJointType.BALL, ExtraJointType.FIXED)
 _AXIS_X = np.array([1.0, 0.0, 0.0])
 _AXIS_Z = np.array([0.0, 0.0, 1.0])

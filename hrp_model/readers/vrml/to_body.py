@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...body import Body, Joint, JointType, Link, Viewpoint, link_pair
+from ...body import Body, Joint, JointType, Link, Viewpoint, adjacent_pairs
 from ...devices import Device
 from ...diagnostics import Source, Span
 from ...files.model_file import format_stem, format_suffix
@@ -145,12 +145,7 @@ class BodyBuilder:
             links=links,
             devices=tuple(d for draft in self._drafts.values() for d in draft.devices),
             extra_joints=tuple(joint for joint in found if joint is not None),
-            # Links overlap at the joint between them; a free joint does not connect its links.
-            self_collision_disabled=frozenset(
-                link_pair(link.name, link.parent)
-                for link in links
-                if link.parent is not None and link.joint.type is not JointType.FREE
-            ),
+            self_collision_disabled=adjacent_pairs(links),
             viewpoints=tuple(self._viewpoints(humanoid)),
             info=written_values(humanoid, ()),
             path=source.path,
