@@ -101,23 +101,3 @@ def rate(state, quantity, h=1e-5):
     """The time derivative of a function of a state, by central differences."""
     before, after = (np.asarray(quantity(advanced(state, t))) for t in (-h, h))
     return (after - before) / (2 * h)
-
-
-def kinetic_energy(state):
-    energy = 0.0
-    for link, R, v, w in zip(state.body.links, state.R, state.v, state.w, strict=True):
-        v_c = v + np.cross(w, R @ link.center_of_mass)
-        energy += link.mass * v_c @ v_c / 2 + w @ (R @ link.inertia @ R.T) @ w / 2
-    rotors = [x.joint.equivalent_rotor_inertia for x in state.body.moving_links]
-    return energy + np.sum(rotors * state.dq**2) / 2
-
-
-def momentum(state, about):
-    """Linear momentum, then angular momentum about a point, link by link, shape (6,)."""
-    P, L = np.zeros((2, 3))
-    for link, p, R, v, w in zip(state.body.links, state.p, state.R, state.v, state.w, strict=True):
-        arm = R @ link.center_of_mass
-        part = link.mass * (v + np.cross(w, arm))
-        P += part
-        L += np.cross(p + arm - about, part) + R @ link.inertia @ R.T @ w
-    return np.concatenate([P, L])

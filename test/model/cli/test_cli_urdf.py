@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from arm_model import ARM, WITHOUT_MASS, write_model
+from arm_model import ARM, WITHOUT_MASS
 from command_tools import everything_in, urdf_of
 from urdf_tools import urdf_poses
 
@@ -61,14 +61,6 @@ extra_joints:
     translation_in_link1: [ 0, 0, -1 ]
     translation_in_link2: [ 1, 0, 0 ]
 """
-
-
-@pytest.fixture
-def model(tmp_path):
-    def write(text=ARM, name="arm.body"):
-        return write_model(tmp_path, text, name)
-
-    return write
 
 
 # Where it goes

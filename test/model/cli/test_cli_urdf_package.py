@@ -5,18 +5,9 @@ import shlex
 from xml.etree import ElementTree
 
 import pytest
-from arm_model import ARM, write_model
 from command_tools import everything_in
 
 from hrp_model.cli.main import _parser, main
-
-
-@pytest.fixture
-def model(tmp_path):
-    def write(text=ARM, name="arm.body"):
-        return write_model(tmp_path, text, name)
-
-    return write
 
 
 def test_a_package_is_written_and_proved(model, tmp_path, capsys):

@@ -6,21 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from arm_model import ARM, write_model
+from arm_model import ARM
 from command_tools import everything_in, urdf_of
 from paths import ROOT
 
 from hrp_model.cli import urdf
 from hrp_model.cli.main import main
-
-
-@pytest.fixture
-def model(tmp_path):
-    def write(text=ARM, name="arm.body"):
-        return write_model(tmp_path, text, name)
-
-    return write
-
 
 # What cannot be written
 
@@ -137,20 +128,6 @@ def test_a_library_that_is_missing_is_named(model, capsys, monkeypatch):
 
 
 # Wrong use
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--base", "floor"],
-        ["--ros2-control", "hope"],
-        ["--link-naming", "shape"],
-        ["--collision", "soft"],
-    ],
-)
-def test_a_word_that_means_nothing_is_answered_with_those_that_do(arguments, model, capsys):
-    assert main(["urdf", model(), *arguments]) == 2
-    assert f"invalid choice: '{arguments[1]}'" in capsys.readouterr().err
 
 
 def test_a_dash_is_the_standard_output(model, tmp_path, capsys, monkeypatch):

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from urdf_tools import (
-    body_poses,
     check_urdf,
     needs_check_urdf,
     origin_matrix,
@@ -43,19 +42,6 @@ def joint_of(body, diagnostics):
 
 def scaled(*factors):
     return np.diag([*factors, 1.0])
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_links_stand_where_the_body_puts_them(seed, diagnostics):
-    body = random_body(seed)
-    robot = parsed(body_to_urdf(body, diagnostics=diagnostics))
-    diagnostics.take("still-track")
-    rng = np.random.default_rng(seed + 100)
-    for _ in range(5):
-        q = {link.joint.name: rng.uniform(-3, 3) for link in body.links}
-        ours, theirs = body_poses(body, q), urdf_poses(robot, q)
-        for name, X in ours.items():
-            np.testing.assert_allclose(theirs[name], X, atol=1e-12)
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-16, 1e-13, 1e-11, 6.8e-9, 1e-7, 1e-4])

@@ -310,15 +310,3 @@ def test_check_urdf_accepts_every_kind_of_names(base, naming, tmp_path):
 def test_check_urdf_accepts_names_that_are_hard_to_write(tmp_path):
     body = chain("a b", "\"'<&>", "日本", "$(find x)", "tab\there", " ", "slash/in")
     assert check_urdf(body_to_urdf(body, diagnostics=silent()), tmp_path) == ""
-
-
-def test_yourdfpy_sees_the_same_robot(tmp_path):
-    yourdfpy = pytest.importorskip("yourdfpy", reason="yourdfpy is not installed")
-    body = random_body(6)
-    file = tmp_path / "robot.urdf"
-    file.write_text(body_to_urdf(body, diagnostics=silent(), options=FOOTPRINT), encoding="utf-8")
-    robot = yourdfpy.URDF.load(str(file), load_meshes=False, build_scene_graph=True)
-    q = {link.joint.name: 0.1 * i for i, link in enumerate(body.moving_links)}
-    robot.update_cfg({name: q[name] for name in robot.actuated_joint_names})
-    for name, X in body_poses(body, q).items():
-        np.testing.assert_allclose(robot.get_transform(name, "BASE"), X, atol=1e-9)

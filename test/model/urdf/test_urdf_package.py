@@ -62,23 +62,6 @@ def test_its_urdf_names_meshes_that_are_there(tmp_path):
     assert {name.rpartition(".")[2] for name in names} == {"glb", "stl"}
 
 
-def test_yourdfpy_loads_it_with_all_meshes(tmp_path):
-    yourdfpy = pytest.importorskip("yourdfpy", reason="yourdfpy is not installed")
-    folder = write(with_mesh(), tmp_path / "pyramid")
-
-    def resolve(fname):
-        return fname.replace("package://pyramid_description", str(folder))
-
-    robot = yourdfpy.URDF.load(
-        str(folder / "urdf" / "pyramid.urdf"),
-        filename_handler=resolve,
-        load_collision_meshes=True,
-        build_collision_scene_graph=True,
-    )
-    for scene in (robot.scene, robot.collision_scene):
-        assert scene.bounds[1] - scene.bounds[0] == pytest.approx([1.0, 1.0, 1.0], abs=1e-6)
-
-
 def test_check_urdf_accepts_it(tmp_path):
     if shutil.which("check_urdf") is None:
         pytest.skip("check_urdf is not installed")
