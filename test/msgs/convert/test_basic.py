@@ -48,12 +48,6 @@ def test_three_numbers_keep_their_places(kind, sequence):
     assert (made.x, made.y, made.z) == (1.5, -2.0, 3.0)
 
 
-@pytest.mark.parametrize("kind", [Vector3, Point])
-def test_a_vector_has_three_numbers(kind):
-    with pytest.raises(ValueError, match="unpack"):
-        set_xyz(kind(), [1.0, 2.0])
-
-
 def test_a_quaternion_has_its_real_part_last():
     made = Quaternion()
     set_quaternion(made, (0.1, 0.3, 0.5, 0.8))

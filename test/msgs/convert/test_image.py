@@ -80,14 +80,6 @@ def test_a_buffer_takes_on_what_it_is_given():
     assert encodings == ["rgb8", "mono8", "32FC1", "rgb8"]
 
 
-def test_buffers_are_apart():
-    one, two = ImageBuffer("eye"), ImageBuffer("eye")
-    one.image(1, PIXELS)
-    two.image(1, PIXELS + 1)
-    again = image(1, "eye", PIXELS, one)
-    assert again.data.tobytes() == bytes(range(30))
-
-
 def info_of(**lens):
     """Return the CameraInfo of a lens."""
     converter = CameraInfoConverter(Frames("eye_optical_frame"))

@@ -47,7 +47,7 @@ def xyz(v):
 
 def test_the_covariances_of_messages_are_those_of_their_numbers():
     stdevs = {"angular_velocity_stdev": 0.02, "linear_acceleration_stdev": 0.5}
-    found = list(messages(sensor(True, orientation_stdev=0.01, **stdevs), 2000))
+    found = list(messages(sensor(True, orientation_stdev=0.01, **stdevs), 400))
     numbers = {
         "angular_velocity": np.array([xyz(m.angular_velocity) for m in found]),
         "linear_acceleration": np.array([xyz(m.linear_acceleration) for m in found]),

@@ -129,21 +129,6 @@ def test_a_cloud_lies_on_the_surfaces_of_the_world():
 
 
 @needs_opengl
-def test_left_is_left_and_up_is_up_in_depths_and_clouds():
-    sides = [(3, 1, 0), (4, -1, 0), (5, 0, 1), (6, 0, -1)]  # left, right, above, below
-    boxes = [box_at((0.2, 0.4, 0.4), (x + 0.1, y, z), Material()) for x, y, z in sides]
-    reading = seen(*boxes, lens=Pinhole(90, 90, 1.0, 0.04, 50.0), image_type=ImageType.DEPTH)
-    points = reading.points()
-    for x, y, z in sides:
-        rows, columns = np.nonzero(np.isclose(reading.depth, x))
-        assert np.sign(np.round((columns.mean() - 44.5) / 5)) == -y
-        assert np.sign(np.round((rows.mean() - 44.5) / 5)) == -z
-        # x right, y down, z forward.
-        middle = points[rows, columns].mean(axis=0)
-        np.testing.assert_allclose(middle, (-y, -z, x), atol=0.05)
-
-
-@needs_opengl
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_camera_delivers_what_its_type_says(kind):
     reading = seen(wall(3.0, glowing((10, 200, 90))), image_type=kind)

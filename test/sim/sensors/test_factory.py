@@ -28,7 +28,6 @@ from hrp_sim.sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
-    RangeSensor3D,
     SensorSettings,
     instruments,
     make_sensors,
@@ -242,12 +241,6 @@ def test_a_range_sensor_of_no_width_is_simulated(diagnostics, fields, rays):
     found = sensors_of(diagnostics, scanner(yaw_range=0.0, yaw_step=0.0, **fields))
     (sensor,) = devices_only(found)
     assert sensor.ray_count == rays
-
-
-def test_a_range_sensor_with_layers_is_one_of_its_own(diagnostics):
-    (sensor,) = devices_only(sensors_of(diagnostics, scanner(pitch_range=0.5, pitch_step=0.1)))
-    assert isinstance(sensor, RangeSensor3D)
-    assert (sensor.pitch_range, sensor.pitch_step) == (0.5, 0.1)
 
 
 @pytest.mark.parametrize("of_kind", [scanner, partial(camera, image_type=ImageType.DEPTH)])

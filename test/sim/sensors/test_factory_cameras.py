@@ -24,17 +24,6 @@ def test_a_camera_has_the_lens_of_its_device(diagnostics):
     assert sensor.X_LS is device.X_LS
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ImageType if kind is not ImageType.NONE])
-def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
-    limits = {"min_distance": 0.2, "max_distance": 5.0}
-    device = camera(image_type=kind, detection_rate=0.75, error_deviation=0.01, **limits)
-    (sensor,) = devices_only(sensors_of(diagnostics, device))
-    assert sensor.image_type is kind
-    assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
-    noise = sensor.distance_noise
-    assert (noise.detection_rate, noise.error_deviation) == (0.75, 0.01)
-
-
 @pytest.mark.parametrize(
     ("fields", "code", "kept"),
     [

@@ -37,13 +37,6 @@ def read(sensor, world, time_ns=0):
     return sensor.read(WorldState(time_ns, world.bodies))
 
 
-def test_without_options_an_imu_is_ideal(diagnostics):
-    found, world = imus(diagnostics, GYRO, ACCELEROMETER)
-    (sensor,) = found.values()
-    assert (sensor.noise, sensor.measures_orientation, sensor.rate_hz) == (None, False, 500.0)
-    np.testing.assert_array_equal(read(sensor, world).angular_velocity, 0.0)
-
-
 @pytest.mark.parametrize(
     "option",
     [
@@ -65,20 +58,6 @@ def test_each_option_spoils_what_it_says_and_nothing_else(diagnostics, option):
         differs = not np.array_equal(getattr(spoilt, part), getattr(true, part))
         assert differs == option.startswith(part)
     assert bool(noisy.memory) == option.endswith("random_walk")
-
-
-def test_options_are_for_the_sensor_of_their_name(diagnostics):
-    found, _ = imus(diagnostics, GYRO, ACCELEROMETER, ELSEWHERE, gyro={"orientation": True})
-    assert found["r1", "gyro"].measures_orientation
-    assert not found["r1", "head"].measures_orientation
-
-
-def test_a_lone_accelerometer_tells_its_orientation_if_asked(diagnostics):
-    found, world = imus(diagnostics, ACCELEROMETER, gsensor={"orientation": True, "rate": 50.0})
-    reading = read(found["r1", "gsensor"], world)
-    assert reading.angular_velocity is None
-    assert reading.orientation is not None
-    assert found["r1", "gsensor"].rate_hz == 50.0
 
 
 def test_sensors_and_bodies_and_seeds_have_noise_of_their_own(diagnostics):

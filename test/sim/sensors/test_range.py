@@ -1,4 +1,4 @@
-"""Laser scanner in a room whose walls all differ in distance."""
+"""Planar and layered laser scanners in a room whose walls all differ in distance."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.engine.state import WorldState
-from hrp_sim.sensors import RangeSensor
+from hrp_sim.sensors import RangeSensor, RangeSensor3D
 from hrp_sim.sensors.noise import DistanceNoise, Noise
 
 # Inner corners of the room in W: no two walls are equally far from the origin.
@@ -27,7 +27,7 @@ def room_rays(origins, directions, max_distance, ignored, ignored_link=None):
     return np.where(distance > max_distance, np.inf, distance)
 
 
-def scanner(X_LS=None, **changes):
+def scanner(X_LS=None, kind=RangeSensor, **changes):
     settings = {
         "rate_hz": 8.0,
         "X_LS": X_LS or Pose(),
@@ -37,7 +37,7 @@ def scanner(X_LS=None, **changes):
         "max_distance": 30.0,
         "cast_rays": room_rays,
     }
-    return RangeSensor(
+    return kind(
         name="laser",
         body="r1",
         link=ARM,
@@ -53,6 +53,7 @@ def at(reading, degrees):
     return reading.ranges[np.argmin(np.abs(angles(reading) - np.radians(degrees)))]
 
 
+DEGREE = np.pi / 180.0
 LEVEL = Pose(R=R_SC.T)  # the scan frame is then parallel to the link's
 
 
@@ -260,3 +261,99 @@ def test_invalid_scans_are_rejected_by_name(settings):
     words = r"impossible|too fine|at most|is invalid|rigid|positive|at least"
     with pytest.raises(ValueError, match=words):
         scanner(**settings)
+
+
+def lidar(X_LS=LEVEL, **changes):
+    layers = {"pitch_range": 160 * DEGREE, "pitch_step": 20 * DEGREE}
+    scan = {"yaw_range": 360 * DEGREE, "yaw_step": 5 * DEGREE}
+    return scanner(X_LS, RangeSensor3D, **scan | layers | changes)
+
+
+def test_rows_go_up_and_columns_to_the_left():
+    reading = lidar().read(arm_world())
+    assert reading.ranges.shape == (9, 72)
+    level = reading.ranges[4]
+    # 36 columns lie to the right of straight ahead.
+    assert level[36] == pytest.approx(4.0)
+    assert level[36 + 18] == pytest.approx(3.0)
+    assert level[36 - 18] == pytest.approx(1.0)
+    assert level[0] == pytest.approx(2.0)
+    assert reading.ranges[0, 36] == pytest.approx(0.5 / np.sin(80 * DEGREE))
+    assert reading.ranges[-1, 36] == pytest.approx(2.5 / np.sin(80 * DEGREE))
+
+
+def test_points_lie_where_the_rays_end():
+    points = lidar().read(arm_world()).points
+    assert points.shape == (9, 72, 3)
+    np.testing.assert_allclose(points[4, 36], [4.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(points[4, 54], [0.0, 3.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(points[0, :, 2], -0.5, atol=1e-12)  # on the floor
+    np.testing.assert_allclose(points[-1, :, 2], 2.5, atol=1e-12)  # on the ceiling
+    to_walls = np.minimum(points - ROOM[0], ROOM[1] - points).min(axis=2)
+    np.testing.assert_allclose(to_walls, 0.0, atol=1e-12)
+
+
+def test_a_ray_is_turned_by_its_pitch_and_then_by_its_yaw():
+    # Elevation and azimuth, as Choreonoid has them: y left, z up.
+    reading = lidar(yaw_range=90 * DEGREE, pitch_range=60 * DEGREE).read(arm_world())
+    yaw, pitch = np.meshgrid(np.arange(-45, 46, 5) * DEGREE, np.arange(-30, 31, 20) * DEGREE)
+    expected = [np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)]
+    np.testing.assert_allclose(reading.directions, np.stack(expected, axis=2), atol=1e-12)
+
+
+def test_from_any_mounting_every_point_of_the_layers_lies_on_a_wall():
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        X_WL = Pose(random_rotation(rng), rng.uniform(-0.4, 0.4, 3))
+        X_LS = Pose(random_rotation(rng), rng.uniform(-0.05, 0.05, 3))
+        reading = lidar(X_LS).read(arm_world(R=X_WL.R, p=X_WL.p))
+        X_WC = X_WL @ X_LS @ Pose(R=R_SC)
+        points = reading.points @ X_WC.R.T + X_WC.p
+        to_walls = np.minimum(points - ROOM[0], ROOM[1] - points).min(axis=2)
+        np.testing.assert_allclose(to_walls, 0.0, atol=1e-12)
+
+
+def test_the_level_layer_is_the_planar_scan():
+    flat = scanner(LEVEL, yaw_range=360 * DEGREE, yaw_step=5 * DEGREE).read(arm_world())
+    np.testing.assert_array_equal(lidar().read(arm_world()).ranges[4], flat.ranges)
+
+
+def test_layers_of_no_width_are_one_column():
+    reading = lidar(yaw_range=0.0, yaw_step=0.0).read(arm_world())
+    whole = lidar().read(arm_world())
+    np.testing.assert_allclose(reading.ranges, whole.ranges[:, 36:37], atol=1e-12)
+    assert reading.points.shape == (9, 1, 3)
+
+
+def test_what_was_not_seen_is_a_hole():
+    limits = {"min_distance": 2.0, "max_distance": 3.5}
+    reading = lidar(**limits, pitch_range=0.0).read(arm_world())
+    (ranges,), (points,) = reading.ranges, reading.points
+    assert ranges[36] == np.inf
+    assert ranges[36 - 18] == -np.inf
+    holes = ~np.isfinite(ranges)
+    assert 0 < holes.sum() < 72
+    assert np.isnan(points[holes]).all()
+    np.testing.assert_allclose(np.linalg.norm(points[~holes], axis=1), ranges[~holes])
+
+
+def test_a_layered_reading_says_when_where_and_how():
+    reading = lidar(min_distance=0.2).read(arm_world())
+    assert (reading.time_ns, reading.body, reading.time_increment) == (TIME_NS, "r1", 0.0)
+    assert (reading.range_min, reading.range_max, reading.scan_time) == (0.2, 30.0, 0.125)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pitch_step": 0.0},
+        {"pitch_step": np.nan},
+        {"pitch_range": -0.1},
+        {"pitch_range": np.inf},
+        {"yaw_step": 1e-4 * DEGREE, "pitch_step": 0.1 * DEGREE},
+    ],
+    ids=str,
+)
+def test_impossible_layers_are_refused_in_words(changes):
+    with pytest.raises(ValueError, match=r"impossible|too fine|at most"):
+        lidar(**changes)

@@ -32,8 +32,7 @@ from hrp_sim.world.config import BodyEntry, WorldConfig
 MOUNTINGS = [random_pose(np.random.default_rng(seed)) for seed in range(3)]
 
 
-@pytest.mark.parametrize("X_LS", MOUNTINGS, ids=["a", "b", "c"])
-@pytest.mark.parametrize("link", [0, 1, 2])
+@pytest.mark.parametrize(("link", "X_LS"), enumerate(MOUNTINGS), ids=["base", "arm", "lid"])
 def test_a_scan_from_a_moving_robot_tells_the_exact_distances(link, X_LS):
     things = THINGS | MESHES
     engine = engine_with(things)
@@ -60,18 +59,6 @@ def test_layers_tell_the_exact_distances():
     np.testing.assert_allclose(scan.ranges, expected, rtol=1e-9)
     seen = scan.points.reshape(-1, 3)
     np.testing.assert_allclose(np.linalg.norm(seen, axis=1), scan.ranges.ravel(), rtol=1e-12)
-
-
-def test_every_kind_of_shape_is_seen_by_the_rays_of_a_scan():
-    things = THINGS | MESHES
-    engine = engine_with(things)
-    layers = {"pitch_range": 170 * DEGREE, "pitch_step": 10 * DEGREE}
-    scan = sensor(engine, RangeSensor3D, **layers).read(engine.state)
-    rays = rays_in_room(engine, 1, Pose(), scan.directions)
-    for name in things:
-        without = {k: v for k, v in things.items() if k != name}
-        hidden = distances(solids_of(engine, without), *rays).reshape(scan.ranges.shape)
-        assert np.sum(hidden > scan.ranges + 0.01) > 10, name
 
 
 @pytest.mark.parametrize("link", [0, 1, 2])

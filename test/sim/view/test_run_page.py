@@ -137,15 +137,7 @@ def a_slider_commands_its_joint(run, page):
     page.wait_until(lambda: abs(simulated.motion.q[0] - target.value) < 0.02, "joint at target")
 
 
-def test_a_click_on_a_link_selects_it(pages):
-    with RunPage("arm", paused=True) as run:
-        page = run.open(pages)
-        page.tab.get_by_text("J3", exact=False).first.click()
-        page.wait_until(lambda: gui(run.viewer, "Selected link").value == "J3", "selected")
-        page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
-
-
-def test_a_click_on_a_problem_selects_its_link_of_any_body(pages):
+def test_a_click_selects_a_link_or_that_of_a_problem_of_any_body(pages):
     with RunPage("arm", paused=True) as run:
         bodies = {name: simulated.body for name, simulated in run.simulation.bodies.items()}
         other = next(name for name in bodies if name != "arm")
@@ -154,6 +146,9 @@ def test_a_click_on_a_problem_selects_its_link_of_any_body(pages):
         run.run_viewer.show_problems([problem])
         page = run.open(pages)
         page.wait_until(lambda: gui(run.viewer, "Body").value == "arm")
+        page.tab.get_by_text("J3", exact=False).first.click()
+        page.wait_until(lambda: gui(run.viewer, "Selected link").value == "J3", "selected")
+        page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
         page.tab.get_by_text("something is odd").click()
         page.wait_until(lambda: gui(run.viewer, "Body").value == other, "the other body")
         page.wait_until(lambda: gui(run.viewer, "Selected link").value == link.name, "selected")
