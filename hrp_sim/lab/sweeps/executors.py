@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _CREATION = 60.0  # [s] in which a simulation must be created, if cases have a time limit
-_MAX_CHUNK = 1000  # cases
 _NO_START = (
     "the worker processes do not start: define run at the top of a module or script, and call "
     "sweep below \"if __name__ == '__main__':\""
@@ -214,7 +213,20 @@ class CaseProcesses:
             WorkerError: Processes do not start or are closed, or the function cannot be imported.
             ModelError, PhysicsError, ImportError: See ``run_case``.
         """
-        return [self._run(settings, function, task) for task in tasks]
+        results: list[CaseResult] = []
+        while len(results) < len(tasks):
+            process = self._taken()
+            found, problem = process.run(settings, function, tasks[len(results) :])
+            results += found
+            with self._lock:
+                if isinstance(problem, str):
+                    self._all.discard(process)
+                    results.append(CaseResult(error=problem))
+                else:
+                    self._idle.append(process)
+            if isinstance(problem, Exception):
+                raise problem
+        return results
 
     def close(self) -> None:
         """End all processes, whatever they do."""
@@ -222,19 +234,6 @@ class CaseProcesses:
             self._closed = True
             for process in self._all:
                 process.kill()
-
-    def _run(self, settings: Settings, function: bytes, task: Task) -> CaseResult:
-        process = self._taken()
-        result = process.run(settings, function, task)
-        if isinstance(result, CaseResult | Exception):
-            self._idle.append(process)
-        else:
-            with self._lock:
-                self._all.discard(process)
-            result = CaseResult(error=result)
-        if isinstance(result, Exception):
-            raise result
-        return result
 
     def _taken(self) -> _CaseProcess:
         """Return an idle process, or a new one."""
@@ -277,23 +276,33 @@ class _CaseProcess:
         except (EOFError, OSError):
             raise WorkerError(_NO_START) from None
 
-    def run(self, settings: Settings, function: bytes, task: Task) -> CaseResult | Exception | str:
-        """Run a case; return its result, what ended the sweep, or why the process is gone."""
+    def run(
+        self, settings: Settings, function: bytes, tasks: Sequence[Task]
+    ) -> tuple[list[CaseResult], Exception | str | None]:
+        """Run cases until one costs the process.
+
+        Returns:
+            Results of the first cases; and what ends the sweep, or why the process is gone.
+        """
         timeout = settings.timeout
+        # With a time limit, the first answer for a case is that its simulation is there.
+        limits = [None] if timeout is None else [max(timeout, _CREATION), timeout]
+        results: list[CaseResult] = []
         try:
-            self._connection.send((function, task, settings.case_bytes))
-            # The first answer is that the simulation is there.
-            for seconds in (timeout and max(timeout, _CREATION), timeout):
+            self._connection.send((settings, function, tasks))
+            for seconds in limits * len(tasks):
                 if not self._connection.poll(seconds):
                     self.kill()
-                    return f"it took longer than {timeout:g} s, and its process was ended"
+                    return results, f"it took longer than {timeout:g} s, and its process was ended"
                 answer: CaseResult | Exception | None = self._connection.recv()
+                if isinstance(answer, Exception):
+                    return results, answer
                 if answer is not None:
-                    return answer
+                    results.append(answer)
         except (EOFError, OSError):
-            pass
-        self._process.join()
-        return f"its process died ({_exit_reason(self._process.exitcode)})"
+            self._process.join()
+            return results, f"its process died ({_exit_reason(self._process.exitcode)})"
+        return results, None
 
     def kill(self) -> None:
         """End the process now."""
@@ -324,21 +333,26 @@ def _serve(connection: Connection) -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
     connection.send(None)
     while True:
-        function, task, case_bytes = connection.recv()
-        answer: CaseResult | Exception
+        settings, function, tasks = connection.recv()
+        on_start = None if settings.timeout is None else partial(connection.send, None)
         try:
-            on_start = partial(connection.send, None)
-            answer = run_case(_function(function), task, case_bytes, on_start)
+            for task in tasks:
+                connection.send(run_case(_function(function), task, settings.case_bytes, on_start))
         except Exception as error:
-            answer = error
-        connection.send(answer)
+            connection.send(error)
 
 
 _processes = CaseProcesses()  # of a worker, for cases with a time limit
 
 
 def dispatched(
-    tasks: Iterator[Task], submit: Submit, in_flight: int, chunk_seconds: float, case_bytes: int
+    tasks: Iterator[Task],
+    submit: Submit,
+    in_flight: int,
+    *,
+    most: int,
+    chunk_seconds: float,
+    case_bytes: int,
 ) -> Generator[tuple[Task, CaseResult]]:
     """Submit cases in chunks, and yield their results as they finish.
 
@@ -349,7 +363,8 @@ def dispatched(
         tasks: The cases, taken when they are due.
         submit: Submits a chunk.
         in_flight: Maximum number of chunks that are submitted at a time.
-        chunk_seconds: Time that the cases of a chunk should take; 0 for one case.
+        most: Maximum number of cases of a chunk.
+        chunk_seconds: Time that the cases of a chunk should take, in [s].
         case_bytes: Size that the values of a chunk should not exceed.
 
     Raises:
@@ -367,8 +382,8 @@ def dispatched(
     def next_chunk() -> list[Task]:
         if again:
             return again.popleft()
-        most = min(chunk_seconds * count / (seconds or 1.0), case_bytes * count / (size or 1))
-        return list(islice(tasks, max(1, min(int(most), _MAX_CHUNK))))
+        fit = min(chunk_seconds * count / (seconds or 1.0), case_bytes * count / (size or 1))
+        return list(islice(tasks, max(1, min(int(fit), most))))
 
     def fill() -> None:
         """Submit chunks, until the executor has enough or has finished one."""

@@ -32,6 +32,7 @@ World: TypeAlias = WorldConfig | str | os.PathLike[str] | WorldOfCase
 MAX_TIMEOUT = 86_400.0  # [s], of a case
 _MAX_CASE = MAX_SIZE // 2  # its file can be read again
 _MAX_KEPT = 64  # packed worlds
+_MAX_CHUNK = 1000  # cases
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _log = logging.getLogger("hrp_sim")
 
@@ -45,8 +46,8 @@ class SweepLimits:
         case_bytes: Maximum size of the values of a case, in [byte].
         total_bytes: Maximum size of the values of all cases, in [byte].
         in_flight: Maximum number of chunks of cases that a given executor holds at a time.
-        chunk_seconds: How long the cases should take that a worker of a given executor gets at
-            once, in [s]. A case that takes longer is given alone.
+        chunk_seconds: How long the cases of a chunk should take, in [s]: those that a worker gets
+            at once. A case that takes longer is given alone.
 
     Raises:
         ValueError: A number is below 1, the time not positive, or ``case_bytes`` above 128 MiB.
@@ -126,16 +127,25 @@ def sweep(
     store = None if folder is None else CaseFolder(Path(folder), run_name(run))
     settings = Settings(limits.case_bytes, timeout)
     jobs = min(len(cases), jobs or len(os.sched_getaffinity(0)))
-    # The default executor has a case for each of its processes, and one that waits.
-    in_flight = 2 * jobs if executor is None else limits.in_flight
-    chunk_seconds = 0.0 if is_here else limits.chunk_seconds
+    in_flight, most = limits.in_flight, _MAX_CHUNK
+    if executor is None:  # processes should finish at about the same time
+        in_flight, most = 2 * jobs, min(len(cases) // (4 * jobs), _MAX_CHUNK)
+    elif is_here:  # each case is kept as soon as it ends
+        most = 1
     with _progress(len(cases)) as show:
         collected = _Cases(cases, world, store, limits.total_bytes, show)
         tasks = collected.tasks()
         if (first := next(tasks, None)) is not None:  # else all are finished
             with collected.running(), opened(executor, jobs, run, settings) as submit:
                 left = chain([first], tasks)
-                found = dispatched(left, submit, in_flight, chunk_seconds, limits.case_bytes)
+                found = dispatched(
+                    left,
+                    submit,
+                    in_flight,
+                    most=most,
+                    chunk_seconds=limits.chunk_seconds,
+                    case_bytes=limits.case_bytes,
+                )
                 with closing(found):
                     for task, result in found:
                         collected.add(task, result)

@@ -70,7 +70,7 @@ def run_cases(run: Run, tasks: Sequence[Task], case_bytes: int) -> list[CaseResu
 
 
 def run_case(
-    run: Run, task: Task, case_bytes: int, on_start: Callable[[], None] = lambda: None
+    run: Run, task: Task, case_bytes: int, on_start: Callable[[], None] | None = None
 ) -> CaseResult:
     """Run a case.
 
@@ -91,7 +91,8 @@ def run_case(
         if task.world.common or isinstance(error, ImportError):
             raise
         return CaseResult(error=f"world: {described(error)}", fingerprint=fingerprint())
-    on_start()
+    if on_start is not None:
+        on_start()
     start = perf_counter()
     result = _returned(sim, run, task.case, case_bytes)
     return replace(result, seconds=perf_counter() - start)
