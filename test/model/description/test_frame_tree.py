@@ -44,37 +44,29 @@ def test_a_link_that_floats_has_no_fixed_frame(diagnostics):
     assert not tree.moving
 
 
-def test_a_joint_is_let_through_at_its_rate():
-    throttle = StampThrottle(20.0)
-    stamps = [t for t in range(0, 200, 10) if throttle.accept(["A"], t * MS)]
-    assert stamps == [0, 50, 100, 150]
+EVERY_10 = [("A", t) for t in range(0, 200, 10)]
+OF_TWO = [(joint, t + later) for t in (0, 50, 100) for joint, later in (("A", 0), ("B", 1))]
 
 
-def test_no_rate_lets_everything_through():
-    throttle = StampThrottle(0.0)
-    assert all(throttle.accept(["A"], t) for t in (5, 5, 6, 7, 7))
-
-
-def test_two_sources_do_not_starve_each_other():
-    throttle = StampThrottle(20.0)
-    for t in (0, 50, 100):
-        assert throttle.accept(["A"], t * MS)
-        assert throttle.accept(["B"], (t + 1) * MS)
-    assert not throttle.accept(["A", "B"], 110 * MS)
-
-
-def test_a_joint_not_seen_before_is_let_through():
-    throttle = StampThrottle(20.0)
-    assert throttle.accept(["A"], 100 * MS)
-    assert throttle.accept(["A", "B"], 101 * MS)
-
-
-def test_time_that_begins_anew_is_let_through_and_throttled_again():
-    throttle = StampThrottle(20.0)
-    assert throttle.accept(["A"], 100_000 * MS)
-    assert throttle.accept(["A"], 10 * MS)
-    assert not throttle.accept(["A"], 20 * MS)
-    assert throttle.accept(["A"], 60 * MS)
+@pytest.mark.parametrize(
+    ("rate", "states", "accepted"),
+    [
+        pytest.param(20.0, EVERY_10, EVERY_10[::5], id="at the rate"),
+        pytest.param(0.0, [("A", t) for t in (5, 5, 6, 7, 7)], ..., id="no rate"),
+        pytest.param(20.0, [*OF_TWO, ("AB", 110)], OF_TWO, id="two sources starve neither"),
+        pytest.param(20.0, [("A", 100), ("AB", 101)], ..., id="a joint not seen before"),
+        pytest.param(
+            20.0,
+            [("A", 100_000), ("A", 10), ("A", 20), ("A", 60)],
+            [("A", 100_000), ("A", 10), ("A", 60)],
+            id="time begins anew",
+        ),
+    ],
+)
+def test_states_of_joints_are_let_through_at_a_rate(rate, states, accepted):
+    throttle = StampThrottle(rate)
+    found = [(joints, t) for joints, t in states if throttle.accept([*joints], t * MS)]
+    assert found == (states if accepted is ... else accepted)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

@@ -54,13 +54,32 @@ def change(link, **joint_changes):
     return replace(link, joint=replace(link.joint, **joint_changes))
 
 
-def test_a_sound_body_passes(diagnostics):
-    validate(body(), diagnostics)
+BARE = {"mass": 0.0, "inertia": np.zeros((3, 3))}
+FIXED = Joint(type=JointType.FIXED, name="F")
+RAILS = [
+    replace(HAND, name=f"R{i}", parent="ROOT", joint=replace(HAND.joint, name=f"R{i}", id=i))
+    for i in range(3)
+]
+SOUND = {
+    "a body": body(),
+    "limits without end": body(arm=change(ARM, position=Range(-inf, 1.0))),
+    "a sensor without limits": body(devices=(AccelerationSensor(name="a", link="ARM"),)),
+    "mass on a link fixed to the moving one": body(
+        arm=replace(ARM, **BARE), hand=replace(HAND, joint=FIXED)
+    ),
+    "scenery without mass": Body(name="floor", links=(replace(ROOT, joint=FIXED, **BARE),)),
+    "limits of a joint that does not move": body(
+        hand=change(HAND, type=JointType.FIXED, position=Range(1, -1))
+    ),
+    "lengths of many metres": Body(
+        name="crane", links=(ROOT, *(change(rail, position=Range(0, 30)) for rail in RAILS))
+    ),
+}
 
 
-def test_limits_without_end_are_sound(diagnostics):
-    sensor = AccelerationSensor(name="a", link="ARM")
-    validate(body(arm=change(ARM, position=Range(-inf, 1.0)), devices=(sensor,)), diagnostics)
+@pytest.mark.parametrize("sound", SOUND.values(), ids=SOUND)
+def test_a_sound_body_passes(sound, diagnostics):
+    validate(sound, diagnostics)
 
 
 WARNINGS = [
@@ -195,22 +214,6 @@ def test_a_start_outside_the_limits_is_worth_a_note(diagnostics):
     assert found.at is PLACES["ARM"]
 
 
-def test_mass_may_sit_on_a_link_fixed_to_the_moving_one(diagnostics):
-    frame = replace(ARM, mass=0.0, inertia=np.zeros((3, 3)))
-    tool = replace(HAND, joint=joint("J1", JointType.FIXED))
-    validate(body(arm=frame, hand=tool), diagnostics)
-
-
-def test_scenery_needs_no_mass(diagnostics):
-    floor = replace(ROOT, joint=joint("F", JointType.FIXED), mass=0.0, inertia=np.zeros((3, 3)))
-    validate(Body(name="floor", links=(floor,)), diagnostics)
-
-
-def test_limits_of_joints_that_do_not_move_do_not_matter(diagnostics):
-    fixed = change(HAND, type=JointType.FIXED, position=Range(1, -1))
-    validate(body(hand=fixed), diagnostics)
-
-
 def test_every_problem_is_reported_in_one_run(diagnostics):
     bad = body(
         arm=replace(change(ARM, position=Range(1, -1)), mass=nan), hand=replace(HAND, mass=-1.0)
@@ -269,15 +272,6 @@ def test_joints_that_turn_often_or_for_ever_are_in_radians(limits, diagnostics):
 def test_initial_positions_may_be_the_ones_in_degrees(diagnostics):
     validate(revolute((-inf, inf), (-inf, inf), initial=45.0), diagnostics)
     diagnostics.take("degrees-as-radians")
-
-
-def test_lengths_are_no_angles(diagnostics):
-    rails = [
-        replace(HAND, name=f"R{i}", parent="ROOT", joint=joint(f"R{i}", JointType.PRISMATIC, id=i))
-        for i in range(3)
-    ]
-    rails = [change(rail, position=Range(0, 30)) for rail in rails]
-    validate(Body(name="crane", links=(ROOT, *rails)), diagnostics)
 
 
 def test_a_joint_id_beyond_all_others_is_told_in_short(diagnostics):
