@@ -19,23 +19,24 @@ from hrp_sim.sensors.kinds import KINDS, AnyKind, AnyTopic
 from hrp_sim.world.sensor_options import OPTIONS
 from scripts.data_tables import DATA, Table, write_tables
 
-_DEVICE = "<name>"
+_DEVICE = "<sensor>"
 _OF_ALL = ("time_ns", "body")  # fields of every reading
 
 
 def topic_table() -> Table:
     """Return the table of the topics of all kinds of sensors."""
-    rows = [[topic.device, *_topic(topic), topic.contents] for k in KINDS for topic in k.topics]
-    return ["device", "topic", "type", "contents"], rows
+    rows = [row for kind in KINDS for topic in kind.topics for row in _of_topic(topic)]
+    return ["topic", "type", "QoS", "device", "contents"], rows
 
 
-def _topic(topic: AnyTopic) -> tuple[str, str]:
-    """Return the names of a topic and of its compressed images, and their types."""
-    name = topic.name.format(_DEVICE)
-    names = [*([topic.only] if topic.only else []), name]
-    if topic.compressed is None:
-        return " or ".join(names), topic.message
-    return f"{name}, {name}/{topic.compressed[0]}", f"{topic.message}, CompressedImage"
+def _of_topic(topic: AnyTopic) -> Iterator[list[str]]:
+    """Yield the rows of a topic, and of its compressed images."""
+    name, quality = topic.name.format(_DEVICE), "image" if topic.size is None else "sensor"
+    names = f"{topic.only} or {name}" if topic.only else name
+    yield [names, topic.message, quality, topic.device, topic.contents]
+    if topic.compressed is not None:
+        below, kind = f"{name}/{topic.compressed[0]}", "sensor_msgs/CompressedImage"
+        yield [below, kind, quality, topic.device, "the same, compressed"]
 
 
 def field_table() -> Table:

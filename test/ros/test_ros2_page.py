@@ -55,7 +55,11 @@ USUAL = re.compile(
 
 
 def rows(name):
-    return marked_rows(PAGE, name)
+    found = marked_rows(PAGE, name)
+    if name == "Topics":
+        for topics, *rest in data_rows("sensors"):
+            found.append([f"`{'`, `'.join(topics.split(' or '))}`", *rest])
+    return found
 
 
 def patterns(cell):
