@@ -132,10 +132,11 @@ setup(
             "hrp_sim.engine.ode._core",
             sources=[
                 str(p.relative_to(ROOT))
-                for p in sorted((ROOT / "hrp_sim/engine/ode").glob("_core*.c"))
+                for p in sorted((ROOT / "hrp_sim/engine/ode/core").glob("*.c"))
             ],
             depends=[
-                str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/engine/ode").glob("*.h"))
+                str(p.relative_to(ROOT))
+                for p in sorted((ROOT / "hrp_sim/engine/ode/core").glob("*.h"))
             ],
             libraries=["ode"],
             extra_compile_args=C_FLAGS,

@@ -34,7 +34,7 @@ compile_strictly() {
     local flags=("${WARNINGS[@]}")
     [ "$compiler" = gcc ] && flags+=("${GCC_WARNINGS[@]}")
     say "$compiler ${flags[*]}"
-    for file in hrp_sim/engine/ode/*.c hrp_sim/sensors/*.c hrp_model/kinematics/*.c hrp_model/readers/*.c hrp_model/readers/yaml/*.c; do
+    for file in hrp_sim/engine/ode/core/*.c hrp_sim/sensors/*.c hrp_model/kinematics/*.c hrp_model/readers/*.c hrp_model/readers/yaml/*.c; do
       "$compiler" -O2 -std=c11 -fPIC -isystem "$include" "${flags[@]}" -c "$file" -o "$work/object.o"
     done
   done
@@ -76,7 +76,7 @@ find_leaks() {
     cat "$work/leaks"
     return 1
   }
-  awk 'BEGIN { RS = "" } / hrp_(sim|model)\/[a-z\/]*_[a-z_]+\.[ch]:/ { print; found = 1 }
+  awk 'BEGIN { RS = "" } / hrp_(sim|model)\/[a-z\/]*[a-z_]+\.[ch]:/ { print; found = 1 }
     END { exit found }' "$work/leaks" || return 1
   say "no leaks"
 }

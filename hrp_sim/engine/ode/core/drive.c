@@ -1,0 +1,352 @@
+/* Joint coordinates, joint drives and external wrenches: what acts on a body in a step. */
+#include "drive.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TURN 6.283185307179586476925
+#define MAX_VALUE 1e12    /* of any number of a drive or a wrench, in SI units */
+#define UNBOUNDED 1e6     /* replaces the missing limit of a one-sided effort range */
+#define SECOND_ROW dParamGroup2
+
+dReal hrp_joint_rate(const Body *body, const Joint *joint)
+{
+    if (joint->kind == JOINT_FIXED)
+        return 0.0;
+    if (joint->kind == JOINT_HINGE)
+        return dJointGetHingeAngleRate(joint->joint);
+    /* The rate that motor rows constrain; ODE's own slider rate neglects that the axis turns. */
+    dBodyID child = body->group[joint->child];
+    dReal axis[3], apart[3], across[3];
+    rotate4(axis, dBodyGetRotation(child), joint->axis);
+    dReal rate = dot3(axis, dBodyGetLinearVel(child));
+    if (joint->parent < 0)
+        return rate;
+    dBodyID parent = body->group[joint->parent];
+    for (int i = 0; i < 3; i++)
+        apart[i] = dBodyGetPosition(child)[i] - dBodyGetPosition(parent)[i];
+    cross3(across, apart, axis);
+    return rate - dot3(axis, dBodyGetLinearVel(parent)) -
+           (dot3(across, dBodyGetAngularVel(child)) + dot3(across, dBodyGetAngularVel(parent))) /
+               2.0;
+}
+
+void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed)
+{
+    if (joint->kind == JOINT_HINGE) {
+        dReal angle = dJointGetHingeAngle(joint->joint);
+        dReal expected = joint->now.q + joint->now.dq * elapsed;
+        int turns = (int)lround((expected - angle) / TURN);
+        joint->now.q = angle + TURN * turns;
+        if (turns != joint->now.turns) {
+            joint->now.turns = turns;
+            hrp_joint_set_stops(joint);
+        }
+    } else if (joint->kind == JOINT_SLIDER) {
+        dBodyID child = body->group[joint->child];
+        dVector3 at, from;
+        dReal axis[3];
+        const dReal *a = joint->anchor, *b = joint->parent_anchor;
+        rotate4(axis, dBodyGetRotation(child), joint->axis);
+        dBodyGetRelPointPos(child, a[0], a[1], a[2], at);
+        memcpy(from, b, 3 * sizeof(dReal));
+        if (joint->parent >= 0)
+            dBodyGetRelPointPos(body->group[joint->parent], b[0], b[1], b[2], from);
+        joint->now.q = dot3(axis, at) - dot3(axis, from);
+    }
+}
+
+void hrp_joint_read(const Body *body, Joint *joint)
+{
+    joint->now.dq = hrp_joint_rate(body, joint);
+    hrp_joint_read_position(body, joint, 0.0);
+}
+
+void hrp_joint_set_stops(Joint *joint)
+{
+    if (joint->kind == JOINT_HINGE) {
+        dJointSetHingeParam(joint->joint, dParamLoStop, joint->lower - TURN * joint->now.turns);
+        dJointSetHingeParam(joint->joint, dParamHiStop, joint->upper - TURN * joint->now.turns);
+    } else if (joint->kind == JOINT_SLIDER) {
+        dJointSetSliderParam(joint->joint, dParamLoStop, joint->lower);
+        dJointSetSliderParam(joint->joint, dParamHiStop, joint->upper);
+    }
+}
+
+static int is_valid(dReal value)
+{
+    return value > -MAX_VALUE && value < MAX_VALUE; /* false for NaN, too */
+}
+
+/* Check the surface velocities of a body, and note whether there are any. */
+static int surfaces_check(Body *body, Fault *fault)
+{
+    const double *velocity = live(body, DRIVE_SURFACE_VELOCITY);
+    int all_valid = 1, conveys = 0;
+    for (int i = 0; i < 6 * body->links; i++) {
+        all_valid &= is_valid(velocity[i]);
+        conveys |= velocity[i] != 0.0;
+    }
+    body->conveys = conveys;
+    for (int i = 0; !all_valid && i < 6 * body->links; i++)
+        if (!is_valid(velocity[i])) {
+            *fault = (Fault){.kind = FAULT_SURFACE, .body = body->id, .index = i / 6};
+            return 0;
+        }
+    return 1;
+}
+
+int hrp_drives_check(Body *body, Fault *fault)
+{
+    for (int field = DRIVE_Q; field <= DRIVE_EFFORT; field++) {
+        const double *values = live(body, (LiveField)field);
+        dReal lowest = field == DRIVE_KP || field == DRIVE_KD ? 0.0 : -MAX_VALUE;
+        for (int i = 0; i < body->coordinates; i++) {
+            if (!is_valid(values[i]) || values[i] < lowest) {
+                *fault = (Fault){.kind = FAULT_DRIVE, .body = body->id, .index = i};
+                return 0;
+            }
+        }
+    }
+    for (int i = 0; i < body->links; i++) {
+        if (!is_valid(live(body, DRIVE_TRACK_SPEED)[i])) {
+            *fault = (Fault){.kind = FAULT_TRACK, .body = body->id, .index = i};
+            return 0;
+        }
+    }
+    return surfaces_check(body, fault);
+}
+
+/* Set a row of a motor: velocity + softness * force = target, |force| <= bound; 0 is off. */
+static void row_set(Joint *joint, int number, dReal target, dReal softness, dReal bound)
+{
+    Row *row = &joint->rows[number];
+    const Row before = *row;
+    if (bound == 0.0 && !before.is_on)
+        return;
+    *row = (Row){softness, bound, bound > 0.0};
+    int base = number ? SECOND_ROW : 0;
+    void (*set)(dJointID, int, dReal) =
+        joint->kind == JOINT_HINGE ? dJointSetAMotorParam : dJointSetLMotorParam;
+    set(joint->motor, base + dParamVel, target - joint->drift);
+    if (!before.is_on || softness != before.softness)
+        set(joint->motor, base + dParamCFM, softness);
+    if (!before.is_on || bound != before.bound)
+        set(joint->motor, base + dParamFMax, bound);
+}
+
+/* Apply an effort to the child, and its opposite to the parent at the same point. */
+static void effort_apply(const Body *body, Joint *joint, dReal effort)
+{
+    joint->applied = effort;
+    if (effort == 0.0)
+        return;
+    dBodyID child = body->group[joint->child];
+    dBodyID parent = joint->parent < 0 ? NULL : body->group[joint->parent];
+    dReal f[3];
+    rotate4(f, dBodyGetRotation(child), joint->axis);
+    for (int i = 0; i < 3; i++)
+        f[i] *= effort;
+    if (joint->kind == JOINT_HINGE) {
+        dBodyAddTorque(child, f[0], f[1], f[2]);
+        if (parent)
+            dBodyAddTorque(parent, -f[0], -f[1], -f[2]);
+    } else {
+        dVector3 at;
+        dBodyGetRelPointPos(child, joint->anchor[0], joint->anchor[1], joint->anchor[2], at);
+        dBodyAddForceAtPos(child, f[0], f[1], f[2], at[0], at[1], at[2]);
+        if (parent)
+            dBodyAddForceAtPos(parent, -f[0], -f[1], -f[2], at[0], at[1], at[2]);
+    }
+}
+
+/* Set up the drive of one joint for the next step of length h.
+ *
+ * With J the rotor inertia and D = kd + kp h, the effort is tau = base - D v', where base = effort
+ * + kp (q_ref - q) + kd dq_ref, and q is the position in the middle of the step. The rotor resists
+ * with J (v' - v) / h, viscous friction d with d v'. In terms of the constraint v' + force / K =
+ * target that is
+ *
+ *     force = (J/h v + base) - (J/h + d + D) v',   K = J/h + d + D,
+ *
+ * one row, exact and stable for any gain. Where an effort range must bound tau but not the passive
+ * terms, two rows are used: the passive one (J/h + d) unbounded, the one of the gains (D) bounded.
+ * The bounds of an ODE row are symmetric, so the middle of the range is applied directly, as is an
+ * effort without gains.
+ *
+ * A spring k (rest - q) is applied directly: q is that in the middle of the step, which makes it
+ * exact to second order; see _with_implicit_springs in flatten.py for stiffer ones.
+ *
+ * Bounded rows make a step half as slow again, so they are used only where needed: a step in which
+ * an effort leaves its range is repeated with them.
+ */
+static void drive_apply(const Body *body, Joint *joint, dReal h, int is_exact)
+{
+    int i = joint->coordinate;
+    dReal kp = live(body, DRIVE_KP)[i], kd = live(body, DRIVE_KD)[i];
+    dReal D = kd + kp * h, rotor = joint->rotor_inertia / h;
+    dReal passive = rotor + joint->viscous_friction;
+    dReal spring = joint->stiffness * (joint->rest - joint->now.q);
+    dReal base = live(body, DRIVE_EFFORT)[i] + kd * live(body, DRIVE_DQ)[i];
+    if (kp > 0.0)
+        base += kp * (live(body, DRIVE_Q)[i] - joint->now.q);
+    dReal lower = joint->effort_lower, upper = joint->effort_upper;
+    int bounded = isfinite(lower) || isfinite(upper);
+    joint->base = base;
+    joint->damping = D;
+    joint->passive = passive;
+    if (is_exact) {
+        effort_apply(body, joint, spring + (D > 0.0 ? 0.0 : clamp(base, lower, upper)));
+        return;
+    }
+    if (D > 0.0 && !(bounded && joint->now.active)) {
+        dReal K = passive + D;
+        row_set(joint, 0, (rotor * joint->now.dq + base) / K, 1.0 / K, dInfinity);
+        row_set(joint, 1, 0.0, 0.0, 0.0);
+        effort_apply(body, joint, spring);
+        return;
+    }
+    if (passive > 0.0)
+        row_set(joint, 0, rotor * joint->now.dq / passive, 1.0 / passive, dInfinity);
+    else
+        row_set(joint, 0, 0.0, 0.0, 0.0);
+    if (D > 0.0) {
+        lower = isfinite(lower) ? lower : upper - UNBOUNDED;
+        upper = isfinite(upper) ? upper : lower + UNBOUNDED;
+        dReal middle = (lower + upper) / 2.0;
+        row_set(joint, 1, (base - middle) / D, 1.0 / D, (upper - lower) / 2.0);
+        effort_apply(body, joint, spring + middle);
+    } else {
+        row_set(joint, 1, 0.0, 0.0, 0.0);
+        effort_apply(body, joint, spring + clamp(base, lower, upper));
+    }
+}
+
+void hrp_drives_apply(World *world, Body *body)
+{
+    for (int j = 0; j < body->joints; j++) {
+        if (body->joint[j].kind != JOINT_FIXED)
+            drive_apply(body, &body->joint[j], world->step, world->system != NULL);
+    }
+}
+
+int hrp_drive_rows(const World *world, const Joint *joint, AxisRow rows[3])
+{
+    int count = 0;
+    dReal D = joint->damping, passive = joint->passive, drift = joint->drift;
+    dReal momentum = joint->rotor_inertia / world->step * joint->now.dq;
+    dReal lower = joint->effort_lower, upper = joint->effort_upper;
+    int bounded = D > 0.0 && (isfinite(lower) || isfinite(upper));
+    dReal K = passive + (bounded ? 0.0 : D), effort = bounded || D == 0.0 ? 0.0 : joint->base;
+    if (K > 0.0)
+        rows[count++] = (AxisRow){(momentum + effort) / K - drift, 1.0 / K, -dInfinity, dInfinity};
+    if (bounded)
+        rows[count++] = (AxisRow){joint->base / D - drift, 1.0 / D, lower, upper};
+    if (joint->coulomb_friction > 0.0)
+        rows[count++] = (AxisRow){0.0, 0.0, -joint->coulomb_friction, joint->coulomb_friction};
+    return count;
+}
+
+/* Compute the effort that the drive exerted in the last step.
+ *
+ * It follows from the rate at the end of the step. QUICK leaves errors in rates, which stiff gains
+ * would amplify: there it follows from the force of the motor row instead, minus the parts of the
+ * rotor and of viscous friction, if the motor has no bounded row.
+ */
+void hrp_drive_measure(const World *world, const Body *body, Joint *joint)
+{
+    joint->effort = joint->base - joint->damping * joint->now.dq;
+    if (!joint->effort_from_force || joint->damping == 0.0 || joint->now.active)
+        return;
+    const dJointFeedback *row = &joint->motor_feedback;
+    dReal axis[3];
+    rotate4(axis, body->middle[joint->child].R, joint->axis);
+    joint->effort = dot3(axis, joint->kind == JOINT_HINGE ? row->t1 : row->f1) +
+                    joint->rotor_inertia * (joint->now.dq - joint->saved.dq) / world->step +
+                    joint->viscous_friction * joint->now.dq;
+}
+
+void hrp_drives_clear_exceeded(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        body->joint[j].exceeded = 0;
+}
+
+int hrp_drives_find_exceeded(Body *body)
+{
+    int found = 0;
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        dReal effort = joint->effort;
+        int outside = effort > joint->effort_upper || effort < joint->effort_lower;
+        int is_new = outside && joint->damping > 0.0 && !joint->now.active && !joint->exceeded;
+        joint->exceeded |= is_new;
+        found |= is_new;
+        if (!outside)
+            joint->now.active = 0;
+    }
+    return found;
+}
+
+int hrp_drives_mark_unbounded(Body *body)
+{
+    int found = 0;
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        int has_range = isfinite(joint->effort_lower) || isfinite(joint->effort_upper);
+        int is_free = has_range && joint->damping > 0.0 && !joint->now.active && !joint->exceeded;
+        joint->exceeded |= is_free;
+        found |= is_free;
+    }
+    return found;
+}
+
+void hrp_drives_bound_exceeded(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        body->joint[j].now.active |= body->joint[j].exceeded;
+}
+
+int hrp_wrenches_check(const Body *body, Fault *fault)
+{
+    const double *force = live(body, WRENCH_FORCE), *torque = live(body, WRENCH_TORQUE);
+    for (int i = 0; i < 3 * body->links; i++) {
+        if (fabs(force[i]) < MAX_VALUE && fabs(torque[i]) < MAX_VALUE) /* false for NaN */
+            continue;
+        *fault = (Fault){.kind = FAULT_WRENCH, .body = body->id, .index = i / 3};
+        return 0;
+    }
+    return 1;
+}
+
+void hrp_wrenches_apply(Body *body)
+{
+    for (int link = 0; link < body->links; link++) {
+        const double *f = live(body, WRENCH_FORCE) + 3 * link;
+        const double *t = live(body, WRENCH_TORQUE) + 3 * link, *p = body->link_p + 3 * link;
+        int group = body->link_group[link];
+        if (group < 0)
+            continue;
+        if (f[0] != 0.0 || f[1] != 0.0 || f[2] != 0.0)
+            dBodyAddForceAtRelPos(body->group[group], f[0], f[1], f[2], p[0], p[1], p[2]);
+        if (t[0] != 0.0 || t[1] != 0.0 || t[2] != 0.0)
+            dBodyAddTorque(body->group[group], t[0], t[1], t[2]);
+    }
+}
+
+void hrp_weights_lift(const World *world, Body *body)
+{
+    dVector3 gravity;
+    if (!body->lift)
+        return;
+    dWorldGetGravity(world->world, gravity);
+    for (int g = 0; g < body->groups; g++) {
+        const dReal *lift = body->lift + 4 * g;
+        dReal moment[3], torque[3];
+        rotate4(moment, dBodyGetRotation(body->group[g]), lift + 1);
+        cross3(torque, gravity, moment);
+        dBodyAddForce(body->group[g], -lift[0] * gravity[0], -lift[0] * gravity[1],
+                      -lift[0] * gravity[2]);
+        dBodyAddTorque(body->group[g], torque[0], torque[1], torque[2]);
+    }
+}

@@ -1,0 +1,55 @@
+/* What acts on a body in a step: joint drives and external wrenches; joint coordinates. */
+#ifndef HRP_SIM_ODE_DRIVE_H
+#define HRP_SIM_ODE_DRIVE_H
+
+#include "world.h"
+
+/* Return the rate of a joint. */
+dReal hrp_joint_rate(const Body *body, const Joint *joint);
+
+/* Read q of a joint. ODE reports hinge angles within +-pi: the number of whole turns is the one
+ * nearest to the last angle plus the rate times the time that elapsed since. */
+void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed);
+
+/* Read q and dq of a joint after its body was placed. */
+void hrp_joint_read(const Body *body, Joint *joint);
+
+/* Set the stops for the current turn: ODE compares them with an angle within +-pi. */
+void hrp_joint_set_stops(Joint *joint);
+
+/* Check the drive arrays of a body. Returns 0 and describes the fault if a value is invalid. */
+int hrp_drives_check(Body *body, Fault *fault);
+void hrp_drives_apply(World *world, Body *body);
+
+/* List the rows of a drive for the exact solver, after hrp_drives_apply. It bounds the effort
+ * whenever that has a range, at no cost. Returns their number. */
+int hrp_drive_rows(const World *world, const Joint *joint, AxisRow rows[3]);
+
+/* Compute the effort that the drive exerted in the last step. */
+void hrp_drive_measure(const World *world, const Body *body, Joint *joint);
+
+/* Clear which efforts left their ranges, at the start of a step. */
+void hrp_drives_clear_exceeded(Body *body);
+
+/* Return whether a further effort left its range in the last attempt. Efforts that left it in an
+ * earlier attempt stay bounded in this step, which limits the number of attempts: bounding one
+ * joint may bring another back into its range. */
+int hrp_drives_find_exceeded(Body *body);
+
+/* Mark every effort with a range that was not bounded as exceeded: one of them may have made the
+ * last attempt fail. Returns whether there is any. */
+int hrp_drives_mark_unbounded(Body *body);
+
+/* Bound the efforts that left their ranges, for the next attempt. */
+void hrp_drives_bound_exceeded(Body *body);
+
+/* Check the wrench arrays of a body. Returns 0 and describes the fault if a value is invalid. */
+int hrp_wrenches_check(const Body *body, Fault *fault);
+
+/* Apply the wrenches of all links to their groups for the next step. */
+void hrp_wrenches_apply(Body *body);
+
+/* Lift the masses without weight. */
+void hrp_weights_lift(const World *world, Body *body);
+
+#endif

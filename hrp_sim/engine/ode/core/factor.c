@@ -1,0 +1,355 @@
+/* The matrix of the exact solver: its factor L D L^T in blocks of 6 x 6, and solutions with it.
+ *
+ * D is +1 for nodes and -1 for couplings: the matrix [H J^T; J -S] with positive definite H and S
+ * is quasidefinite and has such a factor in any order (Vanderbei 1995). A block below the diagonal
+ * is stored transposed, so that the innermost loops run along rows of 6 numbers.
+ */
+#include "factor.h"
+#include "guard.h"
+
+#include <math.h>
+#include <string.h>
+
+#define UNROLLED _Pragma("GCC unroll 6")
+#define LONG_COLUMN 16 /* blocks of a column whose elimination takes some time */
+#define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
+
+/* Copy a block: faster than what compilers make of memcpy for this size. */
+static inline void block_copy(dReal *to, const dReal *from)
+{
+    _Pragma("GCC unroll 18") for (int i = 0; i < 18; i++)((Pair *)to)[i] = ((const Pair *)from)[i];
+}
+
+static inline void block_clear(dReal *block)
+{
+    _Pragma("GCC unroll 18") for (int i = 0; i < 18; i++)((Pair *)block)[i] = (Pair){0.0};
+}
+
+static dReal *block_at(const System *system, int index)
+{
+    return system->block + 36 * (size_t)index;
+}
+
+static dReal *pivot_of(const System *system, int vertex)
+{
+    return system->pivot + 36 * (size_t)system->position_of[vertex];
+}
+
+/* Add factor * b to the first pairs of a row of a matrix. */
+static inline void add_row(dReal *A, int row, dReal factor, const dReal *b, int pairs)
+{
+    const Pair *of_b = (const Pair *)b;
+    Pair *to = (Pair *)(A + 6 * row);
+    for (int k = 0; k < pairs; k++)
+        to[k] += factor * of_b[k];
+}
+
+/* Add factor * a b^T to a matrix. */
+static inline void add_outer(dReal *A, dReal factor, const dReal *a, const dReal *b)
+{
+    UNROLLED for (int row = 0; row < 6; row++) add_row(A, row, factor * a[row], b, 3);
+}
+
+/* Add factor * a a^T to a matrix, whose upper half is not used. */
+static inline void add_outer_square(dReal *A, dReal factor, const dReal *a)
+{
+    UNROLLED for (int row = 0; row < 6; row++) add_row(A, row, factor * a[row], a, 1 + row / 2);
+}
+
+static void node_assemble(const System *system, int n)
+{
+    const Node *node = &system->nodes[n];
+    dReal *P = pivot_of(system, n);
+    block_clear(P);
+    for (int i = 0; i < 3; i++) {
+        P[7 * i] = node->mass;
+        for (int k = 0; k < 3; k++)
+            P[6 * (3 + i) + 3 + k] = node->I_W[3 * i + k];
+    }
+}
+
+/* Set the block of a coupling and a node: J, transposed if the node comes first. */
+static void jacobian_set(System *system, int vertex, int node, int index, const dReal *J)
+{
+    dReal *B = block_at(system, index);
+    if (system->position_of[vertex] < system->position_of[node]) {
+        block_copy(B, J);
+        return;
+    }
+    UNROLLED for (int i = 0; i < 6; i++) UNROLLED for (int k = 0; k < 6; k++) B[6 * i + k] =
+        J[6 * k + i];
+}
+
+/* Combine the free rows along the axis, which act in parallel, to the coupling's last row. */
+static void axis_combine(Coupling *coupling)
+{
+    dReal stiffness = 0.0, impulse = 0.0;
+    for (int i = 0; i < coupling->axis_rows; i++) {
+        const BoundedRow *row = &coupling->axis[i];
+        if (!row->is_free)
+            continue;
+        stiffness += 1.0 / row->softness;
+        impulse += row->target / row->softness;
+    }
+    const int is_on = stiffness > 0.0;
+    for (int i = 0; i < 6; i++) {
+        coupling->J_first[30 + i] = is_on ? coupling->axis_first[i] : 0.0;
+        coupling->J_second[30 + i] = is_on ? coupling->axis_second[i] : 0.0;
+    }
+    coupling->softness[5] = is_on ? 1.0 / stiffness : 1.0;
+    coupling->target[5] = is_on ? impulse / stiffness : 0.0;
+}
+
+static void coupling_assemble(System *system, int c)
+{
+    Coupling *coupling = &system->couplings[c];
+    const int vertex = system->node_count + c;
+    dReal *P = pivot_of(system, vertex);
+    if (coupling->rows == 5)
+        axis_combine(coupling);
+    block_clear(P);
+    for (int r = 0; r < 6; r++) /* rows that do not exist become unit rows of their own */
+        P[7 * r] =
+            r < coupling->rows || (r == 5 && coupling->axis_rows) ? coupling->softness[r] : 1.0;
+    jacobian_set(system, vertex, coupling->first, coupling->block_first, coupling->J_first);
+    if (coupling->second != WORLD_NODE)
+        jacobian_set(system, vertex, coupling->second, coupling->block_second, coupling->J_second);
+    for (int i = 0; coupling->gear && i < coupling->gear->count; i++)
+        jacobian_set(system, vertex, coupling->gear->nodes[i], coupling->gear->blocks[i],
+                     coupling->gear->J[i]);
+}
+
+/* The blocks of the matrix that rows between two groups stiffen. */
+typedef struct {
+    dReal *first, *second, *between;
+    int is_swapped; /* whether the second comes first in the elimination order */
+} Blocks;
+
+static Blocks blocks_of(const System *system, int first, int second, int block)
+{
+    Blocks blocks = {.first = pivot_of(system, first)};
+    if (second != WORLD_NODE) {
+        blocks.second = pivot_of(system, second);
+        blocks.between = block_at(system, block);
+        blocks.is_swapped = system->position_of[first] > system->position_of[second];
+    }
+    return blocks;
+}
+
+/* Add the stiffness of a row to the groups that it acts on. */
+static void stiffness_add(const Blocks *to, dReal stiffness, const dReal *J_first,
+                          const dReal *J_second)
+{
+    add_outer_square(to->first, stiffness, J_first);
+    if (!to->second)
+        return;
+    add_outer_square(to->second, stiffness, J_second);
+    add_outer(to->between, stiffness, to->is_swapped ? J_second : J_first,
+              to->is_swapped ? J_first : J_second);
+}
+
+/* Add the stiffness of friction: J^T S J, with S = L D L^T. */
+static void friction_assemble(const System *system, const Friction *friction)
+{
+    const dReal *S = friction->slope;
+    const dReal least = 1e-14 * (S[0] + S[3] + S[5]);
+    const Blocks blocks = blocks_of(system, friction->first, friction->second,
+                                    system->touches[friction->touch].block);
+    dReal D[3] = {S[0], S[3], S[5]}, below[3] = {0.0, 0.0, S[4]}, rows[2][18];
+    if (D[0] > least) {
+        below[0] = S[1] / D[0];
+        below[1] = S[2] / D[0];
+        D[1] -= below[0] * S[1];
+        D[2] -= below[1] * S[2];
+        below[2] -= below[0] * S[2];
+    }
+    if (D[1] > least) {
+        below[2] /= D[1];
+        D[2] -= below[2] * below[2] * D[1];
+    }
+    memcpy(rows[0], friction->J_first, sizeof rows[0]);
+    memcpy(rows[1], friction->J_second, sizeof rows[1]);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 6; i++) {
+            dReal *J = rows[k] + i;
+            J[0] += below[0] * J[6] + below[1] * J[12];
+            J[6] += D[1] > least ? below[2] * J[12] : 0.0;
+        }
+    for (int r = 0; r < 3; r++)
+        if (D[r] > least)
+            stiffness_add(&blocks, D[r], rows[0] + 6 * r, rows[1] + 6 * r);
+}
+
+/* Add the stiffness of a contact that pushes, and of the friction of the patch that it begins. */
+static void touch_assemble(const System *system, int t)
+{
+    const Touch *touch = &system->touches[t];
+    if (touch->row.is_free) {
+        const Blocks blocks = blocks_of(system, touch->first, touch->second, touch->block);
+        stiffness_add(&blocks, 1.0 / touch->row.softness, touch->J_first, touch->J_second);
+    }
+    const Friction *friction = &system->frictions[touch->friction];
+    if (friction->touch == t && friction->mu > 0.0)
+        friction_assemble(system, friction);
+}
+
+void hrp_matrix_assemble(System *system, const Island *island)
+{
+    int first = system->column_start[island->first], end = system->column_start[island->end];
+    memset(block_at(system, first), 0, (size_t)(end - first) * 36 * sizeof(dReal));
+    for (int at = island->first; at < island->end; at++) {
+        int vertex = system->vertex_at[at];
+        if (vertex < system->node_count)
+            node_assemble(system, vertex);
+        else
+            coupling_assemble(system, vertex - system->node_count);
+    }
+    for (int i = island->touches; i < island->touches_end; i++)
+        touch_assemble(system, system->touch_order[i]);
+}
+
+/* Replace a positive definite matrix by the inverse of its Cholesky factor: products with it need
+ * not wait for each other as substitutions do, nor the pivots here for square roots. Returns 0 if
+ * a number is not finite. A pivot that rounding made too small is raised. */
+static int invert_factor(dReal *restrict A)
+{
+    dReal W[36] = {0.0}, pivots[6], least[6];
+    for (int j = 0; j < 6; j++) {
+        least[j] = MIN_PIVOT * fabs(A[7 * j]);
+        W[7 * j] = 1.0;
+    }
+    UNROLLED for (int j = 0; j < 6; j++)
+    {
+        dReal pivot = A[7 * j];
+        if (!(pivot > least[j])) {
+            if (!isfinite(pivot) || least[j] == 0.0)
+                return 0;
+            pivot = least[j];
+        }
+        const dReal inverse = 1.0 / pivot;
+        pivots[j] = pivot;
+        UNROLLED for (int i = j + 1; i < 6; i++)
+        {
+            const dReal factor = A[6 * i + j] * inverse;
+            UNROLLED for (int k = j + 1; k <= i; k++) A[6 * i + k] -= factor * A[6 * k + j];
+            UNROLLED for (int k = 0; k <= j; k++) W[6 * i + k] -= factor * W[6 * j + k];
+        }
+    }
+    UNROLLED for (int j = 0; j < 6; j++)
+    {
+        const dReal scale = 1.0 / sqrt(pivots[j]);
+        UNROLLED for (int k = 0; k <= j; k++) A[6 * j + k] = scale * W[6 * j + k];
+    }
+    return 1;
+}
+
+/* Multiply a transposed block with the inverse factor of its column. */
+static inline void divide_block(dReal *B, const dReal *inverse)
+{
+    Pair *of_B = (Pair *)B;
+    UNROLLED for (int j = 5; j >= 0; j--)
+    {
+        Pair sums[3] = {{0.0}};
+        UNROLLED for (int k = 0; k <= j; k++) UNROLLED for (int i = 0; i < 3; i++) sums[i] +=
+            inverse[6 * j + k] * of_B[3 * k + i];
+        memcpy(of_B + 3 * j, sums, sizeof sums);
+    }
+}
+
+/* Add sign * A^T B to the first pairs of a row of a matrix. */
+static inline void add_product_row(dReal *C, dReal sign, const dReal *A, const dReal *B, int row,
+                                   int pairs)
+{
+    const Pair *of_B = (const Pair *)B;
+    Pair *to = (Pair *)(C + 6 * row), sums[3] = {{0.0}};
+    UNROLLED for (int m = 0; m < 6; m++) UNROLLED for (int k = 0; k < pairs; k++) sums[k] +=
+        A[6 * m + row] * of_B[3 * m + k];
+    for (int k = 0; k < pairs; k++)
+        to[k] += sign * sums[k];
+}
+
+/* Add sign * A^T B to a matrix. */
+static inline void add_product(dReal *C, dReal sign, const dReal *A, const dReal *B)
+{
+    UNROLLED for (int row = 0; row < 6; row++) add_product_row(C, sign, A, B, row, 3);
+}
+
+/* Add sign * A^T A to a matrix, whose upper half is not used. */
+static inline void add_square(dReal *C, dReal sign, const dReal *A)
+{
+    UNROLLED for (int row = 0; row < 6; row++) add_product_row(C, sign, A, A, row, 1 + row / 2);
+}
+
+/* Subtract a column's products from the columns to its right. */
+static void column_eliminate(System *system, int at, dReal sign)
+{
+    const int end = system->column_start[at + 1];
+    for (int i = system->column_start[at]; i < end; i++) {
+        const int column = system->row[i];
+        const dReal *A = block_at(system, i);
+        /* The pivots of couplings are stored with the sign that makes them positive. */
+        dReal own = system->vertex_at[column] < system->node_count ? -sign : sign;
+        add_square(system->pivot + 36 * (size_t)column, own, A);
+        int target = system->column_start[column];
+        for (int k = i + 1; k < end; k++) {
+            while (system->row[target] != system->row[k])
+                target++;
+            add_product(block_at(system, target), -sign, A, block_at(system, k));
+        }
+    }
+}
+
+int hrp_matrix_factor(World *world, const Island *island)
+{
+    System *system = world->system;
+    for (int at = island->first; at < island->end; at++) {
+        dReal *P = system->pivot + 36 * (size_t)at;
+        if (!invert_factor(P))
+            return 0;
+        for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
+            divide_block(block_at(system, i), P);
+        const int length = system->column_start[at + 1] - system->column_start[at];
+        if (length > LONG_COLUMN && hrp_is_interrupted(world))
+            return 0;
+        column_eliminate(system, at, system->vertex_at[at] < system->node_count ? 1.0 : -1.0);
+    }
+    return 1;
+}
+
+void hrp_matrix_solve(const System *system, const Island *island, dReal *x)
+{
+    for (int at = island->first; at < island->end; at++) {
+        const dReal *inverse = system->pivot + 36 * (size_t)at;
+        const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
+        dReal *b = x + 6 * (size_t)at, y[6];
+        UNROLLED for (int j = 0; j < 6; j++)
+        {
+            y[j] = 0.0;
+            UNROLLED for (int k = 0; k <= j; k++) y[j] += inverse[6 * j + k] * b[k];
+        }
+        memcpy(b, y, sizeof y);
+        for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++) {
+            const dReal *W = block_at(system, i);
+            const Pair *of_W = (const Pair *)W;
+            Pair *to = (Pair *)(x + 6 * (size_t)system->row[i]), sums[3] = {{0.0}};
+            UNROLLED for (int j = 0; j < 6; j++) UNROLLED for (int k = 0; k < 3; k++) sums[k] +=
+                of_W[3 * j + k] * y[j];
+            for (int k = 0; k < 3; k++)
+                to[k] -= sign * sums[k];
+        }
+    }
+    for (int at = island->end - 1; at >= island->first; at--) {
+        const dReal *inverse = system->pivot + 36 * (size_t)at;
+        const dReal sign = system->vertex_at[at] < system->node_count ? 1.0 : -1.0;
+        dReal *y = x + 6 * (size_t)at, z[6], solution[6] = {0.0};
+        memcpy(z, y, sizeof z);
+        for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++) {
+            const dReal *W = block_at(system, i), *from = x + 6 * (size_t)system->row[i];
+            UNROLLED for (int j = 0; j < 6; j++) z[j] -= dot6(W + 6 * j, from);
+        }
+        UNROLLED for (int j = 0; j < 6; j++) UNROLLED for (int k = 0; k <= j; k++) solution[k] +=
+            inverse[6 * j + k] * z[j];
+        for (int j = 0; j < 6; j++)
+            y[j] = sign * solution[j];
+    }
+}

@@ -1,0 +1,17 @@
+/* The matrix of the exact solver: its factor, and solutions with it. */
+#ifndef HRP_SIM_ODE_FACTOR_H
+#define HRP_SIM_ODE_FACTOR_H
+
+#include "solver.h"
+
+/* Set the matrix of an island for the rows that are free. */
+void hrp_matrix_assemble(System *system, const Island *island);
+
+/* Factor the matrix of an island in place. Returns 0 if a number is not finite, or the step is to
+ * be given up. */
+int hrp_matrix_factor(World *world, const Island *island);
+
+/* Solve the factored system of an island; x, of 6 numbers for each position, is replaced. */
+void hrp_matrix_solve(const System *system, const Island *island, dReal *x);
+
+#endif

@@ -1,0 +1,93 @@
+/* Collision shapes of a body, and the links that carry them. */
+#ifndef HRP_SIM_ODE_SHAPES_H
+#define HRP_SIM_ODE_SHAPES_H
+
+#include "articulation.h"
+
+typedef struct Body Body;
+typedef struct World World;
+
+/* A box with rounded edges that contains shapes. */
+typedef struct {
+    dReal p[3], R[9], half[3], radius; /* R: the columns are the box's axes */
+    dReal box[6];                      /* along the axes of the frame: lower, upper of each */
+} Bound;
+
+typedef struct {
+    dGeomID geom;
+    const Surface *surface; /* or NULL */
+    int link, material, index; /* index: row in the Articulation */
+    dReal ray_box[6];          /* along the axes of W, when rays are cast */
+    Bound local, now;          /* in the frame of its group, and in W */
+} Geom;
+
+/* The colliding shapes of a link. */
+typedef struct {
+    int link, count;
+    Geom *shapes;
+    dBodyID group;     /* NULL if they do not move */
+    Bound local, now;  /* of all shapes, in the frame of the group, and in W */
+    int shapes_placed; /* whether the shapes' own bounds are up to date */
+    dReal travel;      /* no point has moved by more since the body was added, in [m] */
+} LinkShapes;
+
+typedef struct {
+    Geom *items;
+    int count, colliding; /* colliding shapes come first; the others only stop rays */
+    LinkShapes *links;
+    int link_count;
+    dReal box[6], ray_box[6]; /* bounding boxes of the colliding shapes, and of all shapes */
+} GeomSet;
+
+/* Two links of a body whose shapes may collide. They are apart as long as their travels sum up to
+ * less than the limit; so are two of their shapes, with the limit at [i * links[1]->count + j]. */
+typedef struct {
+    LinkShapes *links[2];
+    dReal limit, *limits;
+} LinkPair;
+
+typedef struct {
+    int (*pairs)[2];
+    int count, capacity;
+} LinkNumbers;
+
+/* Triangles of a mesh that lie close together. */
+typedef struct {
+    dTriMeshDataID data;           /* NULL until it is collided */
+    const dTriIndex *indices;
+    int corners;
+    dReal box[6];                  /* in the frame of the mesh */
+} MeshChunk;
+
+typedef struct {
+    dTriMeshDataID data;
+    dReal *vertices;
+    dTriIndex *indices;
+    int corners;                   /* number of indices */
+    dReal (*points)[3];            /* the corners, each once, neighbours side by side */
+    dReal (*boxes)[6];             /* of each BLOCK_POINTS of them */
+    int point_count;
+    int vertex_count;
+    dReal middle[3], half[3];      /* of its box in its own frame */
+    MeshChunk *chunks;             /* made when they are needed, see mesh.c */
+    int chunk_count;
+    dTriIndex *chunk_indices;      /* the corners in the order of the chunks */
+    dGeomID chunk_shape;           /* any chunk, to collide it */
+} Mesh;
+
+/* Create the shapes of a body, colliding ones first. Returns 0 when memory is short. */
+int hrp_geoms_create(Body *body, const Flat *flat);
+
+/* Place the shapes of static links. */
+void hrp_geoms_place(Body *body, const Flat *flat);
+
+/* Destroy the shapes of a body in ODE. */
+void hrp_geoms_destroy(Body *body);
+
+/* Free the memory of a body's shapes. They were destroyed in ODE, or ODE must not be called. */
+void hrp_geoms_free(Body *body);
+
+/* List the pairs of a body's own links that may collide. Returns 0 when memory is short. */
+int hrp_link_pairs_list(const World *world, Body *body);
+
+#endif
