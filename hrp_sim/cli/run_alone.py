@@ -21,7 +21,7 @@ from ..run.run import Run
 from ..run.summary import RunRecorder
 from ..simulation import Simulation
 from ..topics.run_recording import RunRecording
-from ..world.controller_list import with_controllers
+from ..world.control_file import with_controllers
 from ..world.load import load_world
 from ..world.reporting import print_severity, printed_warnings
 from ..world.sensor_options import with_options

@@ -39,7 +39,7 @@ class RunServices:
     Args:
         node: The node that offers the services.
         topics: Creates the topic.
-        runner: The run, which responds while halted, too.
+        run: The run, which responds while halted, too.
         control: Pauses and resets the run.
         hint: Returns a hint for users if the physics of the present world fails.
 
@@ -51,12 +51,12 @@ class RunServices:
         self,
         node: Node,
         topics: TopicMaker,
-        runner: Run,
+        run: Run,
         control: WorldControl,
         hint: Callable[[], str],
     ) -> None:
         self._node = node
-        self._runner = runner
+        self._run = run
         self._control = control
         self._hint = hint
         with creating("services"):
@@ -86,7 +86,7 @@ class RunServices:
                 "otherwise wait until the clock reaches it again (reset_simulation with scope 3 "
                 "resets the time, too)"
             )
-        if self._runner.paused:
+        if self._run.paused:
             done += "; it is still paused"
         response.success, response.message = _outcome(self._control.restart, done)
         return response
@@ -98,20 +98,20 @@ class RunServices:
         return response
 
     def _report(self) -> None:
-        runner = self._runner
-        failure = "" if runner.error is None else self._failure(runner.error)
+        run = self._run
+        failure = "" if run.error is None else self._failure(run.error)
         parts = [
-            run_health(runner, failure),
-            command_health(runner.simulation.command_counts),
-            state_health(runner.states),
+            run_health(run, failure),
+            command_health(run.simulation.command_counts),
+            state_health(run.states),
         ]
-        if isinstance(runner.gate, LockStep):
-            parts.append(lock_step_health(runner.gate))
+        if isinstance(run.gate, LockStep):
+            parts.append(lock_step_health(run.gate))
         self._health.report(parts)
 
 
 def start_lock_step(
-    node: Node, settings: Settings, runner: Run, republish: Callable[[], None]
+    node: Node, settings: Settings, run: Run, republish: Callable[[], None]
 ) -> list[str]:
     """Set up the lock-step of the parameters; return the topics that the run waits for.
 
@@ -119,7 +119,7 @@ def start_lock_step(
         node: Logs the topics that the run waits for.
         settings: Values of the parameters ``lock_step``, ``lock_step_rate``,
             ``lock_step_timeout``, ``hardware_topics`` and ``naming``.
-        runner: The run, before it begins.
+        run: The run, before it begins.
         republish: Publishes the last readings again.
 
     Raises:
@@ -174,9 +174,9 @@ def start_lock_step(
         by_arrival=by_arrival,
         on_timeout=warn_timeout,
         republish=warn_and_republish,
-        wake=runner.wake,
+        wake=run.wake,
     )
-    runner.gate = lock_step
+    run.gate = lock_step
     return topics
 
 
@@ -202,13 +202,13 @@ class SwitchServices:
 
     Args:
         node: The node that offers the services.
-        runner: The run.
+        run: The run.
         switches: Names of the services, by the names of the devices in the simulation.
     """
 
-    def __init__(self, node: Node, runner: Run, switches: Mapping[str, str]) -> None:
+    def __init__(self, node: Node, run: Run, switches: Mapping[str, str]) -> None:
         self._node = node
-        self._runner = runner
+        self._run = run
         self._services: list[Service] = []
         for key, name in switches.items():
             with creating(f"service '{name}'"):
@@ -224,10 +224,10 @@ class SwitchServices:
         self, key: str, request: SetBool.Request, response: SetBool.Response
     ) -> SetBool.Response:
         def act() -> None:
-            self._runner.simulation.set_enabled(key, request.data)
+            self._run.simulation.set_enabled(key, request.data)
 
         done = f"{key} is {'on' if request.data else 'off'}"
-        response.success, response.message = _outcome(lambda: self._runner.call(act), done)
+        response.success, response.message = _outcome(lambda: self._run.call(act), done)
         return response
 
 

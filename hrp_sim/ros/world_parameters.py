@@ -24,7 +24,7 @@ from ..engine.engine import PHYSICS_RANGES, Solver
 from ..run.build import build_simulation
 from ..simulation import Simulation
 from ..world.config import WorldConfig
-from ..world.controller_list import with_controllers
+from ..world.control_file import with_controllers
 from ..world.load import load_world
 from ..world.projects import ProjectOptions, parse_variables
 from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, find_targets, single_options

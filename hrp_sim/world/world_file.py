@@ -20,8 +20,7 @@ from ..engine.engine import PhysicsSettings, Placement
 from ..engine.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, NamedPose, WorldConfig
-from .control_file import read_control, report_unknown_joints
-from .controller_list import read_controllers
+from .control_file import read_control, read_controllers, report_unknown_joints
 from .fields import mappings, position_degrees_hint, read_rotation
 from .material_file import load_materials, read_materials
 from .model_files import ModelFiles

@@ -87,7 +87,7 @@ class WorldControl(Consumer):
     Every method may raise ``RequestError``, with the reason, when nothing has changed.
 
     Args:
-        runner: The run, before it begins; if it is paused, it is STOPPED.
+        run: The run, before it begins; if it is paused, it is STOPPED.
         host: Owner of the simulations.
         world: Configuration of the present simulation.
         source: Path or URI of that configuration.
@@ -100,7 +100,7 @@ class WorldControl(Consumer):
 
     def __init__(
         self,
-        runner: Run,
+        run: Run,
         host: Host,
         world: WorldConfig,
         source: str,
@@ -108,32 +108,32 @@ class WorldControl(Consumer):
         diagnostics: Diagnostics | None = None,
     ) -> None:
         self.options = options
-        self._runner = runner
+        self._run = run
         self._host = host
         self._config = world
         self._source: Resource | None = Resource(source)
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self._stepping: Stepping | None = None
-        self._was_stopped = runner.paused
+        self._was_stopped = run.paused
         self._loading = threading.Lock()
         self._quitting = False
         self._track_initial()
-        runner.add(self)
+        run.add(self)
 
     # States, resets and steps of the run.
 
     @property
     def state(self) -> State:
         """State of the simulation; PLAYING while it takes requested steps."""
-        if self._quitting or self._runner.stopped:
+        if self._quitting or self._run.stopped:
             return State.QUITTING
         if self._loading.locked():
             return State.LOADING_WORLD
         if self._source is None:
             return State.NO_WORLD
-        if self._is_stepping or not (self._runner.paused or self._runner.error is not None):
+        if self._is_stepping or not (self._run.paused or self._run.error is not None):
             return State.PLAYING
-        is_at_start = self._runner.simulation.state.time_ns == 0
+        is_at_start = self._run.simulation.state.time_ns == 0
         return State.STOPPED if self._was_stopped and is_at_start else State.PAUSED
 
     def set_state(self, target: int) -> None:
@@ -180,9 +180,9 @@ class WorldControl(Consumer):
         self._check_world()
         with request_errors():
             if self.options.keeps_time:
-                self._runner.change(lambda: self._reset(Scope.STATE), Change.RESET)
+                self._run.change(lambda: self._reset(Scope.STATE), Change.RESET)
             else:
-                self._runner.reset()
+                self._run.reset()
 
     def reset(self, scope: int = Scope.DEFAULT) -> str:
         """Reset time, state or both, or remove spawned entities.
@@ -200,14 +200,14 @@ class WorldControl(Consumer):
             )
             raise RequestError(Code.FEATURE_UNSUPPORTED, message)
         with request_errors():
-            if scope == Scope.ALL and self._runner.call(self._is_incomplete):
+            if scope == Scope.ALL and self._run.call(self._is_incomplete):
                 warning = self._swap(self._make(self._config))
             else:
                 change = Change.WORLD if scope == Scope.SPAWNED else Change.RESET
-                before_ns = self._runner.change(lambda: self._reset(scope), change)
+                before_ns = self._run.change(lambda: self._reset(scope), change)
                 warning = self._warn_time_reset(before_ns) if scope & Scope.TIME else ""
                 self._host.sync()
-        if scope == Scope.ALL and self._runner.paused:
+        if scope == Scope.ALL and self._run.paused:
             self._was_stopped = True
         return warning
 
@@ -233,7 +233,7 @@ class WorldControl(Consumer):
             on_end(None)
             return None
         with request_errors():
-            self._stepping = self._runner.step(
+            self._stepping = self._run.step(
                 steps, on_each, lambda stepping: on_end(_missing_steps(stepping))
             )
         return self._stepping
@@ -331,7 +331,7 @@ class WorldControl(Consumer):
             self._simulation.remove(name)
 
         with request_errors():
-            self._runner.change(act)
+            self._run.change(act)
         self._infos.pop(name, None)
         self._host.sync()
 
@@ -402,14 +402,14 @@ class WorldControl(Consumer):
             simulation.move(entities.moved(present, frame, pose, twist), keep_targets=True)
 
         with request_errors():
-            self._runner.change(act)
+            self._run.change(act)
         self._host.sync()
 
     # Helpers.
 
     @property
     def _simulation(self) -> Simulation:
-        return self._runner.simulation
+        return self._run.simulation
 
     @property
     def _is_stepping(self) -> bool:
@@ -418,7 +418,7 @@ class WorldControl(Consumer):
     def _call(self, action: Callable[[Simulation], _T]) -> _T:
         """Execute an action between two steps; return its result."""
         with request_errors():
-            return self._runner.call(lambda: action(self._simulation))
+            return self._run.call(lambda: action(self._simulation))
 
     def _check_world(self, code: Code = Code.INCORRECT_STATE) -> None:
         if remedy := _WITHOUT_WORLD.get(state := self.state):
@@ -457,7 +457,7 @@ class WorldControl(Consumer):
         # Loading a file may take seconds, during which the run continues.
         body = read_model(request.resource, Diagnostics(listener=self._diagnostics.add))
         with request_errors():
-            return self._runner.change(lambda: self._place(request, body, X_FL))
+            return self._run.change(lambda: self._place(request, body, X_FL))
 
     def _place(self, request: SpawnRequest, body: Body, X_FL: Pose) -> str:
         """Add a body to the world in the stepping thread; return its name."""
@@ -489,7 +489,7 @@ class WorldControl(Consumer):
 
     def _play(self) -> None:
         self._was_stopped = False
-        self._runner.call(self._runner.resume)
+        self._run.call(self._run.resume)
 
     def _pause(self) -> None:
         self._was_stopped = False
@@ -499,12 +499,12 @@ class WorldControl(Consumer):
         if self._is_stepping and self._stepping is not None:
             self._stepping.cancel()
             self._stepping.wait()
-        self._runner.call(self._runner.pause)
+        self._run.call(self._run.pause)
 
     def _quit(self) -> None:
         self._quitting = True
-        self._runner.pause()
-        timer = threading.Timer(QUIT_DELAY, self._runner.stop)
+        self._run.pause()
+        timer = threading.Timer(QUIT_DELAY, self._run.stop)
         timer.daemon = True
         timer.start()
 
@@ -514,7 +514,7 @@ class WorldControl(Consumer):
         time_ns = simulation.state.time_ns
         if scope & Scope.STATE:
             simulation.reset()  # first, since a failed world permits nothing else
-            self._runner.error = None
+            self._run.error = None
         if scope & Scope.SPAWNED:
             for name, body in list(simulation.bodies.items()):
                 if self._initial.get(name) is not body:
@@ -533,7 +533,7 @@ class WorldControl(Consumer):
     def _swap(self, simulation: Simulation) -> str:
         """Replace the simulation of the run; return a warning, or ""."""
         try:
-            before = self._runner.replace(simulation)
+            before = self._run.replace(simulation)
         except BaseException:
             simulation.close()
             raise
@@ -569,15 +569,15 @@ class WorldControl(Consumer):
         """Pause the run in a block; resume it if the block fails and it was playing."""
         if self._quitting or not self._loading.acquire(blocking=False):
             raise RequestError(Code.INCORRECT_STATE, f"the simulation is {self.state.name}")
-        runner = self._runner
-        was_playing = not runner.paused
+        run = self._run
+        was_playing = not run.paused
         try:
-            runner.pause()
+            run.pause()
             yield
         except BaseException:
             if was_playing:
-                runner.paused = False
-                runner.wake()
+                run.paused = False
+                run.wake()
             raise
         finally:
             self._loading.release()

@@ -13,8 +13,7 @@ from hrp_model.readers.yaml.nodes import Mapping
 from ...engine.articulation.numeric_limits import MAX_COORDINATE
 from ...engine.engine import Placement
 from ...world.config import BodyEntry, WorldConfig
-from ...world.control_file import read_control
-from ...world.controller_list import read_controllers
+from ...world.control_file import read_control, read_controllers
 from ...world.fields import read_rotation, report_unknown
 from ...world.physics_file import read_physics
 from ...world.placements import with_joints
