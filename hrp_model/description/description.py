@@ -110,7 +110,7 @@ class DescriptionOptions:
         """Return the options that the parameters of ``model_node`` select."""
         hardware = settings["ros2_control"]
         options = UrdfOptions(
-            link_naming=LinkNaming(settings["link_naming"]),
+            link_naming=LinkNaming(settings.get("link_naming", LinkNaming.JOINT)),
             base=Base(settings["base"]),
             gazebo=settings["gazebo"],
             ros2_control=None if hardware == "none" else Hardware(hardware),
@@ -120,6 +120,10 @@ class DescriptionOptions:
         srdf = settings["description_format"] == "urdf+srdf"
         collision, glb_up = CollisionShapes(settings["collision"]), UpAxis(settings["glb_up"])
         return DescriptionOptions(options, collision, srdf, glb_up)
+
+    def with_hardware_topics(self) -> DescriptionOptions:
+        """Return the same options, with joints that ros2_control reads and commands by topics."""
+        return replace(self, urdf=replace(self.urdf, ros2_control=Hardware.TOPIC))
 
     def with_frames(self, names: FrameOptions) -> DescriptionOptions:
         """Return the same options with other frame options."""

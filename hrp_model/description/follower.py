@@ -109,10 +109,6 @@ class JointFollower:
         """
         self._throttle = StampThrottle(frequency)
 
-    def is_due(self, time_ns: int) -> bool:
-        """Return whether ``follow`` would return frames for a message with this stamp."""
-        return self._throttle.is_due(time_ns)
-
     def follow(
         self, time_ns: int, joints: Sequence[str], positions: Sequence[float], now: float
     ) -> MovedFrames:
@@ -167,10 +163,6 @@ class StampThrottle:
         self._interval_ns = round(1e9 / frequency) if frequency > 0.0 else 0
         self._last: dict[str, int] = {}
 
-    def is_due(self, stamp_ns: int) -> bool:
-        """Return whether a message of all joints that have passed before would pass."""
-        return self._is_due(min(self._last.values(), default=-1), stamp_ns)
-
     def accept(self, joints: Iterable[str], stamp_ns: int) -> bool:
         """Return whether a message of these joints passes, and if so, record its stamp.
 
@@ -178,15 +170,12 @@ class StampThrottle:
         """
         names = list(joints)
         last = min([self._last.get(name, -1) for name in names], default=-1)
-        if not self._is_due(last, stamp_ns):
+        interval = self._interval_ns
+        is_same = interval and 0 <= last <= stamp_ns and last // interval == stamp_ns // interval
+        if is_same:
             return False
         self._last.update(dict.fromkeys(names, stamp_ns))
         return True
-
-    def _is_due(self, last: int, stamp_ns: int) -> bool:
-        interval = self._interval_ns
-        is_same = interval and 0 <= last <= stamp_ns and last // interval == stamp_ns // interval
-        return not is_same
 
 
 def usable_positions(

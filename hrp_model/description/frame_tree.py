@@ -180,39 +180,32 @@ class FrameTree:
 
     def moved(self, positions: Mapping[str, float]) -> MovedFrames:
         """Return the frames that these joints move, at their positions in [rad] or [m]."""
-        names, poses = self.moved_all(tuple(positions), np.array([[*positions.values()]]))
-        return MovedFrames(names, poses[0])
+        mover = self.mover(tuple(positions))
+        return MovedFrames(mover.names, mover.moved(list(positions.values())))
 
-    def moved_all(
-        self, joints: tuple[str, ...], positions: Array
-    ) -> tuple[tuple[tuple[str, str], ...], Array]:
-        """Return the frames that joints move, for several positions.
-
-        Args:
-            joints: Their names.
-            positions: In [rad] or [m], shape (n, joints).
-
-        Returns:
-            The names and the poses, as in ``MovedFrames``, shape (n, frames, 7).
-        """
+    def mover(self, joints: tuple[str, ...]) -> FrameMover:
+        """Return what computes the frames that these joints move."""
         mover = self._movers.get(joints)
         if mover is None:
             if len(self._movers) >= _MAX_MOVERS:
                 self._movers.clear()
-            mover = self._movers[joints] = _Mover([self.moving[name] for name in joints])
-        return mover.names, mover.moved(positions)
+            mover = self._movers[joints] = FrameMover([self.moving[name] for name in joints])
+        return mover
 
     @cached_property
-    def _movers(self) -> dict[tuple[str, ...], _Mover]:
+    def _movers(self) -> dict[tuple[str, ...], FrameMover]:
         """By the names of joints, as several sources may move different joints."""
         return {}
 
 
-class _Mover:
+class FrameMover:
     """Computes the same as ``joint_pose`` for some joints at once, which is much faster.
 
     Args:
         joints: The links that they move, the frames of the links and of their parents.
+
+    Attributes:
+        names: Of each frame that moves: the names of its parent and of itself.
     """
 
     def __init__(self, joints: Sequence[tuple[Link, str, str]]) -> None:
@@ -230,23 +223,22 @@ class _Mover:
         # Of the product of two quaternions: each row has one term of its four elements.
         self._factors = np.array([[w, w, w, w], [x, y, z, -x], [y, z, x, -y], [-z, -x, -y, -z]])
 
-    def moved(self, q: Array) -> Array:
-        """Return the poses at positions of the joints in [rad] or [m], shape (n, joints)."""
+    def moved(self, positions: Sequence[float]) -> Array:
+        """Return the poses at positions of the joints in [rad] or [m], shape (joints, 7)."""
         # With Python's sine, as that of numpy differs in the last bit between processors.
-        angles = (0.5 * q).ravel().tolist()
-        s, c = (np.fromiter(map(f, angles), float, q.size).reshape(q.shape) for f in (sin, cos))
-        turn = self._axes[:, np.newaxis] * np.array([s, s, s, c])
-        factors = self._factors[:, :, np.newaxis]
-        xyzw = factors[0] * turn[_TERMS[0]]
-        for factor, term in zip(factors[1:], _TERMS[1:], strict=True):
+        halves = [0.5 * q for q in positions]
+        s = [sin(half) for half in halves]
+        turn = self._axes * np.array([s, s, s, [cos(half) for half in halves]])
+        xyzw = self._factors[0] * turn[_TERMS[0]]
+        for factor, term in zip(self._factors[1:], _TERMS[1:], strict=True):
             xyzw += factor * turn[term]
         xyzw *= np.where(xyzw[3] < 0.0, -1.0, 1.0)
-        poses = np.empty((*q.shape, 7))
-        poses[..., :3] = self._start[:, :3]
-        poses[..., 3:] = xyzw.transpose(1, 2, 0)
+        poses = self._start.copy()
+        poses[:, 3:] = xyzw.T
         if (slides := self._slides).size:
-            poses[:, slides] = self._start[slides]
-            poses[:, slides, :3] += q[:, slides, np.newaxis] * self._directions
+            poses[slides] = self._start[slides]
+            moved = np.array(positions)[slides, np.newaxis] * self._directions
+            poses[slides, :3] += moved
         return poses
 
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
-
-import numpy as np
 
 from hrp_msgs import names
-from hrp_msgs.convert.cdr import Times
 from hrp_msgs.convert.tf import FrameNames, FramePose
 from hrp_msgs.topics.robot import RobotTopics
 
 from ..frames import Frame
-from ..rigid import Array, matrix_quaternion
+from ..rigid import matrix_quaternion
 from .description import Description
-from .follower import JointFollower, LastPositions, WarningThrottle, usable_positions
+from .follower import JointFollower, LastPositions, WarningThrottle
 from .frame_tree import MovedFrame, MovedFrames
 
 MAX_FREQUENCY = 100.0  # [Hz], by default
@@ -90,46 +86,22 @@ class DescriptionPublisher:
     def publish_last_positions(self) -> None:
         """Publish the moving frames at the last positions, with new stamps."""
         for time_ns, frames in self.follower.repeated().items():
-            self.topics.publish_moving(time_ns, self._prefixed_names(frames.names), frames.poses)
+            self._publish_moved(time_ns, frames)
 
     def publish_initial_posture(self, time_ns: int) -> None:
         """Publish the moving frames at the initial joint positions, with a stamp in [ns]."""
         links = {name: link for name, (link, _, _) in self.description.tree.moving.items()}
         leaders = {name: x.joint for name, x in links.items() if x.joint.mimic is None}
-        self.publish_posture(time_ns, [*leaders], [x.initial for x in leaders.values()])
-
-    def publish_posture(
-        self,
-        time_ns: int,
-        joints: Sequence[str],
-        positions: Sequence[float],
-        above: Sequence[FramePose] = (),
-    ) -> None:
-        """Publish the transforms of links, whatever the rate limit, without effect on later ones.
-
-        Arguments as of ``move``.
-        """
-        description = self.description
-        known, _ = usable_positions(joints, positions, description.tree.moving)
+        known = {name: joint.initial for name, joint in leaders.items()}
         if known and self.topics.has_tf_subscribers:
-            moved = description.tree.moved(description.loops.complete(known).positions)
-            self._publish_moved(time_ns, moved, above)
-
-    @property
-    def moves(self) -> bool:
-        """Whether joint positions determine published frames."""
-        return bool(self.topics.has_tf and self.follower.joints)
-
-    def is_due(self, time_ns: int) -> bool:
-        """Return whether ``move`` at this time in [ns] would publish frames that are used."""
-        return self.topics.has_tf_subscribers and self.follower.is_due(time_ns)
+            tree, loops = self.description.tree, self.description.loops
+            self._publish_moved(time_ns, tree.moved(loops.complete(known).positions))
 
     def move(
         self,
         time_ns: int,
         joints: Sequence[str],
         positions: Sequence[float],
-        above: Sequence[FramePose] = (),
     ) -> None:
         """Publish the transforms of moved links, within the rate limit.
 
@@ -137,60 +109,12 @@ class DescriptionPublisher:
             time_ns: Time of the positions, in [ns].
             joints: Names; unknown ones are reported once.
             positions: In [rad] or [m], one per name; values that are not finite are left out.
-            above: Frames to publish in the same message, such as the root's.
         """
         if frames := self._follow(time_ns, joints, positions):
-            self._publish_moved(time_ns, frames, above)
+            self._publish_moved(time_ns, frames)
 
-    def move_all(
-        self,
-        times_ns: Times,
-        joints: Sequence[str],
-        positions: Array,
-        above: Sequence[Sequence[FramePose]],
-    ) -> None:
-        """Publish the transforms of moved links at several times, each as ``move``.
-
-        Args:
-            times_ns: In [ns], ascending, at each of which frames are due.
-            joints: As in ``move``.
-            positions: In [rad] or [m], shape (times, joints).
-            above: As in ``move``, of each time; with the same frames.
-        """
-        tree = self.description.tree
-        known = [name in tree.moving for name in joints]
-        if any(known) and not self.description.loops and np.isfinite(positions).all():
-            self._follow(int(times_ns[0]), joints, positions[0].tolist())  # reports problems
-            names = tuple(compress(joints, known))
-            frames, poses = tree.moved_all(names, positions[:, known])
-            self._publish_all(times_ns, frames, poses, above)
-            return
-        for at, time_ns in enumerate(times_ns.tolist()):
-            if moved := self._follow(time_ns, joints, positions[at].tolist()):
-                own = slice(at, at + 1)
-                self._publish_all(times_ns[own], moved.names, moved.poses[np.newaxis], above[own])
-
-    def _publish_moved(self, time_ns: int, frames: MovedFrames, above: Sequence[FramePose]) -> None:
-        own, poses = self._prefixed_names(frames.names), frames.poses
-        if above:
-            own = (*((parent, name) for parent, name, _, _ in above), *own)
-            poses = np.concatenate([[[*p, *xyzw] for _, _, p, xyzw in above], poses])
-        self.topics.publish_moving(time_ns, own, poses)
-
-    def _publish_all(
-        self,
-        times_ns: Times,
-        frames: FrameNames,
-        poses: Array,
-        above: Sequence[Sequence[FramePose]],
-    ) -> None:
-        """Publish frames, with shape (times, frames, 7), and those above them."""
-        own = self._prefixed_names(frames)
-        if above[0]:
-            own = (*((parent, name) for parent, name, _, _ in above[0]), *own)
-            others = [[[*p, *xyzw] for _, _, p, xyzw in frames] for frames in above]
-            poses = np.concatenate([others, poses], axis=1)
-        self.topics.publish_all_moving(times_ns, own, poses)
+    def _publish_moved(self, time_ns: int, frames: MovedFrames) -> None:
+        self.topics.publish_moving(time_ns, self._prefixed_names(frames.names), frames.poses)
 
     def _follow(
         self, time_ns: int, joints: Sequence[str], positions: Sequence[float]

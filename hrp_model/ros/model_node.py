@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
@@ -32,29 +32,22 @@ from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.health import HealthTopic
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.robot import RobotTopics
-from hrp_msgs.topics.topic import Topic, TopicMaker
 
-from ..body import Body
 from ..description.description import (
     MODEL_ERRORS,
     Description,
     DescriptionOptions,
     ModelFile,
-    describe,
     error_text,
     first_line,
 )
 from ..description.follower import JointHealth, LastPositions, model_health
 from ..description.publisher import DescriptionPublisher
-from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
+from ..diagnostics import Diagnostic, Diagnostics, Severity, counted
 from ..files.writer import mesh_folder
-from ..frames import Base, FrameOptions
 from ..program.console import print_message
 from .parameters import MODEL_NODE
 from .serving import serve_until_signal
-
-if TYPE_CHECKING:
-    from hrp_msgs.topics.recorded import TopicRecording
 
 PARAMETERS = MODEL_NODE
 _PARAMS = {param.name: param for param in PARAMETERS}
@@ -100,22 +93,20 @@ class ModelNode(Node):
         settings: Values of the parameters by name.
 
     Args:
-        recording: Records the topics.
         node_options: Options of rclpy's Node, such as ``namespace``.
 
     Raises:
         ParameterException, WrongUseError: A parameter is invalid.
     """
 
-    def __init__(self, recording: TopicRecording | None = None, **node_options: Any) -> None:
+    def __init__(self, **node_options: Any) -> None:
         defaults = {"automatically_declare_parameters_from_overrides": True}
         super().__init__("model_node", **{**defaults, **node_options})
         self._overrides = undeclare_overrides(self)
         self.settings = declare(self, MODEL_NODE)
         self._derived = DerivedParams(self, "model", [_text(names.ROBOT_DESCRIPTION, "")])
-        self._file: ModelFile | None = None
-        self._maker: TopicMaker = NodeTopics(self, recording)
-        self._topics: list[Topic] = []
+        self._maker = NodeTopics(self)
+        self._file = ModelFile(mesh_folder(), logged_diagnostics(self).add)
         self._changes, self._problem = 0, ""
         self._has_moved = False  # a joint state was received
         self._initial_ns = 0  # stamp of the initial posture
@@ -135,30 +126,9 @@ class ModelNode(Node):
             raise WrongUseError(f"{_NO_MODEL}; start with: --ros-args -p model:=FILE, or --help")
         if conflict := DescriptionOptions.conflict(self.settings):
             raise WrongUseError(conflict)
-        self._file = ModelFile(mesh_folder(), logged_diagnostics(self).add)
         options = DescriptionOptions.from_parameters(self.settings)
         self._start(self._file.describe(model, options))
         self.create_timer(_WATCH_PERIOD, self._check_files, clock=self._steady)
-
-    def start(self, body: Body) -> None:
-        """Publish a given body, with frame names of the model.
-
-        Parameter 'link_naming' is ignored, as the owner of the body publishes the pose of the
-        topmost frame.
-
-        Raises:
-            WrongUseError: Parameters conflict, or a library is missing for them.
-            OSError: The meshes cannot be written.
-        """
-        if conflict := DescriptionOptions.conflict(self.settings):
-            raise WrongUseError(conflict)
-        frame_options = FrameOptions(base=Base(self.settings["base"]))
-        options = DescriptionOptions.from_parameters(self.settings).with_frames(frame_options)
-        try:
-            description = describe(body, options, mesh_folder(), logged_diagnostics(self))
-        except MissingLibraryError as error:
-            raise WrongUseError(str(error)) from None
-        self._start(description)
 
     def listen(self) -> None:
         """Subscribe to joint_states, if the node publishes TF, and publish the initial posture.
@@ -177,11 +147,6 @@ class ModelNode(Node):
             publish = self._publish_initial_posture
             self._initial = self.create_timer(_INITIAL_PERIOD, publish, clock=self._steady)
             publish()
-
-    @property
-    def topics(self) -> list[Topic]:
-        """All published topics."""
-        return self._topics
 
     def _publish_initial_posture(self) -> None:
         if self._has_moved:
@@ -216,7 +181,6 @@ class ModelNode(Node):
         tf = self.settings["publish_tf"]
         topics = RobotTopics(self._maker, semantics=bool(description.srdf), tf=tf)
         self._health = HealthTopic(self, self._maker)
-        self._topics = [*topics.all, self._health.topic]
         self.publisher = DescriptionPublisher(topics, self._warn)
         self._publish(description)
         self.add_on_set_parameters_callback(self._on_set)
@@ -269,13 +233,10 @@ class ModelNode(Node):
         mine = {name: value for name, value in values.items() if name in _PARAMS}
         objections = [self._derived.objection(name) for name in values]
         objections += [_PARAMS[name].objection(value) for name, value in mine.items()]
-        if self._file is None and not mine.keys() <= _RATE_PARAMS:
-            allowed = " and ".join(sorted(_RATE_PARAMS))
-            objections.append(f"only {allowed} can be set in a simulation")
         if any(objections):
             return next(filter(None, objections))
         settings = {**self.settings, **mine}
-        if not settings["model"] and self._file is not None:
+        if not settings["model"]:
             return _NO_MODEL
         if conflict := DescriptionOptions.conflict(settings):
             return conflict
@@ -292,12 +253,11 @@ class ModelNode(Node):
         return ""
 
     def _check_files(self) -> None:
-        if self.settings["watch"] and self._file is not None and self._file.has_changed():
+        if self.settings["watch"] and self._file.has_changed():
             self._replace(self.settings, again=True)
 
     def _replace(self, settings: dict[str, Any], *, again: bool = False) -> str:
         """Read the model again; return why the previous one is kept, or an empty string."""
-        assert self._file is not None
         read = self._file.describe_again if again else self._file.describe
         try:
             description = read(settings["model"], DescriptionOptions.from_parameters(settings))

@@ -37,16 +37,6 @@ _TIME = "builtin_interfaces/Time"
 _stamp = Struct("<iI")
 
 Numbers = NDArray[np.generic]
-Times = NDArray[np.int64]
-Rows = NDArray[np.uint8]
-Messages = Sequence[bytes] | Rows  # the bytes of several; if all have the same length, as rows
-
-
-class Columns(NamedTuple):
-    """Places of numbers in the body of a message: their type, and indices in units of its size."""
-
-    dtype: np.dtype[np.generic]
-    indices: slice | NDArray[np.intp]
 
 
 class Template:
@@ -99,8 +89,8 @@ class Template:
         place = self._places[field]
         return partial(Struct(f"<{place.size}{place.code}").pack_into, self._body, place.begin)
 
-    def columns(self, fields: Sequence[str]) -> Columns:
-        """Return the places of the numbers of one field or several in ``rows``.
+    def array_setter(self, fields: Sequence[str]) -> Callable[[Numbers], None]:
+        """Return a function that replaces the numbers of fields, given as one array.
 
         Args:
             fields: As in ``view``, all with numbers of the same type.
@@ -108,40 +98,20 @@ class Template:
         Raises:
             KeyError: As in ``view``.
         """
+        if not fields:
+            return lambda _: None
         places = [self._places[field] for field in fields]
         dtype = places[0].dtype
         # Numbers are aligned to their own size.
-        parts = [(x.begin // dtype.itemsize, x.size) for x in places]
-        if len(parts) == 1:
-            begin, size = parts[0]
-            return Columns(dtype, slice(begin, begin + size))
-        found = [i for begin, size in parts for i in range(begin, begin + size)]
-        return Columns(dtype, np.array(found, dtype=np.intp))
+        begins = [(place.begin // dtype.itemsize, place.size) for place in places]
+        at = np.concatenate([np.arange(begin, begin + size) for begin, size in begins])
+        body = self._body[: len(self._body) // dtype.itemsize * dtype.itemsize]
+        numbers = np.frombuffer(body, dtype)
 
-    def rows(self, times_ns: Times, values: Iterable[tuple[Columns, Numbers]]) -> Rows:
-        """Return the bytes of several messages, much faster than one by one.
+        def replace(values: Numbers) -> None:
+            numbers[at] = values
 
-        Args:
-            times_ns: The time of all stamps in each message, in [ns].
-            values: Numbers of each message, shape (messages, columns).
-
-        Returns:
-            Shape (messages, bytes).
-        """
-        size = len(self._bytes)
-        # Each body begins and ends at a multiple of 8.
-        rows: Rows = np.empty((len(times_ns), (_MARGIN + size + 7) // 8 * 8), np.uint8)
-        messages = rows[:, _MARGIN : _MARGIN + size]
-        messages[:] = np.frombuffer(self._bytes, np.uint8)
-        body = rows[:, _MARGIN + len(_HEAD) :]
-        if self._stamps:
-            words = body.view(np.uint32)
-            sec, nanosec = np.divmod(times_ns[:, np.newaxis], NS_PER_S)
-            at = np.array(self._stamps) // 4
-            words[:, at], words[:, at + 1] = sec, nanosec
-        for columns, numbers in values:
-            body.view(columns.dtype)[:, columns.indices] = numbers
-        return messages
+        return replace
 
     def data(self, time_ns: int) -> bytes:
         """Return the bytes of the message.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..messages import Header, Odometry, TFMessage, TransformStamped
 from ..readings import Array, OdometryReading
 from .basic import header, set_quaternion, set_xyz
-from .cdr import Columns, Rows, Template, Times
+from .cdr import Numbers, Template
 from .converter import Frames
 from .fields import FieldConverter
 
@@ -55,27 +53,15 @@ class MovingFrames:
     """
 
     def __init__(self) -> None:
-        self._templates: dict[FrameNames, tuple[Template, list[Columns]]] = {}
+        self._templates: dict[FrameNames, tuple[Template, Callable[[Numbers], None]]] = {}
 
     def message(self, time_ns: int, frames: FrameNames, poses: Array) -> bytes:
-        """Return the message with the poses of frames; see ``messages``.
+        """Return the message with the poses of frames.
 
         Args:
             time_ns: Time of the poses, in [ns].
             frames: Names of the parent and of the frame itself, with prefixes.
-            poses: Shape (frames, 7).
-        """
-        times_ns = np.array([time_ns])
-        return self.messages(times_ns, frames, poses[np.newaxis])[0].tobytes()
-
-    def messages(self, times_ns: Times, frames: FrameNames, poses: Array) -> Rows:
-        """Return messages with the poses of frames, shape (messages, bytes).
-
-        Args:
-            times_ns: Times of the poses, in [ns].
-            frames: Names of the parent and of the frame itself, with prefixes.
-            poses: Position in [m] and unit quaternion (x, y, z, w) of each, shape
-                (messages, frames, 7).
+            poses: Position in [m] and unit quaternion (x, y, z, w) of each, shape (frames, 7).
         """
         found = self._templates.get(frames)
         if found is None:
@@ -83,9 +69,10 @@ class MovingFrames:
                 self._templates.clear()
             template = Template(tf_message(transform(0, *x, _ORIGIN, _IDENTITY) for x in frames))
             fields = [f"transforms[{i}].transform" for i in range(len(frames))]
-            found = self._templates[frames] = template, [template.columns(fields)] if fields else []
-        template, columns = found
-        return template.rows(times_ns, [(x, poses.reshape(len(poses), -1)) for x in columns])
+            found = self._templates[frames] = template, template.array_setter(fields)
+        template, set_poses = found
+        set_poses(poses.ravel())
+        return template.data(time_ns)
 
 
 class RootConverter(FieldConverter[OdometryReading]):
@@ -97,15 +84,8 @@ class RootConverter(FieldConverter[OdometryReading]):
 
     def convert(self, reading: OdometryReading) -> bytes:
         """Return the message of a reading of the root link."""
-        return super().convert(self._of_root(reading))
-
-    def keep(self, time_ns: int, reading: OdometryReading) -> None:
-        """Copy the numbers of a reading of the root link; see ``FieldConverter``."""
-        super().keep(time_ns, self._of_root(reading))
-
-    def _of_root(self, reading: OdometryReading) -> OdometryReading:
         moved = self._frames.root_motion
-        return reading if moved is None else moved(reading)
+        return super().convert(reading if moved is None else moved(reading))
 
 
 class OdometryConverter(RootConverter):

@@ -1,8 +1,7 @@
-"""Start and end of nodes: initialization, usage errors, arguments of further nodes."""
+"""Start and end of nodes: initialization, usage errors."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -72,23 +71,3 @@ def destroy(node: Node) -> None:
     # rclpy 10 does not destroy this service, which keeps the node in the graph until the garbage
     # collector finds both.
     vars(node).pop("_type_description_service", None)
-
-
-_IDENTITY = re.compile(r"(__ns|__node|__name):=")  # for all nodes, unlike "NODE:__ns:=X"
-
-
-def shared_ros_arguments(arguments: Sequence[str]) -> list[str]:
-    """Return the ROS arguments of a command line for further nodes of the process.
-
-    Remapping rules of node name and namespace are removed, since all nodes would get the same.
-    """
-    words: list[str] = []
-    for_ros = False
-    for word in arguments:
-        if word in ("--ros-args", "--"):
-            for_ros = word == "--ros-args"
-        elif for_ros and _IDENTITY.match(word) and words[-1:] in (["-r"], ["--remap"]):
-            words.pop()
-        elif for_ros:
-            words.append(word)
-    return ["--ros-args", *words] if words else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -25,8 +25,6 @@ from mcap.records import (
     SummaryOffset,
 )
 from numpy.typing import NDArray
-
-from ..convert.cdr import Messages, Times
 
 _MAGIC = b"\x89MCAP0\r\n"
 # Head of a message.
@@ -113,38 +111,36 @@ class McapWriter:
         self._add(_bytes([channel]))
         return channel.id
 
-    def add_messages(self, channel: int, times_ns: Times, messages: Messages) -> None:
+    def add_messages(
+        self, channel: int, times_ns: Sequence[int], messages: Sequence[bytes]
+    ) -> None:
         """Add messages of a channel, at least one.
 
         Args:
             channel: Its number.
             times_ns: Their log times, in [ns].
-            messages: Their bytes; rows take less time than a list.
+            messages: Their bytes; those of equal length take less time.
         """
-        if isinstance(messages, np.ndarray):
-            sizes = np.full(len(messages), messages.shape[1])
-        else:
-            sizes = np.fromiter(map(len, messages), np.int64, len(messages))
-            if (sizes == sizes[0]).all():
-                messages = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1)
+        sizes = np.fromiter(map(len, messages), np.int64, len(messages))
         heads = np.zeros(len(messages), _MESSAGE)
         heads["opcode"] = Opcode.MESSAGE
         heads["length"] = sizes + (_MESSAGE.itemsize - _HEAD_SIZE)
         heads["channel_id"] = channel
         heads["log_time"] = heads["publish_time"] = times_ns
-        sizes += _MESSAGE.itemsize
-        ends = np.cumsum(sizes)
-        begins = self._size + ends - sizes
-        self._indexes.setdefault(channel, []).append(np.stack([times_ns, begins], axis=1))
+        ends = np.cumsum(sizes + _MESSAGE.itemsize)
+        begins = self._size + ends - sizes - _MESSAGE.itemsize
+        entries = np.stack([np.array(times_ns), begins], axis=1)
+        self._indexes.setdefault(channel, []).append(entries)
         room = self._room(int(ends[-1]))
-        if isinstance(messages, np.ndarray):
+        if (sizes == sizes[0]).all():
             records = room.reshape(len(messages), -1)
             records[:, : _MESSAGE.itemsize] = heads.view(np.uint8).reshape(len(messages), -1)
-            records[:, _MESSAGE.itemsize :] = messages
+            data = np.frombuffer(b"".join(messages), np.uint8)
+            records[:, _MESSAGE.itemsize :] = data.reshape(len(messages), -1)
             return
         memory, end = room.data, 0
-        for head, data in zip(heads, messages, strict=True):
-            for part in (head.tobytes(), data):
+        for head, message in zip(heads, messages, strict=True):
+            for part in (head.tobytes(), message):
                 begin, end = end, end + len(part)
                 memory[begin:end] = part
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from ..convert.cdr import Messages, Times
 from ..convert.converter import Message
 from ..messages.definitions import definition, type_name
 from .mcap_writer import McapWriter
@@ -97,7 +94,7 @@ class Recorder:
             if channel is None:
                 channel = Channel(self, topic, name, latched=latched)
                 self._channels[topic] = channel
-                self._put(partial(self._register, channel, text.encode()), len(text))
+                self._do(partial(self._register, channel, text.encode()), len(text))
         if channel.type_name != name:
             raise ValueError(f"topic {topic} has the type {channel.type_name}, not {name}")
         return channel
@@ -107,24 +104,26 @@ class Recorder:
         with self._changed:
             self._wait_for_room()
             add = partial(self._writer.add_attachment, self._now_ns, name, media_type, data)
-            self._put(add, len(data))
+            self._do(add, len(data))
 
-    def write_all(self, batch: Sequence[tuple[Channel, Times, Messages]]) -> int:
-        """Record messages of several channels in one chunk; callable from any thread.
+    def write(self, channel: Channel, time_ns: int, data: bytes) -> None:
+        """Record a message; callable from any thread, and cheap.
 
         Args:
-            batch: Of channels: the log times, in [ns], ascending, and the serialised messages,
-                which are not copied and must not change.
-
-        Returns:
-            Their size, in bytes.
+            channel: Its topic.
+            time_ns: Log time, in [ns].
+            data: The serialised message.
         """
-        size = sum(map(_size, (messages for _, _, messages in batch)))
-        with self._changed:
-            self._wait_for_room()
-            self._now_ns = max(int(times_ns[-1]) for _, times_ns, _ in batch) if batch else 0
-            self._put(partial(self._add_all, batch), size)
-        return size
+        with self._lock:  # the condition itself takes three times as long
+            if self._queued_bytes > _MAX_QUEUED_BYTES:
+                self._wait_for_room()
+            if not (self._is_closing or self._has_ended):
+                self._now_ns = time_ns
+                self._queue.append((channel, time_ns, data))
+                before = self._queued_bytes
+                self._queued_bytes = after = before + len(data) + _MESSAGE_OVERHEAD
+                if before <= _BATCH_BYTES < after:
+                    self._changed.notify_all()
 
     def close(self) -> None:
         """Write what is queued and the index, and close the file; idempotent."""
@@ -137,22 +136,11 @@ class Recorder:
         while self._queued_bytes > _MAX_QUEUED_BYTES and not self._has_ended:
             self._changed.wait()
 
-    def _put(self, item: tuple[Channel, int, bytes] | Callable[[], object], size: int) -> None:
-        """Queue a message or an action, unless the recording has ended."""
-        if self._has_ended or self._is_closing:
-            return
-        self._queue.append(item)
-        before = self._queued_bytes
-        self._queued_bytes = after = before + size + _MESSAGE_OVERHEAD
-        if before <= _BATCH_BYTES < after:
-            self._changed.notify_all()
-
-    def _write(self, channel: Channel, time_ns: int, data: bytes) -> None:
-        with self._lock:  # the condition itself takes three times as long
-            if self._queued_bytes > _MAX_QUEUED_BYTES:
-                self._wait_for_room()
-            self._now_ns = time_ns
-            self._put((channel, time_ns, data), len(data))
+    def _do(self, action: Callable[[], object], size: int) -> None:
+        """Let the background thread do something with so many bytes, if it accepts that."""
+        if not (self._is_closing or self._has_ended):
+            self._queue.append(action)
+            self._queued_bytes += size
 
     def _register(self, channel: Channel, text: bytes) -> None:
         schema = self._schema_ids.get(channel.type_name)
@@ -202,34 +190,31 @@ class Recorder:
         self, batch: Iterable[tuple[Channel, int, bytes] | Callable[[], object]]
     ) -> None:
         """Write messages grouped by channel, which takes less time, and do the actions."""
-        singles: defaultdict[Channel, tuple[list[int], list[bytes]]] = defaultdict(lambda: ([], []))
+        messages: defaultdict[Channel, tuple[list[int], list[bytes]]] = defaultdict(
+            lambda: ([], [])
+        )
         size = 0
         for item in batch:
             if isinstance(item, tuple):
                 channel, time_ns, data = item
-                times, found = singles[channel]
+                times, found = messages[channel]
                 times.append(time_ns)
                 found.append(data)
                 size += len(data)
             else:
-                self._add_singles(singles)  # in the order of their times
+                self._add(messages)  # in the order of their times
                 item()
             if size + self._writer.chunk_size > _CHUNK_BYTES:
-                self._add_singles(singles)
+                self._add(messages)
                 self._writer.flush()
                 size = 0
-        self._add_singles(singles)
+        self._add(messages)
 
-    def _add_singles(self, singles: dict[Channel, tuple[list[int], list[bytes]]]) -> None:
-        self._add_all([(channel, np.array(times), x) for channel, (times, x) in singles.items()])
-        singles.clear()
-
-    def _add_all(self, batch: Iterable[tuple[Channel, Times, Messages]]) -> None:
-        by_channel: defaultdict[Channel, list[tuple[Times, Messages]]] = defaultdict(list)
-        for channel, times_ns, messages in batch:
-            by_channel[channel].append((times_ns, messages))
-        for channel, parts in by_channel.items():
-            self._writer.add_messages(channel.id, *_in_order(parts))
+    def _add(self, messages: dict[Channel, tuple[list[int], list[bytes]]]) -> None:
+        """Add messages, given as times and bytes by channel, to the present chunk."""
+        for channel, (times_ns, data) in messages.items():
+            self._writer.add_messages(channel.id, times_ns, data)
+        messages.clear()
 
     def _end(self) -> None:
         with self._changed:
@@ -260,19 +245,4 @@ class Channel:
             time_ns: Log time, in [ns].
             data: The serialised message.
         """
-        self._recorder._write(self, time_ns, data)
-
-
-def _in_order(parts: Sequence[tuple[Times, Messages]]) -> tuple[Times, Messages]:
-    """Return messages of one channel in the order of their times, such as the TF of two robots."""
-    if len(parts) == 1:
-        return parts[0]
-    times_ns = np.concatenate([x for x, _ in parts])
-    messages = [bytes(message) for _, found in parts for message in found]
-    order = np.argsort(times_ns, kind="stable")
-    return times_ns[order], [messages[at] for at in order]
-
-
-def _size(messages: Messages) -> int:
-    """Return the size of messages in bytes."""
-    return messages.size if isinstance(messages, np.ndarray) else sum(map(len, messages))
+        self._recorder.write(self, time_ns, data)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rclpy.node import Node
 
-from ..convert.cdr import Messages, Times
 from ..convert.converter import Message
 from ..node.qos import changeable, profile, undeclare_qos_overrides
 from ..node.start import WrongUseError, creating
@@ -71,11 +70,6 @@ class NodeTopic:
                 raise
         else:
             self.count += 1
-
-    def publish_all(self, times_ns: Times, messages: Messages) -> None:  # noqa: ARG002
-        """Publish messages one after the other, now."""
-        for message in messages:
-            self.publish(bytes(message))
 
     def has_subscribers(self) -> bool:
         """Return whether the topic has subscribers or is recorded."""

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..convert.cdr import Messages, Times
 from ..convert.converter import Message
 from ..qos import Qos
 from ..recording import Channel, Recorder
@@ -32,7 +31,6 @@ class TopicRecording:
         self._suspended: int | None = None  # the thread whose messages are not recorded
         self._time_ns = self._offset_ns = self._log_ns = 0
         self._recorder = recorder
-        self._batch: list[tuple[Channel, Times, Messages]] = []
 
     @property
     def is_open(self) -> bool:
@@ -82,25 +80,9 @@ class TopicRecording:
     def record(self, channel: Channel, message: Message | bytes) -> bytes:
         """Record a message; return its bytes, as ROS 2 sends them."""
         data = message if isinstance(message, bytes) else serialize(message)
-        channel.write(self._log_ns, data)
+        self._recorder.write(channel, self._log_ns, data)
         self.count += 1
         return data
-
-    def add(self, channel: Channel, times_ns: Times, messages: Messages) -> None:
-        """Add messages to the batch that ``write_batch`` records; called by one thread.
-
-        Args:
-            channel: Their channel.
-            times_ns: Simulation times since the last reset, in [ns].
-            messages: Their bytes, as ROS 2 sends them.
-        """
-        self._batch.append((channel, times_ns + self._offset_ns, messages))
-        self.count += len(messages)
-
-    def write_batch(self) -> int:
-        """Record the messages that were added; return their size in bytes."""
-        batch, self._batch = self._batch, []
-        return self._recorder.write_all(batch)
 
 
 class RecordedTopic:
@@ -135,12 +117,6 @@ class RecordedTopic:
             self._recording.record(self._channel, message)
             self.count += 1
 
-    def publish_all(self, times_ns: Times, messages: Messages) -> None:
-        """Record messages with their simulation times, at ``TopicRecording.write_batch``."""
-        if not self._is_closed and self._recording.is_open and len(messages):
-            self._recording.add(self._channel, times_ns, messages)
-            self.count += len(messages)
-
     def has_subscribers(self) -> bool:
         """Return whether messages are recorded."""
         return self._recording.is_open
@@ -155,16 +131,14 @@ class RecordedTopics:
 
     Args:
         recording: The recording.
-        namespace: Namespace of relative names, with a leading slash.
     """
 
-    def __init__(self, recording: TopicRecording, namespace: str = "/") -> None:
+    def __init__(self, recording: TopicRecording) -> None:
         self._recording = recording
-        self._namespace = namespace.rstrip("/")
 
     def create(self, message_type: type[Message], name: str, qos: Qos) -> RecordedTopic:
         """Create a topic; see ``TopicMaker``."""
-        full_name = name if name.startswith("/") else f"{self._namespace}/{name}"
+        full_name = name if name.startswith("/") else f"/{name}"
         return RecordedTopic(self._recording, message_type, full_name, qos)
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .. import names, qos
-from ..convert.cdr import Times
 from ..convert.tf import FrameNames, FramePose, MovingFrames, tf_message, transform
 from ..messages import String, TFMessage
 from ..readings import Array
@@ -68,9 +67,3 @@ class RobotTopics:
         """
         if self._moving is not None:
             self._moving.publish(self._moving_frames.message(time_ns, frames, poses))
-
-    def publish_all_moving(self, times_ns: Times, frames: FrameNames, poses: Array) -> None:
-        """Publish poses of frames at several times, in [ns]; see ``MovingFrames.messages``."""
-        if self._moving is not None:
-            messages = self._moving_frames.messages(times_ns, frames, poses)
-            self._moving.publish_all(times_ns, messages)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..convert.cdr import Messages, Times
 from ..convert.converter import Message
 from ..qos import Qos
 
@@ -26,9 +25,6 @@ class Topic(Protocol):
 
     def publish(self, message: Message | bytes) -> None:
         """Publish a message, or the bytes that ROS 2 sends for it, unless the topic is closed."""
-
-    def publish_all(self, times_ns: Times, messages: Messages) -> None:
-        """Publish the messages of several times, in [ns]; in a recording, they are logged there."""
 
     def has_subscribers(self) -> bool:
         """Return whether a message would be used."""

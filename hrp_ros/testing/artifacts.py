@@ -181,13 +181,12 @@ def _recorded(run: Run, path: Path, warn: Callable[[str], object]) -> Iterator[N
         OSError: The recording cannot be written.
     """
     with closing(RunRecording(path, warn=warn, on_error=warn)) as recording:
-        from hrp_sim.topics.recorded_world import RecordedWorld  # needs the messages
+        from hrp_sim.topics.world import recorded_world  # needs the messages
 
-        world = RecordedWorld(recording, run.simulation, _quiet(), warn, images=False)
+        world = recorded_world(recording, run.simulation, _quiet(), warn, images=False)
         run.add(world)
         yield
         run.remove(world)
-        run.remove(world.consumer)
 
 
 def _ns(time: float) -> int:

@@ -38,11 +38,11 @@ def record_world(recording: RunRecording, world: str, runner: Run) -> None:
         ModelError: Two bodies or devices would have the same topic.
         OSError: The meshes of a description cannot be written.
     """
-    from ..topics.recorded_world import RecordedWorld  # needs the messages
+    from ..topics.world import recorded_world  # needs the messages
 
     with printed_warnings(world) as diagnostics, working(f"describing {world}"):
         try:
-            recorded = RecordedWorld(recording, runner.simulation, diagnostics, _warn)
+            recorded = recorded_world(recording, runner.simulation, diagnostics, _warn)
         except NameCollisionError as error:
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None

@@ -17,7 +17,7 @@ from hrp_msgs.names import STANDARD, NameCollisionError
 from ..sensors import instruments
 from ..sensors.settings import OptionValue, applies_to
 from ..simulation import Simulation
-from ..topics.device_topics import device_topics
+from ..topics.devices import device_topics
 from ..world.config import WorldConfig
 from ..world.load import load_world
 from ..world.naming import name_bodies

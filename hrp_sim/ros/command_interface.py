@@ -97,6 +97,11 @@ class CommandInterfaces:
         """Stop applying changes of parameters to an interface."""
         self._bodies.remove(interface)
 
+    def update_joint_params(self) -> None:
+        """Set the parameters of all joints to their present gains and modes."""
+        for interface in self._bodies:
+            interface.update_joint_params()
+
     def close(self) -> None:
         """End the executor; to be called after all interfaces are closed."""
         self.executor.close()

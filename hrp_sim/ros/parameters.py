@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from hrp_model.ros.parameters import MODEL_NODE
 from hrp_msgs.names import NAMINGS
 from hrp_msgs.node.parameters import Param
 
 from ..engine.engine import Solver
 from ..engine.engines import ENGINES
-from ..topics.options import PublishingOptions
+from ..topics.options import TopicOptions
 from .command_parameters import COMMANDS
 
-_DEFAULTS = PublishingOptions()
+_DEFAULTS = TopicOptions()
 
+# Parameters of ``model_node`` for the descriptions of all bodies.
+DESCRIPTION = tuple(
+    replace(param, read_only=param.name != "publish_frequency")
+    for param in MODEL_NODE
+    if param.name
+    in (
+        "publish_tf",
+        "publish_frequency",
+        "description_format",
+        "collision",
+        "glb_up",
+        "gazebo",
+        "ros2_control",
+        "controllers",
+    )
+)
 SIM_NODE = (
     Param(
         "world",
@@ -88,6 +107,7 @@ SIM_NODE = (
         "empty = none.",
     ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
+    *DESCRIPTION,
     Param("frame_prefix", _DEFAULTS.frame_prefix, "Prefix of all TF frame names."),
     Param(
         "base",

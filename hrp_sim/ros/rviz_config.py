@@ -20,7 +20,7 @@ from hrp_msgs import names
 from ..engine.state import SimulatedBody
 from ..sensors import CameraSensor, ForceSensor, Sensor, TorqueSensor
 from ..simulation import Simulation
-from ..topics.device_topics import device_topics
+from ..topics.devices import device_topics
 from ..world.load import load_world
 from ..world.naming import BodyNaming, name_bodies
 from ..world.projects import AS_IN_PROJECT, ProjectOptions

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
@@ -29,6 +30,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
 from hrp_model import Diagnostic, ModelError, Severity
+from hrp_model.description.description import DescriptionOptions
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.resources import share_folder
 from hrp_model.files.writer import is_special
@@ -37,10 +39,10 @@ from hrp_model.program.console import print_message
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node.dds_settings import fastdds_environment
-from hrp_msgs.node.executor import ExecutorThread
+from hrp_msgs.node.executor import ExecutorThread, remove_destroyed
 from hrp_msgs.node.log import NodeLogHandler
 from hrp_msgs.node.parameters import Param, Value, option_param
-from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros, shared_ros_arguments
+from hrp_msgs.node.start import WrongUseError, creating, destroy, init_ros
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import JointValues, joint_params
@@ -49,19 +51,24 @@ from hrp_sim.ros.parameters import SIM_NODE
 from ..engine.engine import PhysicsError
 from ..run.health import start_message
 from ..run.requests.world_control import ControlOptions, WorldControl
-from ..run.run import Run
+from ..run.run import NotRunningError, Run
 from ..sensors.settings import IDEAL
 from ..simulation import Simulation
+from ..topics.options import TopicOptions
 from ..topics.run_recording import RunRecording
+from ..topics.world import TOPIC_ERRORS, WorldTopics
 from ..world.config import WorldConfig
 from ..world.projects import ProjectOptions
 from ..world.sensor_options import COMMON_OPTIONS
+from .bodies import NodeBody
+from .command_interface import CommandInterfaces
 from .run_services import RunServices, start_lock_step
 from .simulation_services import SimulationServices
-from .world_interface import WorldInterface
 from .world_parameters import WorldLoader
 
 _T = TypeVar("_T")
+# Period of clock and state while the run is halted, in [s] of wall time.
+_PERIOD = 1.0
 PARAMETERS = (
     *SIM_NODE,
     *(option_param(option.name, getattr(IDEAL, option.name), option) for option in COMMON_OPTIONS),
@@ -74,8 +81,6 @@ class SimNode(Node):
     """Node of a simulation, of whose run it becomes a consumer.
 
     Args:
-        arguments: Command line, also used for the nodes that describe bodies; None for that of
-            the process.
         make_recording: Opens a recording of all that is published; by default that of the
             parameter ``record``, if it is not empty.
         node_options: Arguments of ``rclpy.node.Node``, such as ``context``.
@@ -91,7 +96,6 @@ class SimNode(Node):
     def __init__(
         self,
         *,
-        arguments: Sequence[str] | None = None,
         make_recording: Callable[[], RunRecording] | None = None,
         **node_options: object,
     ) -> None:
@@ -100,14 +104,14 @@ class SimNode(Node):
         )
         self._loader = WorldLoader(self)
         self.settings = self._loader.settings
-        self._shared = shared_ros_arguments(sys.argv if arguments is None else arguments)
-        self._topics = NodeTopics(self)
+        self._maker = NodeTopics(self)
         self.recording: RunRecording | None = None
         self._make_recording = make_recording
         self._run_services: RunServices | None = None
         self._simulation_services: SimulationServices | None = None
         self._simulation: Simulation | None = None
-        self._interface: WorldInterface | None = None
+        self._topics: WorldTopics | None = None
+        self._commands: CommandInterfaces | None = None
         self._runner: Run | None = None
         self._log = NodeLogHandler(self, ["hrp_model", "hrp_sim"])
         self.add_post_set_parameters_callback(self._follow_parameters)
@@ -181,13 +185,23 @@ class SimNode(Node):
             self.recording = self._open_recording(Path(self.settings["record"]))
         if self.recording is not None:
             self.recording.topics.time_ns = simulation.state.time_ns
-            self._topics = NodeTopics(self, self.recording.topics)
-        self._interface = WorldInterface(
-            self, self._topics, self.settings, self._shared, self.recording
+            self._maker = NodeTopics(self, self.recording.topics)
+        if self.settings["describe"] and (conflict := DescriptionOptions.conflict(self.settings)):
+            raise WrongUseError(conflict)
+        self._commands = CommandInterfaces(self, self.settings)
+        logger = self.get_logger()
+        self._topics = WorldTopics(
+            self._maker,
+            TopicOptions.from_parameters(self.settings),
+            warn=logger.warning,
+            inform=logger.info,
+            make_diagnostics=partial(logged_diagnostics, self),
+            make_body=partial(NodeBody, self, self._commands),
+            recording=self.recording,
         )
         self.replace(simulation)
-        for problem in self._interface.command_interfaces.unknown_joints(self._loader.given):
-            self.get_logger().warning(problem)
+        for problem in self._commands.unknown_joints(self._loader.given):
+            logger.warning(problem)
 
     def _open_recording(self, path: Path) -> RunRecording:
         """Open the recording of the parameter ``record``.
@@ -215,10 +229,14 @@ class SimNode(Node):
         """
         self._simulation = simulation
         try:
-            self.interface.replace(simulation)
+            self.world_topics.replace(simulation)
         except NameCollisionError as error:
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
+        remove_destroyed(self.default_callback_group)
+        # Initial positions that the node was started with; a restored state goes on as it is.
+        if simulation.placements.has_set_positions and simulation.state.time_ns == 0:
+            (simulation if self._runner is None else self._runner).reset()
 
     def check_names(self, simulation: Simulation, names: Collection[str]) -> None:
         """Check that the topics of new bodies collide with no others.
@@ -226,7 +244,7 @@ class SimNode(Node):
         Raises:
             NameCollisionError: Two bodies or devices would have the same topic.
         """
-        self.interface.check_names(simulation, names)
+        self.world_topics.check_names(simulation, names)
 
     def sync(self) -> None:
         """Update the topics after bodies were added or removed, or the simulation was replaced.
@@ -238,18 +256,23 @@ class SimNode(Node):
     def _sync(self) -> None:
         runner = self._runner
         if runner is None or runner.simulation is self._simulation:
-            self.interface.sync()
+            self.world_topics.sync()
+            remove_destroyed(self.default_callback_group)
+            if runner is not None and self._commands is not None:
+                with suppress(NotRunningError):
+                    runner.call(runner.simulation.apply_pending)  # e.g. gains set by parameters
+                    self._commands.update_joint_params()
             return
         try:
             self.replace(runner.simulation)
-        except (ModelError, OSError, WrongUseError) as error:
+        except (ModelError, *TOPIC_ERRORS) as error:
             self.get_logger().error(f"some topics of this world cannot be created: {error}")
 
     @property
-    def interface(self) -> WorldInterface:
-        """ROS interface of the world, available after ``start``."""
-        assert self._interface is not None, "the node was not started"
-        return self._interface
+    def world_topics(self) -> WorldTopics:
+        """Topics of the world and its bodies, available after ``start``."""
+        assert self._topics is not None, "the node was not started"
+        return self._topics
 
     def serve(self, runner: Run) -> None:
         """Publish a run of this simulation, and offer its services."""
@@ -259,7 +282,9 @@ class SimNode(Node):
             self.set_parameters([factor])
         if self.settings["start_paused"]:
             runner.pause()
-        self.interface.serve(runner)
+        runner.add(self.world_topics)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_PERIOD, self._publish_halted, clock=steady)
         options = ControlOptions(
             world_frame=self.settings["world_frame"],
             keeps_time=self.settings["hardware_topics"],
@@ -270,11 +295,9 @@ class SimNode(Node):
         self.control = WorldControl(runner, self, self.world, world, options, diagnostics)
         self._simulation_services = SimulationServices(self, self.control)
         self._run_services = RunServices(
-            self, self._topics, runner, self.control, lambda: self.failure_hint
+            self, self._maker, runner, self.control, lambda: self.failure_hint
         )
-        waited_for = start_lock_step(
-            self, self.settings, runner, self.interface.publisher.republish
-        )
+        waited_for = start_lock_step(self, self.settings, runner, self.world_topics.republish)
         self.get_logger().info(start_message(runner, waited_for, self.settings["lock_step_rate"]))
 
     def report_failure(self, error: PhysicsError) -> None:
@@ -286,22 +309,38 @@ class SimNode(Node):
     def topics(self) -> list[Topic]:
         """All published topics."""
         health = [] if self._run_services is None else [self._run_services.topic]
-        return [*self.interface.topics, *health]
+        return [*self.world_topics.topics, *health]
+
+    def unknown_joints(self, given: Iterable[str]) -> Iterator[str]:
+        """Yield a warning for each given parameter of a joint that does not exist."""
+        assert self._commands is not None, "the node was not started"
+        return self._commands.unknown_joints(given)
 
     def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
         """Apply parameters that were changed."""
         self.settings.update((p.name, p.value) for p in changed if p.name in self.settings)
-        if self._interface is not None:
-            self._interface.publisher.set_contact_scale(self.settings["contact_scale"])
+        if self._topics is not None:
+            self._topics.set_contact_scale(self.settings["contact_scale"])
+            self._topics.set_publish_frequency(self.settings["publish_frequency"])
         if self._runner is not None and any(p.name == "real_time_factor" for p in changed):
             self._runner.real_time_factor = self.settings["real_time_factor"]
+
+    def _publish_halted(self) -> None:
+        """Publish clock and state while the run is halted, for new subscribers."""
+        runner = self._runner
+        assert runner is not None
+        if runner.paused or runner.error is not None:
+            with suppress(NotRunningError):  # in the stepping thread, so that time never decreases
+                runner.call(self.world_topics.publish_halted)
 
     def close(self) -> None:
         """Close services, topics and the simulation, and destroy the node."""
         if self._simulation_services is not None:
             self._simulation_services.close()
-        if self._interface is not None:
-            self._interface.close()
+        if self._topics is not None:
+            self._topics.close()
+        if self._commands is not None:
+            self._commands.close()
         if self._simulation is not None:
             self._simulation.close()
         if self.recording is not None:
@@ -353,7 +392,6 @@ class RosSession:
                 self.node = SimNode(
                     context=self._context,
                     parameter_overrides=overrides,
-                    arguments=arguments,
                     make_recording=make_recording,
                 )
             undo.callback(self.node.close)
@@ -361,8 +399,7 @@ class RosSession:
             prepare(self.simulation)
             self.node.start(self.simulation)
             executor = SingleThreadedExecutor(context=self._context)
-            for node in (self.node, *self.node.interface.models):
-                executor.add_node(node)
+            executor.add_node(self.node)
             self._undo = undo.pop_all()
         self._serving = ExecutorThread(executor, self.node.get_logger())
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from hrp_model.description.description import DescriptionOptions
+from hrp_model.description.publisher import MAX_FREQUENCY
 from hrp_msgs.names import STANDARD
 
 
 @dataclass(frozen=True)
-class PublishingOptions:
-    """Options of the topics of a world: the parameters of ``sim_node`` of the same names.
+class TopicOptions:
+    """Options of the topics of a world, most of them parameters of ``sim_node`` of the same names.
 
     Attributes:
         frame_prefix: Prefix of all TF frame names.
@@ -23,6 +25,10 @@ class PublishingOptions:
         contact_scale: Length of the arrow of a force, in [m/N].
         hardware_topics: Whether ros2_control reads and commands the joints.
         lock_step: Command topics that the run waits for.
+        description: Options of the descriptions of the bodies; None without descriptions.
+        publish_tf: Whether the frames of described links are published, too.
+        publish_frequency: Maximum rate of the frames of links in simulation time, in [Hz]; 0 means
+            at each joint reading.
     """
 
     frame_prefix: str = ""
@@ -34,8 +40,13 @@ class PublishingOptions:
     contact_scale: float = 0.001
     hardware_topics: bool = False
     lock_step: str = ""
+    description: DescriptionOptions | None = None
+    publish_tf: bool = True
+    publish_frequency: float = MAX_FREQUENCY
 
     @staticmethod
-    def from_parameters(settings: Mapping[str, Any]) -> PublishingOptions:
+    def from_parameters(settings: Mapping[str, Any]) -> TopicOptions:
         """Return the options that the parameters of ``sim_node`` select."""
-        return PublishingOptions(**{f.name: settings[f.name] for f in fields(PublishingOptions)})
+        own = {f.name: settings[f.name] for f in fields(TopicOptions) if f.name in settings}
+        described = DescriptionOptions.from_parameters(settings) if settings["describe"] else None
+        return TopicOptions(**own, description=described)

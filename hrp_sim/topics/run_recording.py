@@ -6,11 +6,15 @@ import mimetypes
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.resources import path_from_uri
 from hrp_model.files.writer import naming
+
+if TYPE_CHECKING:
+    from hrp_msgs.topics.topic import TopicMaker
 
 _MAX_MESH_BYTES = 200 << 20  # of all attached meshes
 _MESH_FILES = ("mesh", "texture")  # elements of a URDF that refer to files
@@ -30,7 +34,6 @@ class RunRecording:
         path: As given.
         topics: Records the messages.
         error: That reason, or "".
-        before_close: Called by ``close``, to record what is left.
 
     Raises:
         MissingLibraryError: A library for recordings is not installed.
@@ -58,7 +61,6 @@ class RunRecording:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._recorder = Recorder(path, on_error=self._fail)
         self.topics = TopicRecording(self._recorder)
-        self.before_close: Callable[[], object] = lambda: None
 
     def attach_meshes(self, urdf: str) -> None:
         """Attach the files that a URDF refers to, named by their URIs.
@@ -81,6 +83,12 @@ class RunRecording:
         except OSError as error:
             self._warn(f"a mesh cannot be added to the recording: {error}")
 
+    def maker(self) -> TopicMaker:
+        """Return what creates topics that are only recorded."""
+        from hrp_msgs.topics.recorded import RecordedTopics
+
+        return RecordedTopics(self.topics)
+
     @property
     def summary(self) -> dict[str, str | int | None]:
         """The result as a JSON object, after ``close``."""
@@ -93,7 +101,6 @@ class RunRecording:
 
     def close(self) -> None:
         """Write what is left, and close the file; idempotent."""
-        self.before_close()
         self.topics.is_open = False
         self._recorder.close()
         with suppress(OSError):  # another process has removed it

@@ -27,8 +27,8 @@ from hrp_sim import Simulation
 from hrp_sim.engine.schedule import NS_PER_S
 from hrp_sim.run.run import Run
 from hrp_sim.run.summary import RunRecorder
-from hrp_sim.topics.recorded_world import RecordedWorld
 from hrp_sim.topics.run_recording import RunRecording
+from hrp_sim.topics.world import recorded_world
 from hrp_sim.world.load import load_world
 
 from .children import HERE, child
@@ -50,7 +50,7 @@ def alone(stack: ExitStack, path: Path | None) -> Run:
     run = stack.enter_context(Run(simulation, [RunRecorder(simulation, reads_all=True)]))
     if path is not None:
         recording = stack.enter_context(closing(recording_of(path)))
-        run.add(RecordedWorld(recording, simulation, quiet, sys.exit))
+        run.add(recorded_world(recording, simulation, quiet, sys.exit))
     return run
 
 

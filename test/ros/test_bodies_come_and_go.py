@@ -68,11 +68,10 @@ def world(shared_world):
 
 
 def fixed_roots(peer):
-    """Return where /tf_static puts the children of the world in the newest message of that."""
-    told = [m.transforms for m in list(peer.messages["/tf_static"])]
-    of_world = [ts for ts in told if any(t.header.frame_id == "world" for t in ts)]
-    newest = of_world[-1] if of_world else []
-    return {t.child_frame_id: matrix_of(t.transform)[:3, 3].tolist() for t in newest}
+    """Return where the newest message of /tf_static puts the children of the world."""
+    newest = [m.transforms for m in list(peer.messages["/tf_static"])][-1:]
+    of_world = [t for ts in newest for t in ts if t.header.frame_id == "world"]
+    return {t.child_frame_id: matrix_of(t.transform)[:3, 3].tolist() for t in of_world}
 
 
 def test_a_body_that_appears_has_topics_of_its_own_until_it_goes(world):
@@ -146,10 +145,10 @@ def test_bodies_that_have_gone_leave_nothing(world, model):
 
 def test_a_namespace_that_is_taken_is_refused_with_words_and_the_run_goes_on(world):
     running, peer = world
-    face, simulation = running.ros.node.interface, running.runner.simulation
+    topics, simulation = running.ros.node.world_topics, running.runner.simulation
     running.change(lambda: simulation.spawn(entry("new", namespace="")))
     with pytest.raises(NamespaceError, match="'Arm' and 'new' would both have no namespace"):
-        face.check_names(simulation, ["new"])
+        topics.check_names(simulation, ["new"])
     peer.wait_for("joint_states", 3)
     running.change(lambda: running.runner.simulation.remove("new"))
 
@@ -221,7 +220,7 @@ def test_another_world_in_place_of_this_one_hears_the_same_parameters(world):
     assert parameter(peer, "wrench_cutoff") == 7.0
     assert node.world.sensors.force_stdev == 0.25
     before = running.runner.replace(other)
-    running.serve(node.sync)
+    node.sync()
     before.close()
     peer.wait_until("its feet", lambda: peer.node.count_publishers("left_foot_force/wrench"))
     peer.wait_until(

@@ -143,7 +143,7 @@ def test_parameters_tell_what_a_saved_state_has_brought_back(world):
     saved = runner.call(runner.simulation.save)
     runner.pause()
     put(222.0, "effort")
-    world.running.serve(world.running.ros.node.sync)  # as when some body comes
+    world.running.ros.node.sync()  # as when some body comes
     assert get() == [222.0, 222.0, "effort"]
     assert runner.simulation.controller("Arm").gains("J1")[0] == 222.0
     world.running.change(lambda: runner.simulation.restore(saved))

@@ -106,7 +106,7 @@ def test_the_clock_is_shown_at_once_after_a_pause_steps_and_a_reset(monkeypatch)
     # Nobody serves the node, so that its timer does not show the time of a standing world.
     with published(simulation, monkeypatch) as (recorder, node, _):
         runner = Run(simulation, real_time_factor=0.0)
-        node.interface.serve(runner)
+        runner.add(node.world_topics)
         runner.pause()
         thread = Thread(target=runner.run)
         thread.start()

@@ -1,6 +1,5 @@
-"""The nodes that describe the bodies of a world: where they are, and what they tell."""
+"""The descriptions of the bodies of a world, as late subscribers get them."""
 
-import os
 import sys
 from contextlib import closing
 from xml.etree import ElementTree
@@ -9,47 +8,67 @@ import pytest
 from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
-from ros_peer import ENVIRONMENT
+from ros_peer import ENVIRONMENT, LATCHED, Peer
+from std_msgs.msg import String
 
 from hrp_msgs.node.start import WrongUseError
 from hrp_sim.ros.sim_node import RosSession
 
-WORLD = MODELS / "worlds" / "arm.yaml"
+ARM = {"world": str(MODELS / "worlds" / "arm.yaml"), "describe": True}
+
+
+@pytest.fixture(autouse=True)
+def apart(monkeypatch):
+    """Keep the nodes of this file out of others' domains."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+def late_text(topic):
+    """Return the text that a new subscriber receives."""
+    peer = Peer()
+    try:
+        peer.follow(topic, String, LATCHED)
+        return peer.wait_for(topic)[-1].data
+    finally:
+        peer.close()
 
 
 @pytest.mark.parametrize("rules", [["__ns:=/lab"], ["__ns:=/lab", "__node:=left"]])
 def test_each_body_keeps_its_own_namespace_below(rules, monkeypatch):
-    monkeypatch.setattr(os, "environ", {**os.environ, **ENVIRONMENT})
     words = [word for rule in rules for word in ("-r", rule)]
     monkeypatch.setattr(sys, "argv", ["sim_node", "--ros-args", *words])
-    with closing(RosSession({"world": str(WORLD), "describe": True})) as session:
+    with closing(RosSession(ARM)) as session:
         name = rules[-1].rpartition("=")[2] if len(rules) > 1 else "sim_node"
         assert session.node.get_fully_qualified_name() == f"/lab/{name}"
-        models = {model.get_fully_qualified_name() for model in session.node.interface.models}
-        assert models == {"/lab/model_node", "/lab/Floor/model_node"}
         topics = set(session.published())
         assert {"/lab/robot_description", "/lab/Floor/robot_description"} <= topics
         assert {"/clock", "/tf", "/tf_static", "/lab/joint_states"} <= topics
 
 
-def test_parameters_about_the_description_hold_for_all_bodies(monkeypatch):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
+def test_parameters_about_the_description_hold_for_all_bodies():
     given = {"description_format": "urdf+srdf", "gazebo": "true", "base": "base_link"}
     words = [word for name, value in given.items() for word in ("-p", f"{name}:={value}")]
-    with closing(
-        RosSession({"world": str(WORLD), "describe": True}, ["--ros-args", *words])
-    ) as session:
-        (arm,) = (m for m in session.node.interface.models if m.get_namespace() == "/")
-        urdf = ElementTree.fromstring(arm.get_parameter("robot_description").value)
-        assert urdf.findall("gazebo")
-        assert "/robot_description_semantic" in session.published()
-        assert "base_link" in {link.get("name") for link in urdf.iterfind("link")}
+    with closing(RosSession(ARM, ["--ros-args", *words])) as session:
+        urdf = ElementTree.fromstring(late_text("robot_description"))
+        assert ElementTree.fromstring(late_text("Floor/robot_description")).findall("link")
+        assert {"/robot_description_semantic"} <= set(session.published())
+    assert urdf.findall("gazebo")
+    assert "base_link" in {link.get("name") for link in urdf.iterfind("link")}
 
 
-def test_a_description_that_cannot_be_is_told(monkeypatch):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    words = ["--ros-args", "-p", "ros2_control:=gz"]
+def test_the_description_names_the_hardware_topics_that_the_simulator_has():
+    with closing(RosSession({**ARM, "hardware_topics": True}, [])) as session:
+        hardware = ElementTree.fromstring(late_text("robot_description")).find(
+            "ros2_control/hardware"
+        )
+        assert "JointStateTopicSystem" in hardware.findtext("plugin")
+        named = {p.get("name"): p.text for p in hardware.iterfind("param")}
+        assert f"/{named['joint_states_topic']}" in session.published()
+        taken = {s.topic_name for s in session.node.subscriptions}
+        assert f"/{named['joint_commands_topic']}" in taken
+
+
+def test_a_description_that_cannot_be_made_ends_the_start():
     with pytest.raises(WrongUseError, match="controllers"):
-        RosSession({"world": str(WORLD), "describe": True}, words)
+        RosSession(ARM, ["--ros-args", "-p", "ros2_control:=gz"])

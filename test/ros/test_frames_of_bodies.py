@@ -1,6 +1,5 @@
 """The frames of simulated bodies: one tree, of which roots and links come in one message."""
 
-from collections import defaultdict
 from contextlib import contextmanager
 
 import pytest
@@ -8,9 +7,9 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from nav_msgs.msg import Odometry
-from rcl_interfaces.srv import GetParameters
+from rclpy.parameter import Parameter
 from ros_peer import LATCHED, Peer, matrix_of, stamp_ns
 from ros_session import session
 from sensor_msgs.msg import JointState
@@ -161,42 +160,27 @@ def test_the_root_moves_on_where_the_joints_are_switched_off():
         assert peer.wait_for("/tf", 3)[-1].transforms[0].child_frame_id == "base_link"
 
 
-def test_links_that_nobody_listens_to_are_not_worked_out_but_for_their_health():
+def test_frames_that_nobody_listens_to_are_not_published():
     peer = Peer()
     peer.follow("joint_states", JointState)
     try:
         with session({"world": HUMANOID, "describe": True}) as running:
             peer.first_after("joint_states", 1_200_000_000)
-            totals = running.ros.published()
-            [model] = (m for m in running.ros.node.interface.models if m.get_namespace() == "/")
-            assert (
-                1
-                <= model.publisher.follower.published
-                <= 1 + peer.messages["joint_states"][-1].header.stamp.sec + 1
-            )
-            assert totals["/tf"][1] <= model.publisher.follower.published
+            assert running.ros.published()["/tf"][1] == 0
     finally:
         peer.close()
 
 
-def test_models_have_the_time_of_the_simulation_without_listening_to_its_clock():
-    peer = Peer()
-    peer.follow("/diagnostics", DiagnosticArray)
-    parts = defaultdict(list)
-    try:
-        with session({"world": HUMANOID, "describe": True, "real_time_factor": 0.0}) as running:
-            answer = peer.call("model_node/get_parameters", GetParameters, names=["use_sim_time"])
-            assert answer.values[0].bool_value is True
-            assert not running.ros.subscribed() & {"/clock"}
-            assert peer.call("sim_node/pause", SetBool, data=True).success
-            now_ns = running.runner.call(lambda: running.runner.simulation.state.time_ns)
+def test_the_rate_of_the_frames_of_links_can_be_changed():
+    with simulated(HUMANOID, describe=True, publish_frequency=20.0) as (running, peer):
 
-            def stamps():
-                for message in list(peer.messages["/diagnostics"]):
-                    for status in message.status:
-                        parts[status.name].append(stamp_ns(message.header.stamp))
-                return parts["model_node: model"]
+        def period_ns():
+            stamps = [stamp_ns(m.transforms[0].header.stamp) for m in peer.wait_for("/tf", 4)[-3:]]
+            return stamps[2] - stamps[1]
 
-            peer.wait_until("a report in the pause", lambda: stamps()[-1:] == [now_ns])
-    finally:
-        peer.close()
+        peer.wait_for("/tf", 1)
+        assert period_ns() == 50_000_000
+        parameter = Parameter("publish_frequency", value=0.0)  # that of the joint states
+        [result] = running.ros.node.set_parameters([parameter])
+        assert result.successful
+        peer.wait_until("more frames", lambda: period_ns() == 2_000_000)

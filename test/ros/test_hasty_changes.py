@@ -82,7 +82,7 @@ def test_a_service_of_a_body_that_has_gone_says_so_and_the_node_goes_on(world, s
         answer = peer.call(f"guest/devices/{name}/set_enabled", SetBool, data=False)
         assert not answer.success
         assert f"no device '{name}'" in answer.message
-    running.serve(running.ros.node.sync)
+    running.ros.node.sync()
     assert peer.call("sim_node/reset", Trigger).success
 
 
@@ -98,7 +98,7 @@ def test_a_body_of_another_kind_may_take_a_name_before_its_topics_are_there(worl
 
     running.runner.change(exchange)
     steps_until_told(running, peer)
-    running.serve(running.ros.node.sync)
+    running.ros.node.sync()
     peer.wait_until("its topics", lambda: peer.node.count_publishers("guest/imu/data_raw"))
 
 
@@ -106,29 +106,29 @@ def test_a_body_that_has_gone_while_its_topics_are_made_is_nothing_to_speak_of(
     world, simulation, monkeypatch
 ):
     running, _ = world
-    face = running.ros.node.interface
+    topics = running.ros.node.world_topics
     before = len(list(running.ros.node.publishers))
-    late = face.publisher.spawned_naming
+    late = topics.spawned_naming
 
     def slow(*of_body):
         running.runner.call(lambda: simulation.remove("guest"))
         return late(*of_body)
 
-    monkeypatch.setattr(face.publisher, "spawned_naming", slow)
+    monkeypatch.setattr(topics, "spawned_naming", slow)
     running.change(lambda: simulation.spawn(guest()))
     assert len(list(running.ros.node.publishers)) == before
 
 
 def test_what_is_published_of_a_body_whose_topics_have_ended_goes_nowhere(world, simulation):
     running, _ = world
-    face = running.ros.node.interface
+    topics = running.ros.node.world_topics
     placement = Placement(name="guest", body=load_body(ARM), X_WL=Pose(p=(5.0, 5.0, 5.0)))
     running.change(lambda: simulation.spawn(BodyEntry(placement=placement)))
-    shown = face._interfaces["guest"]
+    shown = topics.bodies["guest"]
     (key,) = (k for k, s in simulation.sensors.items() if s.body == "guest" and "joint" in k)
     reading = running.runner.call(lambda: simulation.sensors[key].read(simulation.state))
     running.change(lambda: simulation.remove("guest"))
-    for output in shown.publisher.outputs[key].outputs:
+    for output in shown.outputs[key].outputs:
         output.publish(reading)
     shown.poll()
 
@@ -146,7 +146,7 @@ def test_parameters_of_joints_that_make_no_sense_leave_a_body_without_topics(wor
     body = load_body_text(text, Diagnostics.silent())
     placement = Placement(name="guest", body=body, X_WL=Pose(p=(5.0, 5.0, 5.0)))
     running.change(lambda: simulation.spawn(BodyEntry(placement=placement)))
-    running.serve(node.sync)  # once more: nothing is half there
-    assert "guest" not in node.interface._interfaces
+    node.sync()  # once more: nothing is half there
+    assert "guest" not in node.world_topics.bodies
     joints = {joint_of(name) for name in node.list_parameters([], 0).names}
     assert not joints & {"HIP", "SWING", "guest/HIP", "guest/SWING"}

@@ -1,9 +1,7 @@
 """Launch files, run with a double of ``launch``, and checked against the nodes they start."""
 
 import sys
-from contextlib import closing
 from pathlib import Path
-from xml.etree import ElementTree
 
 import launch_double
 import pytest
@@ -13,10 +11,9 @@ from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import ENVIRONMENT
 
 from hrp_model.ros.parameters import MODEL_NODE
-from hrp_sim.ros.sim_node import PARAMETERS, RosSession
+from hrp_sim.ros.sim_node import PARAMETERS
 
 IS_OLD_DDS = (Path(sys.prefix) / "share" / "fastrtps").is_dir()
 FOLDER = ROOT / "launch"
@@ -288,21 +285,6 @@ def test_the_simulator_speaks_by_the_topics_of_the_hardware_as_fast_as_controlle
     rate = rate["/**/controller_manager"]["ros__parameters"]["update_rate"]
     assert values["clock_rate"] >= rate
     assert config["use_sim_time"] is True
-
-
-def test_the_description_tells_the_topics_that_the_simulator_has(monkeypatch):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    settings = {"world": ARM, "describe": True, "hardware_topics": True}
-    with closing(RosSession(settings, [])) as session:
-        (arm,) = (m for m in session.node.interface.models if m.get_namespace() == "/")
-        urdf = ElementTree.fromstring(arm.get_parameter("robot_description").value)
-        hardware = urdf.find("ros2_control/hardware")
-        assert "JointStateTopicSystem" in hardware.findtext("plugin")
-        told = {p.get("name"): p.text for p in hardware.iterfind("param")}
-        assert f"/{told['joint_states_topic']}" in session.published()
-        takes = {s.topic_name for s in session.node.subscriptions}
-        assert f"/{told['joint_commands_topic']}" in takes
 
 
 def test_each_robot_has_a_manager_in_its_namespace(launch, tmp_path):

@@ -1,4 +1,4 @@
-"""What nodes say of each of their parameters, and what they do with values that these forbid."""
+"""What ``sim_node`` says of each of its parameters, and what it does with forbidden values."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PURE = ("real_time_factor", "detection_rate", "color_stdev")
 
 
 @pytest.fixture(scope="module", params=["humanoid_in_room", "rover"])
-def nodes(request):
-    """The nodes of a session; nothing runs."""
+def node(request):
+    """The node of a session; nothing runs."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ENVIRONMENT.items():
             patch.setenv(name, value)
         parameters = {"world": str(MODELS / "worlds" / f"{request.param}.yaml"), "describe": True}
         given = GIVEN if request.param == "humanoid_in_room" else []
         with closing(RosSession(parameters, ["--ros-args", *given])) as session:
-            yield session.node, *session.node.interface.models
+            yield session.node
 
 
 def parameters(node):
@@ -43,57 +43,43 @@ def is_number(value):
     return type(value) in (int, float)
 
 
-def is_derived(name):
-    """Tell whether the node alone sets it, as a model has it."""
-    return name.startswith(("joint_limits.", "robot_description"))
-
-
 def attempt(node, name, value):
     [result] = node.set_parameters([Parameter(name, value=value)])
     return result
 
 
-def test_every_parameter_says_what_it_means_and_numbers_their_range_and_unit(nodes):
-    for node in nodes:
-        for name, (told, value) in parameters(node).items():
-            assert told.description, name
-            if not is_number(value) or name.startswith("qos_overrides."):
-                continue
-            limits = told.floating_point_range if isinstance(value, float) else told.integer_range
-            assert len(limits) == 1, name
-            assert limits[0].from_value <= value <= limits[0].to_value, name
-            alias = name.startswith("gains.")  # which names the parameter that has the unit
-            if isinstance(value, float) and not alias and name.rpartition(".")[2] not in PURE:
-                assert "[" in told.description, name
+def test_every_parameter_has_a_meaning_and_numbers_their_range_and_unit(node):
+    for name, (stated, value) in parameters(node).items():
+        assert stated.description, name
+        if not is_number(value) or name.startswith("qos_overrides."):
+            continue
+        limits = stated.floating_point_range if isinstance(value, float) else stated.integer_range
+        assert len(limits) == 1, name
+        assert limits[0].from_value <= value <= limits[0].to_value, name
+        alias = name.startswith("gains.")  # which names the parameter that has the unit
+        if isinstance(value, float) and not alias and name.rpartition(".")[2] not in PURE:
+            assert "[" in stated.description, name
 
 
-def test_what_is_out_of_its_range_is_refused_with_words_and_changes_nothing(nodes):
+def test_a_value_out_of_its_range_is_refused_and_changes_nothing(node):
     tried = 0
-    for node in nodes:
-        for name, (told, value) in parameters(node).items():
-            for limits in told.floating_point_range:
-                # Closer to a limit than this rclpy does not look.
-                lowest, highest = limits.from_value, limits.to_value
-                below, above = lowest - 2e-6 * max(abs(lowest), 0.5), highest * 1.001 + 1.0
-                for wrong in (below, above, float("nan")):
-                    result = attempt(node, name, wrong)
-                    assert not result.successful, (name, wrong)
-                    assert result.reason
-                    assert node.get_parameter(name).value == value
-                    tried += 1
+    for name, (stated, value) in parameters(node).items():
+        for limits in stated.floating_point_range:
+            # Closer to a limit than this rclpy does not look.
+            lowest, highest = limits.from_value, limits.to_value
+            below, above = lowest - 2e-6 * max(abs(lowest), 0.5), highest * 1.001 + 1.0
+            for wrong in (below, above, float("nan")):
+                result = attempt(node, name, wrong)
+                assert not result.successful, (name, wrong)
+                assert result.reason
+                assert node.get_parameter(name).value == value
+                tried += 1
     assert tried > 50
 
 
-def test_what_is_read_only_cannot_be_set_and_the_rest_can(nodes):
-    for node in nodes:
-        for name, (told, value) in parameters(node).items():
-            if name == "model":
-                continue  # it would be read once more
-            result = attempt(node, name, value)
-            if told.read_only:
-                assert not result.successful, name
-                assert "read-only" in result.reason, (name, result.reason)
-            elif not is_derived(name):
-                # What describes a body of a world is no model by itself: most is not for others.
-                assert result.successful or "can be set" in result.reason, (name, result.reason)
-            assert node.get_parameter(name).value == value
+def test_read_only_parameters_cannot_be_set_and_the_rest_can(node):
+    for name, (stated, value) in parameters(node).items():
+        result = attempt(node, name, value)
+        assert result.successful != stated.read_only, (name, result.reason)
+        assert result.successful or "read-only" in result.reason, (name, result.reason)
+        assert node.get_parameter(name).value == value

@@ -90,13 +90,13 @@ def surface():
             session = stack.enter_context(closing(RosSession({**parameters, **settings}, [])))
             session.serve(Run(session.simulation))
             wait_until_alone(session.node)
-            for node in (session.node, *session.node.interface.models):
-                me = node.get_name(), node.get_namespace()
-                for name, kinds in node.get_publisher_names_and_types_by_node(*me):
-                    for info in node.get_publishers_info_by_topic(name):
-                        published[name, kinds[0]] = info.qos_profile
-                taken |= {(n, k[0]) for n, k in node.get_subscriber_names_and_types_by_node(*me)}
-                offered |= {(n, k[0]) for n, k in node.get_service_names_and_types_by_node(*me)}
+            node = session.node
+            me = node.get_name(), node.get_namespace()
+            for name, kinds in node.get_publisher_names_and_types_by_node(*me):
+                for info in node.get_publishers_info_by_topic(name):
+                    published[name, kinds[0]] = info.qos_profile
+            taken |= {(n, k[0]) for n, k in node.get_subscriber_names_and_types_by_node(*me)}
+            offered |= {(n, k[0]) for n, k in node.get_service_names_and_types_by_node(*me)}
     return published, taken, offered
 
 
@@ -164,8 +164,7 @@ def test_the_words_for_qos_mean_what_the_page_says():
 def test_all_that_is_taken_is_told():
     _, taken, _ = surface()
     commands = [row for row in rows("Commands") if "(action)" not in row[1]]
-    # What describes a body in the same process takes joint_states from others.
-    check({x for x in taken if not x[0].endswith("joint_states")}, commands)
+    check(taken, commands)
 
 
 def test_all_services_are_told():

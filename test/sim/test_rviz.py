@@ -9,7 +9,7 @@ from hrp_model import load_body
 from hrp_sim import Simulation, load_world
 from hrp_sim.cli.main import main
 from hrp_sim.ros.rviz_config import RvizOptions, rviz_config, world_rviz
-from hrp_sim.topics.device_topics import device_topics
+from hrp_sim.topics.devices import device_topics
 from hrp_sim.world.naming import name_bodies
 
 WORLDS = sorted((MODELS / "worlds").glob("*.yaml"))

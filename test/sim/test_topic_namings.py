@@ -9,7 +9,7 @@ from hrp_msgs import names
 from hrp_msgs.names import NAMINGS, NameCollisionError
 from hrp_sim import Simulation, load_world
 from hrp_sim.cli.main import main
-from hrp_sim.topics.device_topics import device_topics
+from hrp_sim.topics.devices import device_topics
 from hrp_sim.world.naming import BodyNaming, name_bodies, spawned_naming
 
 ROOM = MODELS / "worlds" / "humanoid_in_room.yaml"

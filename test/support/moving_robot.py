@@ -16,7 +16,6 @@ from fake_engine import FakeEngine
 from message_bytes import read
 from message_samples import ros_class
 from rclpy.parameter import Parameter
-from run_tools import OnStep
 from sim.render.scenes import body_of, glowing
 from sim.sensors.handmade import random_rotation
 
@@ -24,7 +23,6 @@ from hrp_model import Body, Joint, JointType, Link, Pose, devices
 from hrp_model.geometry import Shape, Sphere
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import axis_angle_matrix
-from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.topics.node_topics import NodeTopic
 from hrp_sim import BodyEntry, PhysicsSettings, Placement, Simulation, WorldConfig
 from hrp_sim.ros.sim_node import SimNode
@@ -183,20 +181,12 @@ def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_op
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=78)
     prefix = [Parameter("frame_prefix", value=frame_prefix)]
-    every = Parameter("publish_frequency", value=0.0)
+    described = Parameter("describe", value=True), Parameter("publish_frequency", value=0.0)
     with ExitStack() as undo:
         undo.callback(rclpy.shutdown, context=context)
-        overrides = [*prefix, *parameters]
+        overrides = [*prefix, *described, *parameters]
         node = SimNode(context=context, parameter_overrides=overrides, **node_options)
         undo.callback(node.close)
-        model = ModelNode(context=context, parameter_overrides=[*prefix, every])
-        undo.callback(model.destroy_node)
         node.start(simulation)
-        model.start(simulation.bodies["robot"].body)
-
-        def move(time_ns, readings):
-            if (joints := readings.get("joint_states")) is not None:
-                model.publisher.move(time_ns, joints.names, joints.position.tolist())
-
-        run = undo.enter_context(Run(simulation, [node.interface.publisher, OnStep(move)]))
+        run = undo.enter_context(Run(simulation, [node.world_topics]))
         yield recorder, node, lambda: run.until(simulation.state.time_ns + 1)

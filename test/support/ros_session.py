@@ -35,10 +35,9 @@ class Session:
         self._thread.start()
 
     def change(self, action):
-        """Change the world in the stepping thread; then update the topics in the executor
-        thread."""
+        """Change the world in the stepping thread; then update the topics."""
         result = self.runner.change(action)
-        self.serve(self.ros.node.sync)
+        self.ros.node.sync()
         return result
 
     def serve(self, action):

@@ -261,7 +261,7 @@ def _check_devices(parameters: Mapping[str, ParameterValue], session: RosSession
     of_sensors = (
         d.message for d in node.problems if d.code in ("unknown-sensor", "unknown-option")
     )
-    if problems := [*of_sensors, *node.interface.command_interfaces.unknown_joints(parameters)]:
+    if problems := [*of_sensors, *node.unknown_joints(parameters)]:
         raise WrongUseError(problems[0])
 
 

@@ -269,26 +269,3 @@ def test_the_transform_of_a_root_is_its_pose():
     assert xyz(transform.transform.translation) == [1.0, 2.0, 3.0]
     q = transform.transform.rotation
     assert [q.x, q.y, q.z, q.w] == [0.1, 0.2, 0.3, 0.927]
-
-
-def test_many_readings_have_the_messages_of_each():
-    rng = np.random.default_rng(2)
-    readings = [
-        ImuReading(
-            TIME_NS + number,
-            "body",
-            orientation=None if number < 3 else tuple(rng.normal(size=4).tolist()),
-            angular_velocity=rng.normal(size=3),
-            linear_acceleration=rng.normal(size=(3, 2))[:, 0],  # not in one piece
-            **dict.fromkeys(STDEVS, (0.5 if number < 6 else 0.0,) * 3),
-        )
-        for number in range(9)
-    ]
-    converter = ImuConverter(Frames("imu"))
-    for number, reading in enumerate(readings):
-        converter.keep(number, reading)
-    parts = converter.take()
-    assert [len(times) for times, _ in parts] == [3, 3, 3]  # with equal layouts
-    assert [t for times, _ in parts for t in times] == list(range(9))
-    rows = [row.tobytes() for _, found in parts for row in found]
-    assert rows == [converter.convert(reading) for reading in readings]

@@ -68,12 +68,3 @@ def test_any_number_of_sets_of_frames_may_move():
     for number in [*range(100), *range(100)]:
         poses = frames(2, f"robot_{number}/")
         assert read(moving.message(number, *split(poses)), TFMessage) == expected(number, poses)
-
-
-def test_many_messages_have_the_bytes_of_each():
-    names, poses = split(frames(9))
-    many = np.stack([poses + k for k in range(5)])
-    times = 3_000_000_007 + 10**9 * np.arange(5)
-    rows = MovingFrames().messages(times, names, many)
-    single = [MovingFrames().message(int(t), names, x) for t, x in zip(times, many, strict=True)]
-    assert [row.tobytes() for row in rows] == single

@@ -17,14 +17,11 @@ from hrp_model import Diagnostics, load_body
 from hrp_sim import BodyEntry, Placement, Simulation
 from hrp_sim.cli.main import main
 from hrp_sim.run.run import Run
-from hrp_sim.sensors import CameraSensor
-from hrp_sim.sensors.body_state import JOINT_STATES
-from hrp_sim.topics.recorded_world import RecordedWorld
 from hrp_sim.topics.run_recording import RunRecording
+from hrp_sim.topics.world import recorded_world
 from hrp_sim.world.load import load_world
 
 ARM = MODELS / "arm" / "arm.body"
-PRESS = MODELS / "press" / "press.body"  # with a closed loop
 # Per simulated second; odometry and frames are also those of the first step.
 RATES = {
     "/clock": 250,
@@ -41,7 +38,7 @@ RATES = {
     "/scan": 20,
     "/tf": 100,
 }
-ONCE = {"/Room/robot_description", "/devices", "/robot_description"}
+ONCE = {"/Room/robot_description", "/devices", "/robot_description", "/tf_static"}
 TETRAHEDRON = """\
 solid tip
 facet normal 0 0 0 outer loop vertex 0 0 0 vertex 0 1 0 vertex 1 0 0 endloop endfacet
@@ -89,7 +86,6 @@ def alone(tmp_path_factory):
 def test_without_ros_all_topics_are_recorded_at_their_rates(alone):
     counts = {topic: len(messages) for (topic, _), messages in contents(alone).items()}
     assert {topic for topic, count in counts.items() if count == 1} == ONCE
-    assert counts.pop("/tf_static") == 3  # of the world, the room and the humanoid
     rates = {topic: count for topic, count in counts.items() if topic not in ONCE}
     assert rates == {topic: pytest.approx(rate, abs=1) for topic, rate in RATES.items()}
 
@@ -205,7 +201,7 @@ def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
     def on_step(time_ns, readings):
         changes.get(next(steps), int)()
 
-    world = RecordedWorld(recording, first, quiet, lambda _: None)
+    world = recorded_world(recording, first, quiet, lambda _: None)
     with Run(first, [world, OnStep(on_step)], real_time_factor=0.0) as runner:
         runner.run()
     recording.close()
@@ -218,40 +214,3 @@ def test_after_a_reset_and_in_other_worlds_the_recording_goes_on(tmp_path):
         assert times == sorted(times)
     stamps = [m.clock.sec * 10**9 + m.clock.nanosec for m in decoded(path, "/clock")]
     assert stamps.count(1) == 2  # after the reset, and in the other world
-
-
-@pytest.mark.parametrize("world", ["humanoid_in_room", "rover", str(PRESS)])
-def test_batches_contain_the_messages_of_each_step(tmp_path, world):
-    """Compared with publishing each step by itself, as in ROS."""
-    quiet = Diagnostics.silent()
-
-    def record(path, get_consumer):
-        simulation = Simulation(load_world(world, quiet), defer_images=True, diagnostics=quiet)
-
-        def set_sensors():
-            """Switch cameras off: which of their images are rendered depends on the wall time."""
-            for name, sensor in simulation.sensors.items():
-                simulation.set_enabled(name, not isinstance(sensor, CameraSensor))
-
-        set_sensors()
-        recording = RunRecording(path, warn=pytest.fail, on_error=pytest.fail)
-        recorded = RecordedWorld(recording, simulation, quiet, lambda _: None)
-        run = Run(simulation, [get_consumer(recorded)])
-        off = {300: False, 450: True}
-        for step in range(600):
-            if step in off:  # while it is, the root's transform comes from its odometry
-                for name in (k for k, s in simulation.sensors.items() if s.name == JOINT_STATES):
-                    simulation.set_enabled(name, off[step])
-            if step == 500:
-                recorded.consumer.flush()
-                simulation.reset()
-                set_sensors()  # which the reset has switched on
-            run.until(simulation.state.time_ns + 1)
-        run.close()
-        recording.close()
-        simulation.close()
-        return contents(path), log_times(path)
-
-    batches = record(tmp_path / "batches.mcap", lambda x: x.consumer)
-    steps = record(tmp_path / "steps.mcap", lambda x: x._publisher)
-    assert batches == steps

@@ -5,20 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from hrp_model import Diagnostics
+from hrp_model.description.description import DescriptionOptions
+from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.rigid import Array
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.contacts import ContactMarkerTopic, ContactTopic
 from hrp_msgs.topics.topic import Topic, TopicMaker
-from hrp_msgs.topics.world import MIN_CLOCK_NS, WorldTopics
+from hrp_msgs.topics.world import MIN_CLOCK_NS, SharedTopics
 
 from ..engine.contact_points import ContactPoints
 from ..engine.schedule import SampleClock
 from ..engine.state import SimulatedBody, WorldState
-from ..render import NO_PARTS, Parts
+from ..render import Parts
 from ..run.contact_sampler import ContactSampler
 from ..run.lock_step import LockStep
 from ..run.run import Change, Consumer, Run
@@ -32,26 +36,50 @@ from ..sensors import (
 )
 from ..simulation import Simulation
 from ..world.naming import BodyNaming, name_bodies, spawned_naming
-from .body_publisher import BodyPublisher
-from .device_topics import device_topics
-from .options import PublishingOptions
-from .sensor_outputs import SensorOutputs
+from .body import BodyTopics
+from .devices import SensorOutputs, device_topics
+from .options import TopicOptions
 
 if TYPE_CHECKING:
-    from hrp_msgs.topics.recorded import TopicRecording
+    from .run_recording import RunRecording
 
 _log = logging.getLogger("hrp_sim")
+# Why the topics of a body cannot be created.
+TOPIC_ERRORS = (OSError, ValueError, MissingLibraryError)
 
 
-class WorldPublisher(Consumer):
-    """Publishes a world, whose bodies can be added and removed; a ``Consumer`` of its run.
+class MakeBody(Protocol):
+    """Creates the topics of a body; its arguments are those of ``BodyTopics``."""
+
+    def __call__(
+        self,
+        topics: TopicMaker,
+        tf: Topic,
+        options: TopicOptions,
+        simulation: Simulation,
+        name: str,
+        naming: BodyNaming,
+    ) -> BodyTopics:
+        """Create them."""
+
+
+class WorldTopics(Consumer):
+    """Topics of a world, whose bodies can be added and removed; a ``Consumer`` of its run.
+
+    A node and a recording differ in what creates the topics. ``replace``, ``sync`` and ``close``
+    are called by one thread.
 
     Args:
         topics: Creates the topics.
         options: Options of the topics.
+        warn: Called with each warning about a body.
+        inform: Called with each note about a body.
+        make_diagnostics: Returns what receives the problems of a description.
+        make_body: Creates the topics of a body.
         recording: Records the topics; gets the time of each step.
-        on_clock: Called with each time in [ns], before it is published on ``/clock``.
-        on_step: Called after steps, before their readings are published.
+        images: Whether images are published.
+        follows: Whether it follows the worlds of the run and their bodies, in its thread.
+            Otherwise ``replace`` and ``sync`` are called.
 
     Raises:
         ValueError: A topic name or quality of service is invalid.
@@ -60,39 +88,45 @@ class WorldPublisher(Consumer):
     def __init__(
         self,
         topics: TopicMaker,
-        options: PublishingOptions,
+        options: TopicOptions,
         *,
-        recording: TopicRecording | None = None,
-        on_clock: Callable[[int], None] = lambda _: None,
-        on_step: Callable[[], None] = lambda: None,
+        warn: Callable[[str], object],
+        inform: Callable[[str], object] = lambda _: None,
+        make_diagnostics: Callable[[], Diagnostics] = Diagnostics,
+        make_body: MakeBody = BodyTopics,
+        recording: RunRecording | None = None,
+        images: bool = True,
+        follows: bool = False,
     ) -> None:
+        self._maker, self._options = topics, options
+        self._warn, self._inform = warn, inform
+        self._make_diagnostics, self._make_body = make_diagnostics, make_body
+        self._attach_meshes = (lambda _: None) if recording is None else recording.attach_meshes
+        self._recording = None if recording is None else recording.topics
         self._time_ns = 0
-        self._recording = recording
-        self._maker = topics
-        self._options = options
-        self._on_clock = on_clock
-        self._on_step = on_step
+        self._images, self._follows = images, follows
         self._runner: Run | None = None
         self._simulation: Simulation | None = None
         self._readings: Mapping[str, Reading] = {}  # of the last step
         self._reads_all = bool(options.lock_step)
-        self._bodies: Mapping[str, BodyPublisher] = {}  # by name
         # By names in the simulation; replaced instead of changed, because two threads use them.
+        self._bodies: Mapping[str, BodyTopics] = {}
         self._outputs: Mapping[str, SensorOutputs] = {}
-        self._owners: Mapping[str, BodyPublisher] = {}
-        self._keepers: Mapping[str, tuple[Callable[[int, Reading], None], ...]] = {}
-        self._topics = WorldTopics(topics)
+        self._owners: Mapping[str, BodyTopics] = {}
+        self._shared = SharedTopics(topics)
         self._clock_ticks = SampleClock(options.clock_rate)
         self._contacts = _Contacts(topics, options) if options.contact_rate > 0.0 else None
 
     @property
     def topics(self) -> list[Topic]:
-        """The topics of the world, without those of its bodies."""
-        return [*self._topics.all, *([] if self._contacts is None else self._contacts.topics)]
+        """All topics."""
+        contacts = [] if self._contacts is None else self._contacts.topics
+        of_bodies = [topic for body in self._bodies.values() for topic in body.topics]
+        return [*self._shared.all, *contacts, *of_bodies]
 
     @property
-    def bodies(self) -> Mapping[str, BodyPublisher]:
-        """Publishers of the bodies by name."""
+    def bodies(self) -> Mapping[str, BodyTopics]:
+        """Topics of the bodies by name."""
         return self._bodies
 
     def set_contact_scale(self, scale: float) -> None:
@@ -100,42 +134,98 @@ class WorldPublisher(Consumer):
         if self._contacts is not None:
             self._contacts.scale = scale
 
-    def replace(self, simulation: Simulation) -> None:
-        """Replace the published simulation; its bodies are set afterwards."""
-        self.set_bodies({})
-        self._simulation = simulation
-        simulation.switched = self._publish_switches
+    def set_publish_frequency(self, frequency: float) -> None:
+        """Set the maximum rate of the frames of links, in [Hz]; 0 means at each joint reading."""
+        self._options = replace(self._options, publish_frequency=frequency)
+        for body in self._bodies.values():
+            if body.link_frames is not None:
+                body.link_frames.set_frequency(frequency)
 
-    def make_body(self, name: str, naming: BodyNaming) -> BodyPublisher:
-        """Create the topics of a body, for ``set_bodies``.
+    def replace(self, simulation: Simulation) -> None:
+        """Create the topics of another simulation, in place of those of the present one.
 
         Raises:
-            KeyError: The body was deleted meanwhile.
-            NameCollisionError: Two of its sensors would have the same topic.
-            ValueError: A topic name or quality of service is invalid.
+            NameCollisionError: Two bodies or devices would have the same topic.
+            MissingLibraryError: A library for the descriptions is not installed.
+            OSError: The meshes of a description cannot be written.
+            ValueError: A topic name, its quality of service or a parameter of a joint is invalid.
         """
-        assert self._simulation is not None
-        return BodyPublisher(
-            self._maker, self._simulation, name, naming, self._topics.tf, self._options
-        )
+        self._set_bodies({})
+        self._simulation = simulation
+        if self._recording is not None and self._runner is None:
+            self._recording.time_ns = simulation.state.time_ns
+        simulation.switched = self._publish_switches
+        bodies: dict[str, BodyTopics] = {}
+        try:
+            for name, naming in self.namings(simulation).items():
+                bodies[name] = self._make(simulation, name, naming)
+        finally:
+            self._set_bodies(bodies)
 
-    def set_bodies(self, bodies: Mapping[str, BodyPublisher]) -> None:
-        """Replace the bodies; removed ones are published no more, but not closed."""
+    def sync(self) -> None:
+        """Create the topics of new bodies, and close those of deleted ones.
+
+        Topics that cannot be created are reported.
+        """
+        simulation = self._simulation
+        assert simulation is not None
+        known = self._bodies
+        self._set_bodies(
+            {k: b for k, b in known.items() if simulation.bodies.get(k) is b.simulated}
+        )
+        for name, simulated in simulation.bodies.items():
+            if name in self._bodies:
+                continue
+            try:
+                naming = self.spawned_naming(name, simulation.namespace(name))
+                self._set_bodies({**self._bodies, name: self._make(simulation, name, naming)})
+            except TOPIC_ERRORS as error:
+                self._warn(f"cannot create topics of body '{name}': {error}")
+            except KeyError:
+                if simulation.bodies.get(name) is simulated:
+                    raise
+                # Otherwise it was deleted meanwhile, and ``sync`` will be called again.
+
+    def close(self) -> None:
+        """Close the topics of all bodies."""
+        bodies, self._bodies, self._outputs = self._bodies, {}, {}
+        for body in bodies.values():
+            body.close()
+
+    def _make(self, simulation: Simulation, name: str, naming: BodyNaming) -> BodyTopics:
+        """Create the topics of a body, with its description."""
+        body = self._make_body(
+            self._maker, self._shared.tf, self._options, simulation, name, naming
+        )
+        try:
+            body.report_root(self._inform, self._warn)
+            if self._options.description is not None:
+                description = body.describe(self._make_diagnostics())
+                self._attach_meshes(description.urdf)
+                for link in description.tree.floating:
+                    self._warn(f"no transform for link '{link}', which floats freely")
+            if self._runner is not None:
+                body.serve(self._runner)
+        except (KeyError, *TOPIC_ERRORS):
+            body.close()
+            raise
+        return body
+
+    def _set_bodies(self, bodies: Mapping[str, BodyTopics]) -> None:
+        """Replace the bodies, and close the removed ones."""
+        gone = [body for name, body in self._bodies.items() if bodies.get(name) is not body]
         is_changed = bool(bodies or self._bodies)
         self._bodies = bodies
         self._outputs = {k: found for b in bodies.values() for k, found in b.outputs.items()}
-        self._keepers = {
-            name: tuple(output.keep for output in found.outputs)
-            for name, found in self._outputs.items()
-            if not isinstance(found.sensor, CameraSensor)
-        }
         self._owners = {k: b for b in bodies.values() for k in b.devices}
         if is_changed:
             self.publish_static()
+        for body in gone:
+            body.close()
 
     def publish_static(self) -> None:
         """Publish the static frames, if they have changed."""
-        self._topics.publish_static(self._static_frames)
+        self._shared.publish_static(self._static_frames)
 
     def namings(self, simulation: Simulation) -> dict[str, BodyNaming]:
         """Return the naming of all bodies of a new simulation.
@@ -181,8 +271,10 @@ class WorldPublisher(Consumer):
             device_topics(simulation, name, namings[name])
 
     def attach(self, run: Run) -> None:
-        """Publish for a run."""
+        """Publish for a run, and serve its bodies."""
         self._runner = run
+        for body in self._bodies.values():
+            body.serve(run)
 
     def wants(self, simulation: Simulation, sensor: str) -> bool:
         """Return whether a sensor should be read."""
@@ -195,10 +287,10 @@ class WorldPublisher(Consumer):
             return True
         return found.is_wanted()
 
-    def wanted_parts(self, camera: str) -> Parts:
+    def wanted_parts(self, camera: str) -> Parts | None:
         """Return the parts of an image that have subscribers."""
         found = self._outputs.get(camera)
-        return NO_PARTS if found is None else found.wanted_parts()
+        return None if found is None or not self._images else found.wanted_parts()
 
     def next_ns(self, simulation: Simulation) -> int:
         """Return the time of the next step with something to publish besides readings, in [ns]."""
@@ -220,7 +312,7 @@ class WorldPublisher(Consumer):
         is_paced = lock_step is not None and lock_step.paces_clock
         if self._clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
             self.publish_clock(time_ns)
-        self._on_step()
+        self._poll()
         outputs = self._outputs
         for name, reading in readings.items():
             if (found := outputs.get(name)) is None or isinstance(reading, RenderRequest):
@@ -234,25 +326,6 @@ class WorldPublisher(Consumer):
             # At any clock_rate, because a controller manager sleeps until this time; and last, so
             # that controllers are likely to have received the readings.
             self.publish_clock(time_ns)
-
-    def keep_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
-        """Keep the readings of one step, and the clock when it is due, for ``publish_kept``.
-
-        That is cheaper than ``take_step``; contacts are not published.
-        """
-        if time_ns >= self._clock_ticks.due_ns:
-            self._clock_ticks.advance(time_ns)
-            self._topics.keep_clock(time_ns)
-        for name, reading in readings.items():
-            for keep in self._keepers.get(name, ()):
-                keep(time_ns, reading)
-
-    def publish_kept(self) -> None:
-        """Publish the steps that were kept, topic by topic."""
-        self._topics.publish_kept_clocks()
-        for found in self._outputs.values():
-            for output in found.outputs:
-                output.publish_kept()
 
     def take_image(self, camera: str, image: ImageReading) -> None:
         """Publish an image; called in the render thread."""
@@ -294,13 +367,16 @@ class WorldPublisher(Consumer):
 
     def publish_clock(self, time_ns: int) -> None:
         """Publish a simulation time in [ns]."""
-        self._on_clock(time_ns)
-        self._topics.publish_clock(time_ns)
+        self._shared.publish_clock(time_ns)
 
     def _set_time(self, time_ns: int) -> None:
         self._time_ns = time_ns
         if self._recording is not None:
             self._recording.time_ns = time_ns
+
+    def _poll(self) -> None:
+        for body in self._bodies.values():
+            body.poll()
 
     def _publish_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
         if (owner := self._owners.get(name)) is not None:
@@ -309,6 +385,8 @@ class WorldPublisher(Consumer):
     def changed(self, change: Change) -> None:
         """Publish changes without waiting for the next step; called in the stepping thread."""
         assert self._runner is not None
+        if self._follows:
+            self._follow_world(self._runner.simulation, change)
         simulation = self._runner.simulation
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
@@ -317,15 +395,59 @@ class WorldPublisher(Consumer):
                 self._contacts.sampler.restart(time_ns)
         self._set_time(time_ns)
         self.publish_clock(time_ns)
-        self._on_step()
+        self._poll()
         if simulation is self._simulation:
             self.publish_static()
         if change is not Change.STEPS:  # whose readings were published
             self._publish_state()
 
+    def _follow_world(self, simulation: Simulation, change: Change) -> None:
+        """Follow the bodies of the world; called in the stepping thread."""
+        try:
+            if change is Change.REPLACE:
+                self.replace(simulation)
+            elif change is Change.WORLD:
+                self.sync()
+        except TOPIC_ERRORS as error:
+            self._warn(f"some topics of this world cannot be recorded: {error}")
+
     def _static_frames(self) -> list[FramePose]:
-        """Return all static frames, except those of descriptions."""
+        """Return the static frames of all bodies."""
         return [frame for body in self._bodies.values() for frame in body.static_frames()]
+
+
+def recorded_world(
+    recording: RunRecording,
+    simulation: Simulation,
+    diagnostics: Diagnostics,
+    warn: Callable[[str], object],
+    *,
+    images: bool = True,
+) -> WorldTopics:
+    """Return the topics that ``sim_node`` publishes by default, with descriptions, as a recording.
+
+    Args:
+        recording: The recording; its owner closes it.
+        simulation: The simulation.
+        diagnostics: Receives warnings of the descriptions.
+        warn: Called with other warnings.
+        images: Whether images are recorded.
+
+    Raises:
+        NameCollisionError: Two bodies or devices would have the same topic.
+        OSError: The meshes of a description cannot be written.
+    """
+    topics = WorldTopics(
+        recording.maker(),
+        TopicOptions(description=DescriptionOptions()),
+        warn=warn,
+        make_diagnostics=lambda: diagnostics,
+        recording=recording,
+        images=images,
+        follows=True,
+    )
+    topics.replace(simulation)
+    return topics
 
 
 class _Contacts:
@@ -337,7 +459,7 @@ class _Contacts:
         scale: Length of the arrow of a force, in [m/N].
     """
 
-    def __init__(self, topics: TopicMaker, options: PublishingOptions) -> None:
+    def __init__(self, topics: TopicMaker, options: TopicOptions) -> None:
         self.scale = options.contact_scale
         self._markers = ContactMarkerTopic(topics, options.world_frame)
         self._numbers: ContactTopic | None = None

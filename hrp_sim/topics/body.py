@@ -1,0 +1,361 @@
+"""Topics of one body: sensors, switches, description and frames."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from functools import partial, reduce
+from operator import matmul
+
+import numpy as np
+
+from hrp_model import Diagnostics, Pose
+from hrp_model.description.description import Description, describe
+from hrp_model.description.frame_tree import FrameTree
+from hrp_model.files.writer import mesh_folder
+from hrp_model.frames import Base, BodyFrames, Frame, FrameOptions, body_frames
+from hrp_model.rigid import matrix_quaternion
+from hrp_msgs import names, qos
+from hrp_msgs.convert.converter import Frames, Message, make_converter
+from hrp_msgs.convert.diagnostics import diagnostic_status
+from hrp_msgs.convert.tf import FramePose, MovingFrames
+from hrp_msgs.messages import DiagnosticStatus, String
+from hrp_msgs.qos import Qos
+from hrp_msgs.readings import Reading
+from hrp_msgs.topics.sensors import TopicOutput
+from hrp_msgs.topics.topic import Topic, TopicMaker
+
+from ..engine.schedule import NS_PER_S
+from ..run.run import Run
+from ..sensors import JointReading, JointSensor, OdometrySensor, Sensor
+from ..sensors.body_state import motion_of_fixed_frame
+from ..sensors.kinds import kind_of
+from ..simulation import Simulation
+from ..world.naming import BodyNaming
+from .devices import SensorOutputs, device_topics
+from .options import TopicOptions
+
+_ROOT_TRANSFORM = "tf:RootTransformConverter"
+
+
+class BodyTopics:
+    """Topics of one body.
+
+    Args:
+        topics: Creates the topics.
+        tf: Topic for the frames of its root and its links.
+        options: Options of the topics.
+        simulation: The simulation with the body.
+        name: Name of the body.
+        naming: Naming of its topics and frames.
+
+    Attributes:
+        simulated: The body.
+        base: Massless links above the root, for its description; not AUTO.
+        naming: As given.
+        outputs: Outputs of each sensor, by its name in the simulation.
+        links: Names of its links by the names of their frames.
+        switches: Services that switch its devices, by the names of the devices in the simulation.
+        tool_commands: Topics of commands to its holders and conveyors, likewise.
+        link_frames: Publishes the frames of its links; None without a description.
+
+    Raises:
+        KeyError: The body was deleted meanwhile.
+        NameCollisionError: Two of its sensors would have the same topic.
+        ValueError: A topic name or quality of service is invalid.
+    """
+
+    def __init__(
+        self,
+        topics: TopicMaker,
+        tf: Topic,
+        options: TopicOptions,
+        simulation: Simulation,
+        name: str,
+        naming: BodyNaming,
+    ) -> None:
+        self.simulated = simulation.bodies[name]
+        self.naming = naming
+        self.outputs: dict[str, SensorOutputs] = {}
+        self.link_frames: LinkFrames | None = None
+        self._maker, self._tf, self._options = topics, tf, options
+        self._simulation = simulation
+        self._own_topics: list[Topic] = []  # besides those of sensors
+        self._switch_topic: Topic | None = None
+        self._publishing_switches = threading.Lock()
+        self._devices = device_topics(simulation, name, naming)
+        self.switches = {key: x.switch for key, x in self._devices.items() if x.switch}
+        self.tool_commands = {key: x.command for key, x in self._devices.items() if x.command}
+        body = self.simulated.body
+        frames = self._set_frames(simulation.is_fixed(name))
+        sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
+        self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
+        framed = reversed(list(zip(body.devices, frames.data, strict=True)))
+        data_frames = {d.name: frame for d, frame in framed}  # the first of equal names
+        # A footprint is elsewhere than the root.
+        self.links = {self._frame_name(f): k for k, f in frames.links.items()} | {
+            self._frame_name(x.parent): body.root.name for x in frames.base[self._is_footprint :]
+        }
+        try:
+            for key, sensor in sensors.items():
+                self._add_sensor(key, sensor, self._frame_name(data_frames.get(sensor.name, "")))
+        except (KeyError, ValueError):
+            self.close()
+            raise
+
+    def _set_frames(self, is_fixed: bool) -> BodyFrames:
+        """Choose the frames above the root; return the names of all frames."""
+        world = self._options.world_frame
+        frames = self._frames(Base.NONE)
+        # A root with the name of the world frame has no transform to it.
+        self._is_world = self._frame_name(frames.root) == world
+        self.base = Base.NONE if self._is_world else Base(self._options.base)
+        if self.base is not Base.NONE:
+            frames = self._frames(self.base)
+        if self.base is Base.AUTO:
+            self.base = Base.LINK if frames.base else Base.NONE
+        self._fixed_frames = self._frame_poses(frames.base)
+        self._root = self._frame_name(frames.root)
+        self._X_LB = reduce(matmul, (x.pose for x in frames.base), Pose()).inverse()
+        self._is_footprint = bool(self._X_LB.p.any() or (np.eye(3) != self._X_LB.R).any())
+        self._is_fixed = is_fixed
+        self._has_moving_root = not (is_fixed or self._is_world)
+        return frames
+
+    @property
+    def topics(self) -> list[Topic]:
+        """Topics of its sensors and its description."""
+        of_sensors = [
+            output.topic
+            for found in self.outputs.values()
+            for output in (*found.topics.values(), *found.compressed.values())
+        ]
+        return [*of_sensors, *self._own_topics]
+
+    @property
+    def devices(self) -> Collection[str]:
+        """Names of the sensors and lights in the simulation."""
+        return self._devices.keys()
+
+    def report_root(self, inform: Callable[[str], object], warn: Callable[[str], object]) -> None:
+        """Report if the root has no transform, as it has the name of the world frame.
+
+        Args:
+            inform: Called with the message if the root coincides with the world frame.
+            warn: Called with the message otherwise.
+        """
+        if not self._is_world:
+            return
+        motion, world = self.simulated.motion, self._options.world_frame
+        cause = f"the root of body '{self.simulated.name}' has the name of the frame '{world}'"
+        is_at_origin = np.array_equal(motion.R[0], np.eye(3)) and not motion.p[0].any()
+        if self._is_fixed and is_at_origin:
+            inform(f"{cause} and coincides with it: its transform is not published")
+            return
+        warn(
+            f"{cause}: its transform cannot be published; set world_frame or frame_prefix, so that "
+            "the names differ"
+        )
+
+    def describe(self, diagnostics: Diagnostics) -> Description:
+        """Publish the description, latched, and from now on the frames of the links.
+
+        Args:
+            diagnostics: Receives the warnings of the conversion to URDF.
+
+        Raises:
+            MissingLibraryError: A library for the selected collision shapes is not installed.
+            OSError: The meshes cannot be written.
+            ValueError: A topic name or quality of service is invalid.
+        """
+        body, options = self.simulated.body, self._options.description
+        assert options is not None
+        options = options.with_frames(FrameOptions(base=self.base))
+        if self._options.hardware_topics and body.moving_links:
+            # The description identifies the body of these topics.
+            options = options.with_hardware_topics()
+        description = describe(body, options, mesh_folder(), diagnostics)
+        self._publish_text(names.ROBOT_DESCRIPTION, description.urdf)
+        if description.srdf:
+            self._publish_text(names.ROBOT_DESCRIPTION_SEMANTIC, description.srdf)
+        tree = description.tree
+        self._fixed_frames = self._frame_poses(tree.fixed) if self._options.publish_tf else []
+        sensor = self._simulation.sensors.get(self._joints)
+        if self._options.publish_tf and isinstance(sensor, JointSensor):
+            links = LinkFrames(self._tf, self._simulation, sensor, tree, self._frame_name)
+            links.above = self._moving_root
+            links.set_frequency(self._options.publish_frequency)
+            if links.joints:
+                self.outputs[self._joints].outputs.insert(0, links)
+                self.link_frames = links
+        return description
+
+    def static_frames(self) -> list[FramePose]:
+        """Return the static frames."""
+        is_shown = self._is_fixed and not self._is_world
+        return [*([self._root_pose()] if is_shown else []), *self._fixed_frames]
+
+    def serve(self, runner: Run) -> None:  # noqa: ARG002
+        """Publish which sensors and lights are on; called when the run begins.
+
+        Raises:
+            ValueError: The name or the quality of service of the topic is invalid.
+        """
+        if self.switches and self._switch_topic is None:
+            topic = self.naming.qualified(names.DEVICES)
+            self._switch_topic = self._maker.create(DiagnosticStatus, topic, qos.LATCHED)
+        self.publish_switches()
+
+    def poll(self) -> None:
+        """Called after each step, before its readings are published."""
+
+    def publish_switches(self) -> None:
+        """Publish which sensors and lights are on, after ``serve``; callable from any thread."""
+        if self._switch_topic is None:
+            return
+        simulation, body = self._simulation, self.simulated.name
+        states: dict[str, str] = {}
+        with self._publishing_switches:  # so that the newest states are published last
+            for key in self.switches:
+                with suppress(KeyError):  # its body was just deleted
+                    state = "on" if simulation.is_enabled(key) else "off"
+                    states[simulation.devices[key].name] = state
+            count = sum(1 for state in states.values() if state == "on")
+            message = f"{count} of {len(states)} devices are on"
+            status = diagnostic_status("ok", f"{body}: devices", message, states, body)
+            self._switch_topic.publish(status)
+
+    def close(self) -> None:
+        """Close all topics."""
+        if self._switch_topic is not None:
+            self._switch_topic.close()
+        for topic in self.topics:
+            topic.close()
+
+    def _publish_text(self, name: str, text: str) -> None:
+        topic = self._create(String, name, qos.LATCHED)
+        topic.publish(String(data=text))
+
+    def _create(self, message_type: type[Message], name: str, quality: Qos) -> Topic:
+        """Create a topic of the body itself."""
+        topic = self._maker.create(message_type, self.naming.qualified(name), quality)
+        self._own_topics.append(topic)
+        return topic
+
+    def _frames(self, base: Base) -> BodyFrames:
+        quiet = Diagnostics.silent()
+        return body_frames(self.simulated.body, quiet, FrameOptions(base=base))
+
+    def _frame_name(self, name: str) -> str:
+        return names.frame(name, self.naming.frame_prefix)
+
+    def _frame_poses(self, frames: Iterable[Frame]) -> list[FramePose]:
+        """Return frames with prefixes; positions as lists, to be compared with ==."""
+        name = self._frame_name
+        return [
+            (name(x.parent), name(x.name), x.pose.p.tolist(), matrix_quaternion(x.pose.R))
+            for x in frames
+        ]
+
+    def _root_pose(self) -> FramePose:
+        """Return the pose of the topmost frame."""
+        motion = self.simulated.motion
+        pose = Pose(motion.R[0], motion.p[0])
+        if self._is_footprint:
+            pose = pose @ self._X_LB
+        return self._options.world_frame, self._root, pose.p.tolist(), matrix_quaternion(pose.R)
+
+    def _moving_root(self) -> Sequence[FramePose]:
+        """Return the pose of the topmost frame, if it moves."""
+        return [self._root_pose()] if self._has_moving_root else []
+
+    def _root_has_subscribers(self) -> bool:
+        """Return whether to publish the root's transform, unless it is published with the links."""
+        is_with_links = self.link_frames is not None and self._simulation.is_enabled(self._joints)
+        return not is_with_links and self._tf.has_subscribers()
+
+    def _add_sensor(self, key: str, sensor: Sensor, frame: str) -> None:
+        """Create the outputs of a sensor with this data frame."""
+        moved = partial(motion_of_fixed_frame, X_LB=self._X_LB) if self._is_footprint else None
+        kind = kind_of(sensor)
+        frames = Frames(frame, self._options.world_frame, self._root, moved)
+        filters = bool(sensor.memory)
+        found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
+        self.outputs[key] = found  # early, so that ``close`` finds them if one fails
+        topics = self._devices[key].of_sensor
+        if isinstance(sensor, JointSensor) and self._options.hardware_topics:
+            topics = dict.fromkeys(topics, self.naming.topic(names.HARDWARE_STATES))
+        found.open(self._maker, topics, frames)
+        if isinstance(sensor, OdometrySensor) and self._has_moving_root:
+            transforms = make_converter(_ROOT_TRANSFORM, frames)
+            found.outputs.append(TopicOutput(self._tf, transforms, self._root_has_subscribers))
+
+
+class LinkFrames:
+    """Publishes the frames of links on ``/tf`` from joint readings; see ``Output``.
+
+    Args:
+        topic: Topic of the frames.
+        simulation: The simulation.
+        sensor: Its readings have the positions of all joints.
+        tree: The frames.
+        frame_name: Returns the name of a frame with its prefix.
+
+    Attributes:
+        joints: The joints that move frames.
+        above: Returns frames to publish in the same message, such as the root's.
+    """
+
+    def __init__(
+        self,
+        topic: Topic,
+        simulation: Simulation,
+        sensor: JointSensor,
+        tree: FrameTree,
+        frame_name: Callable[[str], str],
+    ) -> None:
+        self.joints = tuple(name for name in sensor.joints if name in tree.moving)
+        self.above: Callable[[], Sequence[FramePose]] = list
+        self._columns = [i for i, name in enumerate(sensor.joints) if name in tree.moving]
+        self._topic = topic
+        self._simulation = simulation
+        self._mover = tree.mover(self.joints)
+        self._names = tuple((frame_name(a), frame_name(b)) for a, b in self._mover.names)
+        self._frames = MovingFrames()
+        self._period_ns, self._last_ns = 0, -1
+
+    def set_frequency(self, frequency: float) -> None:
+        """Set the maximum rate of the frames, in [Hz]; 0 means that of the readings."""
+        self._period_ns = round(NS_PER_S / frequency) if frequency > 0.0 else 0
+
+    def has_subscribers(self) -> bool:
+        """Return whether frames of the present time would be published."""
+        return self._is_due(self._simulation.state.time_ns) and self._topic.has_subscribers()
+
+    def publish(self, reading: Reading) -> None:
+        """Publish the frames of the links, if they are due."""
+        time_ns = reading.time_ns
+        if self._is_due(time_ns) and self._topic.has_subscribers():
+            self._last_ns = time_ns
+            self._publish(reading)
+
+    def repeat(self, reading: Reading) -> None:
+        """Publish the frames of the links, whatever the rate."""
+        if self._topic.has_subscribers():
+            self._publish(reading)
+
+    def _publish(self, reading: Reading) -> None:
+        assert isinstance(reading, JointReading)
+        poses = self._mover.moved(reading.position[self._columns].tolist())
+        pairs, above = self._names, self.above()
+        if above:
+            pairs = (*((parent, name) for parent, name, _, _ in above), *pairs)
+            poses = np.concatenate([[[*p, *xyzw] for _, _, p, xyzw in above], poses])
+        self._topic.publish(self._frames.message(reading.time_ns, pairs, poses))
+
+    def _is_due(self, time_ns: int) -> bool:
+        """Return whether a period has begun since the last frames, or time was reset."""
+        last_ns, period_ns = self._last_ns, self._period_ns
+        is_same = period_ns and 0 <= last_ns <= time_ns
+        return not (is_same and last_ns // period_ns == time_ns // period_ns)
