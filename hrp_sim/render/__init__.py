@@ -4,10 +4,9 @@ No display is needed. This package depends on models and poses, not on sensors o
 """
 
 from .context import RendererUnavailable
-from .lenses import Lens, make_lens
+from .lenses import BrownLens, DualFisheyeLens, FisheyeLens, Lens, make_lens
 from .lights import Switches
 from .renderer import Renderer
-from .resampled import BrownLens, DualFisheyeLens, FisheyeLens
 from .studio import Studio
 from .view import (
     ALL_PARTS,

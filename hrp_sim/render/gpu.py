@@ -1,10 +1,11 @@
-"""Uploads a scene to an OpenGL context and draws it."""
+"""Uploads a scene to an OpenGL context, and draws it: images of sensors and studio pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import moderngl
 import numpy as np
@@ -13,15 +14,14 @@ from numpy.typing import NDArray
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from . import gl_calls
+from . import gl
 from .boxes import back_to_front
-from .data_texture import DataTexture
+from .gl import DataTexture, Target
 from .lights import VIEW, Switches, lights_on
-from .scene import VERTEX, Batch, Scene
+from .scene import VERTEX, Batch, Scene, TextureImage
 from .shaders import DepthVariant, Variant
-from .target import Target
-from .textures import TextureImage
-from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
+from .studio import BACKDROP, BLOCK, GROUND, MAP_SIZE, Studio, StudioVariant
+from .view import BodyPoses, Parts, Picture, Pinhole, Pixels, Surroundings
 
 # Formats of the fields of VERTEX for moderngl.
 _FORMAT = "3f4 3f4 3f4 2f4 3u4"
@@ -31,6 +31,7 @@ BACKWARD = 0.0, 0.0, 1.0  # the direction from which a headlight on the optical 
 # Of all shaders: uniform blocks by binding, and samplers by texture unit.
 BLOCKS = "View", "Studio"
 SAMPLERS = "poses", "materials", "image", "surfaces", "shadows"
+SAMPLES = 4  # of each pixel, for smooth edges
 
 
 class ShaderVariant(Protocol):
@@ -127,14 +128,14 @@ class GpuScene:
             (target.both if parts.depth else target.color).use()
             for drawable in self.opaque:
                 self.begin(drawable)
-                gl_calls.draw(self.array(drawable, variant(drawable, measured=parts.depth)))
+                gl.draw(self.array(drawable, variant(drawable, measured=parts.depth)))
             if self.transparent:
                 self.draw_transparent(target.color, variant)
         if parts.depth:
             target.depth.use()
             for drawable in self.transparent if parts.color else self._drawables:
                 self.begin(drawable)
-                gl_calls.draw(self.array(drawable, drawable.depth_variant()))
+                gl.draw(self.array(drawable, drawable.depth_variant()))
         picture = target.read(parts)
         self.check()
         return picture
@@ -209,7 +210,7 @@ class GpuScene:
             # Back faces lie behind front faces, so draw them first.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
-                gl_calls.draw(array, chunk.length, chunk.first)
+                gl.draw(array, chunk.length, chunk.first)
         target.depth_mask = True
         context.disable(moderngl.BLEND)
 
@@ -268,3 +269,122 @@ class GpuScene:
             texture.filter = moderngl.LINEAR_MIPMAP_LINEAR, moderngl.LINEAR
             self._textures[id(image)] = texture
         return self._textures[id(image)]
+
+
+class _Target(NamedTuple):
+    """A framebuffer with several samples per pixel, and one for the averaged image."""
+
+    drawn: Any
+    averaged: Any
+
+
+class GpuStudio:
+    """Draws studio pictures. Only the thread that created it may use it.
+
+    Args:
+        context: Of moderngl.
+        gpu: The uploaded scene.
+
+    Attributes:
+        gpu: The uploaded scene.
+    """
+
+    def __init__(self, context: Any, gpu: GpuScene) -> None:
+        self._context = context
+        self.gpu = gpu
+        self._block = context.buffer(reserve=BLOCK.itemsize)
+        self._targets: dict[tuple[int, int], _Target] = {}
+
+    def draw(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, studio: Studio) -> Pixels:
+        """Return a picture, with row 0 at the top, shape (height, width, 3).
+
+        Raises:
+            RuntimeError: OpenGL failed, for lack of memory or because of too many links.
+        """
+        slopes = lens.width / 2.0 / lens.intrinsics.fx, lens.height / 2.0 / lens.intrinsics.fy
+        self._block.write(studio.block(X_WC, slopes))
+        self._draw_shadows(poses, studio)
+        target = self._target(lens)
+        context = self._context
+        self.gpu.place(X_WC, poses)
+        self.gpu.set_up(lens.projection())
+        self._block.bind_to_uniform_block(1)
+        self._shadow_map.use(4)
+        target.drawn.clear(depth=1.0)
+        target.drawn.use()
+        for drawable in self.gpu.opaque:
+            self.gpu.begin(drawable)
+            variant = StudioVariant(drawable.variant(0, 0, measured=False))
+            gl.draw(self.gpu.array(drawable, variant))
+        if X_WC.p[2] > studio.ground:
+            self._draw_ground(lens)
+        context.disable(moderngl.CULL_FACE)
+        context.depth_func = "<="  # the depth of the empty buffer
+        self._backdrop.render(moderngl.TRIANGLES, vertices=3)
+        context.depth_func = "<"
+        if self.gpu.transparent:
+            self.gpu.draw_transparent(
+                target.drawn,
+                lambda drawable: StudioVariant(drawable.variant(0, 0, measured=False)),
+            )
+        context.copy_framebuffer(target.averaged, target.drawn)
+        pixels = np.empty((lens.height, lens.width, 3), np.uint8)
+        gl.read(target.averaged, pixels)
+        self.gpu.check()
+        return pixels
+
+    def _draw_shadows(self, poses: BodyPoses, studio: Studio) -> None:
+        """Draw the depths of opaque shapes as seen from the light."""
+        X_WS, projection = studio.light_frame()
+        context = self._context
+        self.gpu.place(X_WS, poses)
+        self.gpu.set_up(projection)
+        context.disable(moderngl.CULL_FACE)
+        self._shadow_target.clear(depth=1.0)
+        self._shadow_target.use()
+        for drawable in (*self.gpu.opaque, *self.gpu.transparent):
+            self.gpu.begin(drawable, cull=False)
+            variant = drawable.depth_variant()._replace(curved=False)
+            gl.draw(self.gpu.array(drawable, variant))
+
+    def _draw_ground(self, lens: Pinhole) -> None:
+        """Draw the ground, behind floors of the same height."""
+        context = self._context
+        context.disable(moderngl.CULL_FACE)
+        self._ground.program["projection_C"].write(lens.projection().T.astype("f4").tobytes())
+        context.polygon_offset = 1.0, 8.0
+        self._ground.render(moderngl.TRIANGLE_STRIP, vertices=4)
+        context.polygon_offset = 0.0, 0.0
+
+    def _target(self, lens: Pinhole) -> _Target:
+        size = lens.width, lens.height
+        if size not in self._targets:
+            context = self._context
+            samples = min(SAMPLES, context.max_samples)
+            self._targets[size] = _Target(
+                context.framebuffer(
+                    [context.renderbuffer(size, 3, samples=samples)],
+                    context.depth_renderbuffer(size, samples=samples),
+                ),
+                context.framebuffer([context.renderbuffer(size, 3)]),
+            )
+        return self._targets[size]
+
+    @cached_property
+    def _shadow_map(self) -> Any:
+        texture = self._context.depth_texture((MAP_SIZE, MAP_SIZE))
+        texture.compare_func = ""  # the shaders compare
+        texture.filter = moderngl.NEAREST, moderngl.NEAREST
+        return texture
+
+    @cached_property
+    def _shadow_target(self) -> Any:
+        return self._context.framebuffer([], self._shadow_map)
+
+    @cached_property
+    def _backdrop(self) -> Any:
+        return self._context.vertex_array(self.gpu.linked(*BACKDROP), [])
+
+    @cached_property
+    def _ground(self) -> Any:
+        return self._context.vertex_array(self.gpu.linked(*GROUND), [])

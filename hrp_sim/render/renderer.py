@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 from hrp_model import Body, Diagnostics, Pose
 
 from .context import thread_context
-from .lenses import Lens
+from .lenses import Lens, View
 from .lights import NOTHING_SWITCHED, Switches
-from .resampled import View
 from .scene import Scene, build_scene
 from .studio import Studio
 from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Pixels, Surroundings
 
 if TYPE_CHECKING:
-    from .gpu import GpuScene
-    from .gpu_studio import GpuStudio
+    from .gpu import GpuScene, GpuStudio
 
 
 class Renderer:
@@ -127,7 +125,7 @@ class Renderer:
         gpu = self._uploaded()
         stage: GpuStudio | None = getattr(self._local, "studio", None)
         if stage is None or stage.gpu is not gpu:
-            from .gpu_studio import GpuStudio
+            from .gpu import GpuStudio
 
             stage = self._local.studio = GpuStudio(thread_context(), gpu)
         if isinstance(lens, Pinhole):

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from hrp_model import Body, Diagnostics
 from hrp_model.devices import Light
 from hrp_model.geometry import Material, Mesh, Shape, Texture
+from hrp_model.shapes.images import texture_image
 from hrp_model.shapes.measure import used_vertices
 from hrp_model.shapes.meshing import corner_normals
 from hrp_model.shapes.tessellate import drawn_mesh, transformed, transformed_coords
@@ -20,8 +22,14 @@ from .boxes import OrientedBox, box_around
 from .curved import curved_surfaces
 from .lights import SceneLight, light_error
 from .shaders import MAX_LIGHTS
-from .textures import TextureImage, describe, read_texture
 
+# Larger images of textures are scaled down: more than cameras of robots can resolve.
+MAX_TEXTURE_SIDE = 4096
+
+
+# An image with at most this share of partly transparent pixels has holes with smooth edges.
+_MAX_EDGE_SHARE = 0.1
+_OPACITY_TOLERANCE = 8  # of 255
 # Names and formats as in the vertex shader.
 VERTEX = np.dtype(
     [
@@ -32,12 +40,69 @@ VERTEX = np.dtype(
         ("ids", "u4", 3),
     ]
 )
-
-# Bound on lengths [m], colours and other numbers of a shape.
+# Bound on lengths [m], colours and other numbers of a shape or texture.
 _MAX_VALUE = 1e6
 # Limits of some gigabytes, so that a model cannot exhaust the memory.
 MAX_TRIANGLES = 2**24
 MAX_TEXELS = 2**29
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextureImage:
+    """The pixels of a texture.
+
+    Attributes:
+        size: Width and height.
+        components: 1 grey, 2 grey and opacity, 3 RGB, 4 RGB and opacity.
+        data: Rows from the bottom to the top, like texture coordinates. Colours are premultiplied
+            with their opacity, so that colours of transparent pixels do not show at edges.
+        repeat: Along s and t.
+        cut_out: Whether pixels are either opaque or transparent, except at edges.
+    """
+
+    size: tuple[int, int]
+    components: int
+    data: bytes
+    repeat: tuple[bool, bool]
+    cut_out: bool
+
+    @property
+    def grey(self) -> bool:
+        """Whether it scales the diffuse colour instead of replacing it."""
+        return self.components < 3
+
+    @property
+    def see_through(self) -> bool:
+        """Whether it has transparent parts."""
+        return self.components in (2, 4)
+
+
+def read_texture(texture: Texture) -> TextureImage:
+    """Read the image of a texture.
+
+    Raises:
+        OSError: The file does not exist, or cannot be read as an image.
+    """
+    transform = *texture.center, texture.rotation, *texture.scale, *texture.translation
+    if not all(abs(x) <= _MAX_VALUE for x in transform):
+        raise OSError(f"the numbers of its texture transform must be within +-{_MAX_VALUE:g}")
+    image = texture_image(texture)
+    image.thumbnail((MAX_TEXTURE_SIDE, MAX_TEXTURE_SIDE))
+    image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
+    cut_out = False
+    if image.mode in ("LA", "RGBA"):
+        opacity = np.asarray(image.getchannel("A"))
+        is_partial = (opacity >= _OPACITY_TOLERANCE) & (opacity <= 255 - _OPACITY_TOLERANCE)
+        cut_out = bool(is_partial.mean() <= _MAX_EDGE_SHARE)
+        is_opaque = bool(opacity.min() > 255 - _OPACITY_TOLERANCE)
+        image = image.convert(image.mode[:-1] if is_opaque else image.mode[:-1] + "a")
+    data = image.tobytes()
+    return TextureImage(image.size, len(image.getbands()), data, texture.repeat, cut_out)
+
+
+def describe(texture: Texture, error: OSError) -> str:
+    """Return the message about a texture that could not be read."""
+    return f"texture '{texture.path or texture.name}' cannot be read and is left out: {error}"
 
 
 class Chunk(NamedTuple):

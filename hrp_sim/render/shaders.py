@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import curved
-from .data_texture import ENTRY
+from .gl import ENTRY
 
 # Without it a floor seen at a low angle would be nearly black.
 SCATTERED_LIGHT = 0.4

@@ -1,10 +1,9 @@
 """Films and pictures of simulations and recorded runs, by this project's renderer."""
 
-from .extents import Extents
-from .filming import film_frames
 from .sources import FilmSource, Frame, RecordedPoses, RecordingSource, SimulationSource, poses_of
-from .studio_renderer import StudioRenderer
+from .studio_renderer import StudioRenderer, film_frames
 from .views import (
+    Extents,
     FixedView,
     FollowingView,
     SensorView,

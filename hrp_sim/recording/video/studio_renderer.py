@@ -1,8 +1,10 @@
-"""Renders studio pictures of a run."""
+"""Renders studio pictures of a run, and films of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from math import cos, radians, sin
 
@@ -13,8 +15,9 @@ from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
 
 from ...render import BodyPoses, Pixels, Renderer, Studio
-from .extents import Extents
-from .views import View
+from .sources import Frame
+from .views import Extents, View
+from .writers import FilmWriter
 
 # Of the light: to the left of the viewer, and above the horizon, in [deg].
 _LIGHT_AZIMUTH, _LIGHT_ELEVATION = 55.0, 52.0
@@ -24,6 +27,8 @@ _MIN_RADIUS = 0.05  # [m]
 # Share by which the sizes of that region grow if the robots leave it. They do not shrink, so that
 # shadows of things at rest do not change.
 _GROWTH = 1.25
+# Frames that the run may be ahead of the encoder.
+_MAX_AHEAD = 4
 
 
 class StudioRenderer:
@@ -93,6 +98,52 @@ class StudioRenderer:
         bodies = {name: _without(body, self._hidden) for name, body in self._bodies.items()}
         # Problems of the scene have been reported.
         self._renderer.set_bodies(bodies, Diagnostics.silent())
+
+
+def film_frames(
+    frames: Iterable[Frame],
+    renderer: StudioRenderer,
+    writer: FilmWriter,
+    *,
+    advance: Callable[[], None] = lambda: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> int:
+    """Film frames; return their number.
+
+    A thread of its own renders, so that the run goes on meanwhile; the encoder is another process.
+
+    Args:
+        frames: In their order.
+        renderer: Renders the pictures; not to be used by others meanwhile.
+        writer: Receives the pictures.
+        advance: Called after each frame.
+        stopped: Returns whether to end the film with the frames taken so far.
+
+    Raises:
+        RuntimeError: A picture cannot be rendered or written.
+    """
+    count = 0
+    waiting: deque[Future[Pixels]] = deque()
+
+    def write_one() -> None:
+        nonlocal count
+        writer.add(waiting.popleft().result())
+        count += 1
+        advance()
+
+    with ThreadPoolExecutor(1, "render") as thread:
+        try:
+            for frame in frames:
+                waiting.append(thread.submit(renderer.picture, frame.poses))
+                if len(waiting) > _MAX_AHEAD:
+                    write_one()
+                if stopped():
+                    break
+            while waiting:
+                write_one()
+        finally:
+            thread.shutdown(cancel_futures=True)
+    return count
 
 
 def _sphere(points: Array) -> tuple[Array, float]:

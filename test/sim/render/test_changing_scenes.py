@@ -93,7 +93,7 @@ def test_nothing_is_read_before_the_first_picture(diagnostics):
 
 def test_a_scene_that_opengl_cannot_hold_is_an_error(monkeypatch):
     side = thread_context().info["GL_MAX_TEXTURE_SIZE"] + 1
-    monkeypatch.setattr("hrp_sim.render.textures.MAX_SIDE", side)
+    monkeypatch.setattr("hrp_sim.render.scene.MAX_TEXTURE_SIDE", side)
     wide = Material(texture=Texture(image=np.zeros((1, side, 3), np.uint8)))
     renderer = Renderer({"wall": body_of("wall", (box_at((1, 1, 1), (2, 0, 0), wide),))})
     with pytest.raises(RuntimeError, match="cannot draw this scene: GL_INVALID_VALUE"):

@@ -12,11 +12,11 @@ from hrp_model.devices import Camera
 from hrp_model.geometry import Material
 from hrp_model.rigid import rpy_matrix
 from hrp_sim import Simulation
-from hrp_sim.recording.video.extents import Extents
 from hrp_sim.recording.video.sources import SimulationSource
 from hrp_sim.recording.video.sources import poses_of as state_poses
 from hrp_sim.recording.video.studio_renderer import StudioRenderer
 from hrp_sim.recording.video.views import (
+    Extents,
     FixedView,
     FollowingView,
     SensorView,

@@ -17,7 +17,7 @@ from sim.render.scenes import (
 )
 
 from hrp_model import Pose
-from hrp_sim.render import Pinhole, Renderer, gl_calls
+from hrp_sim.render import Pinhole, Renderer, gl
 from hrp_sim.render.context import THREADS_VARIABLE, thread_context
 
 pytestmark = needs_opengl
@@ -27,7 +27,7 @@ ATTEMPTS = 200
 @pytest.fixture
 def by_moderngl(monkeypatch):
     """Make EGL's functions impossible to find."""
-    return lambda: monkeypatch.setattr(gl_calls, "_functions", lambda: None)
+    return lambda: monkeypatch.setattr(gl, "_functions", lambda: None)
 
 
 def two_boxes(transparency):
@@ -42,7 +42,7 @@ def two_boxes(transparency):
 @pytest.mark.parametrize("transparency", [0.0, 0.3])
 def test_pictures_are_those_of_moderngl(transparency, by_moderngl):
     ours = two_boxes(transparency)
-    assert gl_calls._functions() is not None
+    assert gl._functions() is not None
     by_moderngl()
     theirs = two_boxes(transparency)
     np.testing.assert_array_equal(ours.color, theirs.color)
@@ -76,10 +76,10 @@ def test_other_threads_run_while_a_picture_is_drawn(by_moderngl):
     framebuffer = context.framebuffer([context.renderbuffer((1024, 1024), 3)])
     pixels = np.empty((1024, 1024, 3), np.uint8)
     framebuffer.clear(1.0, 0.5, 0.0)
-    assert runs_meanwhile(lambda: gl_calls.read(framebuffer, pixels))
+    assert runs_meanwhile(lambda: gl.read(framebuffer, pixels))
     assert (pixels == (255, 128, 0)).all()
     by_moderngl()
-    assert not runs_meanwhile(lambda: gl_calls.read(framebuffer, pixels))
+    assert not runs_meanwhile(lambda: gl.read(framebuffer, pixels))
 
 
 PROGRAM = """

@@ -1,0 +1,208 @@
+"""What OpenGL gets and gives: the slow calls, tables in textures, and framebuffers.
+
+moderngl holds Python's interpreter lock during OpenGL calls. Without a GPU that is most of the
+rendering time, and would block the stepping thread. ctypes releases the lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache, cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .view import Depths, Parts, Picture, Pixels
+
+_EGL = "libEGL.so.1"
+
+# Constants of OpenGL's headers.
+_TRIANGLES = 4
+_UNSIGNED_BYTE, _UNSIGNED_INT, _FLOAT = 0x1401, 0x1405, 0x1406
+_RED, _RGB = 0x1903, 0x1907
+_COLOR_ATTACHMENT0 = 0x8CE0
+_PACK_ALIGNMENT = 0x0D05
+# OpenGL's pixel format by type and number of axes of an array.
+_PIXELS = {
+    (np.dtype(np.uint8), 3): (_RGB, _UNSIGNED_BYTE),
+    (np.dtype(np.float32), 2): (_RED, _FLOAT),
+}
+
+_ENUM, _INT = ctypes.c_uint, ctypes.c_int
+_SIGNATURES = {
+    "glUseProgram": (_ENUM,),
+    "glBindVertexArray": (_ENUM,),
+    "glDrawElementsInstanced": (_ENUM, _INT, _ENUM, ctypes.c_void_p, _INT),
+    "glReadBuffer": (_ENUM,),
+    "glPixelStorei": (_ENUM, _INT),
+    "glReadPixels": (_INT, _INT, _INT, _INT, _ENUM, _ENUM, ctypes.c_void_p),
+}
+# The height of textures is limited: further rows of a table continue in columns to the right.
+_BITS = 12
+_HEIGHT = 1 << _BITS
+# Shader function; ``columns`` is the number of columns of the table.
+ENTRY = f"""
+vec4 entry(sampler2D table, int columns, int row, int column) {{
+    return texelFetch(table, ivec2((row >> {_BITS}) * columns + column, row & {_HEIGHT - 1}), 0);
+}}
+"""
+
+
+def draw(vertex_array: Any, count: int = -1, first: int = 0) -> None:
+    """Draw triangles into the framebuffer in use; the context must be current.
+
+    Args:
+        vertex_array: Of moderngl, with 32-bit indices.
+        count: Number of indices; negative for all.
+        first: Position of the first index.
+    """
+    gl = _functions()
+    if gl is None:
+        vertex_array.render(_TRIANGLES, vertices=count, first=first)
+        return
+    gl["glUseProgram"](vertex_array.program.glo)
+    gl["glBindVertexArray"](vertex_array.glo)
+    length = vertex_array.vertices if count < 0 else count
+    gl["glDrawElementsInstanced"](_TRIANGLES, length, _UNSIGNED_INT, 4 * first, 1)
+
+
+def read(framebuffer: Any, pixels: NDArray[Any]) -> None:
+    """Wait for drawing to finish, and copy the first plane of a framebuffer to an array.
+
+    Args:
+        framebuffer: Of moderngl; it is bound afterwards.
+        pixels: Contiguous; uint8 of shape (height, width, 3), or float32 of shape
+            (height, width).
+    """
+    gl = _functions()
+    if gl is None:
+        components = pixels.shape[2] if pixels.ndim == 3 else 1
+        dtype = f"f{pixels.itemsize}"  # moderngl's f1 are bytes
+        framebuffer.read_into(pixels, components=components, alignment=1, dtype=dtype)
+        return
+    height, width = pixels.shape[:2]
+    framebuffer.use()
+    gl["glReadBuffer"](_COLOR_ATTACHMENT0)
+    gl["glPixelStorei"](_PACK_ALIGNMENT, 1)
+    kind = _PIXELS[pixels.dtype, pixels.ndim]
+    gl["glReadPixels"](0, 0, width, height, *kind, pixels.ctypes.data)
+
+
+@cache
+def _functions() -> dict[str, Any] | None:
+    """Return OpenGL's functions by name, or None if only moderngl can find them."""
+    try:
+        egl = ctypes.CDLL(_EGL)
+    except OSError:
+        return None
+    egl.eglGetCurrentContext.restype = ctypes.c_void_p
+    if egl.eglGetCurrentContext() is None:
+        return None  # moderngl uses another library
+    egl.eglGetProcAddress.restype = ctypes.c_void_p
+    found = {name: egl.eglGetProcAddress(name.encode()) for name in _SIGNATURES}
+    if not all(found.values()):
+        return None  # before EGL 1.5, functions of OpenGL 1 need not be available
+    return {
+        name: ctypes.CFUNCTYPE(None, *_SIGNATURES[name])(address) for name, address in found.items()
+    }
+
+
+class DataTexture:
+    """Rows of vectors in a texture of an OpenGL context.
+
+    Args:
+        context: Of moderngl.
+        rows: Shape (rows, columns, 4).
+    """
+
+    def __init__(self, context: Any, rows: NDArray[np.float32]) -> None:
+        texels = _folded(rows)
+        size = texels.shape[1], texels.shape[0]
+        self._texture = context.texture(size, 4, texels.tobytes(), dtype="f4")
+        self._texture.filter = context.NEAREST, context.NEAREST
+
+    def write(self, rows: NDArray[np.float32]) -> None:
+        """Replace all rows; their number must stay the same."""
+        self._texture.write(_folded(rows))
+
+    def use(self, unit: int) -> None:
+        """Bind it to a texture unit."""
+        self._texture.use(unit)
+
+
+def _folded(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the texels of a table, shape (height, width, 4)."""
+    count, columns = rows.shape[:2]
+    if 0 < count <= _HEIGHT:
+        return rows
+    blocks = max(-(-count // _HEIGHT), 1)
+    padded = np.zeros((blocks * _HEIGHT, columns, 4), np.float32)
+    padded[:count] = rows
+    side_by_side = padded.reshape(blocks, _HEIGHT, columns, 4).swapaxes(0, 1)
+    return np.ascontiguousarray(side_by_side.reshape(_HEIGHT, blocks * columns, 4))
+
+
+class Target:
+    """Framebuffers of one size with a common depth buffer; created when first used.
+
+    Depths have a plane of their own, in [m] as float32. The depth buffer is used for occlusion
+    only: it has 24 bits, most of the resolution near the near plane. At 150 m with a near plane
+    at 4 cm its error would be 5e-4 of the depth.
+
+    Args:
+        context: Of OpenGL.
+        size: Width and height in pixels.
+    """
+
+    def __init__(self, context: Any, size: tuple[int, int]) -> None:
+        self._context = context
+        self._size = size
+        self._depth_buffer = context.depth_renderbuffer(size)
+
+    @cached_property
+    def color(self) -> Any:
+        """Framebuffer with colours only."""
+        return self._framebuffer(self._colors)
+
+    @cached_property
+    def depth(self) -> Any:
+        """Framebuffer with depths only."""
+        return self._framebuffer(self._depths)
+
+    @cached_property
+    def both(self) -> Any:
+        """Framebuffer with colours and depths, the first and second output of a shader."""
+        return self._framebuffer(self._colors, self._depths)
+
+    def clear(self, background: tuple[float, float, float], parts: Parts) -> None:
+        """Clear the framebuffers for a new image."""
+        if parts.color:
+            self.color.clear(*background, 1.0, depth=1.0)
+        if parts.depth:
+            self.depth.clear(inf, depth=1.0)
+
+    def read(self, parts: Parts) -> Picture:
+        """Return the image."""
+        width, height = self._size
+        colors: Pixels | None = None
+        depths: Depths | None = None
+        if parts.color:
+            colors = np.empty((height, width, 3), np.uint8)
+            read(self.color, colors)
+        if parts.depth:
+            depths = np.empty((height, width), np.float32)
+            read(self.depth, depths)
+        return Picture(colors, depths)
+
+    @cached_property
+    def _colors(self) -> Any:
+        return self._context.renderbuffer(self._size, 3)
+
+    @cached_property
+    def _depths(self) -> Any:
+        return self._context.renderbuffer(self._size, 1, dtype="f4")
+
+    def _framebuffer(self, *planes: Any) -> Any:
+        return self._context.framebuffer(planes, self._depth_buffer)
