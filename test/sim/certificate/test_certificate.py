@@ -190,15 +190,31 @@ def test_a_body_in_which_nothing_moves_is_equal():
     assert certificate.verdict == "equal, as nothing in the model moves"
 
 
-def test_friction_and_limits_are_no_obstacle():
-    """Friction that stops a joint in a millisecond, and a joint that is locked by its range."""
-    body = robot(
-        root(),
-        child("ARM", "BASE", REVOLUTE, X, friction=50.0, damping=2.0, position=Range(0.5, 0.5)),
-        child("SLIDE", "ARM", PRISMATIC, Z, X_PL=at(z=-0.5), friction=20.0),
-    )
-    certificate = certify(body, states=5)
-    assert certificate.verdict == EQUAL
+SLOW = {"friction": 1.0, "velocity": Range(-1e-3, 1e-3)}
+LOCKED = {"friction": 50.0, "damping": 2.0, "position": Range(0.5, 0.5)}
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        # Friction that stops a joint in a millisecond, and a joint that is locked by its range.
+        (
+            root(),
+            child("ARM", "BASE", REVOLUTE, X, **LOCKED),
+            child("SLIDE", "ARM", PRISMATIC, Z, X_PL=at(z=-0.5), friction=20.0),
+        ),
+        (
+            root(),
+            child("ARM", "BASE", REVOLUTE, X, **SLOW),
+            child("LIFT", "ARM", PRISMATIC, Y, X_PL=at(z=-0.5), **SLOW),
+        ),
+        # A fixed root with mass, which MuJoCo takes for its own world.
+        (root("world"), child("ARM", "world", REVOLUTE, X, X_PL=at(z=0.5))),
+    ],
+    ids=["locked", "slow", "called world"],
+)
+def test_friction_limits_and_names_are_no_obstacle(links):
+    assert certify(robot(*links), states=5).verdict == EQUAL
 
 
 @pytest.mark.parametrize("damping", [10.0, 1e5])
@@ -209,22 +225,6 @@ def test_damping_that_stops_a_joint_at_once_is_compared_in_the_free_motion(dampi
     rows = rows_of(certificate, ENGINE)
     assert "without the damping of 'ARM'" in rows["accelerations"].reason
     assert rows["free motion of 1 s"].outcome is Outcome.PASSED
-
-
-def test_friction_of_slow_joints_is_no_obstacle():
-    joints = {"friction": 1.0, "velocity": Range(-1e-3, 1e-3)}
-    body = robot(
-        root(),
-        child("ARM", "BASE", REVOLUTE, X, **joints),
-        child("LIFT", "ARM", PRISMATIC, Y, X_PL=at(z=-0.5), **joints),
-    )
-    assert certify(body, states=5).verdict == EQUAL
-
-
-def test_a_fixed_root_called_world_may_have_mass():
-    """MuJoCo takes it for its own world."""
-    body = robot(root("world"), child("ARM", "world", REVOLUTE, X, X_PL=at(z=0.5)))
-    assert certify(body, states=5).verdict == EQUAL
 
 
 @pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])

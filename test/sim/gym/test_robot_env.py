@@ -138,13 +138,6 @@ def test_a_reading_stays_until_the_next_one():
     env.close()
 
 
-def test_sensors_that_nobody_needs_are_off():
-    env = make("humanoid", sensors=["gyro"])
-    on = [name for name in env.simulation.sensors if env.simulation.is_enabled(name)]
-    assert on == ["gyro"]
-    env.close()
-
-
 @pytest.mark.parametrize(("mode", "target"), [("position", 0.3), ("velocity", 0.4)])
 def test_joints_follow_positions_and_velocities(mode, target):
     env = make("arm", actions={"J1": mode}, sensors=[], randomize=None)
@@ -375,28 +368,6 @@ def test_unsuitable_pictures_are_refused_at_once(options, message):
         make("arm", render_mode="rgb_array", render_options=RenderOptions(**options))
 
 
-def test_there_are_no_pictures_without_a_render_mode(arm):
-    assert arm.render() is None
-
-
-def test_closing_twice_is_harmless_and_then_nothing_goes(arm):
-    arm.close()
-    arm.close()
-    with pytest.raises(ResetNeeded, match="the environment is closed"):
-        arm.step(np.zeros(6))
-    with pytest.raises(ValueError, match="the environment is closed"):
-        arm.reset()
-    with pytest.raises(ValueError, match="the environment is closed"):
-        arm.render()
-
-
-def test_a_step_before_the_first_reset_is_refused():
-    env = make("arm", sensors=[])
-    with pytest.raises(ResetNeeded, match=r"call reset\(\) before step\(\)"):
-        env.step(np.zeros(6))
-    env.close()
-
-
 @pytest.mark.parametrize(
     ("action", "message"),
     [
@@ -468,6 +439,26 @@ def test_unsuitable_options_are_named(world, options, message):
         RobotEnv(world() if callable(world) else world, **options)
 
 
+def test_wrong_use_is_explained():
+    env = make("arm", sensors=[])
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) before step\(\)"):
+        env.step(np.zeros(6))
+    with pytest.raises(ValueError, match="reset has no option 'state', only 'snapshot'"):
+        env.reset(options={"state": 1})
+    with pytest.raises(TypeError, match="a snapshot is what simulation"):
+        env.reset(options={"snapshot": 1})
+    with pytest.raises(KeyError, match="no joint that moves 'J9'"):
+        env.state.q("J9")
+    assert env.render() is None
+    env.close()
+    env.close()
+    with pytest.raises(ResetNeeded, match="the environment is closed"):
+        env.step(np.zeros(6))
+    for use in (env.reset, env.render):
+        with pytest.raises(ValueError, match="the environment is closed"):
+            use()
+
+
 def test_a_joint_that_follows_another_has_no_action(tmp_path):
     (tmp_path / "gripper.urdf").write_text(GRIPPER)
     env = RobotEnv(tmp_path / "gripper.urdf")
@@ -485,24 +476,16 @@ def test_a_joint_that_the_model_locks_has_no_action(tmp_path, mode, unit):
         RobotEnv(tmp_path / "gripper.urdf", actions=mode)
 
 
-def test_sensors_of_controllers_stay_on():
+def test_sensors_that_nobody_needs_are_off_but_those_of_controllers():
+    env = make("humanoid", sensors=["gyro"])
+    on = [name for name in env.simulation.sensors if env.simulation.is_enabled(name)]
+    assert on == ["gyro"]
+    env.close()
     entry = ControllerEntry(class_name="controller_samples:Counter", body="arm")
     env = RobotEnv(replace(load_world("arm"), controllers=(entry,)))
     on = [name for name in env.simulation.sensors if env.simulation.is_enabled(name)]
     assert on == ["wrist_force"]
     env.close()
-
-
-def test_unknown_options_of_reset_are_named(arm):
-    with pytest.raises(ValueError, match="reset has no option 'state', only 'snapshot'"):
-        arm.reset(options={"state": 1})
-    with pytest.raises(TypeError, match="a snapshot is what simulation"):
-        arm.reset(options={"snapshot": 1})
-
-
-def test_joints_of_the_state_are_named(arm):
-    with pytest.raises(KeyError, match="no joint that moves 'J9'"):
-        arm.state.q("J9")
 
 
 def test_a_velocity_is_that_of_the_wheels():
