@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
 import numpy as np
@@ -51,7 +51,6 @@ class Tool:
 
 
 Switchable: TypeAlias = Sensor | Light | Tool
-_S = TypeVar("_S", bound=Switchable)
 
 
 class ScheduledSensor(NamedTuple):
@@ -123,17 +122,16 @@ class SensorSchedule:
         switched: Called with a name and whether it is on now, after each change.
 
     Attributes:
-        sensors: By name; replaced, never modified, so that any thread may iterate over it.
-        lights: Likewise.
-        tools: Holders and conveyors, likewise.
+        devices: All by name: sensors, lights, then tools; replaced, never modified, so that any
+            thread may iterate over it.
+        sensors, lights: Those of them, likewise.
+        tools: The holders and conveyors, likewise.
         observers: Sensors that are on and process every step, with their names.
         next_ns: Time from which the next step must be observed or sampled, in [ns].
     """
 
     def __init__(self, switched: Callable[[str, bool], None]) -> None:
-        self.sensors: Mapping[str, Sensor] = ByName("sensor", {})
-        self.lights: Mapping[str, Light] = ByName("light", {})
-        self.tools: Mapping[str, Tool] = ByName("holder or conveyor", {})
+        self._set_devices({})
         self.observers: Sequence[tuple[str, Sensor]] = ()
         self._switched = switched
         # By body, then by name in the model: whether it is on, now and initially.
@@ -145,28 +143,22 @@ class SensorSchedule:
 
     def add(
         self,
-        sensors: Sequence[Sensor],
-        lights: Sequence[Light],
-        tools: Sequence[Tool],
+        groups: Sequence[Sequence[Switchable]],
         on: Mapping[str, Mapping[str, bool]],
         time_ns: int,
     ) -> None:
         """Add all sensors and other devices of new bodies.
 
         Each gets the name of its device, prefixed by the body's name and a slash if that is taken
-        or not unique among the new ones. Sensors are named before lights, tools last.
+        or not unique in its group.
 
         Args:
-            sensors: Of the new bodies.
-            lights: Of the new bodies.
-            tools: Of the new bodies.
+            groups: Of the new bodies: sensors, lights, tools; named in this order.
             on: For each new body, whether each device is on initially, by name in the model.
             time_ns: Simulation time, in [ns].
         """
-        self.sensors = ByName("sensor", {**self.sensors, **_named(sensors, self.devices)})
-        self.lights = ByName("light", {**self.lights, **_named(lights, self.devices)})
-        tools_by_name = {**self.tools, **_named(tools, self.devices)}
-        self.tools = ByName("holder or conveyor", tools_by_name)
+        for group in groups:
+            self._set_devices({**self.devices, **_named(group, self.devices)})
         for body, states in on.items():
             self._on[body], self._on_at_start[body] = dict(states), states
             self._origins[body] = time_ns
@@ -174,11 +166,7 @@ class SensorSchedule:
 
     def remove(self, body: str, time_ns: int) -> None:
         """Remove the sensors and other devices of a body."""
-        sensors = {name: s for name, s in self.sensors.items() if s.body != body}
-        lights = {name: s for name, s in self.lights.items() if s.body != body}
-        self.sensors, self.lights = ByName("sensor", sensors), ByName("light", lights)
-        tools = {name: s for name, s in self.tools.items() if s.body != body}
-        self.tools = ByName("holder or conveyor", tools)
+        self._set_devices({name: d for name, d in self.devices.items() if d.body != body})
         del self._on[body], self._on_at_start[body], self._origins[body]
         self._rebuild_clocks(time_ns)
 
@@ -278,10 +266,14 @@ class SensorSchedule:
             states[body] = dict(zip(names, on, strict=True))
         self._set_all(states, time_ns)
 
-    @property
-    def devices(self) -> Mapping[str, Switchable]:
-        """All sensors, lights, holders and conveyors by name."""
-        return ByName("device", {**self.sensors, **self.lights, **self.tools})
+    def _set_devices(self, devices: Mapping[str, Switchable]) -> None:
+        sensors = {k: d for k, d in devices.items() if not isinstance(d, Light | Tool)}
+        lights = {k: d for k, d in devices.items() if isinstance(d, Light)}
+        tools = {k: d for k, d in devices.items() if isinstance(d, Tool)}
+        self.sensors: Mapping[str, Sensor] = ByName("sensor", sensors)
+        self.lights: Mapping[str, Light] = ByName("light", lights)
+        self.tools: Mapping[str, Tool] = ByName("holder or conveyor", tools)
+        self.devices: Mapping[str, Switchable] = ByName("device", {**sensors, **lights, **tools})
 
     def _set_all(self, states: dict[str, dict[str, bool]], time_ns: int) -> None:
         before, self._on = self._on, states
@@ -327,9 +319,9 @@ class SensorSchedule:
             self.next_ns = _EACH_STEP_NS
 
 
-def _named(new: Sequence[_S], taken: Mapping[str, object]) -> dict[str, _S]:
+def _named(new: Sequence[Switchable], taken: Mapping[str, object]) -> dict[str, Switchable]:
     counts = Counter(device.name for device in new)
-    by_name: dict[str, _S] = {}
+    by_name: dict[str, Switchable] = {}
     for device in new:
         name = device.name if counts[device.name] == 1 else f"{device.body}/{device.name}"
         while name in taken or name in by_name:

@@ -117,7 +117,7 @@ class WorldSensors:
             on[name] = {instrument.name: instrument.on for instrument in found}
             lights += [Light(name, i.name) for i in found if i.kind == "light"]
             tools += [Tool(name, i.name, i.kind) for i in found if i.kind in TOOLS]
-        self.schedule.add(sensors, lights, tools, on, state.time_ns)
+        self.schedule.add((sensors, lights, tools), on, state.time_ns)
 
     def remove(self, body: str) -> None:
         """Remove the sensors and lights of a body that has been removed."""
