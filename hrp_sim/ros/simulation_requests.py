@@ -11,6 +11,7 @@ import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -189,9 +190,9 @@ def _get_entity_bounds(control: WorldControl, request: Fields, response: Fields)
 def _get_spawnables(_: WorldControl, request: Fields, response: Fields) -> str:
     found, problems = spawnables(list(request.sources))
     response.spawnables = _messages("Spawnable", len(found))
-    for message, spawnable in zip(response.spawnables, found, strict=True):
-        set_resource(message, "entity_resource", spawnable.resource)
-        message.description = spawnable.description
+    for message, model in zip(response.spawnables, found, strict=True):
+        set_resource(message, "entity_resource", model)
+        message.description = f"{Path(model.uri).suffix[1:]} model {model.name}"
     return "; ".join(problems)
 
 

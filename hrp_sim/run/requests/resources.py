@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 from hrp_model import Body, Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.files.model_file import format_suffix, split_model_name
@@ -27,7 +26,6 @@ from ...world.naming import simulated_body
 from ...world.projects import AS_IN_PROJECT, PROJECT_SUFFIXES, ProjectOptions
 from .standard import Code, RequestError
 
-_T = TypeVar("_T")
 # Parsing a longer text would block other requests for too long.
 _MAX_TEXT_LENGTH = 8 << 20  # characters
 _READABLE_SUFFIXES = {
@@ -74,16 +72,8 @@ class Resource:
 
     @property
     def name(self) -> str:
-        """Name for a world that is read from it."""
+        """Name for a world or model that is read from it."""
         return Path(self.uri).stem if self.uri else "resource_string"
-
-
-@dataclass(frozen=True)
-class Spawnable:
-    """A model that can be spawned."""
-
-    resource: Resource
-    description: str
 
 
 def read_model(resource: Resource, diagnostics: Diagnostics) -> Body:
@@ -236,15 +226,15 @@ def available_worlds(
     return found, problems
 
 
-def spawnables(sources: Sequence[str]) -> tuple[list[Spawnable], list[str]]:
+def spawnables(sources: Sequence[str]) -> tuple[list[Resource], list[str]]:
     """Return the available models, and the unusable sources with the reasons."""
     return _collect(sources, _models_in)
 
 
 def _collect(
-    sources: Sequence[str], search: Callable[[str], Iterator[_T]]
-) -> tuple[list[_T], list[str]]:
-    found: list[_T] = []
+    sources: Sequence[str], search: Callable[[str], Iterator[Resource]]
+) -> tuple[list[Resource], list[str]]:
+    found: list[Resource] = []
     problems: list[str] = []
     for source in dict.fromkeys((_BUNDLED, *sources)):
         try:
@@ -262,11 +252,11 @@ def _worlds_in(source: str) -> Iterator[Resource]:
         yield Resource(uri)
 
 
-def _models_in(source: str) -> Iterator[Spawnable]:
+def _models_in(source: str) -> Iterator[Resource]:
     for uri, path in _files_in(source, MODEL_SUFFIXES):
         is_model = path.suffix.lower() != ".sdf" or file_kind(path) is FileKind.MODEL
         if is_model and _contains(path, _ROBOT_KEYWORDS[path.suffix.lower()]):
-            yield Spawnable(Resource(uri), f"{path.suffix[1:]} model {path.stem}")
+            yield Resource(uri)
 
 
 def _files_in(source: str, suffixes: Sequence[str]) -> Iterator[tuple[str, Path]]:

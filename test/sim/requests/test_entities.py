@@ -366,7 +366,7 @@ def test_models_and_worlds_are_found_where_they_lie(tmp_path):
     (tmp_path / "w.yaml").write_text("bodies: []\n", encoding="utf-8")
     (tmp_path / "other.yaml").write_text("links: []\n", encoding="utf-8")
     models, problems = spawnables([str(tmp_path), "relative", "package://nobody"])
-    uris = [model.resource.uri for model in models]
+    uris = [model.uri for model in models]
     assert "package://hrp_ros/models/arm/arm.body" in uris
     assert uris[-1] == f"file://{tmp_path}/desk.dae"
     assert f"file://{tmp_path}/deep/pole.urdf" in uris

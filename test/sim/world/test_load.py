@@ -8,6 +8,7 @@ from paths import MODELS, ROOT
 from hrp_model import Diagnostics, ModelError
 from hrp_sim.run.requests.resources import Resource, read_world
 from hrp_sim.world.load import load_world, load_world_text
+from hrp_sim.world.world_names import DEFAULT_WORLD, bundled_worlds, world_path
 
 ARM = """\
 format: ChoreonoidBody
@@ -163,3 +164,77 @@ def test_a_problem_at_the_top_of_a_model_in_yaml_is_reported_once(tmp_path):
 def test_what_is_neither_world_nor_model_is_refused(text):
     with pytest.raises(ModelError, match="a world file needs a list 'bodies'"):
         load_world_text(text, Diagnostics.silent())
+
+
+# Names of bundled worlds, and the files that hide them.
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def bodies(world):
+    found = load_world(world, Diagnostics.silent()).bodies
+    return [entry.placement.name for entry in found]
+
+
+def error_of(world):
+    with pytest.raises(ModelError) as caught:
+        load_world(world, Diagnostics.silent())
+    [found] = caught.value.diagnostics
+    return found.code, found.message
+
+
+def test_worlds_of_this_package_are_taken_by_name_anywhere(elsewhere):
+    assert DEFAULT_WORLD in bundled_worlds()
+    for name, path in bundled_worlds().items():
+        assert world_path(name) == path
+    assert bodies("rover") == ["Room", "rover"]
+
+
+def test_a_file_of_the_working_directory_goes_first_and_a_folder_does_not(elsewhere):
+    (elsewhere / "rover").mkdir()
+    assert bodies("rover") == ["Room", "rover"]
+    (elsewhere / "rover").rmdir()
+    (elsewhere / "model.yaml").write_text(ARM)
+    (elsewhere / "rover").write_text("bodies: [ { model: model.yaml } ]")
+    assert bodies("rover") == ["Arm"]
+    (elsewhere / "rover").unlink()
+    (elsewhere / "rover").symlink_to("gone")
+    assert error_of("rover") == (
+        "unreadable-file",
+        "cannot read 'rover': No such file or directory",
+    )
+
+
+@pytest.mark.parametrize("name", ["models", "./models", "models/worlds"])
+def test_a_folder_is_no_world(elsewhere, name):
+    (elsewhere / "models" / "worlds").mkdir(parents=True)
+    message = f"'{name}' is a folder; give a world or model file in it"
+    assert error_of(name) == ("unreadable-file", message)
+
+
+def test_a_wrong_name_is_answered_with_those_there_are(elsewhere):
+    code, message = error_of("rovr")
+    assert code == "missing-world"
+    assert "Did you mean 'rover'?" in message
+    assert all(name in message for name in bundled_worlds())
+    code, message = error_of("zzz")
+    assert "Did you mean" not in message
+    assert "humanoid_in_room" in message
+
+
+def test_a_missing_file_called_as_a_world_of_this_package_names_that(elsewhere):
+    assert error_of("rover.yaml") == (
+        "unreadable-file",
+        "cannot read 'rover.yaml': No such file or directory. Did you mean 'rover'?",
+    )
+    assert "Did you mean" not in error_of("./sub/none.yaml")[1]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "sub/rover", "/rover"])
+def test_paths_are_no_names(elsewhere, name):
+    assert str(world_path(name)) in (name, ".")

@@ -245,7 +245,7 @@ def test_worlds_are_taken_wherever_a_world_is(name, tmp_path, capsys):
         found, _ = available_worlds([str(tmp_path)])
         assert any(x.uri.endswith(name) for x in found)
         models, _ = spawnables([str(tmp_path)])
-        assert not any(x.resource.uri.endswith(name) for x in models)
+        assert not any(x.uri.endswith(name) for x in models)
 
 
 def test_comments_may_contain_hyphens(recorded):

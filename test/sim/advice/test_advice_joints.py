@@ -1,15 +1,17 @@
-"""Advice on mimic joints."""
+"""Advice on mimic joints, and on links that start inside each other."""
 
 from dataclasses import replace
 
 import numpy as np
-from sim.physics.scenes import REVOLUTE, child, fixed, root
+from sim.physics.scenes import REVOLUTE, at, child, fixed, placed, root
 
 from hrp_model import Severity
 from hrp_model.body import Body, Mimic
+from hrp_model.geometry import Box
+from hrp_sim import Simulation
 from hrp_sim.control import ControlSettings
 from hrp_sim.engine.engine import PhysicsSettings, Solver
-from hrp_sim.world.advice import advise
+from hrp_sim.world.advice import advise, remarks
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 
@@ -42,3 +44,13 @@ def test_a_solver_without_gears_is_reported():
     [(code, message)] = found([0.2, 0.5], Solver.QUICK)
     assert code == "one-way-gears"
     assert "quick" in message
+
+
+def test_links_that_start_inside_each_other_and_so_never_collide_are_noted():
+    bar = (placed(Box(np.array([0.1, 0.5, 0.1])), at(y=0.2)),)
+    arms = (child(name, "BASE", REVOLUTE, collision=bar) for name in "AB")
+    body = Body(name="shears", links=(root(), *arms))
+    with Simulation(WorldConfig(bodies=(BodyEntry(placement=fixed(body)),))) as simulation:
+        [note] = remarks(simulation.bodies.values())
+    assert (note.severity, note.code) == (Severity.NOTE, "links-overlap")
+    assert "A-B" in note.message
