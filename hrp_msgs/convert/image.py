@@ -42,45 +42,6 @@ _MAX_RATIO = 1e4
 _length = Struct("<I")
 
 
-class ImageBuffer:
-    """Image message of one camera, filled in place.
-
-    Args:
-        frame_id: Name of the optical frame: x right, y down, z forward.
-    """
-
-    def __init__(self, frame_id: str) -> None:
-        self._header = Header(frame_id=frame_id)
-        self._pixels: AnyPixels = np.empty(0)
-
-    def image(self, time_ns: int, pixels: AnyPixels) -> bytes:
-        """Return an Image.
-
-        Args:
-            time_ns: Simulation time of the exposure, in [ns].
-            pixels: Row 0 on top. RGB as uint8, shape (height, width, 3), gives "rgb8"; grey
-                values as uint8, shape (height, width), give "mono8"; depths in [m] as float32,
-                shape (height, width), give "32FC1".
-        """
-        if (pixels.shape, pixels.dtype) != (self._pixels.shape, self._pixels.dtype):
-            self._resize(pixels)
-        self._pixels[:] = pixels
-        return self._template.data(time_ns)
-
-    def _resize(self, like: AnyPixels) -> None:
-        message = Image(
-            header=self._header,
-            height=like.shape[0],
-            width=like.shape[1],
-            encoding=_ENCODINGS[like.dtype, like.ndim],
-            is_bigendian=sys.byteorder == "big",
-            step=like[:1].nbytes,
-            data=array("B", bytes(like.nbytes)),  # not checked byte by byte
-        )
-        self._template = Template(message)
-        self._pixels = self._template.view("data").view(like.dtype).reshape(like.shape)
-
-
 def camera_info(frame_id: str, lens: Lens) -> CameraInfo:
     """Return the CameraInfo of a lens, without a stamp.
 
@@ -102,31 +63,50 @@ def camera_info(frame_id: str, lens: Lens) -> CameraInfo:
 
 
 class ImageConverter:
-    """Converts the colour image, or else the grey image, of one camera."""
+    """Converts the colour image, or else the grey image, of one camera.
+
+    RGB gives the encoding "rgb8", grey values "mono8", depths "32FC1". The message is filled in
+    place; row 0 is on top.
+    """
 
     message_type = Image
 
     def __init__(self, frames: Frames) -> None:
-        self._buffer = ImageBuffer(frames.data)
+        self._header = Header(frame_id=frames.data)
+        self._pixels: AnyPixels = np.empty(0)
 
     def convert(self, reading: ImageReading) -> bytes | None:
-        """Return the message of an image, or None without colours."""
-        pixels = reading.color_or_mono
-        return None if pixels is None else self._buffer.image(reading.time_ns, pixels)
+        """Return the message of an image, or None if it lacks these pixels."""
+        pixels = self._pixels_of(reading)
+        if pixels is None:
+            return None
+        if (pixels.shape, pixels.dtype) != (self._pixels.shape, self._pixels.dtype):
+            self._resize(pixels)
+        self._pixels[:] = pixels
+        return self._template.data(reading.time_ns)
+
+    def _pixels_of(self, reading: ImageReading) -> AnyPixels | None:
+        return reading.color_or_mono
+
+    def _resize(self, like: AnyPixels) -> None:
+        message = Image(
+            header=self._header,
+            height=like.shape[0],
+            width=like.shape[1],
+            encoding=_ENCODINGS[like.dtype, like.ndim],
+            is_bigendian=sys.byteorder == "big",
+            step=like[:1].nbytes,
+            data=array("B", bytes(like.nbytes)),  # not checked byte by byte
+        )
+        self._template = Template(message)
+        self._pixels = self._template.view("data").view(like.dtype).reshape(like.shape)
 
 
-class DepthImageConverter:
-    """Converts the depth image of one camera."""
+class DepthImageConverter(ImageConverter):
+    """Converts the depth image of one camera, in [m]."""
 
-    message_type = Image
-
-    def __init__(self, frames: Frames) -> None:
-        self._buffer = ImageBuffer(frames.data)
-
-    def convert(self, reading: ImageReading) -> bytes | None:
-        """Return the message of an image, or None without depths."""
-        depth = reading.depth
-        return None if depth is None else self._buffer.image(reading.time_ns, depth)
+    def _pixels_of(self, reading: ImageReading) -> AnyPixels | None:
+        return reading.depth
 
 
 class CameraInfoConverter:

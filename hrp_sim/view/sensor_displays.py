@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, inf, pi, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,16 +34,12 @@ from ..sensors import (
     CameraSensor,
     ForceSensor,
     ImageReading,
-    ImuReading,
     ImuSensor,
-    RangeImageReading,
     RangeSensor,
     RangeSensor3D,
     Reading,
     RenderRequest,
-    ScanReading,
     Sensor,
-    WrenchReading,
 )
 from ..simulation import Simulation
 
@@ -60,12 +56,12 @@ class Sample:
     """A reading to draw.
 
     Attributes:
-        reading: The reading.
+        reading: The reading, of the class that its sensor produces.
         sensor: Its sensor.
         poses: Poses of the links of its body when it was taken.
     """
 
-    reading: Reading
+    reading: Any
     sensor: _Mounted
     poses: LinkPoses
 
@@ -283,9 +279,8 @@ class SensorDisplays:
 
         def draw(sample: Sample) -> None:
             reading, X_WS = sample.reading, sample.pose()
-            if isinstance(reading, WrenchReading):
-                _draw_vector(force, X_WS, reading.force * scale.per_force)
-                _draw_vector(torque, X_WS, reading.torque * scale.per_torque)
+            _draw_vector(force, X_WS, reading.force * scale.per_force)
+            _draw_vector(torque, X_WS, reading.torque * scale.per_torque)
 
         return _Display(sensor, [force, torque], draw)
 
@@ -310,9 +305,7 @@ class SensorDisplays:
             )
 
         def draw(sample: Sample) -> None:
-            image = sample.reading
-            if not isinstance(image, ImageReading):
-                return
+            image: ImageReading = sample.reading
             X_WO = sample.pose() @ X_S_OPTICAL
             picture = image.color
             if picture is None and image.mono is not None:
@@ -337,15 +330,13 @@ class SensorDisplays:
 
 
 def _draw_scan(view: PointsView, sample: Sample) -> None:
-    if isinstance(sample.reading, ScanReading | RangeImageReading):
-        X_WC = sample.pose() @ X_S_SCAN
-        view.show(sample.reading.points.reshape(-1, 3) @ X_WC.R.T + X_WC.p, X_WC.p)
+    X_WC = sample.pose() @ X_S_SCAN
+    view.show(sample.reading.points.reshape(-1, 3) @ X_WC.R.T + X_WC.p, X_WC.p)
 
 
 def _draw_imu(view: ArrowsView, scale: float, sample: Sample) -> None:
-    reading = sample.reading
-    if isinstance(reading, ImuReading) and reading.linear_acceleration is not None:
-        _draw_vector(view, sample.pose(), reading.linear_acceleration * scale)
+    if (acceleration := sample.reading.linear_acceleration) is not None:
+        _draw_vector(view, sample.pose(), acceleration * scale)
 
 
 def _draw_vector(view: ArrowsView, X_WS: Pose, vector_S: Array) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from hrp_sim.topics.sensor_outputs import SensorOutputs
 from message_bytes import read
 from sim.sensors.cameras import camera
 
@@ -17,6 +16,7 @@ from hrp_msgs.readings import ImageReading
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_sim.render import Parts, Renderer
 from hrp_sim.sensors.kinds import kind_of
+from hrp_sim.topics.devices import SensorOutputs
 
 TIME_NS = 12_000_000_345
 LENS = SimpleNamespace(

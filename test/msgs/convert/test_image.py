@@ -11,7 +11,7 @@ pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not instal
 from types import SimpleNamespace
 
 from hrp_msgs.convert.converter import Frames
-from hrp_msgs.convert.image import CameraInfoConverter, ImageBuffer
+from hrp_msgs.convert.image import CameraInfoConverter, DepthImageConverter, ImageConverter
 from hrp_msgs.messages import Image
 from hrp_msgs.readings import ImageReading
 
@@ -19,8 +19,12 @@ TIME_NS = 12_000_000_345
 PIXELS = np.arange(2 * 5 * 3, dtype=np.uint8).reshape(2, 5, 3)
 
 
-def image(time_ns, frame_id, pixels, buffer=None):
-    return read((buffer or ImageBuffer(frame_id)).image(time_ns, pixels), Image)
+def image(time_ns, frame_id, pixels, converter=None):
+    """Return the message of pixels, of depths if they are numbers in [m]."""
+    part = "depth" if pixels.dtype == np.float32 else "color" if pixels.ndim == 3 else "mono"
+    kind = DepthImageConverter if part == "depth" else ImageConverter
+    reading = ImageReading(time_ns, "robot", None, **{part: pixels})
+    return converted(converter or kind(Frames(frame_id)), reading)
 
 
 def test_image_has_rows_from_the_top_of_pixels_from_the_left_of_red_green_blue():
@@ -33,18 +37,18 @@ def test_image_has_rows_from_the_top_of_pixels_from_the_left_of_red_green_blue()
 
 
 def test_the_next_image_leaves_the_bytes_of_the_last_one_alone():
-    buffer = ImageBuffer("eye")
-    first = buffer.image(1, PIXELS)
-    msg = read(buffer.image(2_000_000_003, PIXELS + 7), Image)
+    converter = ImageConverter(Frames("eye"))
+    first = converter.convert(ImageReading(1, "robot", None, PIXELS))
+    msg = image(2_000_000_003, "eye", PIXELS + 7, converter)
     assert msg.data.tobytes() == bytes(range(7, 37))
     assert (msg.header.stamp.sec, msg.header.stamp.nanosec) == (2, 3)
     assert read(first, Image).data.tobytes() == bytes(range(30))
 
 
 def test_an_image_of_another_size_has_its_own_memory():
-    buffer = ImageBuffer("eye")
-    buffer.image(1, PIXELS)
-    msg = image(2, "eye", PIXELS[:, 1:3], buffer)
+    converter = ImageConverter(Frames("eye"))
+    image(1, "eye", PIXELS, converter)
+    msg = image(2, "eye", PIXELS[:, 1:3], converter)
     assert (msg.width, msg.height, msg.step) == (2, 2, 6)
     assert msg.data.tolist() == [*range(3, 9), *range(18, 24)]
 
@@ -62,22 +66,19 @@ def test_grey_values_are_mono8():
 
 def test_depths_are_32fc1_with_all_their_bits():
     depths = np.array([[0.1, np.inf, -np.inf], [np.nan, 3.3, 1e-9]], np.float32)
-    buffer = ImageBuffer("eye")
-    msg = image(TIME_NS, "eye", depths, buffer)
+    converter = DepthImageConverter(Frames("eye"))
+    msg = image(TIME_NS, "eye", depths, converter)
     assert (msg.encoding, msg.width, msg.height, msg.step) == ("32FC1", 3, 2, 12)
     assert msg.is_bigendian == (sys.byteorder == "big")
     assert msg.data.tobytes() == depths.tobytes()
-    msg = image(TIME_NS, "eye", depths + 1, buffer)
+    msg = image(TIME_NS, "eye", depths + 1, converter)
     assert msg.data.tobytes() == (depths + 1).tobytes()
 
 
-def test_a_buffer_takes_on_what_it_is_given():
-    buffer = ImageBuffer("eye")
-    encodings = [
-        image(TIME_NS, "eye", pixels, buffer).encoding
-        for pixels in (PIXELS, PIXELS[..., 0], np.zeros((2, 5), np.float32), PIXELS)
-    ]
-    assert encodings == ["rgb8", "mono8", "32FC1", "rgb8"]
+def test_the_encoding_follows_the_pixels():
+    converter, shown = ImageConverter(Frames("eye")), (PIXELS, PIXELS[..., 0], PIXELS)
+    encodings = [image(TIME_NS, "eye", pixels, converter).encoding for pixels in shown]
+    assert encodings == ["rgb8", "mono8", "rgb8"]
 
 
 def info_of(**lens):

@@ -118,7 +118,8 @@ def test_left_is_left_and_up_is_up():
     assert tuple(rows[72, 45]) == YELLOW
     assert tuple(rows[45, 45]) == BACKGROUND
     # ... and the same in the message: row after row from the top, each from the left.
-    msg = read(image_messages.ImageBuffer("").image(0, rows), image_messages.Image)
+    converter = image_messages.ImageConverter(image_messages.Frames(""))
+    msg = read(converter.convert(reading), image_messages.Image)
     assert tuple(msg.data[3 * (17 * 90 + 45) :][:3]) == BLUE
     assert tuple(msg.data[3 * (45 * 90 + 17) :][:3]) == RED
 
