@@ -32,8 +32,8 @@ CASES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """A sweep of a million cases to predict.
+class Plan:
+    """A run of a million cases to predict.
 
     Attributes:
         seconds: Duration of a case, in [s].
@@ -55,17 +55,17 @@ class Sweep:
         return max(1, min(1000, int(self.chunk_seconds / self.seconds)))
 
 
-SWEEPS = (
-    Sweep(1.0, 100),
-    Sweep(1.0, 1000),
-    Sweep(1.0, 1000, in_flight=3000),
-    Sweep(1.0, 1000, chunk_seconds=10.0, in_flight=3000),
-    Sweep(1.0, 1000, chunk_seconds=10.0, in_flight=3000, folder=True),
-    Sweep(0.1, 1000, in_flight=3000),
-    Sweep(0.1, 1000, chunk_seconds=10.0, in_flight=3000),
-    Sweep(0.1, 1000, chunk_seconds=10.0, in_flight=3000, folder=True),
-    Sweep(10.0, 1000, in_flight=3000),
-    Sweep(10.0, 10_000, chunk_seconds=60.0, in_flight=30_000),
+PLANS = (
+    Plan(1.0, 100),
+    Plan(1.0, 1000),
+    Plan(1.0, 1000, in_flight=3000),
+    Plan(1.0, 1000, chunk_seconds=10.0, in_flight=3000),
+    Plan(1.0, 1000, chunk_seconds=10.0, in_flight=3000, folder=True),
+    Plan(0.1, 1000, in_flight=3000),
+    Plan(0.1, 1000, chunk_seconds=10.0, in_flight=3000),
+    Plan(0.1, 1000, chunk_seconds=10.0, in_flight=3000, folder=True),
+    Plan(10.0, 1000, in_flight=3000),
+    Plan(10.0, 10_000, chunk_seconds=60.0, in_flight=30_000),
 )
 
 
@@ -83,18 +83,18 @@ class Server:
         return self.free
 
 
-def simulate(sweep: Sweep) -> tuple[float, list[float]]:
+def simulate(plan: Plan) -> tuple[float, list[float]]:
     """Return the time of a sweep, in [s], and how busy workers, scheduler and caller were.
 
     Its first chunks are simulated.
     """
     random = Random(1)
-    chunks = -(-CASES // sweep.chunk)
+    chunks = -(-CASES // plan.chunk)
     count = min(chunks, MOST)
-    per_result = sweep.chunk * (CALLER_CASE + (CALLER_FILE if sweep.folder else 0.0))
-    spread = JITTER / sweep.chunk**0.5
+    per_result = plan.chunk * (CALLER_CASE + (CALLER_FILE if plan.folder else 0.0))
+    spread = JITTER / plan.chunk**0.5
     caller, scheduler = Server(), Server()
-    idle = [CREATION] * sweep.workers  # when each worker is free
+    idle = [CREATION] * plan.workers  # when each worker is free
     events: list[tuple[float, str]] = []  # what arrives when, at scheduler or caller
     submitted = finished = 0
 
@@ -104,7 +104,7 @@ def simulate(sweep: Sweep) -> tuple[float, list[float]]:
         heapq.heappush(events, (caller.process(now, CALLER_TASK / 2.0), "submitted"))
 
     busy = 0.0
-    while submitted < min(count, sweep.in_flight):
+    while submitted < min(count, plan.in_flight):
         submit(0.0)
     while finished < count:
         now, kind = heapq.heappop(events)
@@ -118,14 +118,14 @@ def simulate(sweep: Sweep) -> tuple[float, list[float]]:
         if kind == "ended":
             heapq.heappush(events, (now, "finished"))
             continue
-        took = sweep.chunk * (sweep.seconds + WORKER_CASE) * max(random.gauss(1.0, spread), 0.1)
+        took = plan.chunk * (plan.seconds + WORKER_CASE) * max(random.gauss(1.0, spread), 0.1)
         ended = max(heapq.heappop(idle), now) + took
         busy += took
         heapq.heappush(idle, ended)
         heapq.heappush(events, (ended, "ended"))
     end = caller.free
     return end * chunks / count, [
-        busy / sweep.workers / end,
+        busy / plan.workers / end,
         scheduler.busy / end,
         caller.busy / end,
     ]
@@ -142,7 +142,7 @@ def loads() -> Table:
     """Return how long each sweep takes, and what is busy."""
     header = ["case", "workers", "`chunk_seconds`", "`in_flight`", "folder", "chunk", "time"]
     rows = []
-    for s in SWEEPS:
+    for s in PLANS:
         seconds, shares = simulate(s)
         settings = [f"{s.seconds:g} s", f"{s.workers}", f"{s.chunk_seconds:g}", f"{s.in_flight}"]
         cells = ["yes" if s.folder else "no", str(s.chunk), duration(seconds)]
