@@ -14,7 +14,7 @@ from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box
 from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Placement, Solver
 from ...engine.state import SimulatedBody
 from ..config import BodyEntry
-from .initial_state import InitialState, rounded_down
+from .initial_state import InitialState, Starts, rounded_down
 from .shapes import Solids, deepest_overlap
 
 # Penetration that rounding or an inexact model explains, in [m]; a foot that starts 1 mm deep
@@ -30,9 +30,7 @@ _CONTACT_GAP = 0.05
 _reaches: WeakKeyDictionary[Body, Array] = WeakKeyDictionary()
 
 
-def bodies_start_apart(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def bodies_start_apart(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """No body starts deep inside another, from where contacts push it out slowly or violently."""
     solids = [Solids(start) for start in starts]
     remedy = "change the 'position' of the body in the world"
@@ -109,9 +107,7 @@ def overlap_warning(
     return inner.warning("starts-inside", message, links[0])
 
 
-def loads_suit_the_solver(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def loads_suit_the_solver(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """QUICK lets bodies sink in under heavy loads."""
     if physics.solver is Solver.WORLD:
         return
@@ -133,9 +129,7 @@ def loads_suit_the_solver(
                 yield free[lower].warning("heavy-on-light", message)
 
 
-def nothing_skips_its_contacts(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def nothing_skips_its_contacts(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Links move at most half their thickness per step, or they could skip a contact."""
     for start in starts:
         speeds = np.linalg.norm(start.state.v, axis=1)
@@ -156,9 +150,7 @@ def nothing_skips_its_contacts(
             yield start.warning("fast-start", worst[1])
 
 
-def free_bodies_can_land(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def free_bodies_can_land(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Below each free body is a fixed one, or another body that will land."""
     if not _falls_along_z(physics):
         return

@@ -19,7 +19,7 @@ from hrp_model.rigid import Array, unit_vector
 
 from ...control.handling import JointEntry
 from ...engine.engine import PhysicsSettings, Solver
-from .initial_state import InitialState
+from .initial_state import InitialState, Starts
 
 # Errors of models rounded to millimetres and degrees. The correcting velocity is erp * gap / h,
 # 0.4 m/s from 1 mm at 1 ms, for a short time.
@@ -27,7 +27,7 @@ _TOLERATED_GAP, _TOLERATED_ANGLE = 1e-3, pi / 180.0
 _TOLERATED_MIMIC_GAP = 1e-3  # [rad] or [m]: closed within a millisecond
 
 
-def loops_start_closed(_: PhysicsSettings, starts: Sequence[InitialState]) -> Iterator[Diagnostic]:
+def loops_start_closed(_: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Loops are closed in the initial posture; an engine pulls open ones together with a jerk."""
     for start in starts:
         if not start.body.extra_joints:
@@ -75,7 +75,7 @@ def _remedy(start: InitialState) -> str:
     return f"start with joints: {{{listed(moved, 8)}}}"
 
 
-def gears_start_closed(_: PhysicsSettings, starts: Sequence[InitialState]) -> Iterator[Diagnostic]:
+def gears_start_closed(_: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Mimic joints start where their leaders are; an engine moves both towards each other."""
     for start in starts:
         q = {link.name: float(start.state.q[i]) for i, link in start.joints()}
@@ -93,9 +93,7 @@ def gears_start_closed(_: PhysicsSettings, starts: Sequence[InitialState]) -> It
             yield start.warning("open-at-start", message)
 
 
-def gears_hold_both_ways(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def gears_hold_both_ways(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Mimic joints are constraints of the exact solver alone."""
     if physics.solver is Solver.WORLD:
         return
@@ -119,9 +117,7 @@ def _followers(start: InitialState) -> Iterator[tuple[Link, Mimic]]:
             yield link, mimic
 
 
-def body_joints_start_closed(
-    joints: Sequence[JointEntry], starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def body_joints_start_closed(joints: Sequence[JointEntry], starts: Starts) -> Iterator[Diagnostic]:
     """Joints between bodies are closed at the start; an engine pulls open ones with a jerk."""
     bodies = {start.name: start for start in starts}
     for joint in joints:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import floor, log10
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -165,6 +165,10 @@ class InitialState:
     ) -> Diagnostic:
         at = (self.body.root if link is None else link).at
         return Diagnostic(severity, code, f"body '{self.name}': {message}", at)
+
+
+# The bodies of a world, in its order.
+Starts: TypeAlias = Sequence[InitialState]
 
 
 def norm(vector: Array) -> float:

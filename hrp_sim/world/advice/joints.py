@@ -15,7 +15,7 @@ from hrp_model.rigid import Array
 from ...control import ControlMode
 from ...engine.articulation.mass_repair import RATIO_PER_ITERATION
 from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Solver
-from .initial_state import Group, InitialState
+from .initial_state import Group, InitialState, Starts
 
 # A limit corrects the share erp of its error in each step, at any speed. Below this speed the
 # impact is smaller than that of climbing a stair, in [rad/s] or [m/s].
@@ -34,7 +34,7 @@ _MAX_EFFORT_RATIO = 1.0
 
 
 def joints_start_within_their_stops(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
+    physics: PhysicsSettings, starts: Starts
 ) -> Iterator[Diagnostic]:
     """No joint starts so far beyond a limit that it is pushed back hard."""
     if not physics.joint_limits:
@@ -61,9 +61,7 @@ def joints_start_within_their_stops(
             yield start.warning("start-beyond-limit", message, link)
 
 
-def drives_hold_the_start(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def drives_hold_the_start(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """The actuators of a body with a fixed root can hold its initial posture against gravity."""
     x, y, z = physics.gravity
     if x != 0.0 or y != 0.0 or z >= 0.0:
@@ -112,9 +110,7 @@ def _held_efforts(start: InitialState, gravity: float) -> Array:
     return efforts
 
 
-def chains_are_even_for_quick(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def chains_are_even_for_quick(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """With the solver QUICK no link carries many times its own apparent mass."""
     if physics.solver is not Solver.QUICK:
         return

@@ -12,7 +12,7 @@ from hrp_model.rigid import Array
 
 from ...engine.articulation.mass_repair import MassRepair
 from ...engine.engine import PhysicsSettings, Solver
-from .initial_state import InitialState
+from .initial_state import Starts
 
 # Up to this many links of a body are reported separately, more of them in one message.
 _MAX_SEPARATE = 3
@@ -21,7 +21,7 @@ _HINT_FOR_QUICK = "; solver: world needs much smaller replacements"
 
 
 def movable_links_have_mass_and_inertia(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
+    physics: PhysicsSettings, starts: Starts
 ) -> Iterator[Diagnostic]:
     """All links that are accelerated have a mass and a positive definite inertia."""
     is_quick = physics.solver is Solver.QUICK

@@ -12,15 +12,13 @@ from hrp_model.geometry import Mesh, Shape
 from ...engine.articulation.collision_shapes import replaced_shapes
 from ...engine.contact_points import PairCost
 from ...engine.engine import PhysicsSettings
-from .initial_state import InitialState
+from .initial_state import InitialState, Starts
 
 # Collision meshes, each with a shape that is used in its place: itself, or a convex one.
 _Used: TypeAlias = list[tuple[Shape, Shape]]
 
 
-def meshes_collide_as(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def meshes_collide_as(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Note for each moving link with collision meshes as what they collide."""
     for start in starts:
         for link, used in _used_shapes(physics, start).items():
@@ -29,7 +27,7 @@ def meshes_collide_as(
 
 
 def slow_meshes(
-    physics: PhysicsSettings, starts: Sequence[InitialState], costs: Sequence[PairCost]
+    physics: PhysicsSettings, starts: Starts, costs: Sequence[PairCost]
 ) -> Iterator[Diagnostic]:
     """Warn if collision detection takes longer than the time step, and name the costliest mesh.
 

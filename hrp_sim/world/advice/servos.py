@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cmath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import pi
 
 from hrp_model import Diagnostic, Link
@@ -14,7 +14,7 @@ from hrp_model.rigid import Array
 from ...control import ControlMode, JointControl
 from ...control.joints import servo_gains
 from ...engine.engine import PhysicsSettings
-from .initial_state import InitialState, rounded_down
+from .initial_state import InitialState, Starts, rounded_down
 
 # Tolerated relative deviation of the discrete pole from the continuous one.
 _MAX_DEVIATION = 0.3
@@ -44,9 +44,7 @@ def servo_poles(inertia: float, kp: float, kd: float, time_step: float) -> tuple
     return slow, cmath.log(z) / h
 
 
-def steps_resolve_servos(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def steps_resolve_servos(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Gains in the world file act as in continuous time, neither damped nor slowed by the step.
 
     A servo too fast for the step stays stable and exact at rest; hence one that would not
@@ -77,7 +75,7 @@ def steps_resolve_servos(
 
 
 def effort_controllers_have_a_damping_limit(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
+    physics: PhysicsSettings, starts: Starts
 ) -> Iterator[Diagnostic]:
     """Controllers that command efforts are integrated explicitly, one step late.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -12,7 +12,7 @@ from hrp_model.diagnostics import listed
 
 from ...engine.engine import PhysicsSettings
 from ...engine.materials import DEFAULT
-from .initial_state import InitialState, norm, rounded_down
+from .initial_state import Starts, norm, rounded_down
 
 # Cubes and a standing humanoid rest correctly up to 20 ms; at 50 ms they sink in by 5 mm and
 # vibrate, at 100 ms a 1 kg cube sinks in by half its 10 cm.
@@ -23,9 +23,7 @@ _MAX_SAG = 1e-3
 _MIN_ERP = 0.02
 
 
-def steps_resolve_a_fall(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def steps_resolve_a_fall(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Bodies fall only slightly into their support in one step: g h^2 is small."""
     h, g = physics.time_step, norm(np.array(physics.gravity))
     if h > _MAX_STEP and g > 0.0 and any(any(start.mobile) for start in starts):
@@ -37,9 +35,7 @@ def steps_resolve_a_fall(
         yield Diagnostic(Severity.WARNING, "coarse-step", message)
 
 
-def constraints_carry_the_weight(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def constraints_carry_the_weight(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """Joints and contacts do not give way visibly under the weight of a body.
 
     A constraint with force F rests at erp / h * error = cfm * F.
@@ -66,9 +62,7 @@ def constraints_carry_the_weight(
         yield Diagnostic(Severity.WARNING, "soft-constraints", message)
 
 
-def materials_are_used_by_links(
-    physics: PhysicsSettings, starts: Sequence[InitialState]
-) -> Iterator[Diagnostic]:
+def materials_are_used_by_links(physics: PhysicsSettings, starts: Starts) -> Iterator[Diagnostic]:
     """A table of materials concerns at least one link of the world."""
     table = physics.materials
     named = sorted({*table.materials, *chain.from_iterable(table.pairs)})

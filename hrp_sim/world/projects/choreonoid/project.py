@@ -18,8 +18,7 @@ from ....engine.materials import MaterialTable
 from ...config import BodyEntry, WorldConfig
 from ...material_file import load_materials
 from ..common import ProjectOptions
-from .attachments import attach, is_attached
-from .bodies import BodyReader
+from .bodies import BodyReader, attach, is_attached
 from .controllers import CONTROLLERS, MOTIONS, Controllers
 from .items import STRUCTURE, Item, ItemReader, report_foreign
 from .scenes import SCENE, read_scene
