@@ -245,7 +245,7 @@ setup(
             "view_node = hrp_ros.programs:view_node",
         ],
         # What "hrp-model check" does with a YAML file that has this key and is no model.
-        "hrp_model.checkers": ["bodies = hrp_sim.cli.check:check_world"],
+        "hrp_model.checkers": ["bodies = hrp_sim.cli.worlds:check_world"],
         # The name is that of the module, so that "-p" with it loads it once.
         "pytest11": ["hrp_ros.testing.plugin = hrp_ros.testing.plugin"],
     },

@@ -19,7 +19,7 @@ from .control.conversions import as_command
 from .control.handling import Handling
 from .engine.contact_points import ContactPoints
 from .engine.engine import Engine, Placement
-from .engine.engines import make_ode_engine
+from .engine.engines import make_engine, make_ode_engine
 from .engine.external_wrenches import ExternalWrenches, TimedWrench
 from .engine.schedule import NS_PER_S
 from .engine.snapshot import Snapshot, check_arrays, check_names
@@ -27,7 +27,7 @@ from .engine.state import ByName, SimulatedBody, WorldState
 from .sensors import Reading, Sensor
 from .sensors.sensor_schedule import Light, Switchable
 from .sensors.world_sensors import WorldSensors
-from .world.advice import advise_spawned
+from .world.advice import advise, advise_spawned, failure_hint, remarks
 from .world.config import BodyEntry, WorldConfig
 from .world.load import as_world
 from .world.placements import Placements
@@ -593,3 +593,62 @@ class Simulation:
 
     def _add_sensors(self, names: Collection[str]) -> None:
         self._sensors.add(names, {name for name in names if self.is_fixed(name)})
+
+
+class InitialState:
+    """The present state of a simulation and its own controllers, to be restored many times.
+
+    Args:
+        simulation: It is restored once, so that the first run starts exactly as the others.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self._snapshot = simulation.save()
+        self._plugins = tuple(simulation.controllers.plugins)
+        self.restore()
+
+    def restore(self) -> None:
+        """Go back to the initial state; controllers that were added are removed.
+
+        Raises:
+            Exception: More was changed than can be restored, such as the bodies.
+        """
+        sim = self.simulation
+        sim.wanted, sim.switched = _always, _ignore
+        for plugin in sim.controllers.plugins:
+            if not any(plugin is own for own in self._plugins):
+                sim.remove_controller(plugin)
+        sim.restore(self._snapshot)
+
+
+def _always(_name: str) -> bool:
+    return True
+
+
+def _ignore(_name: str, _on: bool) -> None:
+    pass
+
+
+def build_simulation(
+    config: WorldConfig, engine: str, diagnostics: Diagnostics
+) -> tuple[Simulation, str]:
+    """Build a simulation, with camera images drawn on request, and report advice on its world.
+
+    Args:
+        config: The world, with all options applied.
+        engine: Name of the physics engine.
+        diagnostics: Receives warnings and advice.
+
+    Returns:
+        The simulation, and a hint to print if its physics fails later.
+
+    Raises:
+        PhysicsError: The engine is not available, or cannot simulate a body.
+    """
+    physics = make_engine(engine, config.physics)
+    simulation = Simulation(config, engine=physics, defer_images=True, diagnostics=diagnostics)
+    found = [*advise(config), *remarks(simulation.bodies.values())]
+    for advice in found:
+        diagnostics.add(advice)
+    return simulation, failure_hint(found)

@@ -70,7 +70,7 @@ def test_a_command_ends_with_the_status_of_the_table(capsys, line, status):
     ("line", "place"),
     [
         ("hrp-model tree ARM", "hrp_model.cli.main.load_and_report"),
-        ("hrp-sim check arm", "hrp_sim.cli.check.load_world"),
+        ("hrp-sim check arm", "hrp_sim.cli.worlds.load_world"),
     ],
 )
 def test_an_interruption_before_there_is_a_result_is_130(capsys, monkeypatch, line, place):

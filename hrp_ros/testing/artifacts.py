@@ -20,10 +20,10 @@ from hrp_sim.recording.video import (
     poses_of,
     writing_film,
 )
-from hrp_sim.run.build import build_simulation
 from hrp_sim.run.run import Consumer, Run
 from hrp_sim.run.scenarios import CourseRun
 from hrp_sim.sensors import Reading
+from hrp_sim.simulation import build_simulation
 from hrp_sim.topics.run_recording import RunRecording
 
 from .scenario_test import ScenarioRun

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import os
+from collections.abc import Generator, Iterator
 from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
@@ -13,8 +14,43 @@ import pytest
 from .names import ARTIFACTS, COMPLETE, FILES, TOLERANCE, UPDATE, WRITTEN
 
 if TYPE_CHECKING:
+    from _pytest._code.code import TerminalRepr
+
     from .runs import ScenarioRunner
-    from .scenario_item import ScenarioFile
+
+
+_SUFFIX = ".scenario"
+
+
+class ScenarioFile(pytest.File):
+    """A scenario file, which is one test."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the test, which is named like the file."""
+        yield ScenarioItem.from_parent(self, name=self.path.stem.removesuffix(_SUFFIX))
+
+
+class ScenarioItem(pytest.Item):
+    """A scenario that is to pass."""
+
+    def runtest(self) -> None:
+        """Run the scenario."""
+        from .runs import runner_of
+
+        runner_of(self)(self.path)
+
+    def repr_failure(  # type: ignore[override]
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> str | TerminalRepr:
+        """Return the message of a failed scenario or an invalid file, without a traceback."""
+        from .stage import ScenarioError
+
+        is_ours = isinstance(excinfo.value, ScenarioError)
+        return str(excinfo.value) if is_ours else super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
+        """Return what reports show of this test."""
+        return self.path, None, self.name
 
 
 class _Result(Protocol):
@@ -65,8 +101,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     patterns = parent.config.getini(FILES)
     if not any(fnmatchcase(file_path.name, pattern) for pattern in patterns):
         return None
-    from .scenario_item import ScenarioFile
-
     return ScenarioFile.from_parent(parent, path=file_path)
 
 

@@ -21,8 +21,8 @@ from hrp_sim import PhysicsError
 from .artifacts import keep_artifacts
 from .baseline_check import BaselineSettings
 from .names import ARTIFACTS, COMPLETE, TOLERANCE, UPDATE, WRITTEN
-from .problems import ScenarioError
 from .scenario_test import ScenarioRun, load_scenario_test, run_scenario_test
+from .stage import ScenarioError
 
 _MAX_NAME = 100  # characters of a folder
 _UNSAFE = re.compile(r"[^\w.-]+")

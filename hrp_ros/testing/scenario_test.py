@@ -16,9 +16,8 @@ from hrp_sim.run.scenarios.reader import parse_file
 from hrp_sim.run.summary import RunResult, result_lines, result_of
 
 from .baseline_check import BaselineCheck, BaselineSettings
-from .problems import Problem, ScenarioError
 from .ros_file import RosSetup, read_ros
-from .stage import stage_of
+from .stage import Problem, ScenarioError, stage_of
 
 _BASELINE_SUFFIX = ".json"
 

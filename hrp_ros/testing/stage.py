@@ -1,22 +1,39 @@
-"""The simulation of a scenario, with or without ROS nodes."""
+"""The simulation of a scenario, with or without ROS nodes, and why a run does not pass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.program.command import missing_ros
 from hrp_sim import Simulation
 from hrp_sim.engine.engines import ENGINES
-from hrp_sim.run.build import build_simulation
 from hrp_sim.run.run import Consumer
 from hrp_sim.run.scenarios import CourseOutcome, CourseRun, Scenario
+from hrp_sim.simulation import build_simulation
 from hrp_sim.topics.run_recording import RunRecording
 
-from .problems import Problem
 from .ros_file import RosSetup
+
+
+class ScenarioError(AssertionError):
+    """A scenario did not pass, or cannot be run; the message has all reasons."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a run does not pass.
+
+    Attributes:
+        moment: Simulation time, in [s].
+        text: For users, possibly of several lines.
+    """
+
+    moment: float
+    text: str
 
 
 class Stage:

@@ -13,29 +13,74 @@ from hrp_model import ModelError, Severity
 from hrp_model.diagnostics import needs_extra
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.outputs import add_force
-from hrp_model.program.parsing import CommandParser, model_files
+from hrp_model.program.parsing import CommandParser, Suggestions, is_model_file, model_files
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
 from ..engine.engine import PhysicsError
 from ..world.world_names import bundled_worlds
-from .lab_options import add_bench, add_certify, add_study
-from .recording_options import add_page, add_plot, add_replay, add_video, check_replay
+from .command_options import (
+    add_bench,
+    add_certify,
+    add_page,
+    add_plot,
+    add_replay,
+    add_study,
+    add_video,
+    check_replay,
+)
 from .run_options import WORLD, add_project, add_run, add_world, check_run
-from .suggestions import SUGGESTIONS
+
+_COMPARISON = "The comparison with MuJoCo is 'python test/bench/compare.py' in a source checkout"
+
+
+def _is_world(word: str) -> bool:
+    return is_model_file(word) or word in bundled_worlds()
+
+
+SUGGESTIONS = Suggestions(
+    commands={
+        **dict.fromkeys(("simulate", "start", "play", "launch", "view"), "hrp-sim run"),
+        **dict.fromkeys(("list", "devices"), "hrp-sim sensors"),
+        **dict.fromkeys(("benchmark", "measure"), "hrp-sim bench"),
+        **dict.fromkeys(("film", "movie", "render", "picture"), "hrp-sim video"),
+        **dict.fromkeys(("sweep", "vary", "scenario"), "hrp-sim study"),
+        **dict.fromkeys(("convert", "urdf"), "hrp-model urdf"),
+        **dict.fromkeys(("certificate", "prove"), "hrp-sim certify"),
+        "tree": "hrp-model tree",
+        "dump": "hrp-model dump",
+        "help": "hrp-sim --help",
+        "version": "hrp-sim --version",
+    },
+    options={
+        **dict.fromkeys(("--dt", "--timestep", "--step", "--step-size"), "--time-step"),
+        **dict.fromkeys(("--real-time-factor", "--speed", "--realtime"), "--rtf"),
+        **dict.fromkeys(("--seconds", "--length", "--until"), "--duration"),
+        "--output-file": "-o",
+    },
+    removed={
+        "hrp-sim bench --scene": _COMPARISON,
+        "hrp-sim bench --runs": _COMPARISON,
+        "hrp-sim bench --markdown": _COMPARISON,
+        "hrp-sim bench --solver": "The solver of the world is measured, and the other one tried",
+    },
+    for_file="run",
+    is_file=_is_world,
+)
+
 
 # The functions of the commands, whose modules are imported when they are needed.
 _COMMANDS = {
     "run": "run:run",
-    "check": "check:check",
-    "sensors": "sensor_list:list_sensors",
+    "check": "worlds:check",
+    "sensors": "worlds:list_sensors",
     "video": "video:video",
-    "rviz": "rviz:print_rviz",
+    "rviz": "worlds:print_rviz",
     "page": "page:page",
-    "replay": "replay:replay",
-    "plot": "plot:plot",
+    "replay": "recordings:replay",
+    "plot": "recordings:plot",
     "study": "study:run_study",
-    "bench": "bench:bench",
+    "bench": "worlds:bench",
     "certify": "certify:certify_models",
 }
 

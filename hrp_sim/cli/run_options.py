@@ -1,24 +1,82 @@
-"""Options of ``hrp-sim run``, and those that other commands share with it."""
+"""Options of ``hrp-sim run``, those that other commands share with it, and their types."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
-from hrp_model.program.parsing import CommandParser, PrintText
+from hrp_model.program.parsing import CommandParser, PrintText, number, positive
 
-from ..engine.engine import Solver
+from ..engine.engine import PHYSICS_RANGES, Solver
 from ..engine.engines import ENGINES
+from ..sensors.settings import OptionValue
+from ..world.sensor_options import parse_option
 from ..world.world_names import DEFAULT_WORLD
-from . import argument_types
 
 if TYPE_CHECKING:
     from ..world.config import WorldConfig
     from ..world.projects import ProjectOptions
+
+
+_LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
+not_negative = number(float, "a number from 0 to 1e9", lambda value: 0.0 <= value <= _LARGEST)
+seed = number(
+    int,
+    "a whole number from {} to {}".format(*PHYSICS_RANGES["seed"]),
+    lambda value: PHYSICS_RANGES["seed"][0] <= value <= PHYSICS_RANGES["seed"][1],
+)
+states = number(int, "a whole number from 1 to 10000", lambda value: 1 <= value <= 10_000)
+
+time_step = number(
+    float,
+    "a number of seconds from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),
+    lambda value: PHYSICS_RANGES["time_step"][0] <= value <= PHYSICS_RANGES["time_step"][1],
+)
+
+fps = number(float, "a number from 1 to 240", lambda value: 1.0 <= value <= 240.0)
+
+
+def variable(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return name and folders of ``NAME=FOLDER``; the folders must exist."""
+    from ..world.projects import parse_variable
+
+    try:
+        return parse_variable(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def size(text: str) -> tuple[int, int]:
+    """Return width and height of ``WxH``, in pixels."""
+    if (found := re.fullmatch(r"([0-9]{1,6})[xX]([0-9]{1,6})", text)) is None:
+        raise argparse.ArgumentTypeError(f"must be WIDTHxHEIGHT, such as 1280x720, not '{text}'")
+    return int(found[1]), int(found[2])
+
+
+def viewpoint(text: str) -> tuple[float, ...]:
+    """Return the numbers of ``AZIMUTH,ELEVATION[,DISTANCE]``."""
+    with suppress(ValueError):
+        numbers = tuple(float(part) for part in text.split(","))
+        if len(numbers) in (2, 3):
+            return numbers
+    raise argparse.ArgumentTypeError(
+        f"must be AZIMUTH,ELEVATION[,DISTANCE], such as 35,15 or 35,15,4, not '{text}'"
+    )
+
+
+def sensor_option(text: str) -> tuple[str, OptionValue]:
+    """Return the name and the value of ``[SENSOR.]OPTION=VALUE``."""
+    try:
+        return parse_option(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
 
 # Of a run of the default world without a terminal, of films and of pages, in [s].
 DEFAULT_DURATION = 5.0
@@ -44,7 +102,7 @@ def add_project(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variable",
         dest="variables",
-        type=argument_types.variable,
+        type=variable,
         action="append",
         default=[],
         metavar="NAME=FOLDER",
@@ -83,7 +141,7 @@ def add_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--duration",
-        type=argument_types.positive,
+        type=positive,
         metavar="S",
         help="end after S seconds of simulation time (default: as a project states, else run "
         "until Ctrl-C)",
@@ -92,7 +150,7 @@ def add_run(run: argparse.ArgumentParser) -> None:
     add_physics(run)
     run.add_argument(
         "--sensor",
-        type=argument_types.sensor_option,
+        type=sensor_option,
         action="append",
         default=[],
         metavar="[SENSOR.]OPTION=VALUE",
@@ -132,7 +190,7 @@ def add_physics(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--time-step",
-        type=argument_types.time_step,
+        type=time_step,
         metavar="S",
         help="physics time step (default: from the world)",
     )
@@ -151,7 +209,7 @@ def add_physics(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--seed",
-        type=argument_types.seed,
+        type=seed,
         metavar="N",
         help="seed of the order in which constraints are solved (default: from the world)",
     )
@@ -170,14 +228,14 @@ def with_physics_options(world: WorldConfig, options: argparse.Namespace) -> Wor
 def _add_run_course(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--rtf",
-        type=argument_types.not_negative,
+        type=not_negative,
         metavar="F",
         help="real-time factor; 0 = as fast as possible (default: 1 with --ros or --view, else 0)",
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument(
         "--every",
-        type=argument_types.positive,
+        type=positive,
         metavar="S",
         help="simulation time between lines of --trace, in [s] (default: every step)",
     )

@@ -36,7 +36,7 @@ from ..recording.video import (
 )
 from ..render import BodyPoses
 from ..render.context import THREADS_VARIABLE, cores
-from ..run.build import build_simulation
+from ..simulation import build_simulation
 from ..world.load import load_world
 from ..world.reporting import printed_warnings
 from .recordings import is_recording, open_recording, recorded_run

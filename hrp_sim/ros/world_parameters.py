@@ -21,8 +21,7 @@ from hrp_sim.ros.command_parameters import joint_of
 from hrp_sim.ros.parameters import SIM_NODE
 
 from ..engine.engine import PHYSICS_RANGES, Solver
-from ..run.build import build_simulation
-from ..simulation import Simulation
+from ..simulation import Simulation, build_simulation
 from ..world.config import WorldConfig
 from ..world.control_file import with_controllers
 from ..world.load import load_world

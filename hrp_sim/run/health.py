@@ -12,19 +12,19 @@ from ..engine.schedule import NS_PER_S
 if TYPE_CHECKING:
     from ..control import CommandCounts
     from .lock_step import LockStep
+    from .pace import StateRecord
     from .run import Run
-    from .state_record import StateRecord
 
 
-def start_message(runner: Run, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
+def start_message(run: Run, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
     """Return the log message for the start of a run.
 
     Args:
-        runner: The run.
+        run: The run.
         lock_step: Command topics that it waits for.
         rate: Rate of the control periods in lock-step, in [Hz].
     """
-    count, factor = len(runner.simulation.bodies), runner.pace.target
+    count, factor = len(run.simulation.bodies), run.pace.target
     pace = "in real time" if factor == 1.0 else f"at {factor:g} times real time"
     parts = [
         f"simulating {count} {'body' if count == 1 else 'bodies'}",
@@ -35,14 +35,14 @@ def start_message(runner: Run, lock_step: Collection[str] = (), rate: float = 0.
     return ", ".join(parts)
 
 
-def run_health(runner: Run, failure: str = "") -> Health:
+def run_health(run: Run, failure: str = "") -> Health:
     """Return the health of the run as a whole; step times cover the steps since the last call.
 
     Args:
-        runner: The run.
+        run: The run.
         failure: Message if the physics has failed; by default that of the error.
     """
-    pace, simulation = runner.pace, runner.simulation
+    pace, simulation = run.pace, run.simulation
     times = pace.take_step_times()
     values = {
         "time [s]": simulation.state.time_ns / NS_PER_S,
@@ -56,9 +56,9 @@ def run_health(runner: Run, failure: str = "") -> Health:
         "contacts": simulation.engine.contacts,
         "bodies": len(simulation.bodies),
     }
-    if runner.error is not None:
-        return Health("simulation", "error", failure or str(runner.error), values)
-    if runner.paused:
+    if run.error is not None:
+        return Health("simulation", "error", failure or str(run.error), values)
+    if run.paused:
         return Health("simulation", "warn", "paused", values)
     if pace.is_slow:
         message = f"slow: real-time factor {pace.measured:.2g} instead of {pace.target:g}"

@@ -13,9 +13,8 @@ from ..engine.schedule import NEVER_NS, NS_PER_S
 from ..render import Parts
 from ..sensors import CameraSensor, ImageReading, RenderRequest
 from .calls import Mailbox, NotRunningError, RunStateError, Stepping
-from .pace import Pace
-from .render_thread import RenderThread
-from .state_record import StateRecord
+from .pace import Pace, StateRecord
+from .samplers import RenderThread
 
 if TYPE_CHECKING:
     from ..sensors import Reading

@@ -23,9 +23,9 @@ from ..engine.contact_points import ContactPoints
 from ..engine.schedule import SampleClock
 from ..engine.state import SimulatedBody, WorldState
 from ..render import Parts
-from ..run.contact_sampler import ContactSampler
 from ..run.lock_step import LockStep
 from ..run.run import Change, Consumer, Run
+from ..run.samplers import ContactSampler
 from ..sensors import (
     CameraSensor,
     ForceSensor,

@@ -21,8 +21,8 @@ from ..engine.contact_points import ContactPoints
 from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
 from ..engine.state import BodyMotion, SimulatedBody
-from ..run.contact_sampler import ContactSampler
 from ..run.run import Run
+from ..run.samplers import ContactSampler
 from ..simulation import Simulation
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from hrp_model.files.writer import write_atomically
 from hrp_model.program.command import GOOD, run_program
 from hrp_model.program.console import message_console, output_console
 from hrp_model.program.outputs import Output, check_outputs, writing
-from hrp_sim.cli import argument_types
+from hrp_model.program.parsing import positive
 from hrp_sim.engine.engine import PhysicsError, Solver
 from scripts.data_tables import write_tables
 
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--duration",
-        type=argument_types.positive,
+        type=positive,
         default=1.0,
         metavar="S",
         help="minimum simulation time of a run (default: %(default)g s)",

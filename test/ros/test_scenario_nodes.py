@@ -14,8 +14,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 # What runs in this process is imported once: extension modules cannot be imported again.
 import hrp_ros.testing.ros.stage
 import hrp_ros.testing.runs  # noqa: F401
-from hrp_ros.testing.ros.domain import reserved_domain
-from hrp_ros.testing.ros.node_process import NodeProcess
+from hrp_ros.testing.ros.nodes import NodeProcess, reserved_domain
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.ros
@@ -215,7 +214,7 @@ def test_domains_are_different():
 
 
 def test_without_a_free_domain_a_scenario_fails_in_words(scenario, monkeypatch):
-    monkeypatch.setattr("hrp_ros.testing.ros.domain._DOMAINS", ())
+    monkeypatch.setattr("hrp_ros.testing.ros.nodes._DOMAINS", ())
     done = scenario(f"{WORLD}duration: 0.01\nros: {{}}\n")
     done.stdout.fnmatch_lines(["arm.scenario.yaml: ros: all 0 ROS domains for tests are reserved*"])
 
@@ -264,7 +263,7 @@ def test_processes_that_have_left_the_group_of_a_node_end_with_it(tmp_path):
 
 def test_a_node_that_ignores_signals_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "hrp_ros.testing.ros.node_process._ENDINGS",
+        "hrp_ros.testing.ros.nodes._ENDINGS",
         ((signal.SIGINT, 0.1), (signal.SIGTERM, 0.1), (signal.SIGKILL, None)),
     )
     (tmp_path / "node.sh").write_text("trap '' INT TERM; echo ready; while :; do sleep 0.1; done")

@@ -18,7 +18,7 @@ from hrp_sim.control import ControlMode, ControlSettings, JointCommand
 from hrp_sim.engine.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.engine.ode import OdeEngine
 from hrp_sim.engine.schedule import NS_PER_S
-from hrp_sim.run.render_thread import RenderThread
+from hrp_sim.run.samplers import RenderThread
 from hrp_sim.sensors import ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig

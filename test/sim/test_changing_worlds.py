@@ -23,7 +23,7 @@ from hrp_sim import (
     load_world,
 )
 from hrp_sim.control import JointControl
-from hrp_sim.run.render_thread import RenderThread
+from hrp_sim.run.samplers import RenderThread
 from hrp_sim.sensors import CameraSensor, SensorSettings
 
 ARM = MODELS / "worlds" / "arm.yaml"

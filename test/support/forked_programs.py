@@ -65,7 +65,7 @@ def import_programs() -> None:
     import hrp_ros.programs  # noqa: F401
     import hrp_sim.cli.main
     import hrp_sim.cli.run
-    import hrp_sim.cli.rviz
+    import hrp_sim.cli.worlds
     import hrp_sim.engine.ode  # noqa: F401
 
     # The garbage collector of a child would copy the pages of everything that it looks at.

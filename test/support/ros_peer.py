@@ -22,7 +22,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from hrp_msgs.node.start import destroy
-from hrp_ros.testing.ros.domain import environment_of, reserved_domain
+from hrp_ros.testing.ros.nodes import environment_of, reserved_domain
 
 _STACK = ExitStack()  # until this process ends
 DOMAIN_ID = _STACK.enter_context(reserved_domain())

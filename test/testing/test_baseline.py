@@ -14,7 +14,7 @@ from hrp_ros.testing.baseline import (
     read_baseline,
     write_baseline,
 )
-from hrp_ros.testing.divergence import find_divergence
+from hrp_ros.testing.baseline_check import find_divergence
 from hrp_sim import Simulation, load_world
 from hrp_sim.run.scenarios import load_scenario
 

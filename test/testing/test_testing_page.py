@@ -5,7 +5,7 @@ import re
 from paths import ROOT
 
 from hrp_ros.testing import hooks
-from hrp_ros.testing.motion_samples import QUANTITIES
+from hrp_ros.testing.baseline import QUANTITIES
 
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 

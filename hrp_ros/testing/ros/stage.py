@@ -1,4 +1,4 @@
-"""Run a scenario with ROS nodes, in lock-step or in real time."""
+"""Run a scenario with ROS nodes, in lock-step or in real time, and count messages."""
 
 from __future__ import annotations
 
@@ -9,38 +9,108 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from rclpy.clock import Clock, ClockType
+from rclpy.context import Context
 from rclpy.exceptions import ParameterException
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 
 from hrp_model.files.resources import share_folder
 from hrp_msgs.node.dds_settings import fastdds_environment
+from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.parameters import unknown_parameters
-from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.node.start import WrongUseError, creating, destroy
+from hrp_msgs.topics.listen import Listener
 from hrp_sim.ros.parameters import SIM_NODE
 from hrp_sim.ros.run_services import cause_without_command
 from hrp_sim.ros.sim_node import RosSession, SimNode
 from hrp_sim.run.lock_step import LockStep
 from hrp_sim.run.run import Consumer, Run
 from hrp_sim.run.scenarios import CourseOutcome, CourseRun
+from hrp_sim.run.summary import Expectation
 from hrp_sim.sensors import Reading
 from hrp_sim.simulation import Simulation
 from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.world.config import WorldConfig
 from hrp_sim.world.sensor_options import OPTIONS
 
-from ..problems import Problem, ScenarioError
 from ..ros_file import ParameterValue, RosSetup
-from ..stage import Stage
-from .domain import environment_of, reserved_domain
-from .node_process import NodeProcess
-from .rates import RateMeter
+from ..stage import Problem, ScenarioError, Stage
+from .nodes import NodeProcess, environment_of, reserved_domain
 
-_LOOK_PERIOD = 0.1  # between looks at the nodes, in [s] of wall time
+# Periods of wall time, in [s].
+_LOOK_PERIOD = 0.1  # between looks for new topics, and at the nodes
+_QUIET_PERIOD = 0.5  # without a message, after which none is on its way any more
+_MAX_SETTLING = 10.0
 # How long to wait for topics of rates, in [s] of wall time: for those that have publishers, and for
 # others, which may be published only later in the run.
 _CONNECTION, _DISCOVERY = 10.0, 2.0
-# Codes of warnings about parameters that concern nothing.
-_UNKNOWN = ("unknown-sensor", "unknown-option")
 _MAX_LINES = 20  # of the output of a node in a message
+
+
+class RateMeter:
+    """Counts the messages of topics.
+
+    Args:
+        rates: Expected rates, whose quantities are topics.
+        context: Context of its node.
+
+    Raises:
+        WrongUseError: The name of a topic is invalid.
+    """
+
+    def __init__(self, rates: Sequence[Expectation], context: Context) -> None:
+        topics: set[str] = set()
+        self._node = Listener(topics, context)
+        self._rates: list[tuple[str, Expectation]] = []
+        for rate in rates:
+            with creating(f"the rate of '{rate.quantity}'"):
+                self._rates.append((self._node.resolve_topic_name(rate.quantity), rate))
+        topics.update(topic for topic, _ in self._rates)
+        self._node.create_timer(
+            _LOOK_PERIOD, self._node.subscribe_to_new, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(self._node)
+        self._serving = ExecutorThread(executor, self._node.get_logger(), "rates")
+
+    def missing(self, sim_node: Node) -> set[str]:
+        """Return the topics that it does not receive yet, as far as it and a publisher know.
+
+        Args:
+            sim_node: The node of the simulation, which publishes some of them.
+        """
+        publishers = {s.topic_name: s.get_publisher_count() for s in self._node.subscriptions}
+        topics = {topic for topic, _ in self._rates}
+        return {t for t in topics if not (publishers.get(t) and sim_node.count_subscribers(t))}
+
+    def settle(self) -> None:
+        """Wait until the messages that were published have arrived."""
+        end, before = time.monotonic() + _MAX_SETTLING, None
+        while self._rates and self._node.counts != before and time.monotonic() < end:
+            before = dict(self._node.counts)
+            threading.Event().wait(_QUIET_PERIOD)
+
+    def missed(self, duration: float) -> Iterator[str]:
+        """Yield a message for each expectation that is not met.
+
+        Args:
+            duration: Simulation time of the run, in [s].
+        """
+        for topic, rate in self._rates:
+            count = self._node.counts.get(topic)
+            outcome = rate.evaluate((count or 0) / duration)
+            if outcome.holds:
+                continue
+            if count is None:
+                yield f"expected {rate.text}, but nothing has published on '{topic}'"
+            else:
+                yield f"{outcome}: {count} messages in {duration:.9g} s"
+
+    def close(self) -> None:
+        """Stop counting."""
+        self._serving.close()
+        destroy(self._node)
 
 
 class RosStage(Stage):

@@ -22,9 +22,8 @@ from ...engine.snapshot import Snapshot
 from ...engine.state import BodyMotion, ByName, SimulatedBody
 from ...recording.video import MAX_SIDE, MIN_SIDE, StudioRenderer, Viewpoint, make_view, poses_of
 from ...render import Pixels
-from ...run.initial_state import InitialState
 from ...sensors import Reading
-from ...simulation import Simulation
+from ...simulation import InitialState, Simulation
 from ...world.config import WorldConfig
 from ...world.load import as_world
 from .actions import Action, JointActions, Limits, Modes

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from hrp_model.diagnostics import did_you_mean_or_all
 
 from ...engine.engine import PhysicsSettings
-from ...run.scenarios.event_file import EVENT_KINDS
+from ...run.scenarios.course_file import EVENT_KINDS
 
 # YAML as plain values: mappings, lists, numbers, texts.
 Document: TypeAlias = Mapping[str, Any]

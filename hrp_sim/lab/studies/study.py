@@ -16,8 +16,7 @@ from hrp_model.readers.yaml.nodes import Mapping
 
 from ...engine.engine import PhysicsError
 from ...run.scenarios import CourseRun, Names, Scenario
-from ...run.scenarios.reader import parse_mapping, read_course, read_world
-from ...run.scenarios.world_changes import with_changes
+from ...run.scenarios.reader import parse_mapping, read_course, read_world, with_changes
 from ...simulation import Simulation
 from ...world.config import WorldConfig
 from .key_paths import COURSE_KEYS, WORLD_KEYS, Document, KeyPath, is_of_world, replaced

@@ -12,8 +12,7 @@ from time import perf_counter
 
 from hrp_model import Diagnostics
 
-from ...run.initial_state import InitialState
-from ...simulation import Simulation
+from ...simulation import InitialState, Simulation
 from ...world.config import WorldConfig
 from .case import MAX_ERROR, Case, CaseResult, Run, checked_values, described
 from .provenance import content_hash, fingerprint

@@ -1,11 +1,27 @@
 """Scenarios: a world, how long it runs, what happens meanwhile, and what is expected."""
 
-from .conditions import Condition, ContactBetween, Distance, ExpectedCondition, Part, When
-from .names import Names
+from .conditions import (
+    Condition,
+    ConditionOutcome,
+    ContactBetween,
+    Distance,
+    ExpectedCondition,
+    Part,
+    When,
+)
+from .course import (
+    CommandEvent,
+    Course,
+    CourseOutcome,
+    CourseRun,
+    Event,
+    Names,
+    PushEvent,
+    Scenario,
+    SwitchEvent,
+    run_scenario,
+)
 from .reader import load_scenario, read_course, read_scenario
-from .run import CourseOutcome, CourseRun, run_scenario
-from .scenario import CommandEvent, Course, Event, PushEvent, Scenario, SwitchEvent
-from .watch import ConditionOutcome
 
 __all__ = [
     "CommandEvent",

@@ -1,11 +1,9 @@
 """Results of runs: as text, as JSON, and compared with expectations."""
 
 from .expectations import Expectation, ExpectationError, Outcome
-from .meters import Meter, meters
-from .quantities import quantities, values
+from .quantities import Meter, meters, quantities
 from .recorder import RunRecorder
-from .report import result_lines, result_object, speed_lines
-from .result import RunResult, result_of
+from .result import RunResult, result_lines, result_object, result_of, speed_lines
 
 __all__ = [
     "Expectation",
@@ -20,5 +18,4 @@ __all__ = [
     "result_object",
     "result_of",
     "speed_lines",
-    "values",
 ]

@@ -106,9 +106,8 @@ class Expectation:
         bound = float(number[1]) * scale
         return cls(text.strip(), quantity, sign[0], bound, unit, scale)
 
-    def evaluate(self, values: Mapping[str, float]) -> Outcome:
-        """Compare with the values of a result, by the names of quantities."""
-        value = values.get(self.quantity)
+    def evaluate(self, value: float | None) -> Outcome:
+        """Compare with the value of the quantity, None if it was not measured."""
         if value is None or isnan(value):
             return Outcome(self, None, holds=False)
         return Outcome(self, value, _OPERATORS[self.comparison](value, self.bound))

@@ -12,7 +12,7 @@ from hrp_model import Diagnostics, Pose
 from hrp_sim.render.context import cores
 from hrp_sim.render.scene import build_scene
 from hrp_sim.render.view import Picture, Pinhole
-from hrp_sim.run.render_thread import RenderThread
+from hrp_sim.run.samplers import RenderThread
 from hrp_sim.sensors import CameraSensor, ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 

@@ -251,7 +251,7 @@ def test_less_than_a_step_is_remarked(capsys):
 def test_ctrl_c_before_the_first_step_ends_it_without_a_word(capsys, monkeypatch):
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(
-        "hrp_sim.cli.run_alone.load_world", lambda *_, **__: signal.raise_signal(signal.SIGINT)
+        "hrp_sim.cli.run_setup.load_world", lambda *_, **__: signal.raise_signal(signal.SIGINT)
     )
     try:
         assert run(capsys, "run", ARM) == (130, "", "")

@@ -1,6 +1,6 @@
 """What a listener has heard of what was published."""
 
-from hrp_sim.cli.listener import missing_messages
+from hrp_sim.cli.run_table import missing_messages
 
 FIRST = {"imu": (10, 12), "diagnostics": (1, 1)}
 

@@ -13,8 +13,8 @@ from paths import MODELS, ROOT
 import hrp_model.cli.check
 import hrp_model.cli.main
 from hrp_model.diagnostics import MissingLibraryError
-from hrp_sim.cli.check import check_world
 from hrp_sim.cli.main import main
+from hrp_sim.cli.worlds import check_world
 from hrp_sim.engine.snapshot import Snapshot
 
 ARM = MODELS / "arm" / "arm.body"

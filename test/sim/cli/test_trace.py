@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hrp_model import Body, Joint, JointType, Link
-from hrp_sim.cli.trace import TraceWriter
+from hrp_sim.cli.run import TraceWriter
 from hrp_sim.engine.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
 
 MS = 1_000_000

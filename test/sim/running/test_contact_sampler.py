@@ -8,7 +8,7 @@ from sim.physics.scenes import G, Z, at, box_inertia, floor, lone, moving, place
 
 from hrp_model.geometry import Box
 from hrp_sim import BodyEntry, Simulation, WorldConfig
-from hrp_sim.run.contact_sampler import ContactSampler
+from hrp_sim.run.samplers import ContactSampler
 from hrp_sim.run.summary import RunRecorder
 
 SIZE = np.array([0.4, 0.3, 0.2])

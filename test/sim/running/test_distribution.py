@@ -5,9 +5,9 @@ import queue
 import pytest
 
 from hrp_sim.render import Parts
-from hrp_sim.run.build import build_simulation
 from hrp_sim.run.run import Consumer, Run
 from hrp_sim.sensors import RenderRequest
+from hrp_sim.simulation import build_simulation
 from hrp_sim.world.load import load_world
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead

@@ -14,8 +14,8 @@ from hrp_sim.run.health import (
     state_health,
 )
 from hrp_sim.run.lock_step import LockStep
+from hrp_sim.run.pace import StateRecord
 from hrp_sim.run.run import Run
-from hrp_sim.run.state_record import StateRecord
 
 STACK = MODELS / "worlds" / "stack.yaml"
 

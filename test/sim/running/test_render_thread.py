@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from hrp_sim.render import RendererUnavailable
-from hrp_sim.run.render_thread import RenderThread
+from hrp_sim.run.samplers import RenderThread
 
 PATIENCE = 300.0  # seconds after which a test that would hang fails instead
 

@@ -10,7 +10,7 @@ from run_tools import OnStep
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import Simulation
 from hrp_sim.run.scenarios import CourseRun, load_scenario, run_scenario
-from hrp_sim.run.summary import RunRecorder, meters, quantities, result_of, values
+from hrp_sim.run.summary import RunRecorder, meters, quantities, result_of
 
 BLOCK = ROOT / "models" / "blocks" / "wood.body"  # 0.1 m, alone on a floor
 ARM = ROOT / "models" / "worlds" / "arm.yaml"
@@ -188,10 +188,26 @@ def test_meters_measure_what_the_result_of_a_run_has():
         for _ in range(300):
             readings = sim.step()
             recorder.step(sim, sim.state.time_ns, readings)
-        expected = values(result_of(recorder, "world", 1.0))
+        result = result_of(recorder, "world", 1.0)
         found = {name: meter.value() for name, meter in meters(recorder).items()}
         assert list(found) == list(quantities(sim))
-        assert {k: v for k, v in found.items() if v is not None} == expected
+        body = result.bodies["humanoid"]
+        expected = {
+            **{f"humanoid.{axis}": body.end.p[i] for i, axis in enumerate("xyz")},
+            "humanoid.tilt": body.end.tilt,
+            "humanoid.speed": body.end.speed,
+            "humanoid.fell": bool(body.fall),
+            "contacts.count": result.contacts,
+            "contacts.most": result.max_contacts,
+            "contacts.largest_force": result.peak_force.force,
+            "effort.share": result.hardest_joint[2].share,
+        }
+        for name, joint in body.joints.items():
+            for field in ("position", "velocity", "effort", "largest_effort"):
+                expected[f"humanoid.joint.{name}.{field}"] = getattr(joint, field)
+        for name, sensor in result.sensors.items():
+            expected |= {f"{name}.{number}": value for number, value in sensor.values.items()}
+        assert {k: found[k] for k in expected} == expected
 
 
 def test_a_run_can_be_repeated_with_equal_states(load):

@@ -26,7 +26,7 @@ from hrp_model.geometry import Material, Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_sim import BodyEntry, Placement, Simulation, WorldConfig
 from hrp_sim.render import Parts, Pinhole, Renderer
-from hrp_sim.run.render_thread import RenderThread
+from hrp_sim.run.samplers import RenderThread
 
 COLOR_TYPES = {ImageType.COLOR, ImageType.COLOR_DEPTH, ImageType.COLOR_POINT_CLOUD}
 MONO_TYPES = {ImageType.MONO, ImageType.MONO_DEPTH}

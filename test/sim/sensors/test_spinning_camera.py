@@ -13,7 +13,7 @@ from hrp_model.geometry import Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_sim import BodyEntry, PhysicsSettings, Simulation, WorldConfig
 from hrp_sim.control import LIMP
-from hrp_sim.run.render_thread import RenderThread
+from hrp_sim.run.samplers import RenderThread
 
 RATE, COUNT = 20.0, 12  # of the table [rad/s], of the balls
 TILT = rpy_matrix(0.2, -0.1, 0.3)

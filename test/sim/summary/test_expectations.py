@@ -114,16 +114,16 @@ def test_a_very_long_text_is_refused_at_once():
 )
 def test_it_is_judged_by_its_operator(comparison, of_less, of_equal, of_more):
     expectation = Expectation.parse(f"humanoid.z {comparison} 0.5", KNOWN)
-    judged = [expectation.evaluate({"humanoid.z": z}).holds for z in (0.4, 0.5, 0.6)]
+    judged = [expectation.evaluate(z).holds for z in (0.4, 0.5, 0.6)]
     assert judged == [of_less, of_equal, of_more]
 
 
 def test_an_outcome_is_told_in_the_unit_that_was_written():
     expectation = Expectation.parse("humanoid.tilt < 10 deg", KNOWN)
-    outcome = expectation.evaluate({"humanoid.tilt": pi / 4.0})
+    outcome = expectation.evaluate(pi / 4.0)
     assert str(outcome) == "expected humanoid.tilt < 10 deg, but it is 45 deg"
-    for values in ({}, {"humanoid.tilt": nan}):
-        outcome = expectation.evaluate(values)
+    for value in (None, nan):
+        outcome = expectation.evaluate(value)
         assert (outcome.holds, outcome.value) == (False, None)
         assert "humanoid.tilt was not measured" in str(outcome)
 

@@ -1,19 +1,179 @@
-"""Run a scenario: events at their times, conditions after each step."""
+"""Scenarios: a world, what happens in a run of it, and what becomes of that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
+import numpy as np
+
+from hrp_model import Body, Diagnostics
+from hrp_model.diagnostics import Span, did_you_mean_or_all
+from hrp_model.rigid import Array
+
+from ...engine.engine import PhysicsError
 from ...engine.schedule import NEVER_NS, NS_PER_S
 from ...sensors import CameraSensor, Reading
 from ...simulation import Simulation
+from ...world.config import WorldConfig
 from ..run import Consumer, Run
-from ..summary import Meter, RunRecorder, meters
-from .conditions import When
-from .scenario import CommandEvent, Course, Event, PushEvent
-from .watch import ConditionOutcome, ExpectationWatch, Watch
+from ..summary import Meter, RunRecorder, meters, quantities
+from .conditions import (
+    Condition,
+    ConditionOutcome,
+    ExpectationWatch,
+    ExpectedCondition,
+    Watch,
+    When,
+)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a scenario may refer to.
+
+    Attributes:
+        bodies: The models by the names of their bodies.
+        quantities: Units by the names of quantities.
+        devices: Names of sensors, lights, holders and conveyors.
+    """
+
+    bodies: Mapping[str, Body]
+    quantities: Mapping[str, str]
+    devices: Collection[str]
+
+    @classmethod
+    def of(cls, simulation: Simulation) -> Names:
+        """Return the names of a simulation."""
+        bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
+        return cls(bodies, quantities(simulation), list(simulation.devices))
+
+    @classmethod
+    def of_world(cls, world: WorldConfig, diagnostics: Diagnostics) -> Names | None:
+        """Return the names of a world, which is simulated for no step; None after an error.
+
+        Args:
+            world: The world; its controllers are not executed.
+            diagnostics: Receives the error, but no warnings.
+        """
+        quiet = Diagnostics.silent()
+        try:
+            with Simulation(world, run_controllers=False, diagnostics=quiet) as simulation:
+                return cls.of(simulation)
+        except PhysicsError as error:
+            diagnostics.error("unusable-physics", str(error))
+            return None
+
+    def check_body(self, body: str, at: Span, diagnostics: Diagnostics) -> bool:
+        """Return whether there is a body of this name; if not, report it at its place."""
+        if body not in self.bodies:
+            message = f"the world has no body '{body}'.{did_you_mean_or_all(body, self.bodies)}"
+            diagnostics.error("unknown-body", message, at)
+        return body in self.bodies
+
+    def check_link(self, body: str, link: str, at: Span, diagnostics: Diagnostics) -> bool:
+        """Return whether a body has a link of this name; if not, report it at its place."""
+        links = [known.name for known in self.bodies[body].links]
+        if link not in links:
+            message = f"body '{body}' has no link '{link}'.{did_you_mean_or_all(link, links)}"
+            diagnostics.error("unknown-link", message, at)
+        return link in links
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PushEvent:
+    """A force and a torque on a link for a limited time.
+
+    Attributes:
+        time: When it begins, in [s].
+        body, link: Names of the body and its link.
+        force: In [N], shape (3,).
+        torque: In [N m], shape (3,).
+        duration: In [s].
+        point: Point of application in the link's frame, in [m], shape (3,).
+        local: Whether force and torque are expressed in the link's frame; else in W.
+    """
+
+    time: float
+    body: str
+    link: str
+    force: Array
+    torque: Array = field(default_factory=lambda: np.zeros(3))
+    duration: float
+    point: Array = field(default_factory=lambda: np.zeros(3))
+    local: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandEvent:
+    """A command to the joints of a body.
+
+    Attributes:
+        time: In [s].
+        body: Name of the body.
+        positions: By joint name, in [rad] or [m].
+        velocities: By joint name, in [rad/s] or [m/s].
+        efforts: By joint name, in [N m] or [N].
+    """
+
+    time: float
+    body: str
+    positions: Mapping[str, float] = field(default_factory=dict)
+    velocities: Mapping[str, float] = field(default_factory=dict)
+    efforts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchEvent:
+    """A sensor, light, holder or conveyor that is switched on or off.
+
+    Attributes:
+        time: In [s].
+        device: Its name, one of ``Simulation.devices``.
+        on: Whether it is on from then on.
+    """
+
+    time: float
+    device: str
+    on: bool
+
+
+Event: TypeAlias = PushEvent | CommandEvent | SwitchEvent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """What happens in a run.
+
+    Attributes:
+        duration: In [s].
+        events: By their time; each takes effect in the first step that begins at or after it.
+        stop: Conditions of which each ends the run as soon as it holds.
+        expectations: Conditions on which the success of the run depends.
+    """
+
+    duration: float
+    events: tuple[Event, ...] = ()
+    stop: tuple[Condition, ...] = ()
+    expectations: tuple[ExpectedCondition, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A world and what happens in it.
+
+    Attributes:
+        world: With its controllers, and with the changes that the scenario makes.
+        course: What happens.
+        names: To which the course may refer.
+    """
+
+    world: WorldConfig
+    course: Course
+    names: Names
+
 
 _SOURCE = "scenario"
 
