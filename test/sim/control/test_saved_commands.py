@@ -102,7 +102,7 @@ def play(simulation, schedule, first, last):
     return np.array(asked), simulation.state_hash()
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(orders, steps, st.sampled_from(Fallback))
 def test_a_run_goes_on_from_a_snapshot_to_the_last_bit(schedule, saved_at, fallback):
     """Restored over something else, in the same simulation and in another one."""
@@ -129,7 +129,7 @@ def from_now(order, time_ns):
     return (made, tolerances) if start_ns > 0 else None
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(orders, steps, st.sampled_from(Fallback))
 def test_the_clock_can_be_put_back_and_nothing_else_changes(schedule, at, fallback):
     """To the last bit; nor does it in a snapshot that is taken then."""
@@ -280,7 +280,7 @@ def test_what_means_nothing_here_is_refused(name):
         SIMULATION.restore(Snapshot(arrays))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_snapshot_with_any_numbers_is_refused_or_runs(data):
     """Whatever stands in the arrays of what drives the joints; never an error of another kind."""

@@ -71,15 +71,16 @@ def test_a_spring_that_hardens(run):
 
 @pytest.mark.parametrize("name", ["pd_motion", "tank", "walk", "pick", "spring"])
 def test_they_go_on_from_a_saved_state_bit_by_bit(name, run):
-    simulation = run(name, 0.7)
+    simulation = run(name, 0.4)
     snapshot = simulation.save()
-    simulation.run(0.6)
+    simulation.run(0.3)
     expected = simulation.state_hash()
     simulation.restore(snapshot)
-    simulation.run(0.6)
+    simulation.run(0.3)
     assert simulation.state_hash() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SR1_SAMPLES.is_dir(), reason="the shared models are not here")
 def test_the_sample_of_choreonoid_walks(diagnostics):
     """Its motion file, played with the gains of its own controller, takes its steps."""
