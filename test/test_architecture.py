@@ -23,8 +23,7 @@ WITHOUT_ROS = tuple(
     for name in (
         *("names", "qos", "sanitize", "messages", "readings", "convert", "serialization"),
         "recording",
-        *("topics.contacts", "topics.recorded", "topics.robot", "topics.sensors"),
-        *("topics.topic", "topics.world"),
+        *("topics.recorded", "topics.topic", "topics.world"),
     )
 )
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from hrp_msgs import names
 from hrp_msgs.convert.tf import FrameNames, FramePose
-from hrp_msgs.topics.robot import RobotTopics
+from hrp_msgs.topics.world import RobotTopics
 
 from ..frames import Frame
 from ..rigid import matrix_quaternion

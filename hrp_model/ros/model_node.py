@@ -29,9 +29,8 @@ from hrp_msgs.node.parameters import (
     unknown_parameters,
 )
 from hrp_msgs.node.start import WrongUseError, creating
-from hrp_msgs.topics.health import HealthTopic
-from hrp_msgs.topics.node_topics import NodeTopics
-from hrp_msgs.topics.robot import RobotTopics
+from hrp_msgs.topics.node_topics import HealthTopic, NodeTopics
+from hrp_msgs.topics.world import RobotTopics
 
 from ..description.description import (
     MODEL_ERRORS,

@@ -23,7 +23,7 @@ from hrp_msgs.node.executor import remove_destroyed
 from hrp_msgs.node.parameters import declare
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.sanitize import one_line
-from hrp_msgs.topics.discovery import installed_type, matching_qos
+from hrp_msgs.topics.node_topics import installed_type, matching_qos
 
 from ..diagnostics import MissingLibraryError
 from ..program.command import UsageError

@@ -17,8 +17,8 @@ from launch.event_handlers import OnShutdown
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from .dds_settings import fastdds_environment
 from .parameters import Param, Value, nearest_parameter
+from .start import fastdds_environment
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 FLAG_DOC = "'true' or 'false'."

@@ -22,7 +22,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ..node.start import destroy
-from .discovery import installed_type, matching_qos
+from .node_topics import installed_type, matching_qos
 
 PERIOD = 1.0  # [s]
 # Depth of the subscriptions, in case this process lags; less for big messages.

@@ -1,18 +1,29 @@
-"""Topics of a node."""
+"""Topics of nodes: published ones, /diagnostics, and those of other programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+from .. import names, qos
 from ..convert.converter import Message
+from ..convert.diagnostics import diagnostic_array, diagnostic_status
 from ..node.qos import changeable, profile, undeclare_qos_overrides
 from ..node.start import WrongUseError, creating
 from ..qos import Qos
-from .topic import type_name
+from .topic import TopicMaker, type_name
 
 if TYPE_CHECKING:
+    from rclpy.topic_endpoint_info import TopicEndpointInfo
+
     from .recorded import TopicRecording
 
 
@@ -116,3 +127,77 @@ class NodeTopics:
     def unrecorded(self) -> NodeTopics:
         """Creates topics of the same node that are not recorded."""
         return NodeTopics(self._node)
+
+
+class Health(Protocol):
+    """Health of one part of a node, for ``diagnostic_status``."""
+
+    @property
+    def level(self) -> str: ...  # noqa: D102
+    @property
+    def part(self) -> str: ...  # noqa: D102
+    @property
+    def message(self) -> str: ...  # noqa: D102
+    @property
+    def values(self) -> Mapping[str, object]: ...  # noqa: D102
+
+
+class HealthTopic:
+    """Publishes the health of the parts of a node on ``/diagnostics``.
+
+    Args:
+        node: The node.
+        topics: Creates the topic.
+
+    Attributes:
+        topic: The topic.
+
+    Raises:
+        WrongUseError: The quality of service is invalid.
+    """
+
+    def __init__(self, node: Node, topics: TopicMaker) -> None:
+        self._node = node
+        self.topic = topics.create(DiagnosticArray, names.DIAGNOSTICS, qos.DIAGNOSTICS)
+
+    def report(self, parts: Iterable[Health], robot: str = "") -> None:
+        """Publish the health of parts of the node, with the name of the robot."""
+        node = self._node.get_fully_qualified_name().lstrip("/")
+        statuses = [
+            diagnostic_status(x.level, f"{node}: {x.part}", x.message, x.values, robot)
+            for x in parts
+        ]
+        now = self._node.get_clock().now().nanoseconds
+        self.topic.publish(diagnostic_array(now, statuses))
+
+
+_TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
+
+
+def installed_type(name: str) -> type[Message] | None:
+    """Return the class of a message type such as "sensor_msgs/msg/Imu", or None.
+
+    Only packages with ROS messages are imported, as the name may come from anybody.
+    """
+    match = _TYPE_NAME.fullmatch(name)
+    spec = find_spec(match[1]) if match else None
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    if match is None or not any(Path(x, "msg", "__init__.py").is_file() for x in folders):
+        return None
+    try:
+        found: Any = getattr(import_module(f"{match[1]}.msg"), match[2], None)
+    except ImportError:  # an incomplete installation
+        return None
+    fields: Mapping[str, str] | None = getattr(found, "_fields_and_field_types", None)
+    return None if fields is None else found
+
+
+def matching_qos(publishers: Sequence[TopicEndpointInfo], depth: int) -> QoSProfile:
+    """Return the strictest profile that every publisher of a topic satisfies."""
+    reliable = all(p.qos_profile.reliability is ReliabilityPolicy.RELIABLE for p in publishers)
+    latched = all(p.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL for p in publishers)
+    return QoSProfile(
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )

@@ -23,11 +23,10 @@ from hrp_model.program.outputs import Kind, Output, check_outputs, report_writte
 from hrp_msgs.recording import Recording
 
 from ..engine.schedule import NS_PER_S
-from ..recording.playback import Playback
+from ..recording.plot import table
 from ..recording.replay import Output as ReplayOutput
-from ..recording.replay import Replay
+from ..recording.replay import Playback, Replay
 from ..recording.series import Curve, NumberField, SelectionError, fill, number_fields, rows, select
-from ..recording.table import table
 from ..world.reporting import print_severity, printed_warnings
 
 if TYPE_CHECKING:

@@ -1,14 +1,17 @@
-"""Curves as pictures and pages."""
+"""Curves as pictures, pages and tables."""
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from itertools import cycle
 from os.path import commonprefix
 
-from matplotlib import RcParams
+from matplotlib import RcParams, rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -16,8 +19,41 @@ from matplotlib.figure import Figure
 
 from hrp_model.printable import printable
 
-from .figures import rendered
 from .series import Curve
+
+
+def rendered(canvas: FigureCanvasAgg | FigureCanvasSVG, kind: str, settings: RcParams) -> bytes:
+    """Return the content of a picture, equal for equal figures.
+
+    Args:
+        canvas: Canvas of the figure.
+        kind: "png" or "svg".
+        settings: Of the figure.
+    """
+    output = io.BytesIO()
+    with rc_context(settings), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks
+        metadata = {"Date": None} if kind == "svg" else {"Software": None}
+        canvas.figure.savefig(output, format=kind, metadata=metadata)
+    return output.getvalue()
+
+
+def table(curves: Sequence[Curve], rows: Iterable[tuple[float, dict[int, float]]]) -> bytes:
+    """Return all values as CSV, with a line for each message.
+
+    Args:
+        curves: The columns.
+        rows: Time in [s] and values by number of the curve.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    units = [f" [{curve.number.unit}]" if curve.number.unit else "" for curve in curves]
+    writer.writerow(["time [s]", *(c.label + unit for c, unit in zip(curves, units, strict=True))])
+    for time, values in rows:
+        cells = [values.get(number, "") for number in range(len(curves))]
+        writer.writerow([f"{time:.9f}", *cells])
+    return text.getvalue().encode()
+
 
 _WIDTH, _PANEL_HEIGHT, _MARGIN = 10.0, 3.0, 0.8  # [in]
 _DPI = 120.0

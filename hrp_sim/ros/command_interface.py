@@ -12,11 +12,10 @@ from hrp_model.body import UNLIMITED
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs import names
 from hrp_msgs.node import qos
-from hrp_msgs.node.command_executor import CommandExecutor
+from hrp_msgs.node.executor import CommandExecutor
 from hrp_msgs.node.parameters import Value
 from hrp_msgs.node.start import WrongUseError
-from hrp_msgs.topics.cmd_vel import UnusedVelocities
-from hrp_msgs.topics.commands import KINDS, CommandTopics
+from hrp_msgs.topics.commands import KINDS, CommandTopics, UnusedVelocities
 from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
 
 from ..control import TrajectoryRun

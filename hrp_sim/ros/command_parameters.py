@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 
 from hrp_msgs.node.parameters import Param, Value, declare
 from hrp_msgs.node.start import WrongUseError
-from hrp_msgs.topics.cmd_vel import AS_PUBLISHED, TYPES
+from hrp_msgs.topics.commands import AS_PUBLISHED, VELOCITY_TYPES
 
 COMMANDS = (
     Param(
@@ -32,7 +32,7 @@ COMMANDS = (
         "cmd_vel_type",
         AS_PUBLISHED,
         "Message type of cmd_vel; 'as_published' = that of its publishers.",
-        choices=TYPES,
+        choices=VELOCITY_TYPES,
     ),
     Param(
         "command_max_age",

@@ -13,7 +13,7 @@ from hrp_msgs.convert.converter import Message
 from hrp_msgs.names import CLOCK
 from hrp_msgs.node.start import creating, destroy, init_ros
 from hrp_msgs.recording import RecordedMessage, RecordedTopic, Recording
-from hrp_msgs.topics.discovery import installed_type
+from hrp_msgs.topics.node_topics import installed_type
 
 _DEPTH = 100  # messages for delayed subscribers
 _MAX_LATCHED = 1000  # messages for late subscribers

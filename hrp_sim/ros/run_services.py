@@ -14,7 +14,7 @@ from hrp_msgs import names
 from hrp_msgs.convert.diagnostics import PERIOD
 from hrp_msgs.node.parameters import Settings
 from hrp_msgs.node.start import WrongUseError, creating
-from hrp_msgs.topics.health import HealthTopic
+from hrp_msgs.topics.node_topics import HealthTopic
 from hrp_msgs.topics.topic import TopicMaker
 
 from ..engine.engine import PhysicsError

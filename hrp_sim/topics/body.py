@@ -23,8 +23,7 @@ from hrp_msgs.convert.tf import FramePose, MovingFrames
 from hrp_msgs.messages import DiagnosticStatus, String
 from hrp_msgs.qos import Qos
 from hrp_msgs.readings import Reading
-from hrp_msgs.topics.sensors import TopicOutput
-from hrp_msgs.topics.topic import Topic, TopicMaker
+from hrp_msgs.topics.topic import Topic, TopicMaker, TopicOutput
 
 from ..engine.schedule import NS_PER_S
 from ..run.run import Run

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from hrp_model import Body
 from hrp_msgs import names, qos
 from hrp_msgs.convert.converter import Frames, make_converter
-from hrp_msgs.topics.sensors import Output, TopicOutput
-from hrp_msgs.topics.topic import TopicMaker
+from hrp_msgs.topics.topic import Output, TopicMaker, TopicOutput
 
 from ..engine.state import WorldState
 from ..render import Parts

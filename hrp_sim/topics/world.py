@@ -15,9 +15,8 @@ from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.rigid import Array
 from hrp_msgs.convert.tf import FramePose
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.topics.contacts import ContactMarkerTopic, ContactTopic
 from hrp_msgs.topics.topic import Topic, TopicMaker
-from hrp_msgs.topics.world import MIN_CLOCK_NS, SharedTopics
+from hrp_msgs.topics.world import MIN_CLOCK_NS, ContactMarkerTopic, ContactTopic, SharedTopics
 
 from ..engine.contact_points import ContactPoints
 from ..engine.schedule import SampleClock

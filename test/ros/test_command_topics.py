@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs import names
 from hrp_msgs.convert.basic import duration, stamp
-from hrp_msgs.node.command_executor import CommandExecutor
+from hrp_msgs.node.executor import CommandExecutor
 from hrp_msgs.topics.commands import KINDS, CommandTopics
 
 pytestmark = pytest.mark.ros

@@ -14,9 +14,8 @@ from tf2_msgs.msg import TFMessage
 
 from hrp_msgs.recording import Recorder, Recording
 from hrp_msgs.serialization import serialize
-from hrp_msgs.topics.discovery import installed_type
-from hrp_sim.recording.playback import Playback
-from hrp_sim.recording.replay import Replay
+from hrp_msgs.topics.node_topics import installed_type
+from hrp_sim.recording.replay import Playback, Replay
 from hrp_sim.ros.replay import RosOutput
 
 MS = 1_000_000

@@ -8,7 +8,7 @@ from paths import MODELS
 from ros_session import session
 
 from hrp_msgs.node.start import WrongUseError
-from hrp_msgs.topics.cmd_vel import TYPES
+from hrp_msgs.topics.commands import VELOCITY_TYPES
 
 pytestmark = pytest.mark.ros
 
@@ -56,7 +56,7 @@ def test_names_and_qualities_that_ros_does_not_take_are_refused(arguments, words
         pass
 
 
-@pytest.mark.parametrize("message", TYPES)
+@pytest.mark.parametrize("message", VELOCITY_TYPES)
 @pytest.mark.parametrize(
     ("quality", "words"),
     [

@@ -16,10 +16,9 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from hrp_model.files.resources import share_folder
-from hrp_msgs.node.dds_settings import fastdds_environment
 from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.parameters import unknown_parameters
-from hrp_msgs.node.start import WrongUseError, creating, destroy
+from hrp_msgs.node.start import WrongUseError, creating, destroy, fastdds_environment
 from hrp_msgs.topics.listen import Listener
 from hrp_sim.ros.parameters import SIM_NODE
 from hrp_sim.ros.run_services import cause_without_command

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hrp_model.printable import printable
 from hrp_model.rigid import Array
 
-from ...recording.figures import rendered
+from ...recording.plot import rendered
 
 _WIDTH, _HEIGHT, _DPI = 6.4, 4.2, 110.0  # [in], [dots/in]
 _MAX_TICKS = 12

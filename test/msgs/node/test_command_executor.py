@@ -12,7 +12,7 @@ from ros_peer import Peer
 from std_msgs.msg import Int32
 
 from hrp_msgs.node import qos
-from hrp_msgs.node.command_executor import CommandExecutor
+from hrp_msgs.node.executor import CommandExecutor
 
 
 class Ear:

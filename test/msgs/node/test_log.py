@@ -1,4 +1,4 @@
-"""What packages without ROS log, in the log of a node."""
+"""The log of a node: what packages without ROS log, and throttled warnings."""
 
 import logging
 from types import SimpleNamespace
@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from hrp_msgs.node.log import NodeLogHandler
+from hrp_msgs.node import log as node_log
+from hrp_msgs.node.log import MAX_KINDS, PERIOD, NodeLogHandler, ThrottledWarnings
 
 LOGGER = logging.getLogger("some")
 
@@ -69,3 +70,49 @@ def test_of_several_nodes_one_tells_and_when_it_ends_the_next(opened):
     log.close()
     LOGGER.warning("two")
     assert (first.warnings, second.warnings) == (["one"], ["two"])
+
+
+class Refusals:
+    """ThrottledWarnings of a node whose clock stands until it is moved."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(node_log, "time", SimpleNamespace(monotonic=lambda: self.now))
+        self._node = FakeNode()
+        self._warnings = ThrottledWarnings(self._node)
+
+    def warn(self, topic, why):
+        """Warn; return what is logged of that."""
+        self._warnings.warn(topic, why)
+        new, self._node.warnings[:] = list(self._node.warnings), []
+        return new
+
+
+@pytest.fixture
+def refusals(monkeypatch):
+    return Refusals(monkeypatch)
+
+
+def test_the_same_warning_is_repeated_after_a_while_with_its_number(refusals):
+    assert refusals.warn("a", "2 values") == ["a: 2 values"]
+    for n in (2, 3, 4):
+        assert refusals.warn("a", f"{n} values") == []
+    refusals.now = PERIOD
+    similar = "a: -2.5e-3 values (3 similar warnings suppressed)"
+    assert refusals.warn("a", "-2.5e-3 values") == [similar]
+    refusals.now = 2 * PERIOD
+    assert refusals.warn("a", "5 values") == ["a: 5 values"]
+
+
+def test_other_warnings_are_logged_at_once(refusals):
+    for topic, why in [("a", "too long"), ("a", "too short"), ("b", "too long"), ("a", "no 'J1'")]:
+        assert refusals.warn(topic, why) == [f"{topic}: {why}"]
+    assert refusals.warn("a", "no 'J2'") == ["a: no 'J2'"]
+
+
+def test_ever_new_warnings_of_a_topic_are_limited_within_a_period(refusals):
+    logged = [refusals.warn("a", f"no joint 'J{n}'") for n in range(1000)]
+    assert sum(map(len, logged)) == MAX_KINDS
+    assert refusals.warn("b", "something") == ["b: something"]
+    refusals.now = PERIOD
+    assert refusals.warn("a", "no joint 'K'") == ["a: no joint 'K'"]

@@ -7,7 +7,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from visualization_msgs.msg import Marker
 
-from hrp_msgs.topics.contacts import FORCES, POINTS, contact_markers
+from hrp_msgs.topics.world import FORCES, POINTS, contact_markers
 
 POSITION = np.array([[0.1, -0.2, 0.0], [0.3, 0.4, 0.5], [1.0, 2.0, 3.0]])
 FORCE = np.array([[0.0, 0.0, 100.0], [-20.0, 30.0, 50.0], [0.0, 0.0, 1e-3]])

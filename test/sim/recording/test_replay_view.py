@@ -14,9 +14,8 @@ from hrp_msgs.convert.tf import tf_message, transform
 from hrp_msgs.messages import Image, LaserScan, String, TFMessage
 from hrp_msgs.recording import Recorder, Recording
 from hrp_msgs.serialization import serialize
-from hrp_sim.recording.playback import Playback
 from hrp_sim.recording.recorded_run import RecordedRun
-from hrp_sim.recording.replay import Replay
+from hrp_sim.recording.replay import Playback, Replay
 from hrp_sim.recording.replay_view import ReplayView
 
 RED = (220, 20, 20)

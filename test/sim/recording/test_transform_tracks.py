@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from hrp_model.description.frame_tree import Transform, poses_in_world
 from hrp_model.rigid import axis_angle_matrix, matrix_quaternion
-from hrp_sim.recording import transform_tracks
-from hrp_sim.recording.transform_tracks import TransformTracks, slerp
+from hrp_sim.recording import recorded_run
+from hrp_sim.recording.recorded_run import TransformTracks, slerp
 
 AXIS = np.array([1.0, 2.0, 2.0]) / 3.0
 
@@ -88,7 +88,7 @@ def test_quaternions_of_length_zero_do_not_turn():
 
 
 def test_of_very_many_samples_every_second_is_dropped(monkeypatch):
-    monkeypatch.setattr(transform_tracks, "MAX_SAMPLES", 100)
+    monkeypatch.setattr(recorded_run, "MAX_SAMPLES", 100)
     made = tracks(*((t, float(t), 0.0) for t in range(1000)))
     assert made.stride == 16
     assert len(made.times()) <= 100
