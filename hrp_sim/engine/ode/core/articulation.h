@@ -82,7 +82,8 @@ long hrp_flat_expected_length(const Flat *flat, FlatField field);
 void hrp_flat_set(Flat *flat, FlatField field, const void *data, long length);
 
 /* Write a problem for people. */
-void hrp_problem_set(char *problem, const char *format, ...);
+void hrp_problem_set(char *problem, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Return mass and inertia of a group. */
 void hrp_group_mass(const Flat *flat, long g, dMass *mass);

@@ -1,8 +1,16 @@
 /* The matrix of the exact solver: its factor L D L^T in blocks of 6 x 6, and solutions with it.
  *
- * D is +1 for nodes and -1 for couplings: the matrix [H J^T; J -S] with positive definite H and S
- * is quasidefinite and has such a factor in any order (Vanderbei 1995). A block below the diagonal
- * is stored transposed, so that the innermost loops run along rows of 6 numbers.
+ * Of nodes (dv) and couplings (impulses p, softness S) it is
+ *
+ *     [ H  J^T ] [  dv ]   [ f      ]
+ *     [ J  -S  ] [ -p  ] = [ target ],   H = M + sum over free rows of J^T J / softness,
+ *
+ * as a row without bounds has p = (target - J dv) / softness. With positive definite H and S it is
+ * quasidefinite, and has such a factor in any order, with D = +1 for nodes and -1 for couplings
+ * (R. J. Vanderbei, Symmetric quasidefinite matrices, SIAM J. Optimization 5, 1995). For a tree in
+ * the order of order.c it takes linear time (D. Baraff, Linear-time dynamics using Lagrange
+ * multipliers, SIGGRAPH 1996). A block below the diagonal is stored transposed, so that the
+ * innermost loops run along rows of 6 numbers.
  */
 #include "factor.h"
 #include "guard.h"

@@ -5,7 +5,9 @@
  * This is symplectic Euler on the midpoints of the steps, as stable, but of second order. Forces
  * act in one posture, and no gyroscopic torque is among them: free motion conserves the angular
  * momentum, not the angular velocity. So angular momentum is conserved up to rounding, also of
- * bodies connected by joints.
+ * bodies connected by joints. (J.-P. Ryckaert et al., J. Comput. Phys. 23, 1977; for the turning,
+ * A. Dullweber et al., Symplectic splitting methods for rigid body molecular dynamics, J. Chem.
+ * Phys. 107, 1997.)
  */
 #include "free_motion.h"
 #include "drive.h"

@@ -5,7 +5,8 @@
  * varies linearly, has the force and the moment of the normal impulses, and does not pull. At each
  * of some points, friction opposes the slip with mu times the point's share of the load, or holds
  * it with less (Coulomb). So a wheel pivots, and a disc or a box spins down, as with uniform
- * pressure, wherever the few contact points are.
+ * pressure, wherever the few contact points are (S. Goyal et al., Planar sliding with dry friction,
+ * Wear 143, 1991).
  *
  * While a point holds, it yields: its slip at the bound is the same everywhere. The function that
  * the solver minimizes grows with the square of such a slip, and with the length of a longer one:

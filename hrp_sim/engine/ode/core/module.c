@@ -13,6 +13,8 @@
 #include "sweep.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <structmember.h>
 
 static PyObject *ode_error;
 
@@ -331,29 +333,9 @@ static PyObject *object_close(WorldObject *object, PyObject *Py_UNUSED(none))
     Py_RETURN_NONE;
 }
 
-static PyObject *get_message_count(WorldObject *object, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLong(object->world.message_count);
-}
-
-static PyObject *get_contacts(WorldObject *object, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLong(object->world.contacts);
-}
-
-static PyObject *get_recorded_contacts(WorldObject *object, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLong(object->world.record_count);
-}
-
 static PyObject *get_broken(WorldObject *object, void *Py_UNUSED(closure))
 {
     return PyBool_FromLong(object->world.broken);
-}
-
-static PyObject *get_steps_done(WorldObject *object, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLong(object->world.steps_done);
 }
 
 static PyObject *get_random(WorldObject *object, void *Py_UNUSED(closure))
@@ -488,17 +470,23 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+#define IN_WORLD(member) offsetof(WorldObject, world.member), READONLY
+
+static PyMemberDef members[] = {
+    {"message_count", T_LONG, IN_WORLD(message_count), "Number of ODE messages so far."},
+    {"contacts", T_LONG, IN_WORLD(contacts), "Number of contacts in the last step."},
+    {"recorded_contacts", T_INT, IN_WORLD(record_count),
+     "Number of contacts that the last step recorded."},
+    {"steps_done", T_LONG, IN_WORLD(steps_done),
+     "Number of steps that the last call of step completed."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyGetSetDef properties[] = {
-    {"message_count", (getter)get_message_count, NULL, "Number of ODE messages so far.", NULL},
-    {"contacts", (getter)get_contacts, NULL, "Number of contacts in the last step.", NULL},
     {"record_contacts", (getter)get_record_contacts, (setter)set_record_contacts,
      "Whether steps record contact points and forces.", NULL},
     {"record_pair_costs", (getter)get_record_pair_costs, (setter)set_record_pair_costs,
      "Whether steps record the times of collision detection by pair.", NULL},
-    {"recorded_contacts", (getter)get_recorded_contacts, NULL,
-     "Number of contacts that the last step recorded.", NULL},
-    {"steps_done", (getter)get_steps_done, NULL,
-     "Number of steps that the last call of step completed.", NULL},
     {"random", (getter)get_random, (setter)set_random,
      "State of the random numbers that order constraints.", NULL},
     {"contact_memory", (getter)get_contact_memory, (setter)set_contact_memory,
@@ -516,6 +504,7 @@ static PyTypeObject world_type = {
     .tp_new = world_new,
     .tp_dealloc = (destructor)object_dealloc,
     .tp_methods = methods,
+    .tp_members = members,
     .tp_getset = properties,
 };
 

@@ -35,11 +35,6 @@
 #define MOST_CHANGE 2.0     /* of friction, relative to mu and the changes of impulses */
 #define STICKS_BIT 2
 
-static Touch *touch_at(const View *view, int i)
-{
-    return &view->system->touches[view->system->touch_order[i]];
-}
-
 /* List the rows with bounds, and the friction of patches. */
 static void rows_list(View *view)
 {

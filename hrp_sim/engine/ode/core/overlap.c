@@ -21,11 +21,6 @@
 #define MAX_SOFTNESS 1e-5     /* of that row: softer ones yield before the force is absurd */
 #define SOFTNESS 1e-2         /* of a soft row, relative to the mobility of its groups */
 
-static Touch *touch_at(const View *view, int i)
-{
-    return &view->system->touches[view->system->touch_order[i]];
-}
-
 /* Return the impulse up to which contacts are not examined. */
 static dReal tolerated_impulse(const View *view)
 {

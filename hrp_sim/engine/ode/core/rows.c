@@ -1,4 +1,19 @@
-/* The rows of the exact solver: joints, drives, stops, extra joints and contacts. */
+/* The rows of the exact solver: joints, drives, stops, extra joints and contacts.
+ *
+ * A row is the rate of an error e of position: with the velocities of both nodes,
+ *
+ *     de/dt = u . (v_a + w_a x r_a) - u . (v_b + w_b x r_b) = J_a (v_a, w_a) + J_b (v_b, w_b),
+ *     J_a = (u, r_a x u),   J_b = -(u, r_b x u),
+ *
+ * for the points at r_a and r_b from the centres of mass, along u; and J_a = (0, u) = -J_b for
+ * turning about u. A step removes the fraction ERP of the error, and the row yields by CFM (ODE's
+ * manual, "Joint error and the Error Reduction Parameter" and "Soft constraint and Constraint Force
+ * Mixing"). With the change dv of the velocities and the impulse p that is
+ *
+ *     J dv + CFM / h p = target,   target = -ERP / h e - J v.
+ *
+ * Which errors a joint has is that of ODE's joints, so that both of its solvers hold the same.
+ */
 #include "rows.h"
 #include "drive.h"
 
@@ -170,7 +185,7 @@ void hrp_turn_row(dReal *J_first, dReal *J_second, const dReal about[3])
 
 static const dReal AXES[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
-/* Three rows that keep two points together. */
+/* Three rows that keep two points together: e = x_a - x_b along the axes of W. */
 static void ball_rows(Coupling *coupling, const Attachment *attachment, PoseOf a, PoseOf b, dReal k)
 {
     dReal arm_a[3], arm_b[3];
@@ -199,7 +214,8 @@ static void orientation_rows(Coupling *coupling, int row, const Attachment *atta
     }
 }
 
-/* Two rows that keep the axes of both nodes parallel. */
+/* Two rows that keep the axes of both nodes parallel: e = -u . (axis_a x axis_b) for both u across,
+ * the sine of their angle. */
 static void parallel_rows(Coupling *coupling, int row, const Attachment *attachment,
                           const dReal axis[3], const dReal across[2][4], PoseOf b, dReal k)
 {

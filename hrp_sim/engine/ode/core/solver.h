@@ -205,6 +205,11 @@ static inline Coupling *coupling_at(const View *view, int i)
     return &view->system->couplings[view->system->coupling_order[i]];
 }
 
+static inline Touch *touch_at(const View *view, int i)
+{
+    return &view->system->touches[view->system->touch_order[i]];
+}
+
 static inline dReal *dv_of(const System *system, int node)
 {
     return system->dv + 6 * (size_t)node;
