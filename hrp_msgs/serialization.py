@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .convert.converter import Message
-from .messages import HAS_ROS
+from .messages import HAS_ROS, Message
 from .messages.definitions import definition, type_name, typestore
 
 if HAS_ROS:

@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from hrp_msgs import names
-from hrp_msgs.convert.converter import Message
+from hrp_msgs.messages import Message
 from hrp_msgs.node.executor import remove_destroyed
 from hrp_msgs.node.parameters import declare
 from hrp_msgs.node.start import WrongUseError

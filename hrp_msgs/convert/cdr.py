@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..messages import Message
 from .basic import NS_PER_S
-from .converter import Message
 
 _HEAD = b"\0\1\0\0"  # plain CDR (XCDR1), little-endian
 _MARGIN = 4  # bytes before the head, so that the body begins at a multiple of 8 in memory

@@ -1,20 +1,18 @@
-"""Interface of the converters from sensor readings to messages."""
+"""Converters from readings of sensors to messages: their interface, and a base class."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pkgutil import resolve_name
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from ..readings import OdometryReading, Reading
+from ..messages import Message
+from ..readings import Array, OdometryReading, Reading
+from .cdr import Numbers, Template
 
-
-class Message(Protocol):
-    """A ROS message, of a class that rosidl has generated."""
-
-    @classmethod
-    def get_fields_and_field_types(cls) -> dict[str, str]:
-        """Return the types of its fields by name."""
+_Values = Array | Sequence[float]
 
 
 class Frames(NamedTuple):
@@ -34,6 +32,7 @@ class Frames(NamedTuple):
     root_motion: Callable[[OdometryReading], OdometryReading] | None = None
 
 
+R = TypeVar("R", bound=Reading)
 R_contra = TypeVar("R_contra", bound=Reading, contravariant=True)
 
 
@@ -65,3 +64,42 @@ def make_converter(name: str, frames: Frames) -> Converter[Reading]:
     """
     make: Callable[[Frames], Converter[Reading]] = resolve_name(f"hrp_msgs.convert.{name}")
     return make(frames)
+
+
+class FieldConverter(ABC, Generic[R]):
+    """Converts readings to messages that differ only in the numbers of some fields.
+
+    Subclasses implement ``_layout``.
+
+    Args:
+        get_key: Returns what the layout of the message of a reading depends on, which changes
+            rarely; None if it never does.
+    """
+
+    def __init__(self, get_key: Callable[[R], object] | None = None) -> None:
+        self._get_key = get_key
+        self._key: object = None
+        self._is_fitted = False
+        self._fields: list[tuple[Numbers, Callable[[R], _Values]]] = []
+
+    def convert(self, reading: R) -> bytes:
+        """Return the message of a reading."""
+        if not self._is_fitted or (self._get_key and self._get_key(reading) != self._key):
+            self._fit(reading)
+        for view, get in self._fields:
+            view[:] = get(reading)
+        return self._template.data(reading.time_ns)
+
+    @abstractmethod
+    def _layout(self, reading: R) -> tuple[Template, Mapping[str, str]]:
+        """Return a template, and by the fields of its numbers the attributes of readings."""
+
+    def _fit(self, reading: R) -> None:
+        """Make a template for a reading and those that follow."""
+        self._is_fitted = True
+        if self._get_key is not None:
+            self._key = self._get_key(reading)
+        self._template, fields = self._layout(reading)
+        self._fields = [
+            (self._template.view(field), attrgetter(name)) for field, name in fields.items()
+        ]

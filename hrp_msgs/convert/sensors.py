@@ -16,8 +16,7 @@ from ..readings import (
     WrenchReading,
 )
 from .cdr import Template
-from .converter import Frames
-from .fields import FieldConverter
+from .converter import FieldConverter, Frames
 
 _QUANTITIES = "orientation", "angular_velocity", "linear_acceleration"
 _NOT_MEASURED = (-1.0, 0.0, 0.0)

@@ -8,8 +8,7 @@ from ..messages import Header, Odometry, TFMessage, TransformStamped
 from ..readings import Array, OdometryReading
 from .basic import header, set_quaternion, set_xyz
 from .cdr import Numbers, Template
-from .converter import Frames
-from .fields import FieldConverter
+from .converter import FieldConverter, Frames
 
 # Pose of a frame: parent, name, position in the parent in [m], unit quaternion (x, y, z, w).
 FramePose = tuple[str, str, Sequence[float] | Array, Sequence[float]]

@@ -7,7 +7,7 @@ without ROS, too.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 try:
     import rclpy  # noqa: F401
@@ -36,6 +36,14 @@ CLASSES = {
     "visualization_msgs": ("Marker", "MarkerArray"),
 }
 _PACKAGES = {name: package for package, names in CLASSES.items() for name in names}
+
+
+class Message(Protocol):
+    """A ROS message, of a class that rosidl has generated."""
+
+    @classmethod
+    def get_fields_and_field_types(cls) -> dict[str, str]:
+        """Return the types of its fields by name."""
 
 
 # Type checkers know no message classes, neither those of ROS.

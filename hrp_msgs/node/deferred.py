@@ -10,7 +10,7 @@ from rclpy.action.server import ServerGoalHandle, default_goal_callback
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from ..convert.converter import Message
+from ..messages import Message
 from .start import creating
 
 # Sends the response.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from ..convert.converter import Message
+from ..messages import Message
 from ..messages.definitions import definition, type_name
 from .mcap_writer import McapWriter
 

@@ -20,8 +20,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .. import names
 from ..convert.basic import time_ns
-from ..convert.converter import Message
 from ..convert.trajectory import Trajectory, joint_trajectory
+from ..messages import Message
 from ..node import qos
 from ..node.executor import CommandExecutor
 from ..node.log import ThrottledWarnings

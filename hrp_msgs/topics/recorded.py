@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..convert.converter import Message
+from ..messages import Message
 from ..qos import Qos
 from ..recording import Channel, Recorder
 from ..serialization import serialize

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ..convert.converter import Converter, Message
+from ..convert.converter import Converter
+from ..messages import Message
 from ..qos import Qos
 from ..readings import Reading
 

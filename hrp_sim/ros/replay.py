@@ -9,7 +9,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
 from hrp_msgs.convert.basic import clock
-from hrp_msgs.convert.converter import Message
+from hrp_msgs.messages import Message
 from hrp_msgs.names import CLOCK
 from hrp_msgs.node.start import creating, destroy, init_ros
 from hrp_msgs.recording import RecordedMessage, RecordedTopic, Recording

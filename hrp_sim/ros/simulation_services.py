@@ -16,7 +16,7 @@ from rclpy.action import CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-from hrp_msgs.convert.converter import Message
+from hrp_msgs.messages import Message
 from hrp_msgs.node.deferred import DeferredActionServer, DeferredService, Send
 
 from ..run.calls import Stepping, execute_for

@@ -17,10 +17,10 @@ from hrp_model.files.writer import mesh_folder
 from hrp_model.frames import Base, BodyFrames, Frame, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, qos
-from hrp_msgs.convert.converter import Frames, Message, make_converter
+from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.convert.diagnostics import diagnostic_status
 from hrp_msgs.convert.tf import FramePose, MovingFrames
-from hrp_msgs.messages import DiagnosticStatus, String
+from hrp_msgs.messages import DiagnosticStatus, Message, String
 from hrp_msgs.qos import Qos
 from hrp_msgs.readings import Reading
 from hrp_msgs.topics.topic import Topic, TopicMaker, TopicOutput
