@@ -22,6 +22,7 @@ from hrp_msgs.node.launching import (
     skipped_part,
 )
 from hrp_sim.engine.engine import PhysicsError
+from hrp_sim.ros.parameters import DESCRIPTION
 from hrp_sim.ros.rviz_config import RvizOptions, world_rviz
 from hrp_sim.ros.sim_node import PARAMETERS
 
@@ -29,7 +30,7 @@ ARGUMENTS = Arguments(
     (*COMMON, CLOCK, VIEW),
     [p for p in PARAMETERS if "<" not in p.name],  # without those of single sensors
     defaults={"world": str(share() / "models" / "worlds" / "humanoid_in_room.yaml")},
-    left_out=["describe"],
+    left_out=["describe", *(param.name for param in DESCRIPTION)],
 )
 
 

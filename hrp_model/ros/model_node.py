@@ -235,7 +235,7 @@ class ModelNode(Node):
         if any(objections):
             return next(filter(None, objections))
         settings = {**self.settings, **mine}
-        if not settings["model"]:
+        if not mine.get("model", True):
             return _NO_MODEL
         if conflict := DescriptionOptions.conflict(settings):
             return conflict

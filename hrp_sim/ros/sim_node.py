@@ -17,6 +17,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -77,43 +78,75 @@ PARAMETERS = (
 
 
 class SimNode(Node):
-    """Node of a simulation, of whose run it becomes a consumer.
+    """Node of a simulation: its topics, and the services of its run after ``serve``.
 
     Args:
+        make: Creates the simulation; ``close`` frees it.
         make_recording: Opens a recording of all that is published; by default that of the
             parameter ``record``, if it is not empty.
         node_options: Arguments of ``rclpy.node.Node``, such as ``context``.
 
     Attributes:
         settings: Values of the parameters by name.
-        recording: The recording, after ``start``; None without one.
-        control: Operations on the run and its world, after ``serve``.
-    """
+        simulation: The newest simulation.
+        recording: The recording; None without one.
+        world_topics: Topics of the world and its bodies.
 
-    control: WorldControl
+    Raises:
+        ModelError: The world cannot be used, or two of its topics would have the same name.
+        PhysicsError: The physics cannot simulate a body.
+        OSError: The meshes of a description cannot be written.
+        MissingLibraryError: A library for recordings or descriptions is not installed.
+        ParameterException, WrongUseError: A parameter or the recording is invalid.
+    """
 
     def __init__(
         self,
+        make: Callable[[WorldLoader], Simulation] = WorldLoader.load,
         *,
         make_recording: Callable[[], RunRecording] | None = None,
         **node_options: object,
     ) -> None:
-        super().__init__(
-            "sim_node", automatically_declare_parameters_from_overrides=True, **node_options
-        )
-        self._loader = WorldLoader(self)
-        self.settings = self._loader.settings
-        self._maker = NodeTopics(self)
-        self.recording: RunRecording | None = None
-        self._make_recording = make_recording
-        self._run_services: RunServices | None = None
-        self._simulation_services: SimulationServices | None = None
-        self._simulation: Simulation | None = None
-        self._topics: WorldTopics | None = None
-        self._commands: CommandInterfaces | None = None
-        self._runner: Run | None = None
-        self._log = NodeLogHandler(self, ["hrp_model", "hrp_sim"])
+        with creating("the node"):
+            super().__init__(
+                "sim_node", automatically_declare_parameters_from_overrides=True, **node_options
+            )
+        self._served: _Served | None = None
+        with ExitStack() as undo:
+            undo.callback(destroy, self)
+            undo.callback(NodeLogHandler(self, ["hrp_model", "hrp_sim"]).close)
+            self._loader = WorldLoader(self)
+            self.settings = self._loader.settings
+            self.simulation = make(self._loader)
+            undo.callback(lambda: self.simulation.close())  # the newest one
+            self.recording = self._open_recording(make_recording)
+            if self.recording is not None:
+                undo.callback(self.recording.close)
+            self._commands = CommandInterfaces(self, self.settings)
+            undo.callback(self._commands.close)
+            self.world_topics = self._make_topics()
+            undo.callback(self.world_topics.close)
+            self.replace(self.simulation)
+            self._undo = undo.pop_all()
+        for problem in self.unknown_joints(self._loader.given):
+            self.get_logger().warning(problem)
         self.add_post_set_parameters_callback(self._follow_parameters)
+
+    def _make_topics(self) -> WorldTopics:
+        """Create the topics of the world, without those of its bodies."""
+        recording, logger = self.recording, self.get_logger()
+        self._maker = NodeTopics(self, None if recording is None else recording.topics)
+        if self.settings["describe"] and (conflict := DescriptionOptions.conflict(self.settings)):
+            raise WrongUseError(conflict)
+        return WorldTopics(
+            self._maker,
+            TopicOptions.from_parameters(self.settings),
+            warn=logger.warning,
+            inform=logger.info,
+            make_diagnostics=partial(logged_diagnostics, self),
+            make_body=partial(NodeBody, self, self._commands),
+            recording=recording,
+        )
 
     @property
     def failure_hint(self) -> str:
@@ -124,20 +157,6 @@ class SimNode(Node):
     def problems(self) -> Sequence[Diagnostic]:
         """Warnings about the world and its models, which were logged when it was loaded."""
         return self._loader.problems
-
-    def load(self, world: WorldConfig | None = None) -> Simulation:
-        """Create the simulation of the parameters; ``close`` frees it.
-
-        Args:
-            world: The world; None for that of the parameter ``world``.
-
-        Raises:
-            ModelError: The world or a model in it cannot be used.
-            PhysicsError: The physics cannot simulate a body.
-            WrongUseError: A parameter is invalid.
-        """
-        self._simulation = self._loader.load(world)
-        return self._simulation
 
     @property
     def world(self) -> WorldConfig:
@@ -166,49 +185,19 @@ class SimNode(Node):
 
     def _call_in_executor(self, action: Callable[[], _T]) -> _T:
         """Execute an action in the executor thread, which iterates over the parameters."""
-        services = self._simulation_services
-        return action() if services is None else services.call_in_executor(action)
+        served = self._served
+        return action() if served is None else served.simulation.call_in_executor(action)
 
-    def start(self, simulation: Simulation) -> None:
-        """Create the topics of a simulation, and publish static data.
-
-        Raises:
-            ModelError: Two bodies or devices would have the same topic.
-            OSError: The meshes of a description cannot be written.
-            MissingLibraryError: A library for recordings is not installed.
-            WrongUseError: A parameter of commands or the recording is invalid.
-        """
-        if self._make_recording is not None:
-            self.recording = self._make_recording()
-        elif self.settings["record"]:
-            self.recording = self._open_recording(Path(self.settings["record"]))
-        if self.recording is not None:
-            self.recording.topics.time_ns = simulation.state.time_ns
-            self._maker = NodeTopics(self, self.recording.topics)
-        if self.settings["describe"] and (conflict := DescriptionOptions.conflict(self.settings)):
-            raise WrongUseError(conflict)
-        self._commands = CommandInterfaces(self, self.settings)
-        logger = self.get_logger()
-        self._topics = WorldTopics(
-            self._maker,
-            TopicOptions.from_parameters(self.settings),
-            warn=logger.warning,
-            inform=logger.info,
-            make_diagnostics=partial(logged_diagnostics, self),
-            make_body=partial(NodeBody, self, self._commands),
-            recording=self.recording,
-        )
-        self.replace(simulation)
-        for problem in self._commands.unknown_joints(self._loader.given):
-            logger.warning(problem)
-
-    def _open_recording(self, path: Path) -> RunRecording:
-        """Open the recording of the parameter ``record``.
+    def _open_recording(self, make: Callable[[], RunRecording] | None) -> RunRecording | None:
+        """Open the given recording, or that of the parameter ``record``, if there is one.
 
         Raises:
             MissingLibraryError: A library for recordings is not installed.
             WrongUseError: The file exists or cannot be written.
         """
+        if make is not None or not self.settings["record"]:
+            return None if make is None else make()
+        path = Path(self.settings["record"])
         logger = self.get_logger()
         try:
             if os.path.lexists(path) and not is_special(path):
@@ -226,7 +215,7 @@ class SimNode(Node):
             ModelError: Two bodies or devices would have the same topic.
             OSError: The meshes of a description cannot be written.
         """
-        self._simulation = simulation
+        self.simulation = simulation
         try:
             self.world_topics.replace(simulation)
         except NameCollisionError as error:
@@ -235,7 +224,7 @@ class SimNode(Node):
         remove_destroyed(self.default_callback_group)
         # Initial positions that the node was started with; a restored state goes on as it is.
         if simulation.placements.has_set_positions and simulation.state.time_ns == 0:
-            (simulation if self._runner is None else self._runner).reset()
+            (simulation if self._served is None else self._served.run).reset()
 
     def check_names(self, simulation: Simulation, names: Collection[str]) -> None:
         """Check that the topics of new bodies collide with no others.
@@ -253,99 +242,105 @@ class SimNode(Node):
         self._call_in_executor(self._sync)
 
     def _sync(self) -> None:
-        runner = self._runner
-        if runner is None or runner.simulation is self._simulation:
+        run = None if self._served is None else self._served.run
+        if run is None or run.simulation is self.simulation:
             self.world_topics.sync()
             remove_destroyed(self.default_callback_group)
-            if runner is not None and self._commands is not None:
+            if run is not None:
                 with suppress(NotRunningError):
-                    runner.call(runner.simulation.apply_pending)  # e.g. gains set by parameters
+                    run.call(run.simulation.apply_pending)  # e.g. gains set by parameters
                     self._commands.update_joint_params()
             return
         try:
-            self.replace(runner.simulation)
+            self.replace(run.simulation)
         except (ModelError, *TOPIC_ERRORS) as error:
             self.get_logger().error(f"some topics of this world cannot be created: {error}")
 
     @property
-    def world_topics(self) -> WorldTopics:
-        """Topics of the world and its bodies, available after ``start``."""
-        assert self._topics is not None, "the node was not started"
-        return self._topics
+    def control(self) -> WorldControl:
+        """Operations on the run and its world, after ``serve``."""
+        assert self._served is not None, "there is no run yet"
+        return self._served.control
 
-    def serve(self, runner: Run) -> None:
+    def serve(self, run: Run) -> None:
         """Publish a run of this simulation, and offer its services."""
-        self._runner = runner
-        if runner.real_time_factor != self.settings["real_time_factor"]:  # set by an option
-            factor = Parameter("real_time_factor", value=float(runner.real_time_factor))
+        settings = self.settings
+        if run.real_time_factor != settings["real_time_factor"]:  # set by an option
+            factor = Parameter("real_time_factor", value=float(run.real_time_factor))
             self.set_parameters([factor])
-        if self.settings["start_paused"]:
-            runner.pause()
-        runner.add(self.world_topics)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_PERIOD, self._publish_halted, clock=steady)
+        if settings["start_paused"]:
+            run.pause()
         options = ControlOptions(
-            world_frame=self.settings["world_frame"],
-            keeps_time=self.settings["hardware_topics"],
-            run_controllers=self.settings["run_controllers"] == "all",
+            world_frame=settings["world_frame"],
+            keeps_time=settings["hardware_topics"],
+            run_controllers=settings["run_controllers"] == "all",
             project=ProjectOptions(variables=self._loader.variables),
         )
-        world, diagnostics = self.settings["world"], logged_diagnostics(self)
-        self.control = WorldControl(runner, self, self.world, world, options, diagnostics)
-        self._simulation_services = SimulationServices(self, self.control)
-        self._run_services = RunServices(
-            self, self._maker, runner, self.control, lambda: self.failure_hint
+        control = WorldControl(
+            run, self, self.world, settings["world"], options, logged_diagnostics(self)
         )
-        waited_for = start_lock_step(self, self.settings, runner, self.world_topics.republish)
-        self.get_logger().info(start_message(runner, waited_for, self.settings["lock_step_rate"]))
+        self._served = _Served(
+            run,
+            control,
+            SimulationServices(self, control),
+            RunServices(self, self._maker, run, control, lambda: self.failure_hint),
+        )
+        self._undo.callback(self._served.simulation.close)
+        run.add(self.world_topics)
+        publish_halted = partial(self._publish_halted, run)
+        self.create_timer(_PERIOD, publish_halted, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        waited_for = start_lock_step(self, settings, run, self.world_topics.republish)
+        self.get_logger().info(start_message(run, waited_for, settings["lock_step_rate"]))
 
     def report_failure(self, error: PhysicsError) -> None:
         """Log a failure of the physics and its remedy."""
-        if self._run_services is not None:
-            self._run_services.report_failure(error)
+        if self._served is not None:
+            self._served.services.report_failure(error)
 
     @property
     def topics(self) -> list[Topic]:
         """All published topics."""
-        health = [] if self._run_services is None else [self._run_services.topic]
+        health = [] if self._served is None else [self._served.services.topic]
         return [*self.world_topics.topics, *health]
 
     def unknown_joints(self, given: Iterable[str]) -> Iterator[str]:
         """Yield a warning for each given parameter of a joint that does not exist."""
-        assert self._commands is not None, "the node was not started"
         return self._commands.unknown_joints(given)
 
     def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
         """Apply parameters that were changed."""
         self.settings.update((p.name, p.value) for p in changed if p.name in self.settings)
-        if self._topics is not None:
-            self._topics.set_contact_scale(self.settings["contact_scale"])
-            self._topics.set_publish_frequency(self.settings["publish_frequency"])
-        if self._runner is not None and any(p.name == "real_time_factor" for p in changed):
-            self._runner.real_time_factor = self.settings["real_time_factor"]
+        self.world_topics.set_contact_scale(self.settings["contact_scale"])
+        self.world_topics.set_publish_frequency(self.settings["publish_frequency"])
+        if self._served is not None and any(p.name == "real_time_factor" for p in changed):
+            self._served.run.real_time_factor = self.settings["real_time_factor"]
 
-    def _publish_halted(self) -> None:
+    def _publish_halted(self, run: Run) -> None:
         """Publish clock and state while the run is halted, for new subscribers."""
-        runner = self._runner
-        assert runner is not None
-        if runner.paused or runner.error is not None:
+        if run.paused or run.error is not None:
             with suppress(NotRunningError):  # in the stepping thread, so that time never decreases
-                runner.call(self.world_topics.publish_halted)
+                run.call(self.world_topics.publish_halted)
 
     def close(self) -> None:
         """Close services, topics and the simulation, and destroy the node."""
-        if self._simulation_services is not None:
-            self._simulation_services.close()
-        if self._topics is not None:
-            self._topics.close()
-        if self._commands is not None:
-            self._commands.close()
-        if self._simulation is not None:
-            self._simulation.close()
-        if self.recording is not None:
-            self.recording.close()
-        self._log.close()
-        destroy(self)
+        self._undo.close()
+
+
+@dataclass(frozen=True)
+class _Served:
+    """A run that a node serves.
+
+    Attributes:
+        run: The run.
+        control: Operations on the run and its world.
+        simulation: The services of simulation_interfaces.
+        services: The other services of the run.
+    """
+
+    run: Run
+    control: WorldControl
+    simulation: SimulationServices
+    services: RunServices
 
 
 class RosSession:
@@ -385,18 +380,24 @@ class RosSession:
             signal_handler_options=SignalHandlerOptions.NO,
         )
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
+
+        def make(loader: WorldLoader) -> Simulation:
+            with ExitStack() as failed:
+                simulation = failed.enter_context(closing(loader.load(world)))
+                prepare(simulation)
+                failed.pop_all()
+            return simulation
+
         with ExitStack() as undo:
             undo.callback(self._context.try_shutdown)
-            with creating("the node"):
-                self.node = SimNode(
-                    context=self._context,
-                    parameter_overrides=overrides,
-                    make_recording=make_recording,
-                )
+            self.node = SimNode(
+                make,
+                context=self._context,
+                parameter_overrides=overrides,
+                make_recording=make_recording,
+            )
             undo.callback(self.node.close)
-            self.simulation = self.node.load(world)
-            prepare(self.simulation)
-            self.node.start(self.simulation)
+            self.simulation = self.node.simulation
             executor = SingleThreadedExecutor(context=self._context)
             executor.add_node(self.node)
             self._undo = undo.pop_all()

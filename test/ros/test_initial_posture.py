@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not importable")
 
 from model_node_tools import Joints
+from model_nodes import publish
 from rclpy.parameter import Parameter
 from ros_peer import Peer, matrix_of, stamp_ns
 from rosgraph_msgs.msg import Clock
@@ -43,7 +44,7 @@ def started(peer, body, **parameters):
     """Return the node, and what stands for its joints."""
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
     node = ModelNode(context=peer.node.context, parameter_overrides=overrides)
-    node.start(body)
+    publish(node, body)
     node.listen()
     joints = Joints(peer)
     peer.serve(node)

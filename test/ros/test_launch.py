@@ -13,13 +13,14 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 
 from hrp_model.ros.parameters import MODEL_NODE
+from hrp_sim.ros.parameters import DESCRIPTION
 from hrp_sim.ros.sim_node import PARAMETERS
 
 IS_OLD_DDS = (Path(sys.prefix) / "share" / "fastrtps").is_dir()
 FOLDER = ROOT / "launch"
 FILES = sorted(path.name for path in FOLDER.glob("*.launch.py"))
 SLIDERS = "joint_state_publisher_gui"
-SIM_NODE = [p for p in PARAMETERS if p.name.isidentifier()]
+SIM_NODE = [p for p in PARAMETERS if p.name.isidentifier() and p not in DESCRIPTION]
 # The node of ours that each starts, its parameters, and those that are no arguments.
 OURS = {
     "display.launch.py": ("model_node", MODEL_NODE, set()),

@@ -9,20 +9,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from mechanism_model import CRANK, ROD, link, mechanism
-from urdf_tools import wheel
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not importable")
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from model_node_tools import Parameters, Robot, command, joint_position
-from rclpy.parameter import Parameter
 from ros_peer import PATIENCE, Peer, running, stamp_ns
 from std_msgs.msg import String
 
-from hrp_model.body import Range
-from hrp_model.ros.model_node import ModelNode
 from hrp_msgs import names, qos
 from hrp_msgs.node.qos import profile
 
@@ -344,26 +339,3 @@ def test_tf_can_be_left_to_others(tmp_path, process):
         assert "/quiet/joint_states" not in {topic for topic, _ in followed}
         node.send_signal(signal.SIGINT)
         assert node.wait(PATIENCE) == 0
-
-
-def test_a_robot_of_a_simulation_keeps_its_model_and_its_frames(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    context = rclpy.Context()
-    rclpy.init(context=context, domain_id=77)
-    try:
-        node = ModelNode(context=context)
-        node.start(wheel(position=Range(-1.0, 1.0)))
-        changes = {"model": "a.wrl", "frame_prefix": "r/", "base": "base_link", "watch": True}
-        for name, value in changes.items():
-            [result] = node.set_parameters([Parameter(name, value=value)])
-            assert (
-                result.reason
-                == "only ignore_timestamp and publish_frequency can be set in a simulation"
-            )
-        [result] = node.set_parameters([Parameter("publish_frequency", value=5.0)])
-        assert result.successful
-        assert node.get_parameter("joint_limits.AXLE.max_position").value == 1.0
-        node.destroy_node()
-    finally:
-        rclpy.shutdown(context=context)

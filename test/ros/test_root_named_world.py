@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 import rclpy
+from model_nodes import publish
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
 from ros_peer import DOMAIN_ID, ENVIRONMENT, LATCHED, Peer, stamp_ns
@@ -91,7 +92,7 @@ def test_a_described_root_of_the_world_s_name_has_none_either(tmp_path, monkeypa
         overrides = [Parameter("world_frame", value=body.root.name)]
         node = ModelNode(context=context, parameter_overrides=overrides)
         try:
-            node.start(body)
+            publish(node, body)
             peer.wait_until("fixed frames", lambda: peer.messages["/tf_static"])
             [message] = peer.messages["/tf_static"]
             assert all(t.header.frame_id != t.child_frame_id for t in message.transforms)

@@ -152,7 +152,7 @@ def test_what_to_do_after_a_failure_is_told_of_the_world_that_is_there(world):
     assert load(peer, MODELS / "worlds" / "arm.yaml").result == OK
     node = running.ros.node
     node._loader.failure_hint = "look at the moon"
-    assert "look at the moon" in node._run_services._failure(RuntimeError("it fell"))
+    assert "look at the moon" in node._served.services._failure(RuntimeError("it fell"))
 
 
 def test_a_world_may_stand_at_its_start_until_it_is_told_to_play():

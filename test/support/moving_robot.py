@@ -185,8 +185,9 @@ def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_op
     with ExitStack() as undo:
         undo.callback(rclpy.shutdown, context=context)
         overrides = [*prefix, *described, *parameters]
-        node = SimNode(context=context, parameter_overrides=overrides, **node_options)
+        node = SimNode(
+            lambda _: simulation, context=context, parameter_overrides=overrides, **node_options
+        )
         undo.callback(node.close)
-        node.start(simulation)
         run = undo.enter_context(Run(simulation, [node.world_topics]))
         yield recorder, node, lambda: run.until(simulation.state.time_ns + 1)
