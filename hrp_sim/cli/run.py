@@ -209,7 +209,6 @@ class RunCourse:
     ) -> list[str]:
         """Print the result of a run; return what has failed in it."""
         options = self._options
-        self._recorder.follow(run.simulation)  # a service may have loaded another world
         error = "" if run.error is None else str(run.error)
         result = result_of(self._recorder, options.world, elapsed, error)
         recorded = None if recording is None else recording.summary

@@ -360,8 +360,9 @@ class Run:
             now_ns = self.simulation.engine.time_ns
             if now_ns >= time_ns:
                 return
-            left = -((now_ns - time_ns) // self.simulation.engine.settings.step_ns)
-            self._step(self._most_steps(now_ns, left))
+            step_ns = self.simulation.engine.settings.step_ns
+            left = -((now_ns - time_ns) // step_ns)
+            self._step(self._most_steps(now_ns, step_ns, left), step_ns)
 
     def _run(self) -> None:
         now_ns = _NEVER
@@ -390,7 +391,8 @@ class Run:
                 self._mailbox.wait(seconds)
                 continue
             is_paced = self._stepping is None and self.pace.target > 0.0
-            taken = self._step(1 if is_paced else self._most_steps(now_ns, left))
+            most = 1 if is_paced else self._most_steps(now_ns, step_ns, left)
+            taken = self._step(most, step_ns)
             now_ns += taken * step_ns
             if left_ns is not None:
                 left_ns -= taken * step_ns
@@ -405,11 +407,12 @@ class Run:
             self.gate.start(now_ns, after_reset=self._is_reset)
         self._is_reset = False
 
-    def _most_steps(self, now_ns: int, left: int | None) -> int:
+    def _most_steps(self, now_ns: int, step_ns: int, left: int | None) -> int:
         """Return how many steps may be taken at once from this time, in [ns].
 
         Args:
             now_ns: The time.
+            step_ns: The time step, in [ns].
             left: Steps that are left; None for no limit.
         """
         due_ns = self.states.next_ns
@@ -417,7 +420,7 @@ class Run:
             due_ns = min(due_ns, self.gate.next_ns)
         for consumer in self._consumers:
             due_ns = min(due_ns, consumer.next_ns(self.simulation))
-        steps = -((now_ns - due_ns) // self.simulation.engine.settings.step_ns)
+        steps = -((now_ns - due_ns) // step_ns)
         if self._stepping is not None:
             steps = min(steps, self._stepping.next_steps)
         if left is not None:
@@ -426,7 +429,7 @@ class Run:
             steps = int(_RESPONSE_TIME / self.pace.step_time)
         return max(steps, 1)
 
-    def _step(self, most: int) -> int:
+    def _step(self, most: int, step_ns: int) -> int:
         """Take at most this number of steps, and serve the consumers; return their number."""
         simulation, error = self.simulation, None
         before_ns = simulation.engine.time_ns
@@ -441,7 +444,7 @@ class Run:
         except StepInterrupted:
             pass  # the run has been stopped
         now_ns = simulation.engine.time_ns
-        taken = (now_ns - before_ns) // simulation.engine.settings.step_ns
+        taken = (now_ns - before_ns) // step_ns
         if taken > 0:
             self.states.stepped(now_ns, simulation.state_hash)
             if self.gate is not None:

@@ -18,7 +18,7 @@ from ...engine.schedule import NS_PER_S
 from ...engine.state import SimulatedBody
 from ...sensors import Reading
 from ...simulation import Simulation
-from ..run import Consumer, Run
+from ..run import Change, Consumer, Run
 
 # A body that tilts more than this from its initial posture has fallen, in [rad]: a robot or box
 # with its centre of mass as high as its foot is wide cannot recover by itself.
@@ -186,21 +186,15 @@ class RunRecorder(Consumer):
         """Return 0, as each step is recorded."""
         return 0
 
+    def changed(self, change: Change) -> None:
+        """Start again if the simulation was replaced."""
+        if change is Change.REPLACE:
+            assert self._run is not None
+            self.follow(self._run.simulation)
+
     def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
-        """Record a step."""
-        assert self._run is not None
-        self.step(self._run.simulation, time_ns, readings)
-
-    def step(self, simulation: Simulation, time_ns: int, readings: Mapping[str, Reading]) -> None:
-        """Record a step; call this after each.
-
-        Args:
-            simulation: That has taken the step; if it is another one, recording starts again.
-            time_ns: Simulation time at the end of the step, in [ns].
-            readings: Of the step.
-        """
-        self.follow(simulation)
-        self.simulated_ns += simulation.engine.settings.step_ns
+        """Record a step, after each."""
+        self.simulated_ns += self._step_ns
         self.last.update(readings)
         self.counts.update(readings.keys())
         for efforts, now in self._efforts:
@@ -222,7 +216,7 @@ class RunRecorder(Consumer):
             self._begin(simulation)
 
     def _begin(self, simulation: Simulation) -> None:
-        self.simulation = simulation
+        self.simulation, self._step_ns = simulation, simulation.engine.settings.step_ns
         self.counts: Counter[str] = Counter()
         self.last: dict[str, Reading] = {}
         self._most_contacts = 0

@@ -90,7 +90,8 @@ def test_samplers_and_the_summary_of_a_run_do_not_switch_each_other_off(simulati
         ContactSampler(100.0, lambda: True, lambda points, _: fast.append(points.time_ns)),
     ]
     for _ in range(300):
-        recorder.step(simulation, simulation.state.time_ns, simulation.step())
+        readings = simulation.step()
+        recorder.take_step(simulation.state.time_ns, readings)
         for sampler in samplers:
             sampler.after_step(simulation)
         assert simulation.engine.record_contacts

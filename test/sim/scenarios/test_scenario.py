@@ -187,7 +187,7 @@ def test_meters_measure_what_the_result_of_a_run_has():
         sim.push("humanoid", "CHEST", [0, 60, 0], [0, 0, 0], 0.2)
         for _ in range(300):
             readings = sim.step()
-            recorder.step(sim, sim.state.time_ns, readings)
+            recorder.take_step(sim.state.time_ns, readings)
         result = result_of(recorder, "world", 1.0)
         found = {name: meter.value() for name, meter in meters(recorder).items()}
         assert list(found) == list(quantities(sim))

@@ -54,7 +54,7 @@ def ran(simulation, seconds, before_step=lambda _: None):
     for _ in range(round(seconds / simulation.engine.settings.time_step)):
         before_step(simulation)
         readings = simulation.step()
-        watch.step(simulation, simulation.state.time_ns, readings)
+        watch.take_step(simulation.state.time_ns, readings)
     result = result_of(watch, "a world", 1.0)
     simulation.close()
     return result
@@ -161,7 +161,7 @@ def test_watching_changes_nothing_to_the_last_bit(world):
         for _ in range(60):
             readings = simulation.step()
             if watch is not None:
-                watch.step(simulation, simulation.state.time_ns, readings)
+                watch.take_step(simulation.state.time_ns, readings)
         state = simulation.state_hash()
         simulation.close()
         return state
@@ -175,13 +175,14 @@ def test_bodies_that_come_later_are_met_and_another_simulation_begins_anew():
     simulation.spawn(at(pillar(), 0.5))
     for _ in range(20):
         readings = simulation.step()
-        watch.step(simulation, simulation.state.time_ns, readings)
+        watch.take_step(simulation.state.time_ns, readings)
     result = result_of(watch, "", 1.0)
     assert result.bodies["pillar"].free
     assert result.max_contacts == 4
     simulation.remove("pillar")
     other = simulation_of(at(FLOOR))
-    watch.step(other, 0, {})
+    watch.follow(other)
+    watch.take_step(0, {})
     assert result_of(watch, "", 1.0).max_contacts == 0
     simulation.close()
     other.close()
@@ -193,7 +194,9 @@ def test_the_simulated_time_of_a_run_is_that_of_its_steps_after_resets_and_in_ot
     for followed, seconds in ((simulation, 0.3), (simulation, 0.1), (other, 0.2)):
         followed.reset()
         for _ in range(round(seconds / followed.engine.settings.time_step)):
-            watch.step(followed, followed.state.time_ns, followed.step())
+            watch.follow(followed)
+            readings = followed.step()
+            watch.take_step(followed.state.time_ns, readings)
     result = result_of(watch, "", 2.0)
     assert_allclose([result.time, result.simulated], [0.2, 0.6])
     assert_allclose(result.real_time_factor, 0.3)
