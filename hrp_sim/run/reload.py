@@ -34,14 +34,14 @@ class Reloader:
     def __init__(self, load: Callable[[], Simulation | None]) -> None:
         self.watch = FileWatch()
         self._load = load
-        self._runner: Run | None = None
+        self._run: Run | None = None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._loaded: Simulation | None = None
 
-    def start(self, runner: Run) -> None:
+    def start(self, run: Run) -> None:
         """Look for changes of the files read within ``watch.recording()`` from now on."""
-        self._runner = runner
+        self._run = run
         self._thread = threading.Thread(target=self._work, name="reload", daemon=True)
         self._thread.start()
 
@@ -62,7 +62,7 @@ class Reloader:
                     _log.error("the world cannot be loaded again", exc_info=error)
 
     def _reload(self) -> None:
-        assert self._runner is not None
+        assert self._run is not None
         before, self.watch = self.watch, FileWatch()
         simulation = None
         try:
@@ -74,12 +74,12 @@ class Reloader:
                     self.watch.add(path)
         if simulation is None:
             return
-        runner, previous = self._runner, self._runner.simulation
+        run, previous = self._run, self._run.simulation
         try:
             with suppress(NotRunningError):
-                runner.call(lambda: self._replace(simulation))
+                run.call(lambda: self._replace(simulation))
         finally:
-            if runner.simulation is simulation:
+            if run.simulation is simulation:
                 self._loaded = simulation
                 previous.close()
             else:
@@ -87,9 +87,9 @@ class Reloader:
 
     def _replace(self, simulation: Simulation) -> None:
         """Replace the simulation in its present state; called in the stepping thread."""
-        assert self._runner is not None
-        carry_over(self._runner.simulation, simulation)
-        self._runner.replace(simulation)
+        assert self._run is not None
+        carry_over(self._run.simulation, simulation)
+        self._run.replace(simulation)
 
 
 def carry_over(before: Simulation, simulation: Simulation) -> None:

@@ -136,17 +136,15 @@ class RosStage(Stage):
                 meter = RateMeter(setup.rates, session.context)
             stack.callback(meter.close)
             watch = _Watch(self._nodes, setup.timeout, session.node)
-            runner = stack.enter_context(
-                Run(self.simulation, real_time_factor=setup.real_time_factor)
-            )
+            run = stack.enter_context(Run(self.simulation, real_time_factor=setup.real_time_factor))
             with _use_errors(self._name):
-                session.serve(runner)
+                session.serve(run)
             for consumer in (course, *consumers, watch):
-                runner.add(consumer)
+                run.add(consumer)
             self._connect(watch, meter)
             if not watch.failure:
-                with watch.watching(runner):
-                    runner.run()
+                with watch.watching(run):
+                    run.run()
             if not watch.failure:
                 meter.settle()
             if watch.check():  # also of a node that has failed at the end of the run
@@ -154,7 +152,7 @@ class RosStage(Stage):
             elif course.time > 0.0:
                 missed = meter.missed(course.time)
                 self.problems += [Problem(course.time, text) for text in missed]
-            return course.outcome("" if runner.error is None else str(runner.error))
+            return course.outcome("" if run.error is None else str(run.error))
 
     @property
     def outputs(self) -> Mapping[str, str]:
@@ -220,14 +218,14 @@ class _Watch(Consumer):
         return self.failure
 
     @contextmanager
-    def watching(self, runner: Run) -> Iterator[None]:
+    def watching(self, run: Run) -> Iterator[None]:
         """Stop a run as soon as it has failed."""
         ended = threading.Event()
 
         def watch() -> None:
             while not ended.wait(_LOOK_PERIOD):
-                if self.check() or self._hangs(runner):
-                    runner.stop()
+                if self.check() or self._hangs(run):
+                    run.stop()
                     return
 
         thread = threading.Thread(target=watch, name="watch", daemon=True)
@@ -238,11 +236,11 @@ class _Watch(Consumer):
             ended.set()
             thread.join()
 
-    def _hangs(self, runner: Run) -> bool:
+    def _hangs(self, run: Run) -> bool:
         if time.monotonic() - self._last < self._timeout:
             return False
         cause = ""
-        if isinstance(gate := runner.gate, LockStep) and (missing := gate.missing):
+        if isinstance(gate := run.gate, LockStep) and (missing := gate.missing):
             stamps, node = gate.misstamped, self._sim_node
             listed = [t + cause_without_command(node, t, stamps.get(t)) for t in missing]
             cause = f": it waits for a command on {', '.join(listed)}"
