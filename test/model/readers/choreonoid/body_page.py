@@ -34,10 +34,13 @@ def tables():
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             heading = line[3:].strip().partition(". ")[2]
-        elif line.startswith("|") and not set(line) <= set("|- :"):
-            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-            found.setdefault(heading, []).append(cells)
-    return {heading: rows[1:] for heading, rows in found.items()}
+            found[heading] = []
+        elif line.startswith("|") and set(line) <= set("|- :"):
+            found[heading].pop()  # the headings of the columns
+        elif line.startswith("|"):
+            node, *cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            found[heading].append([node or found[heading][-1][0], *cells])
+    return found
 
 
 TABLES = tables()
