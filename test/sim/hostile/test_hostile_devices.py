@@ -25,7 +25,7 @@ from hrp_model.geometry import (
 )
 from hrp_sim import Snapshot
 from hrp_sim.run.run import Run
-from hrp_sim.sensors import SensorSettings, factory
+from hrp_sim.sensors import SensorSettings, world_sensors
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
@@ -94,8 +94,8 @@ def test_a_sensor_that_cannot_be_is_left_out(device, bad, diagnostics):
 
 @needs_opengl
 def test_all_sensors_together_cannot_take_all_memory(diagnostics, monkeypatch):
-    monkeypatch.setattr(factory, "MAX_TOTAL_RAYS", 25)
-    monkeypatch.setattr(factory, "MAX_TOTAL_PIXELS", 2000)
+    monkeypatch.setattr(world_sensors, "MAX_TOTAL_RAYS", 25)
+    monkeypatch.setattr(world_sensors, "MAX_TOTAL_PIXELS", 2000)
     simulation = simulation_of(
         *(replace(SCAN, name=f"scan {i}") for i in range(4)),  # of 11 rays each
         *(replace(CAMERA, name=f"camera {i}", on=False) for i in range(4)),  # 768 pixels each
