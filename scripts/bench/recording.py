@@ -25,8 +25,7 @@ from tempfile import TemporaryDirectory
 from hrp_model import Diagnostics
 from hrp_sim import Simulation
 from hrp_sim.engine.schedule import NS_PER_S
-from hrp_sim.run.run import Run
-from hrp_sim.run.summary import RunRecorder
+from hrp_sim.run.run import Consumer, Run
 from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.topics.world import recorded_world
 from hrp_sim.world.load import load_world
@@ -40,6 +39,14 @@ DOMAINS = 81, 82
 DISCOVERY = 3.0  # [s]
 
 
+class AllSensors(Consumer):
+    """Wants all sensors, without their images."""
+
+    def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
+        """Return True."""
+        return True
+
+
 def alone(stack: ExitStack, path: Path | None) -> Run:
     """Return a run without ROS, in which all sensors are read."""
     quiet = Diagnostics.silent()
@@ -47,7 +54,7 @@ def alone(stack: ExitStack, path: Path | None) -> Run:
     simulation = stack.enter_context(
         closing(Simulation(world, defer_images=True, diagnostics=quiet))
     )
-    run = stack.enter_context(Run(simulation, [RunRecorder(simulation, reads_all=True)]))
+    run = stack.enter_context(Run(simulation, [AllSensors()]))
     if path is not None:
         recording = stack.enter_context(closing(recording_of(path)))
         run.add(recorded_world(recording, simulation, quiet, sys.exit))

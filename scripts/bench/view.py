@@ -23,8 +23,7 @@ from tempfile import TemporaryDirectory
 
 from hrp_model.view.viewer import Viewer
 from hrp_sim import Simulation
-from hrp_sim.run.run import Run
-from hrp_sim.run.summary import RunRecorder
+from hrp_sim.run.run import Consumer, Run
 from hrp_sim.sensors import Reading
 from hrp_sim.view.run_viewer import RunViewer
 from scripts.program import ROOT
@@ -100,8 +99,14 @@ def shown_run(off: list[str]) -> Iterator[tuple[Viewer, RunViewer, Callable[[flo
         print(sum(map(len, moving.values())), "joints")
         steps = 0
 
-        class Moving(RunRecorder):
+        class Moving(Consumer):
             """Moves the joints, and lets all sensors be read."""
+
+            def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
+                return True
+
+            def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+                return 0
 
             def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:  # noqa: ARG002
                 nonlocal steps
@@ -118,7 +123,7 @@ def shown_run(off: list[str]) -> Iterator[tuple[Viewer, RunViewer, Callable[[flo
             each = {"stepping": 1e6 * thread / taken, "process": 1e6 * process / taken}
             return {**each, "factor": taken * 1e-3 / seconds}
 
-        runner = Run(simulation, [Moving(simulation, reads_all=True)])
+        runner = Run(simulation, [Moving()])
         view = RunViewer(viewer, runner)
         for name in off:
             view._sensors._displays[name].switch.value = False
