@@ -211,6 +211,15 @@ def joint_pose(link: Link, q: float) -> Pose:
     return link.X_PL
 
 
+def initial_poses(body: Body) -> dict[str, Pose]:
+    """Return X_WL of each link in the model's initial posture, by name."""
+    poses = {body.root.name: body.root.X_PL}
+    for link in body.links[1:]:
+        assert link.parent is not None
+        poses[link.name] = poses[link.parent] @ joint_pose(link, link.joint.initial)
+    return poses
+
+
 def body_frames(
     body: Body, diagnostics: Diagnostics, options: FrameOptions | None = None
 ) -> BodyFrames:

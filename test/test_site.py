@@ -95,7 +95,7 @@ def test_every_generated_table_is_shown(site):
 
 
 def test_every_code_has_an_anchor(site):
-    from hrp_model.program.codes import CODES as OF_MODELS
+    from hrp_model.program.report import CODES as OF_MODELS
     from hrp_sim.world.reporting import CODES as OF_WORLDS
 
     codes = (site / "reference" / "codes.html").read_text()

@@ -20,7 +20,7 @@ from ..diagnostics import (
     did_you_mean,
     did_you_mean_or_all,
 )
-from ..program.codes import CODES
+from ..program.report import CODES
 from ..read_context import read_source
 
 OWN_FILE = ".hrp-model.toml"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
 from ..frames import FrameOptions, body_frames
-from ..kinematics.postures import PostureError, read_postures
 from ..load import load_body
 from ..program import report
 from ..program.body_text import body_tree
@@ -29,7 +28,7 @@ from . import urdf as urdf_command
 from . import view as view_command
 from .check import checker_of
 from .common import GOOD, MODEL, PROBLEMS, UsageError, load_and_report
-from .dump import dump_body
+from .dump import PostureError, dump_body, read_postures
 
 if TYPE_CHECKING:
     from ..program.parsing import Commands

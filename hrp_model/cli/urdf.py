@@ -330,7 +330,7 @@ def _verify(
 ) -> int:
     """Compare a URDF, with an SRDF, with the body and print the report; return the status."""
     from ..verify import verify  # late: its libraries take long to import
-    from ..verify.table import report_table
+    from ..verify.report import report_table
 
     with working("comparing the URDF with the model"):
         report = verify(body, urdf, selected, srdf=srdf, glb_up=UpAxis(options.glb_up))

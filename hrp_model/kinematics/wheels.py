@@ -14,10 +14,10 @@ from statistics import fmean
 import numpy as np
 
 from ..body import Body, JointType, Link
+from ..frames import initial_poses
 from ..geometry import Cylinder, Shape, Sphere
 from ..rigid import Array, Pose
 from ..shapes.tessellate import shape_mesh
-from .postures import initial_poses
 
 # Largest deviation of a wheel from round, relative to its radius: a prism of 12 faces passes.
 _ROUNDNESS = 0.04

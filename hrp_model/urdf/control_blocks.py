@@ -20,7 +20,7 @@ from hrp_msgs import names
 
 from ..body import Body, Joint, JointType, Link, Range
 from ..diagnostics import Diagnostics, listed
-from ..frames import BodyFrames, legal_name
+from ..frames import BodyFrames, initial_poses, legal_name
 from ..kinematics.actuation import (
     NATURAL_FREQUENCY,
     CommandInterface,
@@ -29,7 +29,6 @@ from ..kinematics.actuation import (
     critically_damped,
     initial_inertias,
 )
-from ..kinematics.postures import initial_poses
 from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array, matrix_quaternion
 from .gazebo_blocks import Sensors, sensors_in_joints

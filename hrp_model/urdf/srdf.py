@@ -13,13 +13,12 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from ..body import Body, Joint, JointType, Link, link_pair
-from ..collision.overlap import overlap
 from ..diagnostics import Diagnostics
-from ..frames import BodyFrames, legal_name, unique_name
+from ..frames import BodyFrames, initial_poses, legal_name, unique_name
 from ..geometry import Mesh
 from ..kinematics.actuation import controlled_joints
-from ..kinematics.postures import initial_poses
 from ..rigid import Pose
+from ..shapes.measure import overlap
 from ..shapes.tessellate import shape_mesh, transformed
 from .shapes import is_empty
 

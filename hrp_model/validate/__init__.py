@@ -11,15 +11,14 @@ from weakref import WeakSet
 from ..body import Body
 from ..diagnostics import Diagnostics, Severity
 from .devices import RULES as DEVICE_RULES
-from .joints import RULES as JOINT_RULES
-from .joints import limits_are_valid
-from .masses import RULES as MASS_RULES
+from .links import RULES as LINK_RULES
+from .links import limits_are_valid
 from .structure import NAME_RULES
 from .structure import RULES as STRUCTURE_RULES
 
 __all__ = ["RULES", "ensure_valid", "report_limits", "validate", "validated_as"]
 
-RULES = (*JOINT_RULES, *MASS_RULES, *STRUCTURE_RULES, *DEVICE_RULES, *NAME_RULES)
+RULES = (*LINK_RULES, *STRUCTURE_RULES, *DEVICE_RULES, *NAME_RULES)
 
 _VALIDATED: WeakSet[Body] = WeakSet()  # bodies whose problems were reported
 _SOUND: WeakSet[Body] = WeakSet()  # bodies without errors

@@ -24,7 +24,7 @@ from ..devices import (
     SpotLight,
 )
 from ..diagnostics import Diagnostics
-from .joints import missing_numbers
+from .links import missing_numbers
 
 _MAX_RATE = 10_000.0  # of cameras and scanners, in [Hz]
 _MAX_IMAGE_SIDE = 32_768  # in pixels

@@ -13,8 +13,7 @@ from ..devices import Device
 from ..diagnostics import Diagnostic, Severity, Span, counted
 from ..geometry import Mesh, Shape
 from ..program.body_text import axis_words, device_words, joint_words, range_words
-from ..program.codes import CODES
-from ..program.report import by_place
+from ..program.report import CODES, by_place
 from ..rigid import Array
 from .html import clickable, escaped, link_attribute, padded, table
 

@@ -13,7 +13,7 @@ from hrp_model.files.writer import write_atomically
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import html_page, output_console, print_data, print_text, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
-from hrp_model.verify.table import report_table
+from hrp_model.verify.report import report_table
 
 from ..lab.certificate import Certificate, certify
 from ..world.reporting import printed_warnings

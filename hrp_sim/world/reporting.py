@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, Severity
-from hrp_model.program.codes import CODES as MODEL_CODES
-from hrp_model.program.codes import Codes
-from hrp_model.program.report import by_place, print_diagnostics, text_reports
+from hrp_model.program.report import CODES as MODEL_CODES
+from hrp_model.program.report import Codes, by_place, print_diagnostics, text_reports
 
 # Codes of worlds, sensors and advice, listed by ``hrp-sim run --list-codes``.
 CODES = Codes(

@@ -20,8 +20,7 @@ from ...geometry import (
 )
 from ...read_context import ReadContext
 from ...rigid import Array, Pose, axis_angle_matrix, unit_vector
-from ..sdf_surfaces import UnusedElements, read_surface, turned
-from ..sdf_values import SdfReader
+from ..sdf_values import SdfReader, UnusedElements, read_surface, turned
 from ..xml_tree import Element
 from .frames import Frames
 

@@ -15,8 +15,7 @@ from ...read_context import ReadContext, TooLargeError
 from ...rigid import Pose
 from ..mimics import intermediate_link, resolve_mimics
 from ..sdf_sensors import read_sensor
-from ..sdf_surfaces import UnusedElements, never_colliding
-from ..sdf_values import SdfReader
+from ..sdf_values import SdfReader, UnusedElements, never_colliding
 from ..xml_tree import Element
 from .frames import MODEL, WORLD, Frames
 from .joints import AXES, GEARBOX, GearReader, JointParts, JointReader

@@ -16,8 +16,14 @@ from ...geometry import Shape, Surface
 from ...read_context import ReadContext
 from ...rigid import Pose
 from ..sdf_sensors import FRAME_IDS, read_sensor
-from ..sdf_surfaces import UnusedElements, never_colliding, read_surface, surface_of, turned
-from ..sdf_values import SdfReader
+from ..sdf_values import (
+    SdfReader,
+    UnusedElements,
+    never_colliding,
+    read_surface,
+    surface_of,
+    turned,
+)
 from ..xml_tree import Element
 from .joints import JointParts
 from .links import LinkParts

@@ -17,8 +17,7 @@ from ...body import Body
 from ...devices import Camera
 from ...diagnostics import counted
 from ...files.writer import yaml_text
-from ...frames import BodyFrames, legal_name
-from ...kinematics.postures import initial_poses
+from ...frames import BodyFrames, initial_poses, legal_name
 from ...rigid import matrix_rpy
 from ..convert import LOOPS_FILE, Conversion
 from ..gazebo_blocks import (

@@ -14,7 +14,7 @@ from paths import ROOT
 import hrp_model
 from hrp_model.cli import main as module
 from hrp_model.cli.main import main
-from hrp_model.program.codes import CODES
+from hrp_model.program.report import CODES
 
 
 def test_check_locates_a_warning_and_strict_makes_it_an_error(model, capsys):

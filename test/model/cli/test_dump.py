@@ -19,9 +19,8 @@ from hrp_model.body import (
     Range,
     link_pair,
 )
-from hrp_model.cli.dump import dump_body
+from hrp_model.cli.dump import Posture, dump_body
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Material, Mesh, Shape, Sphere
-from hrp_model.kinematics.postures import Posture
 from hrp_model.rigid import Pose, rpy_matrix
 
 SCHEMA = json.loads((ROOT / "docs" / "dump-schema.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from each_case import check_each
 
 import hrp_model
 from hrp_model.cli.main import _parser
-from hrp_model.program.codes import CODES
+from hrp_model.program.report import CODES
 from hrp_sim.world.reporting import CODES as OF_WORLDS
 
 PACKAGE = Path(hrp_model.__file__).parent

@@ -9,7 +9,7 @@ from hrp_model import Body, Joint, JointType, Link
 from hrp_model.diagnostics import Diagnostic, Severity, Source, Span
 from hrp_model.program import report
 from hrp_model.program.body_text import body_tree
-from hrp_model.program.codes import CODES
+from hrp_model.program.report import CODES
 
 
 def test_a_message_points_at_the_text():

@@ -10,9 +10,9 @@ from hostile import BODY, WRL, shown, write
 from silent_diagnostics import silent
 
 from hrp_model import ModelError, load_body
+from hrp_model.cli.dump import PostureError, read_postures
 from hrp_model.diagnostics import MAX_PER_CODE, Source
 from hrp_model.files.resources import read_file
-from hrp_model.kinematics.postures import PostureError, read_postures
 from hrp_model.readers.mesh import wavefront_text
 from hrp_model.readers.vrml import tokens
 from hrp_model.readers.yaml import tree

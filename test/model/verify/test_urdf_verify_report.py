@@ -12,7 +12,7 @@ from verify_samples import crane, report_of, row, written
 from hrp_model.cli.main import main
 from hrp_model.rigid import Pose
 from hrp_model.verify import LIBRARIES, Outcome, Report, Row, verify
-from hrp_model.verify.table import report_table
+from hrp_model.verify.report import report_table
 
 for _module in ("pinocchio", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")

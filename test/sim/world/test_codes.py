@@ -8,7 +8,7 @@ from code_tools import SLUG, check_rule, emitted
 from each_case import check_each
 
 import hrp_sim
-from hrp_model.program.codes import CODES as OF_MODELS
+from hrp_model.program.report import CODES as OF_MODELS
 from hrp_sim.cli.main import main
 from hrp_sim.world.reporting import CODES
 

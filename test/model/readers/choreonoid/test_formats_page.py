@@ -17,7 +17,7 @@ from model.readers.choreonoid.body_page import (
 )
 from model.readers.choreonoid.body_samples import BESIDE, CONTEXTS, samples
 
-from hrp_model.program.codes import CODES
+from hrp_model.program.report import CODES
 from hrp_model.readers.choreonoid import devices, geometries, links, scope
 
 # Keys that nobody asks for: kept as information, or in a mapping that nobody checks.

@@ -13,7 +13,7 @@ from paths import ROOT
 from vrml_tools import body_of
 
 from hrp_model.diagnostics import Diagnostics, Severity, Span
-from hrp_model.program.codes import CODES
+from hrp_model.program.report import CODES
 from hrp_model.readers import vrml
 from hrp_model.readers.vrml.fields import known_types
 from hrp_model.readers.vrml.nodes import FIELD_TYPES

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from urdf_tools import random_pose
 
-from hrp_model.collision.overlap import encloses, overlap
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
+from hrp_model.shapes.measure import encloses, overlap
 from hrp_model.shapes.tessellate import solid_mesh, transformed
 
 
