@@ -9,6 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from code_tools import import_statements
 from paths import ROOT
 
 PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
@@ -51,10 +52,10 @@ def imported(path: Path) -> frozenset[str]:
     """Return the absolute dotted names of everything a module imports."""
     package = path.relative_to(ROOT).with_suffix("").parts[:-1]
     found: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in import_statements(tree_of(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = package[: len(package) - node.level + 1] if node.level else ()
             stem = ".".join([*base, *([node.module] if node.module else [])])
             found.update(f"{stem}.{alias.name}" for alias in node.names)

@@ -1,11 +1,24 @@
-"""Find the diagnostic codes in the source of a module."""
+"""What the source of a module says: what it imports, and its diagnostic codes."""
 
 import ast
 import re
+from collections.abc import Iterator
 
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)+")
 # Hyphenated strings that are no codes.
 OTHERS = re.compile(r"hrp-model|hrp-sim|per-file-ignores|utf-.*|latin-1|cp932|.*-8859-.*")
+
+
+def import_statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield what a module and its functions import, without a look at expressions."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            found = getattr(node, part, [])
+            waiting += found if isinstance(found, list) else []
 
 
 def texts(node):

@@ -117,6 +117,7 @@ def test_a_signal_ends_it_without_an_error(model, number):
         assert (process.returncode, out, err) in [(0, "", ""), (130, "", "")]
 
 
+@pytest.mark.slow
 def test_browsers_go_and_come_servers_that_end_say_so_and_those_that_die_are_missed(pages, model):
     with shown(model) as (process, address):
         gone = pages.open(address, SMALL)
