@@ -15,7 +15,7 @@ from .diagnostics import Diagnostics, ModelError, Source, Span
 from .files.model_file import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
 from .geometry import SceneNode
-from .read_context import XML_SUFFIXES, ReadContext, TooLargeError
+from .read_context import XML_SUFFIXES, ReadContext
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
 from .readers.xml_tree import Element, parse
@@ -42,11 +42,7 @@ def _read_xml(source: Source, context: ReadContext) -> Body | None:
 
 def _parsed(source: Source, context: ReadContext) -> Element | None:
     """Return the root element of a file, of which macros are expanded whatever its suffix is."""
-    try:
-        root = parse(source, context.diagnostics, lambda at: context.count("nodes", at=at))
-    except TooLargeError as error:
-        context.report_excess(error, Span(source, 0, 0))
-        return None
+    root = parse(source, context.diagnostics, lambda at: context.count("nodes", at=at))
     macro = None if root is None else _first_macro(root)
     if macro is None:
         return root

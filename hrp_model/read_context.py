@@ -285,7 +285,7 @@ class ReadContext:
                 message = f"cannot read '{name or path}': {error.strerror or error}"
                 self.diagnostics.error("unreadable-file", message, at)
                 return None
-            self._bodies[path] = self._read_text(source, format_suffix(path), at)
+            self._bodies[path] = self._read_text(source, format_suffix(path))
             return self._bodies[path]
 
     def read_text(self, source: Source, suffix: str) -> Body | None:
@@ -296,11 +296,11 @@ class ReadContext:
             suffix: Lower-case suffix of its format (".wrl"), a key of ``body_readers``.
         """
         if source.path is None:
-            return self._read_text(source, suffix, None)
+            return self._read_text(source, suffix)
         with self.entering(source.path, None):
-            return self._read_text(source, suffix, None)
+            return self._read_text(source, suffix)
 
-    def _read_text(self, source: Source, suffix: str, at: Span | None) -> Body | None:
+    def _read_text(self, source: Source, suffix: str) -> Body | None:
         if suffix not in XML_SUFFIXES and (message := _other_language(source.text)):
             self.diagnostics.error("not-a-model", message, Span(source, 0, 0))
             return None
@@ -310,7 +310,7 @@ class ReadContext:
             self.diagnostics.error("missing-library", str(error), Span(source, 0, 0))
             return None
         except (TooLargeError, RecursionError) as error:
-            self.report_excess(error, Span(source, 0, 0) if at is None else at)
+            self.report_excess(error, Span(source, 0, 0))
             return None
 
     def report_shapes(self, shown: str, at: Span | None) -> None:

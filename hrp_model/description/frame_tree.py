@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import cos, isfinite, sin
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,51 +14,13 @@ from ..body import Body, JointType, Link
 from ..frames import BodyFrames, Frame
 from ..rigid import Array, Pose, matrix_quaternion, quaternion_matrix
 
+if TYPE_CHECKING:
+    from hrp_msgs.messages import TFMessage
+
 Numbers = tuple[float, ...]
 _MAX_MOVERS = 32
 # Elements of the second factor in the terms of a product of two quaternions.
 _TERMS = np.array([[0, 1, 2, 3], [3, 3, 3, 0], [2, 0, 1, 1], [1, 2, 0, 2]])
-
-
-class Vector(Protocol):
-    """A ``geometry_msgs/Vector3``."""
-
-    x: float
-    y: float
-    z: float
-
-
-class Quaternion(Vector, Protocol):
-    """A ``geometry_msgs/Quaternion``."""
-
-    w: float
-
-
-class TransformValues(Protocol):
-    """A ``geometry_msgs/Transform``."""
-
-    translation: Vector
-    rotation: Quaternion
-
-
-class Header(Protocol):
-    """A ``std_msgs/Header``."""
-
-    frame_id: str
-
-
-class StampedTransform(Protocol):
-    """A ``geometry_msgs/TransformStamped``."""
-
-    header: Header
-    child_frame_id: str
-    transform: TransformValues
-
-
-class TransformsMessage(Protocol):
-    """A ``tf2_msgs/TFMessage``."""
-
-    transforms: Sequence[StampedTransform]
 
 
 class Transform(NamedTuple):
@@ -79,7 +41,7 @@ class Transform(NamedTuple):
         return Frame(self.frame, self.parent, pose)
 
 
-def transforms_of(message: TransformsMessage) -> Iterator[Transform]:
+def transforms_of(message: TFMessage) -> Iterator[Transform]:
     """Yield the transforms of a message, without those that are not finite or lack a name."""
     for stamped in message.transforms:
         # tf, the predecessor of tf2, allowed leading slashes.

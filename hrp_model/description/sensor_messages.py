@@ -1,15 +1,16 @@
-"""Sensor messages of ROS as arrays, from objects with the same fields; without ROS."""
+"""Sensor messages of ROS as arrays; without ROS, from its stand-ins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..rigid import Array
-from .frame_tree import Header, Vector
+
+if TYPE_CHECKING:
+    from hrp_msgs.messages import Image, LaserScan, PointCloud2, Vector3
 
 Bytes = bytes | bytearray | memoryview | NDArray[np.uint8]
 # Channels of the 8-bit encodings of sensor_msgs/Image as columns of RGB.
@@ -27,89 +28,16 @@ _DEPTHS = {"32FC1": ("f4", 1.0), "16UC1": ("u2", 1e-3), "mono16": ("u2", 1e-3)}
 _FIELD_TYPES = {7: "f4", 8: "f8"}  # sensor_msgs/PointField
 
 
-class ScanMessage(Protocol):
-    """A ``sensor_msgs/LaserScan``."""
-
-    header: Header
-    angle_min: float
-    angle_increment: float
-    range_min: float
-    range_max: float
-    ranges: Sequence[float]
-
-
-class FieldMessage(Protocol):
-    """A ``sensor_msgs/PointField``."""
-
-    name: str
-    offset: int
-    datatype: int
-
-
-class CloudMessage(Protocol):
-    """A ``sensor_msgs/PointCloud2``."""
-
-    header: Header
-    height: int
-    width: int
-    fields: Sequence[FieldMessage]
-    is_bigendian: bool
-    point_step: int
-    row_step: int
-    data: Bytes
-
-
-class ImageMessage(Protocol):
-    """A ``sensor_msgs/Image``."""
-
-    header: Header
-    height: int
-    width: int
-    encoding: str
-    is_bigendian: int
-    step: int
-    data: Bytes
-
-
-class CameraInfoMessage(Protocol):
-    """A ``sensor_msgs/CameraInfo``."""
-
-    height: int
-    width: int
-    k: Sequence[float]
-
-
-class ImuMessage(Protocol):
-    """A ``sensor_msgs/Imu``."""
-
-    header: Header
-    linear_acceleration: Vector
-
-
-class WrenchMessage(Protocol):
-    """A ``geometry_msgs/Wrench``."""
-
-    force: Vector
-    torque: Vector
-
-
-class WrenchStampedMessage(Protocol):
-    """A ``geometry_msgs/WrenchStamped``."""
-
-    header: Header
-    wrench: WrenchMessage
-
-
 class UnreadableMessageError(ValueError):
     """The data of a message contradicts its fields, or has a form that is not supported."""
 
 
-def vector(v: Vector) -> Array:
+def vector(v: Vector3) -> Array:
     """Return a vector as an array, shape (3,)."""
     return np.array([v.x, v.y, v.z], dtype=np.float64)
 
 
-def scan_points(scan: ScanMessage) -> Array:
+def scan_points(scan: LaserScan) -> Array:
     """Return the points of a scan in its frame, in [m], shape (n, 3), without misses."""
     ranges = np.asarray(scan.ranges, dtype=np.float64)
     angles = scan.angle_min + scan.angle_increment * np.arange(len(ranges))
@@ -119,7 +47,7 @@ def scan_points(scan: ScanMessage) -> Array:
     return np.stack([r * np.cos(a), r * np.sin(a), np.zeros_like(r)], axis=1)
 
 
-def cloud_points(cloud: CloudMessage) -> Array:
+def cloud_points(cloud: PointCloud2) -> Array:
     """Return the points of a cloud in its frame, in [m], shape (n, 3).
 
     Raises:
@@ -145,7 +73,7 @@ def cloud_points(cloud: CloudMessage) -> Array:
     return np.stack([points[name].ravel().astype(np.float64) for name in "xyz"], axis=1)
 
 
-def picture(image: ImageMessage) -> NDArray[np.uint8] | None:
+def picture(image: Image) -> NDArray[np.uint8] | None:
     """Return an image as RGB, shape (height, width, 3); None for a depth image.
 
     Raises:
@@ -160,7 +88,7 @@ def picture(image: ImageMessage) -> NDArray[np.uint8] | None:
     return rows.reshape(image.height, image.width, channels)[:, :, list(columns)]
 
 
-def depths(image: ImageMessage) -> Array:
+def depths(image: Image) -> Array:
     """Return a depth image in [m], shape (height, width); NaN where there is no depth.
 
     Raises:

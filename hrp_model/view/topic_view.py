@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..body import Body
 from ..description import sensor_messages as messages
-from ..description.frame_tree import Header, TransformsMessage, poses_in_world, transforms_of
+from ..description.frame_tree import poses_in_world, transforms_of
 from ..description.published_robot import (
     body_names,
     frame_prefixes,
@@ -38,6 +38,9 @@ from .sensor_views import (
 )
 from .viewer import Viewer
 
+if TYPE_CHECKING:
+    from hrp_msgs.messages import CameraInfo, Image, Imu, WrenchStamped
+
 _PICTURES = 1000.0  # place of pictures in the panel: below everything else
 TF_TYPE = "tf2_msgs/msg/TFMessage"
 STRING_TYPE = "std_msgs/msg/String"
@@ -57,7 +60,7 @@ class Stage(NamedTuple):
 
     viewer: Viewer
     scale: Scale
-    infos: Mapping[str, object]
+    infos: Mapping[str, CameraInfo]
 
 
 class MessageView(Protocol):
@@ -67,7 +70,7 @@ class MessageView(Protocol):
     def is_scaled(self) -> bool:
         """Whether it depends on ``Stage.scale``, so that another scale needs another view."""
 
-    def show(self, message: object, X_WF: Pose) -> None:
+    def show(self, message: Any, X_WF: Pose) -> None:
         """Show a message whose frame F has this pose in the world.
 
         Raises:
@@ -75,23 +78,9 @@ class MessageView(Protocol):
         """
 
 
-class _Stamped(Protocol):
-    header: Header
-
-
-def frame_of(message: object) -> str:
-    """Return the frame of a message with a header."""
-    return cast(_Stamped, message).header.frame_id.lstrip("/")
-
-
 def can_show(type_name: str) -> bool:
     """Return whether messages of a type, such as "sensor_msgs/msg/Imu", can be shown."""
     return type_name in _VIEWS
-
-
-def message_view(stage: Stage, topic: str, type_name: str) -> MessageView:
-    """Return a view of a topic whose messages can be shown."""
-    return _VIEWS[type_name](stage, topic)
 
 
 class _Points:
@@ -99,11 +88,11 @@ class _Points:
 
     is_scaled = True
 
-    def __init__(self, stage: Stage, topic: str, points: Callable[[object], Array]) -> None:
+    def __init__(self, stage: Stage, topic: str, points: Callable[[Any], Array]) -> None:
         self._view = PointsView(stage.viewer, _path(topic), stage.scale.point)
         self._points = points
 
-    def show(self, message: object, X_WF: Pose) -> None:
+    def show(self, message: Any, X_WF: Pose) -> None:
         self._view.show(self._points(message) @ X_WF.R.T + X_WF.p, X_WF.p)
 
 
@@ -113,7 +102,7 @@ class _Arrows:
     is_scaled = True
 
     def __init__(
-        self, stage: Stage, topic: str, vectors: Mapping[Color, Callable[[object], Array]]
+        self, stage: Stage, topic: str, vectors: Mapping[Color, Callable[[Any], Array]]
     ) -> None:
         width = stage.scale.width
         self._views = [
@@ -121,7 +110,7 @@ class _Arrows:
             for i, (color, vector) in enumerate(vectors.items())
         ]
 
-    def show(self, message: object, X_WF: Pose) -> None:
+    def show(self, message: Any, X_WF: Pose) -> None:
         for view, vector in self._views:
             view.show(X_WF.p[np.newaxis], (X_WF.R @ vector(message))[np.newaxis])
 
@@ -138,10 +127,9 @@ class _Image:
         self._stage, self._topic = stage, topic
         self._view: PictureView | None = None
 
-    def show(self, message: object, X_WF: Pose) -> None:
-        image = cast(messages.ImageMessage, message)
-        color = messages.picture(image)
-        picture = depth_picture(messages.depths(image)) if color is None else color
+    def show(self, message: Image, X_WF: Pose) -> None:
+        color = messages.picture(message)
+        picture = depth_picture(messages.depths(message)) if color is None else color
         if self._view is None:
             lens = None if color is None else _lens(self._topic, self._stage.infos)
             viewer, topic = self._stage.viewer, self._topic
@@ -154,11 +142,11 @@ def _path(topic: str) -> str:
     return f"/topics/{scene_name(topic)}"
 
 
-def _lens(topic: str, infos: Mapping[str, object]) -> Lens | None:
+def _lens(topic: str, infos: Mapping[str, CameraInfo]) -> Lens | None:
     """Return the lens of an image from the topic camera_info beside it, or one level above."""
     folder = topic.rpartition("/")[0]
     for place in (folder, folder.rpartition("/")[0]):
-        info = cast("messages.CameraInfoMessage | None", infos.get(f"{place}/camera_info"))
+        info = infos.get(f"{place}/camera_info")
         if info is not None and info.height > 0 and info.width > 0 and info.k[4] > 0.0:
             angle = 2.0 * float(np.arctan2(info.height / 2.0, info.k[4]))
             return Lens(angle, info.width / info.height, FRUSTUM_LENGTH)
@@ -166,29 +154,26 @@ def _lens(topic: str, infos: Mapping[str, object]) -> Lens | None:
 
 
 def _scan(stage: Stage, topic: str) -> MessageView:
-    return _Points(stage, topic, lambda x: messages.scan_points(cast(messages.ScanMessage, x)))
+    return _Points(stage, topic, messages.scan_points)
 
 
 def _cloud(stage: Stage, topic: str) -> MessageView:
-    return _Points(stage, topic, lambda x: messages.cloud_points(cast(messages.CloudMessage, x)))
+    return _Points(stage, topic, messages.cloud_points)
 
 
 def _wrench(stage: Stage, topic: str) -> MessageView:
-    def force(message: object) -> Array:
-        wrench = cast(messages.WrenchStampedMessage, message).wrench
-        return messages.vector(wrench.force) * stage.scale.per_force
+    def force(message: WrenchStamped) -> Array:
+        return messages.vector(message.wrench.force) * stage.scale.per_force
 
-    def torque(message: object) -> Array:
-        wrench = cast(messages.WrenchStampedMessage, message).wrench
-        return messages.vector(wrench.torque) * stage.scale.per_torque
+    def torque(message: WrenchStamped) -> Array:
+        return messages.vector(message.wrench.torque) * stage.scale.per_torque
 
     return _Arrows(stage, topic, {FORCE_COLOR: force, TORQUE_COLOR: torque})
 
 
 def _imu(stage: Stage, topic: str) -> MessageView:
-    def acceleration(message: object) -> Array:
-        imu = cast(messages.ImuMessage, message)
-        return messages.vector(imu.linear_acceleration) * stage.scale.per_acceleration
+    def acceleration(message: Imu) -> Array:
+        return messages.vector(message.linear_acceleration) * stage.scale.per_acceleration
 
     return _Arrows(stage, topic, {ACCELERATION_COLOR: acceleration})
 
@@ -200,10 +185,6 @@ _VIEWS: Mapping[str, Callable[[Stage, str], MessageView]] = {
     "sensor_msgs/msg/Imu": _imu,
     "geometry_msgs/msg/WrenchStamped": _wrench,
 }
-
-
-class _Text(Protocol):
-    data: str
 
 
 def is_shown(topic: str, type_name: str) -> bool:
@@ -237,13 +218,13 @@ class TopicView:
         self._seen = (0, 0)  # numbers of frames and of moving frames when the robots were arranged
         self._prefixes: Mapping[str, str] = {}
         self._scale = Scale()
-        self._infos: dict[str, object] = {}
+        self._infos: dict[str, CameraInfo] = {}
         self._views: dict[tuple[str, str], MessageView] = {}  # by topic and type
-        self._new: dict[str, tuple[str, object]] = {}  # type and message by topic
+        self._new: dict[str, tuple[str, Any]] = {}  # type and message by topic
         self._unreadable: set[str] = set()
         self._full: set[str] = set()  # of what there is too much
 
-    def take(self, topic: str, type_name: str, message: object) -> None:
+    def take(self, topic: str, type_name: str, message: Any) -> None:
         """Use a message; those of unknown types are ignored.
 
         Args:
@@ -252,11 +233,11 @@ class TopicView:
             message: An object with the fields of that type.
         """
         if type_name == TF_TYPE:
-            transforms = transforms_of(cast(TransformsMessage, message))
+            transforms = transforms_of(message)
             frames = (transform.to_frame() for transform in transforms)
             self.place(frames, is_static=topic.rpartition("/")[2] == _STATIC)
         elif type_name == STRING_TYPE and (space := namespace(topic)) is not None:
-            self._describe(space, topic, cast(_Text, message).data)
+            self._describe(space, topic, message.data)
         elif type_name == INFO_TYPE:
             self._infos[topic] = message
         elif can_show(type_name):
@@ -329,15 +310,15 @@ class TopicView:
         for space, view in self.robots.items():
             view.move(*link_poses(view.body, poses, self._prefixes.get(space)))
 
-    def _show(self, topic: str, type_name: str, message: object, poses: Mapping[str, Pose]) -> None:
+    def _show(self, topic: str, type_name: str, message: Any, poses: Mapping[str, Pose]) -> None:
         key = topic, type_name
         if not self._has_room(key, self._views, MAX_TOPICS, "topics of sensors"):
             return
         if key not in self._views:
             stage = Stage(self._viewer, self._scale, self._infos)
-            self._views[key] = message_view(stage, topic, type_name)
+            self._views[key] = _VIEWS[type_name](stage, topic)
         try:
-            self._views[key].show(message, poses.get(frame_of(message), Pose()))
+            self._views[key].show(message, poses.get(message.header.frame_id.lstrip("/"), Pose()))
         except UnreadableMessageError as error:
             if topic not in self._unreadable:
                 self._unreadable.add(topic)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from ...body import Body
-from ...diagnostics import Span
-from ...read_context import ReadContext, TooLargeError
+from ...read_context import ReadContext
 from ..xml_tree import Element
 from .links import ShapeReader
 from .to_body import RobotReader
@@ -33,11 +30,8 @@ def read_robot(root: Element, context: ReadContext, read_shapes: ShapeReader) ->
         context: The context.
         read_shapes: Returns the visual scene of the same document; called at most once. It may
             raise as a reader of scenes.
+
+    Raises:
+        TooLargeError: The model exceeds a limit.
     """
-    try:
-        # Overflows give non-finite numbers, which validation reports with their place.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return RobotReader(root, context, read_shapes).body()
-    except (TooLargeError, RecursionError) as error:
-        context.report_excess(error, Span(root.source, 0, 0))
-        return None
+    return RobotReader(root, context, read_shapes).body()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...body import Body
-from ...diagnostics import MissingLibraryError, Span
-from ...read_context import ReadContext, TooLargeError
+from ...diagnostics import MissingLibraryError
+from ...read_context import ReadContext
 from ..xml_tree import Element
 
 __all__ = ["read_model"]
@@ -17,6 +17,7 @@ def read_model(root: Element, context: ReadContext) -> Body | None:
 
     Raises:
         MissingLibraryError: MuJoCo is not installed.
+        TooLargeError: The model exceeds a limit.
     """
     try:
         from .compiler import compiled
@@ -26,9 +27,5 @@ def read_model(root: Element, context: ReadContext) -> Body | None:
             raise
         message = "reading MJCF needs mujoco: pip install 'hrp_ros[mjcf]'"
         raise MissingLibraryError(message) from None
-    try:
-        model = compiled(root, context)
-        return None if model is None else ModelReader(model, context).body()
-    except (TooLargeError, RecursionError) as error:
-        context.report_excess(error, Span(root.source, 0, 0))
-        return None
+    model = compiled(root, context)
+    return None if model is None else ModelReader(model, context).body()

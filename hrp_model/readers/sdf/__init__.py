@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from ...body import Body
 from ...diagnostics import Span, listed
 from ...read_context import ReadContext, TooLargeError
@@ -21,15 +18,17 @@ def read_model(root: Element, context: ReadContext) -> Body | None:
     """Read the only model of an ``<sdf>`` element.
 
     Problems are reported to ``context.diagnostics``; None after an error.
+
+    Raises:
+        TooLargeError: The model exceeds a limit.
     """
     model = _model(root, context)
     if model is None:
         return None
-    bodies: list[Body] = []
-    with _reporting_excess(root, context):
-        merged = Nesting(context).merged(model)
-        if not context.diagnostics.has_errors:
-            bodies = ModelReader(merged, context).bodies(may_be_several=False)
+    merged = Nesting(context).merged(model)
+    if context.diagnostics.has_errors:
+        return None
+    bodies = ModelReader(merged, context).bodies(may_be_several=False)
     return bodies[0] if bodies else None
 
 
@@ -43,19 +42,12 @@ def read_world(root: Element, context: ReadContext) -> list[tuple[Body, Body]]:
         that differ only in name and pose.
     """
     bodies: list[tuple[Body, Body]] = []
-    with _reporting_excess(root, context):
+    try:
         if as_newest(root, context):
             bodies += WorldReader(root.first("world") or root, context).bodies()
-    return bodies
-
-
-@contextmanager
-def _reporting_excess(root: Element, context: ReadContext) -> Iterator[None]:
-    """Report what is too large or too deep within a ``with`` block, and end it."""
-    try:
-        yield
     except (TooLargeError, RecursionError) as error:
         context.report_excess(error, Span(root.source, 0, 0))
+    return bodies
 
 
 def _model(root: Element, context: ReadContext) -> Element | None:

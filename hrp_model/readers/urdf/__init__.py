@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...body import Body
-from ...diagnostics import Span
-from ...read_context import ReadContext, TooLargeError
+from ...read_context import ReadContext
 from ..xml_tree import Element
 from .to_body import RobotReader
 
@@ -16,14 +15,11 @@ def read_robot(root: Element, context: ReadContext) -> Body | None:
 
     Relative references are relative to the file of the root. Problems are reported to
     ``context.diagnostics``; None after an error.
+
+    Raises:
+        TooLargeError: The model exceeds a limit.
     """
-    try:
-        if not _is_robot(root, context):
-            return None
-        return RobotReader(root, context).body()
-    except (TooLargeError, RecursionError) as error:
-        context.report_excess(error, Span(root.source, 0, 0))
-        return None
+    return RobotReader(root, context).body() if _is_robot(root, context) else None
 
 
 def _is_robot(root: Element, context: ReadContext) -> bool:

@@ -21,13 +21,11 @@ def read_body(source: Source, context: ReadContext) -> Body | None:
     """Read a robot; a file without a Humanoid node becomes one fixed link named "Root".
 
     Problems are reported to ``context.diagnostics``; None after an error.
+
+    Raises:
+        TooLargeError: The model exceeds a limit.
     """
-    try:
-        document = parse(source, context.diagnostics, known_types())
-        return BodyBuilder(context).body(document)
-    except (TooLargeError, RecursionError) as error:
-        context.report_excess(error, Span(source, 0, 0))
-        return None
+    return BodyBuilder(context).body(parse(source, context.diagnostics, known_types()))
 
 
 def read_scene(path: Path, context: ReadContext) -> SceneNode:
