@@ -32,7 +32,7 @@ class RunPage:
         self, port: int | None, host: str, *, on_output: bool, browser: bool = False
     ) -> None:
         self._viewer = Viewer(port, host)
-        self._run: RunViewer | None = None
+        self._run_viewer: RunViewer | None = None
         self._message = "The run ended before it began."
         if on_output:
             self._viewer.print_address()
@@ -43,36 +43,36 @@ class RunPage:
 
     def serve(
         self,
-        runner: Run,
+        run: Run,
         problems: Sequence[Diagnostic],
         hint: str,
         reloader: Reloader | None,
     ) -> None:
         """Show a run, before it begins, and load its world again after changes."""
-        self._run = RunViewer(self._viewer, runner, problems, hint)
+        self._run_viewer = RunViewer(self._viewer, run, problems, hint)
         if reloader is not None:
-            reloader.start(runner)
+            reloader.start(run)
 
     def show_problems(self, problems: Sequence[Diagnostic], note: str = "") -> None:
         """Replace the problems of the world, with a further sentence."""
-        run = self._run  # the end of the run removes it, in another thread
-        if run is not None:
-            run.show_problems(problems, [note] if note else [])
+        run_viewer = self._run_viewer  # the end of the run removes it, in another thread
+        if run_viewer is not None:
+            run_viewer.show_problems(problems, [note] if note else [])
 
-    def end(self, runner: Run) -> None:
+    def end(self, run: Run) -> None:
         """Say in the page that the run has ended."""
-        time = f"{runner.simulation.state.time_ns / NS_PER_S:.6g} s"
-        if runner.error is not None:
-            self._message = f"The run has ended at {time}: the physics failed: {runner.error}"
+        time = f"{run.simulation.state.time_ns / NS_PER_S:.6g} s"
+        if run.error is not None:
+            self._message = f"The run has ended at {time}: the physics failed: {run.error}"
         else:
-            self._message = f"The run was {'stopped' if runner.stopped else 'completed'} at {time}."
+            self._message = f"The run was {'stopped' if run.stopped else 'completed'} at {time}."
         self.close()
 
     def close(self) -> None:
         """Close the page (idempotent)."""
-        run, self._run = self._run, None
-        if run is not None:
-            run.close(self._message)
+        run_viewer, self._run_viewer = self._run_viewer, None
+        if run_viewer is not None:
+            run_viewer.close(self._message)
         else:
             self._viewer.close(self._message)
 

@@ -62,15 +62,15 @@ class NodeBody(BodyTopics):
             self.close()
             raise
 
-    def serve(self, runner: Run) -> None:
+    def serve(self, run: Run) -> None:
         """Publish which devices are on, and offer the services and commands for a run."""
-        super().serve(runner)
+        super().serve(run)
         if self.switches:
-            self._switch_services = SwitchServices(self._node, runner, self.switches)
+            self._switch_services = SwitchServices(self._node, run, self.switches)
         if self.tool_commands:
-            self._tools = ToolTopics(self._node, runner, self.tool_commands)
+            self._tools = ToolTopics(self._node, run, self.tool_commands)
         if self._commands is not None:
-            self._commands.serve(runner)
+            self._commands.serve(run)
 
     def poll(self) -> None:
         """Publish the progress of actions; called in the stepping thread."""
@@ -93,15 +93,15 @@ class ToolTopics:
 
     Args:
         node: The node that subscribes.
-        runner: The run.
+        run: The run.
         topics: Names of the topics, by the names of the devices in the simulation.
     """
 
-    def __init__(self, node: Node, runner: Run, topics: Mapping[str, str]) -> None:
+    def __init__(self, node: Node, run: Run, topics: Mapping[str, str]) -> None:
         self._node = node
-        self._runner = runner
+        self._run = run
         self._subscriptions: list[Subscription] = []
-        tools = runner.simulation.handling.tools
+        tools = run.simulation.handling.tools
         for key, topic in topics.items():
             with creating(f"topic '{topic}'"):
                 subscription = node.create_subscription(
@@ -121,7 +121,7 @@ class ToolTopics:
 
     def _receive(self, key: str, message: Bool | Float64) -> None:
         def act() -> None:
-            simulation = self._runner.simulation
+            simulation = self._run.simulation
             try:
                 if isinstance(message, Bool):
                     simulation.set_enabled(key, message.data)
@@ -132,7 +132,7 @@ class ToolTopics:
             except KeyError as error:  # its body was just deleted
                 self._warn(str(error.args[0]))
 
-        self._runner.call_soon(act)
+        self._run.call_soon(act)
 
     def _warn(self, problem: str) -> None:
         self._node.get_logger().warning(problem, throttle_duration_sec=1.0)

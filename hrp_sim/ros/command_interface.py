@@ -224,7 +224,7 @@ class BodyCommandInterface:
             action = naming.topic(names.FOLLOW_JOINT_TRAJECTORY)
             self._action = TrajectoryAction(interfaces.node, action, self.commands)
 
-    def serve(self, runner: Run) -> None:
+    def serve(self, run: Run) -> None:
         """Begin to serve a run, which determines when commands take effect."""
 
         def run_soon(action: Callable[[], None]) -> None:
@@ -234,11 +234,11 @@ class BodyCommandInterface:
                 action()
                 self.poll()
 
-            runner.call_soon(act)
+            run.call_soon(act)
 
-        self.commands.deliver = runner.submit
+        self.commands.deliver = run.submit
         self.commands.run_soon = run_soon
-        self.commands.change = runner.change
+        self.commands.change = run.change
 
     def update_joint_params(self) -> None:
         """Set the parameters of joints to their gains and modes, which a snapshot may change."""

@@ -403,9 +403,9 @@ class RosSession:
             self._undo = undo.pop_all()
         self._serving = ExecutorThread(executor, self.node.get_logger())
 
-    def serve(self, runner: Run) -> None:
+    def serve(self, run: Run) -> None:
         """Publish a run of this simulation, and offer its services."""
-        self.node.serve(runner)
+        self.node.serve(run)
 
     def published(self) -> dict[str, tuple[str, int]]:
         """Return the type and the number of published messages by topic."""

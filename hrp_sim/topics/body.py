@@ -195,7 +195,7 @@ class BodyTopics:
         is_shown = self._is_fixed and not self._is_world
         return [*([self._root_pose()] if is_shown else []), *self._fixed_frames]
 
-    def serve(self, runner: Run) -> None:  # noqa: ARG002
+    def serve(self, run: Run) -> None:  # noqa: ARG002
         """Publish which sensors and lights are on; called when the run begins.
 
         Raises:

@@ -104,7 +104,7 @@ class WorldTopics(Consumer):
         self._recording = None if recording is None else recording.topics
         self._time_ns = 0
         self._images, self._follows = images, follows
-        self._runner: Run | None = None
+        self._run: Run | None = None
         self._simulation: Simulation | None = None
         self._readings: Mapping[str, Reading] = {}  # of the last step
         self._reads_all = bool(options.lock_step)
@@ -151,7 +151,7 @@ class WorldTopics(Consumer):
         """
         self._set_bodies({})
         self._simulation = simulation
-        if self._recording is not None and self._runner is None:
+        if self._recording is not None and self._run is None:
             self._recording.time_ns = simulation.state.time_ns
         simulation.switched = self._publish_switches
         bodies: dict[str, BodyTopics] = {}
@@ -203,8 +203,8 @@ class WorldTopics(Consumer):
                 self._attach_meshes(description.urdf)
                 for link in description.tree.floating:
                     self._warn(f"no transform for link '{link}', which floats freely")
-            if self._runner is not None:
-                body.serve(self._runner)
+            if self._run is not None:
+                body.serve(self._run)
         except (KeyError, *TOPIC_ERRORS):
             body.close()
             raise
@@ -271,7 +271,7 @@ class WorldTopics(Consumer):
 
     def attach(self, run: Run) -> None:
         """Publish for a run, and serve its bodies."""
-        self._runner = run
+        self._run = run
         for body in self._bodies.values():
             body.serve(run)
 
@@ -305,7 +305,7 @@ class WorldTopics(Consumer):
         """
         self._set_time(time_ns)
         self._readings = readings
-        gate = None if self._runner is None else self._runner.gate
+        gate = None if self._run is None else self._run.gate
         lock_step = gate if isinstance(gate, LockStep) else None
         is_waited_for = lock_step is not None and lock_step.is_boundary(time_ns)
         is_paced = lock_step is not None and lock_step.paces_clock
@@ -318,7 +318,7 @@ class WorldTopics(Consumer):
                 continue
             for output in found.outputs:
                 output.publish(reading)
-        stepped = self._simulation if self._runner is None else self._runner.simulation
+        stepped = self._simulation if self._run is None else self._run.simulation
         if self._contacts is not None and stepped is not None:
             self._contacts.after_step(stepped)
         if is_waited_for:
@@ -338,8 +338,8 @@ class WorldTopics(Consumer):
 
     def publish_halted(self) -> None:
         """Publish clock and state of a halted run, for new subscribers."""
-        assert self._runner is not None
-        self.publish_clock(self._runner.simulation.state.time_ns)
+        assert self._run is not None
+        self.publish_clock(self._run.simulation.state.time_ns)
         self._publish_state()
 
     def _publish_state(self) -> None:
@@ -347,10 +347,10 @@ class WorldTopics(Consumer):
 
         They are not recorded. In lock-step controllers respond to readings, so there are none.
         """
-        runner = self._runner
-        if runner is None or not runner.is_halted or runner.simulation is not self._simulation:
+        run = self._run
+        if run is None or not run.is_halted or run.simulation is not self._simulation:
             return
-        simulation, frames_only = runner.simulation, isinstance(runner.gate, LockStep)
+        simulation, frames_only = run.simulation, isinstance(run.gate, LockStep)
         state, recording = simulation.state, self._recording
         left_out: tuple[type, ...] = (CameraSensor,)  # images take long
         if state.time_ns == 0:
@@ -383,10 +383,10 @@ class WorldTopics(Consumer):
 
     def changed(self, change: Change) -> None:
         """Publish changes without waiting for the next step; called in the stepping thread."""
-        assert self._runner is not None
+        assert self._run is not None
         if self._follows:
-            self._follow_world(self._runner.simulation, change)
-        simulation = self._runner.simulation
+            self._follow_world(self._run.simulation, change)
+        simulation = self._run.simulation
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
             self._clock_ticks.wait(time_ns)

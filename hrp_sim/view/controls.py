@@ -40,32 +40,32 @@ class Controls:
 
     Args:
         viewer: The page.
-        runner: The run.
+        run: The run.
         hint: Shown with a failure of the physics.
     """
 
-    def __init__(self, viewer: Viewer, runner: Run, hint: str) -> None:
+    def __init__(self, viewer: Viewer, run: Run, hint: str) -> None:
         from viser import Icon
 
         gui = viewer.server.gui
-        self._runner, self._hint = runner, hint
+        self._run, self._hint = run, hint
         self._status = gui.add_html("")
         self._text = ""
         self._play = gui.add_button("Pause", icon=Icon.PLAYER_PAUSE)
         self._steps = gui.add_number("Steps", 1, min=1, max=MAX_STEPS, step=1)
         self._step = gui.add_button("Step", icon=Icon.PLAYER_SKIP_FORWARD)
         self._reset = gui.add_button("Reset", icon=Icon.ROTATE, color="gray")
-        factors = {_factor_text(f): f for f in sorted({*_FACTORS, runner.real_time_factor} - {0.0})}
+        factors = {_factor_text(f): f for f in sorted({*_FACTORS, run.real_time_factor} - {0.0})}
         self._factors = {**factors, _FASTEST: 0.0}
         self._speed: GuiDropdownHandle[str] = gui.add_dropdown(
-            "Speed", tuple(self._factors), initial_value=_factor_text(runner.real_time_factor)
+            "Speed", tuple(self._factors), initial_value=_factor_text(run.real_time_factor)
         )
         gui.add_html(padded(_HELP))
         self._icons = Icon.PLAYER_PAUSE, Icon.PLAYER_PLAY
         self._is_halted = False
         self._play.on_click(lambda event: self._try(event, self._toggle))
         self._step.on_click(lambda event: self._try(event, self._take_steps))
-        self._reset.on_click(lambda event: self._try(event, runner.reset))
+        self._reset.on_click(lambda event: self._try(event, run.reset))
         self._speed.on_update(lambda event: self._set_speed(event.client_id is not None))
         self._set_halted(False)
 
@@ -96,15 +96,15 @@ class Controls:
             self._step.disabled = not is_halted
 
     def _toggle(self) -> None:
-        (self._runner.resume if self._is_halted else self._runner.pause)()
+        (self._run.resume if self._is_halted else self._run.pause)()
 
     def _take_steps(self) -> None:
         # A page may send any number.
-        self._runner.step(min(max(1, int(self._steps.value)), MAX_STEPS))
+        self._run.step(min(max(1, int(self._steps.value)), MAX_STEPS))
 
     def _set_speed(self, by_user: bool) -> None:
         if by_user:
-            self._runner.real_time_factor = self._factors[self._speed.value]
+            self._run.real_time_factor = self._factors[self._speed.value]
 
     def _try(self, event: GuiEvent[GuiButtonHandle], action: Callable[[], object]) -> None:
         """Execute an action of the user; show why it is not possible."""

@@ -38,7 +38,7 @@ class RunViewer(Consumer):
 
     Args:
         viewer: The page, to which this adds the parts of a run.
-        runner: The run, before it begins.
+        run: The run, before it begins.
         problems: Warnings about the world and its models.
         hint: Shown with a failure of the physics.
     """
@@ -46,11 +46,11 @@ class RunViewer(Consumer):
     def __init__(
         self,
         viewer: Viewer,
-        runner: Run,
+        run: Run,
         problems: Sequence[Diagnostic] = (),
         hint: str = "",
     ) -> None:
-        self._viewer, self._runner = viewer, runner
+        self._viewer, self._run = viewer, run
         self._is_watched = False
         self._was_watched = False  # at the last step
         self._is_closing = False
@@ -61,7 +61,7 @@ class RunViewer(Consumer):
         self._has_restarted = False  # the state was replaced since the last frame
         self._has_failed = False  # drawing, which was logged
         self._build(problems, hint)
-        runner.add(self)
+        run.add(self)
         viewer.server.on_client_connect(lambda _: self._wake.set())
         viewer.server.on_client_disconnect(lambda client: self._pulling.release(client.client_id))
         self._thread = threading.Thread(target=self._work, name="viewer", daemon=True)
@@ -74,7 +74,7 @@ class RunViewer(Consumer):
         self._wake.set()
         self._arrived.set()
         self._thread.join()
-        self._runner.remove(self)
+        self._run.remove(self)
         self._controls.end(message)
         self._viewer.close(message)
 
@@ -101,7 +101,7 @@ class RunViewer(Consumer):
         if not (self._is_watched or self._was_watched):
             return
         self._was_watched = self._is_watched
-        simulation = self._runner.simulation
+        simulation = self._run.simulation
         self._sensors.take(simulation, readings)
         self._curves.take(simulation, time_ns, readings)
         self._contacts.take(simulation)
@@ -119,11 +119,11 @@ class RunViewer(Consumer):
         gui.main_panel.dock_right()
         tabs = gui.add_tab_group()
         with tabs.add_tab("Run"):
-            self._controls = Controls(viewer, self._runner, hint)
+            self._controls = Controls(viewer, self._run, hint)
             folder = gui.add_folder("Show")
         with folder:
             self._bodies = Bodies(viewer, self._models.select)
-        added = self._bodies.follow(self._runner.simulation.bodies)
+        added = self._bodies.follow(self._run.simulation.bodies)
         scale = scale_of(
             (simulated.body, view.size) for simulated, view in self._bodies.views.values()
         )
@@ -137,7 +137,7 @@ class RunViewer(Consumer):
             self._curves = Curves(viewer)
         self._pulling = Pulling(viewer, scale)
         self._follow_bodies(added or ())
-        self._draw(take_snapshot(self._runner), time.monotonic())
+        self._draw(take_snapshot(self._run), time.monotonic())
         box = union(
             found
             for body, view in self._bodies.views.values()
@@ -170,7 +170,7 @@ class RunViewer(Consumer):
         self._contacts.request()
         if not self._is_requested:
             self._is_requested = True
-            self._runner.call_soon(self._copy)
+            self._run.call_soon(self._copy)
         if self._arrived.wait(_TIMEOUT):
             self._arrived.clear()
             if (snapshot := self._snapshot) is not None and not self._is_closing:
@@ -185,7 +185,7 @@ class RunViewer(Consumer):
     def _copy(self) -> None:
         """Copy the state of the run; called in the stepping thread."""
         self._is_requested = False  # first, so that an error does not stop the page for good
-        self._snapshot = take_snapshot(self._runner)
+        self._snapshot = take_snapshot(self._run)
         self._arrived.set()
 
     def _draw(self, snapshot: Snapshot, now: float) -> None:
@@ -220,6 +220,6 @@ class RunViewer(Consumer):
         """Follow resets and replacements; called in the stepping thread."""
         if change in (Change.RESET, Change.REPLACE, Change.WORLD):
             self._has_restarted = True
-            self._contacts.restart(self._runner.simulation.state.time_ns)
+            self._contacts.restart(self._run.simulation.state.time_ns)
             if change is not Change.WORLD:
                 self._curves.restart()

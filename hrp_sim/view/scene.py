@@ -83,9 +83,9 @@ class Snapshot:
     factor: float
 
 
-def take_snapshot(runner: Run) -> Snapshot:
+def take_snapshot(run: Run) -> Snapshot:
     """Copy the state of a run; to be called in the stepping thread, or before the run."""
-    simulation = runner.simulation
+    simulation = run.simulation
     bodies = {
         name: BodyPoses(body, body.motion.p.copy(), body.motion.R.copy(), body.motion.q.copy())
         for name, body in simulation.bodies.items()
@@ -94,10 +94,10 @@ def take_snapshot(runner: Run) -> Snapshot:
         simulation,
         simulation.state.time_ns,
         bodies,
-        runner.paused,
-        runner.error,
-        runner.real_time_factor,
-        runner.measured_factor,
+        run.paused,
+        run.error,
+        run.real_time_factor,
+        run.measured_factor,
     )
 
 
