@@ -25,11 +25,10 @@ from ..engine import (
     StepInterrupted,
     check_ranges,
 )
-from ..saved_joints import check_joint, restored_joints, save_joints
 from ..snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..state import BodyJoint, ByName, SimulatedBody, WorldState
 from . import _core
-from .saved_state import EngineBody, body_arrays
+from .saved_state import EngineBody, body_arrays, check_joint, restored_joints, save_joints
 from .step_errors import (
     MANY_MESSAGES,
     body_error,

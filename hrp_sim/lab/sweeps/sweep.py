@@ -21,9 +21,8 @@ from hrp_model.printable import printable
 from ...engine.snapshot import MAX_SIZE
 from ...world.config import WorldConfig
 from ...world.load import as_world
-from .case import Case, CaseFolder, CaseResult, Run, check_cases, described, run_name
+from .case import Case, CaseFolder, CaseResult, Run, SweepResult, check_cases, described, run_name
 from .executors import Settings, dispatched, opened, shares_memory
-from .result import SweepResult
 from .worker import PackedWorld, Task
 
 WorldOfCase: TypeAlias = Callable[[Case], WorldConfig]

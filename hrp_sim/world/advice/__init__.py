@@ -15,7 +15,7 @@ from ...engine.contact_points import PairCost
 from ...engine.engine import PhysicsSettings
 from ...engine.state import SimulatedBody
 from ..config import BodyEntry, WorldConfig
-from . import contacts, couplings, joints, masses, meshes, servos, settings
+from . import contacts, couplings, joints, masses, meshes, settings
 from .initial_state import InitialState
 
 __all__ = ["advise", "advise_costs", "advise_spawned", "failure_hint", "remarks"]
@@ -31,8 +31,8 @@ _RULES = (
     couplings.loops_start_closed,
     couplings.gears_start_closed,
     couplings.gears_hold_both_ways,
-    servos.steps_resolve_servos,
-    servos.effort_controllers_have_a_damping_limit,
+    joints.steps_resolve_servos,
+    joints.effort_controllers_have_a_damping_limit,
     contacts.bodies_start_apart,
     contacts.loads_suit_the_solver,
     contacts.nothing_skips_its_contacts,

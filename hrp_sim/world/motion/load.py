@@ -16,8 +16,7 @@ from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.readers.yaml.tree import parse
 
 from .motion import Motion
-from .pose_sequence import DEFAULT_RATE, read_pose_sequence
-from .value_sequences import read_value_sequences
+from .sequences import DEFAULT_RATE, read_pose_sequence, read_value_sequences
 
 _MAX_NUMBER = 1e12  # as of commands to joints
 # The first line of plain text is numbers only.

@@ -18,7 +18,7 @@ from hrp_sim.engine.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.engine.materials import Material, MaterialTable
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.advice import advise, failure_hint
-from hrp_sim.world.advice.servos import servo_poles
+from hrp_sim.world.advice.joints import servo_poles
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world
 

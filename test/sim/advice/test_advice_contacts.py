@@ -20,9 +20,8 @@ from hrp_sim.control.handling import JointEntry
 from hrp_sim.engine.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.advice import advise, contacts
-from hrp_sim.world.advice.contacts import bodies_start_apart, overlap_warning
+from hrp_sim.world.advice.contacts import Solids, bodies_start_apart, overlap_warning
 from hrp_sim.world.advice.initial_state import InitialState
-from hrp_sim.world.advice.shapes import Solids
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 FLOOR = load_body(MODELS / "floor.body")
