@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from browser_tools import has_color
+from each_case import mostly_slow
 from mcap.reader import make_reader
 from motion_recordings import fail, record
 from paths import MODELS, SHARED
@@ -116,7 +117,7 @@ ROBOTS = [
 ]
 
 
-@pytest.mark.parametrize("model", ROBOTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("model", mostly_slow(ROBOTS, 2), ids=lambda path: path.stem)
 def test_robots_are_visible_and_the_slider_moves_them(pages, tmp_path, model):
     if not model.is_file():
         pytest.skip("the models of others are not beside this checkout")

@@ -215,6 +215,7 @@ def test_a_cluster_that_is_not_there_is_named(study, capsys, monkeypatch):
         assert f"--cluster {address}: {words}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_equal_results_once_it_has_workers(study, tmp_path, capsys, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.setattr("hrp_sim.cli.study._WORKER_SECONDS", 0.2)

@@ -101,6 +101,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_processes_of_mpi_run_every_case_once(expected, tmp_path):
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     # MPI changes the process that starts it, and ends it with any of its other processes.
@@ -141,7 +142,7 @@ def test_cases_in_trouble_fail_alone(expected, tmp_path):
     assert runs(tmp_path)[0] == others
 
 
-@pytest.mark.parametrize("executor", ["this process", "Dask"])
+@pytest.mark.parametrize("executor", mostly_slow(["this process", "Dask"], 1))
 def test_a_time_limit_holds_with_other_executors(executor, request, expected, tmp_path):
     inline = executor == "this process"
     executor = InlineExecutor() if inline else request.getfixturevalue("client").get_executor()
@@ -313,7 +314,11 @@ def test_processes_end_with_their_caller_and_finished_cases_are_kept(end, tmp_pa
     ("script", "words"),
     [
         ("print(sweep(WORLD, CASES, run, jobs=1).errors[0])", "__name__ == '__main__'"),
-        ("if __name__ == '__main__': print(sweep(WORLD, CASES, run, jobs=1).errors[0])", ""),
+        pytest.param(
+            "if __name__ == '__main__': print(sweep(WORLD, CASES, run, jobs=1).errors[0])",
+            "",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_function_of_a_script_keeps_its_place_and_its_globals(script, words, tmp_path):

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sweep_functions
+from each_case import mostly_slow
 from paths import ROOT
 
 from hrp_model import ModelError
@@ -84,7 +85,7 @@ def test_what_a_case_changes_is_undone(meddle):
         assert "ArithmeticError: broken law" in result.errors[0]
 
 
-@pytest.mark.parametrize("meddle", ["", "control", "spawn"])
+@pytest.mark.parametrize("meddle", mostly_slow(["", "control", "spawn"], 1))
 def test_a_worker_does_not_grow(meddle):
     def count():
         gc.collect()

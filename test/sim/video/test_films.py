@@ -212,6 +212,7 @@ def test_without_opengl_the_command_says_what_to_install(capsys, tmp_path, monke
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @needs_opengl
 @needs_ffmpeg
 def test_ctrl_c_leaves_a_shorter_film_that_plays(tmp_path):

@@ -156,6 +156,7 @@ def test_a_click_selects_a_link_or_that_of_a_problem_of_any_body(pages):
         page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
 
 
+@pytest.mark.slow
 def test_the_end_of_a_run_and_a_browser_that_comes_and_goes(pages):
     with RunPage("rover", hint="none") as run:
         first = run.open(pages)
