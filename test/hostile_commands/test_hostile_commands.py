@@ -1,22 +1,30 @@
 """Hundreds of hostile commands: no traceback, no signal, bounded, nothing written unasked."""
 
 import pytest
-from each_case import check_each
+from each_case import check_each, spread
 
 from hostile_commands import arguments, models, projects, snapshots, terminals, worlds
 from hostile_commands.case import check
 from hostile_commands.runner import command_runner
 
-# The first command of each model; others read the same, so that they are slow tests.
-FIRST_OF_MODELS = {case.name.split(": ")[0]: case for case in reversed(models.CASES)}.values()
 FAMILIES = {
-    "models": [*FIRST_OF_MODELS],
+    "models": models.CASES,
     "worlds": worlds.CASES,
     "projects": projects.CASES,
     "arguments": arguments.CASES,
     "snapshots": snapshots.CASES,
     "terminals": terminals.CASES,
 }
+
+
+def fifth_and_rest():
+    """Yield a fifth of the cases of each family, of all kinds, and the rest, which is slow."""
+    for name, cases in FAMILIES.items():
+        fifth = spread(cases, len(cases) // 5)
+        chosen = {id(case) for case in fifth}
+        rest = [case for case in cases if id(case) not in chosen]
+        yield pytest.param(fifth, id=name)
+        yield pytest.param(rest, id=f"rest of {name}", marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +34,6 @@ def runner(tmp_path_factory):
 
 
 @pytest.mark.timeout(1800)  # hundreds of processes
-@pytest.mark.parametrize(
-    "cases",
-    [*FAMILIES.values(), pytest.param(models.CASES, marks=pytest.mark.slow)],
-    ids=[*FAMILIES, "models with all commands"],
-)
+@pytest.mark.parametrize("cases", [*fifth_and_rest()])
 def test_hostile_input_ends_in_words_within_bounds(cases, runner):
     check_each(cases, lambda case: check(case, runner.run(case)))

@@ -25,7 +25,8 @@ from sensor_msgs.msg import JointState
 from hrp_model import load_body
 from hrp_sim import Simulation, load_world
 
-SECONDS = int(os.environ.get("HRP_BALANCE_SECONDS", "2"))
+SECONDS = int(os.environ.get("HRP_BALANCE_SECONDS", "1"))
+SECONDS_IN_LOCK_STEP = max(2, SECONDS)
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(600 + 20 * SECONDS)]
 # The tests share two cores with others: at half the speed a hitch is half as long for the robot.
 FACTOR = 1.0 if SECONDS >= 30 else 0.5
@@ -85,7 +86,7 @@ class Watched:
 
 
 @contextmanager
-def balanced(world, folder, *parameters):
+def balanced(world, folder, seconds, *parameters):
     """Run the world and the controller, each in a process of its own."""
     given = [word for p in (f"world:={world}", *parameters) for word in ("-p", p)]
     with ExitStack() as stack:
@@ -98,7 +99,7 @@ def balanced(world, folder, *parameters):
         arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", *given]
         stack.enter_context(running(arguments, folder / "sim.txt"))
         watched = Watched(peer)
-        for k in range(1, SECONDS + 1):  # so that patience is for each second
+        for k in range(1, seconds + 1):  # so that patience is for each second
             peer.wait_until(f"{k} s of simulation", lambda k=k: watched.time() > k)
         yield watched
 
@@ -120,26 +121,27 @@ def states_in_lock_step(world, folder):
     # Not as fast as possible: hashes are repeated for ten simulated seconds, which would be over
     # before this process has found the topic.
     parameters = ("lock_step:=joint_commands", "lock_step_timeout:=0.0", "real_time_factor:=2.0")
-    with balanced(world, folder, *parameters) as watched:
+    with balanced(world, folder, SECONDS_IN_LOCK_STEP, *parameters) as watched:
         counts = watched.values("lock-step")
-        assert int(counts["control periods"]) >= 500 * SECONDS - 1
+        assert int(counts["control periods"]) >= 500 * SECONDS_IN_LOCK_STEP - 1
         assert counts["time-outs"] == counts["dropped commands"] == "0"
         assert min(watched.heights()) > UPRIGHT
         told = watched.values("state")
-    return [told[f"sha256 at {k} s"] for k in range(1, SECONDS + 1)]
+    return [told[f"sha256 at {k} s"] for k in range(1, SECONDS_IN_LOCK_STEP + 1)]
 
 
+@pytest.mark.slow
 def test_in_lock_step_a_loaded_machine_moves_the_robot_the_same_to_the_last_bit(worlds, tmp_path):
     idle = states_in_lock_step(worlds["none"], tmp_path)
     with a_loaded_machine():
         loaded = states_in_lock_step(worlds["none"], tmp_path)
     assert loaded == idle
-    assert len(set(idle)) == SECONDS
+    assert len(set(idle)) == SECONDS_IN_LOCK_STEP
 
 
 def test_without_waiting_for_it_the_controller_holds_the_robot_too(worlds, tmp_path):
     parameters = (f"real_time_factor:={FACTOR}",)
-    with balanced(worlds["hold"], tmp_path, *parameters) as watched:
+    with balanced(worlds["hold"], tmp_path, SECONDS, *parameters) as watched:
         assert min(watched.heights()) > UPRIGHT
         # It is the controller that carries the robot: its springs give way by effort / stiffness,
         # and what held the posture before did not.

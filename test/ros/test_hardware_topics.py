@@ -20,8 +20,8 @@ pytestmark = pytest.mark.ros
 
 WORLD = MODELS / "worlds" / "arm.yaml"
 RATE = 500  # [Hz]
-PERIODS = 1500
-SECONDS = 3.0  # of simulated time
+PERIODS = 500
+SECONDS = 1.5  # of simulated time
 START = {"J1": 0.0, "J2": 0.5, "J3": 0.9, "J4": 0.0, "J5": 0.6, "J6": 0.0}
 # So that every array is shorter than the names.
 INTERFACES = {

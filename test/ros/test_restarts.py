@@ -71,6 +71,7 @@ def process(arguments, log):
             raise
 
 
+@pytest.mark.slow
 def test_a_simulator_may_be_killed_and_started_while_others_run(tmp_path):
     first, second, model = (tmp_path / f"{name}.txt" for name in ("first", "second", "model"))
     robot = Controller()

@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 # What runs in this process is imported once: extension modules cannot be imported again.
 import hrp_ros.testing.ros.stage
-import hrp_ros.testing.runs  # noqa: F401
+import hrp_ros.testing.runs
 from hrp_ros.testing.ros.nodes import NodeProcess, reserved_domain
 
 pytest_plugins = ["pytester"]
@@ -54,31 +54,41 @@ IN_LOCK_STEP = (
 
 
 @pytest.fixture
-def scenario(pytester, only_own_plugin):
-    """Return a function that runs pytest on a scenario file, in this process."""
+def scenario(pytester, only_own_plugin, monkeypatch):
+    """Return a function that runs pytest on a scenario file, in this process.
+
+    A failed run is repeated for its files only if a folder is given for them.
+    """
     pytester.makepyfile(controller=CONTROLLER)
+    keep = hrp_ros.testing.runs.keep_artifacts
 
     def run(text, *arguments):
+        kept = (
+            keep if any(word.startswith("--hrp-artifacts") for word in arguments) else _keep_nothing
+        )
+        monkeypatch.setattr("hrp_ros.testing.runs.keep_artifacts", kept)
         (pytester.path / "arm.scenario.yaml").write_text(text, encoding="utf-8")
         return pytester.runpytest_inprocess("-Wignore", *arguments)
 
     return run
 
 
+def _keep_nothing(_run, _folder):
+    return []
+
+
 def test_equal_runs_in_lock_step_have_equal_states_in_all_steps(scenario):
-    text = f"{IN_LOCK_STEP}baseline: arm.baseline.json\n"
-    scenario(text, "--hrp-update-baseline").assert_outcomes(passed=1)
-    scenario(text).assert_outcomes(passed=1)
-    changed = text.replace("lock_step:", "lock_step_rate: 250\n  lock_step:")
-    done = scenario(changed)
-    done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*the run differs from its baseline*", "*J1*of 'arm'*"])
+    """The commands move the robot, and rates are those of the simulation and of its node.
 
-
-def test_the_commands_of_the_node_move_the_robot(scenario):
-    """A stiff controller follows its target: 0.3 sin(5 * 0.4) = 0.273 rad, with some delay."""
-    expected = "  - arm.joint.J1.position > 0.2 rad\n  - arm.joint.J1.position < 0.3 rad\n"
-    scenario(f"{IN_LOCK_STEP}expect:\n{expected}").assert_outcomes(passed=1)
+    A stiff controller follows its target: 0.3 sin(5 * 0.4) = 0.273 rad, with some delay. Both send
+    200 messages in 0.4 s.
+    """
+    baseline = "baseline: arm.baseline.json\n"
+    scenario(f"{IN_LOCK_STEP}{baseline}", "--hrp-update-baseline").assert_outcomes(passed=1)
+    rates = "  rates: [ joint_states == 500 Hz, /joint_commands > 495 Hz ]\n"
+    expected = "[ arm.joint.J1.position > 0.2 rad, arm.joint.J1.position < 0.3 rad ]"
+    done = scenario(f"{IN_LOCK_STEP}{rates}{baseline}expect: {expected}\n")
+    done.assert_outcomes(passed=1)
 
 
 def test_without_commands_a_run_is_that_without_ros(pytester, scenario):
@@ -89,12 +99,14 @@ def test_without_commands_a_run_is_that_without_ros(pytester, scenario):
     scenario(f"{WORLD}{baseline}{rates}").assert_outcomes(passed=1)
 
 
-def test_rates_are_those_of_the_simulation_and_of_nodes(scenario):
-    """Both send 200 messages in 0.4 s."""
-    rates = "  rates: [ joint_states == 500 Hz, /joint_commands > 495 Hz ]\n"
-    scenario(f"{IN_LOCK_STEP}{rates}").assert_outcomes(passed=1)
+def test_other_states_and_rates_are_named(scenario, monkeypatch):
+    monkeypatch.setattr("hrp_ros.testing.ros.stage._DISCOVERY", 0.2)  # of what nobody publishes
+    baseline = "baseline: arm.baseline.json\n"
+    scenario(f"{WORLD}duration: 0.4\n{baseline}", "--hrp-update-baseline").assert_outcomes(passed=1)
     wrong = "  rates: [ joint_states < 500 Hz, joint_commands > 600 Hz, nowhere >= 1 Hz ]\n"
-    done = scenario(f"{IN_LOCK_STEP}{wrong}")
+    done = scenario(f"{IN_LOCK_STEP}  lock_step_rate: 250\n{wrong}{baseline}")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*the run differs from its baseline*", "*J1*of 'arm'*"])
     done.stdout.fnmatch_lines(
         [
             "*expected joint_states < 500 Hz, but it is 500 Hz: 200 messages in 0.4 s",
@@ -125,16 +137,19 @@ def test_a_node_that_ends_is_named_with_its_output_which_is_kept(pytester, scena
     assert max(times) == 102_000_000
 
 
-def test_a_node_that_does_not_answer_is_named_after_the_timeout(pytester, scenario):
-    pytester.makepyfile(silent="import time\nprint('only asleep')\ntime.sleep(1000)")
-    text = IN_LOCK_STEP.replace("controller", "silent") + "  timeout: 1.5\n"
-    done = scenario(text)
+def test_nodes_that_do_not_answer_or_have_ended_are_named_after_the_timeout(pytester, scenario):
+    (pytester.path / "silent.sh").write_text("echo only asleep; exec sleep 1000")
+    (pytester.path / "short.sh").write_text("echo good bye")
+    text = IN_LOCK_STEP.replace("python controller.py", "/bin/sh silent.sh, /bin/sh short.sh")
+    done = scenario(f"{text}  timeout: 1.0\n")
     done.stdout.fnmatch_lines(
         [
-            "*the run made no step for 1.5 s: it waits for a command on /joint_commands "
+            "*the run made no step for 1 s: it waits for a command on /joint_commands "
             "(without publishers)",
-            "the node 'python* silent.py':",
+            "the node 'sh silent.sh':",
             "  only asleep",
+            "the node 'sh short.sh', which has ended with status 0:",
+            "  good bye",
         ]
     )
 
@@ -158,22 +173,10 @@ def test_a_node_that_fails_at_the_end_of_the_run_is_named(scenario, monkeypatch)
     done.stdout.fnmatch_lines(["*the node 'python* controller.py 0.399' ended with status 1:"])
 
 
-def test_a_node_that_has_ended_without_an_error_is_named_after_the_timeout(pytester, scenario):
-    pytester.makepyfile(short="print('good bye')")
-    done = scenario(IN_LOCK_STEP.replace("controller", "short") + "  timeout: 0.5\n")
-    done.stdout.fnmatch_lines(
-        [
-            "*the run made no step for 0.5 s: it waits for a command on /joint_commands *",
-            "the node 'python* short.py', which has ended with status 0:",
-            "  good bye",
-        ]
-    )
-
-
 def test_a_node_that_a_signal_without_a_name_ends_is_named(pytester, scenario):
-    pytester.makepyfile(killed="import os\nos.kill(os.getpid(), 40)")
-    done = scenario(IN_LOCK_STEP.replace("controller", "killed"))
-    done.stdout.fnmatch_lines(["*the node 'python* killed.py' ended with signal 40, without *"])
+    (pytester.path / "killed.sh").write_text("kill -40 $$")
+    done = scenario(IN_LOCK_STEP.replace("python controller.py", "/bin/sh killed.sh"))
+    done.stdout.fnmatch_lines(["*the node 'sh killed.sh' ended with signal 40, without *"])
 
 
 @pytest.mark.parametrize(
