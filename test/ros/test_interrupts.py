@@ -13,14 +13,16 @@ from ros_peer import ENVIRONMENT
 
 import hrp_model.ros.model_node
 import hrp_sim.ros.sim_node
+from hrp_model.program.command import StopSignals
+from hrp_sim.run.run import Run
 
 SECOND = 40  # calls after the first signal, while the node tidies up
 MODEL = ["--ros-args", "-p", f"model:={MODELS / 'arm' / 'arm.body'}", "-p", "world_frame:=world"]
 WORLD = ["--ros-args", "-p", f"world:={MODELS / 'worlds' / 'arm.yaml'}", "-p", "describe:=true"]
 # By node: what runs it, and the function in which it then stays, whatever the machine.
 NODES = {
-    "model_node": (hrp_model.ros.model_node.main, ("wait", "program/command.py")),
-    "sim_node": (hrp_sim.ros.sim_node.main, ("run", "runner.py")),
+    "model_node": (hrp_model.ros.model_node.main, StopSignals.wait),
+    "sim_node": (hrp_sim.ros.sim_node.main, Run.run),
 }
 
 
@@ -41,8 +43,7 @@ def start(monkeypatch, capfd):
             if event != "call":
                 return
             calls += 1
-            code = frame.f_code
-            if not started and code.co_name == running[0] and code.co_filename.endswith(running[1]):
+            if not started and frame.f_code is running.__code__:
                 started = calls
                 calls = max(calls, moment)  # it would wait for long
             if calls in (moment, moment + SECOND):

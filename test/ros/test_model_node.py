@@ -1,11 +1,8 @@
 """model_node, heard by another process."""
 
 import math
-import os
 import re
 import signal
-import subprocess
-import sys
 from contextlib import closing
 
 import numpy as np
@@ -18,7 +15,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not importable")
 
 from model_node_tools import Joints, Parameters, command
-from ros_peer import ENVIRONMENT, PATIENCE, Peer, running
+from ros_peer import PATIENCE, Peer, running
+from ros_session import ended
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
@@ -206,15 +204,17 @@ def test_ctrl_c_ends_it_cleanly(peer, tmp_path):
     assert "Traceback" not in (tmp_path / "log.txt").read_text(encoding="utf-8")
 
 
-def run_to_end(*words, **parameters):
-    return subprocess.run(
-        [sys.executable, *command(**parameters), *words],
-        env={**os.environ, **ENVIRONMENT},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+@pytest.fixture
+def run_to_end(monkeypatch, capfd):
+    """Return what runs the node to its end in this process; it returns status and messages."""
+
+    def run(*words, **parameters):
+        _, _, *given = command(**parameters)
+        status, said = ended([*given, *words], monkeypatch, capfd, "model_node")
+        assert "Traceback" not in said
+        return status, said
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -222,21 +222,19 @@ def run_to_end(*words, **parameters):
     ["#VRML V2.0 utf8\nDEF A Humanoid {\n  humanoidBody [ DEF", None],
     ids=["broken", "missing"],
 )
-def test_a_model_that_cannot_be_used_ends_it_with_words(text, tmp_path):
+def test_a_model_that_cannot_be_used_ends_it_with_words(text, tmp_path, run_to_end):
     file = tmp_path / "robot.wrl"
     if text is not None:
         file.write_text(text, encoding="utf-8")
-    done = run_to_end(model=file)
-    assert done.returncode == 1
-    assert "robot.wrl" in done.stderr
-    assert "Traceback" not in done.stderr
+    status, said = run_to_end(model=file)
+    assert status == 1
+    assert "robot.wrl" in said
 
 
-def test_a_package_that_is_not_there_ends_it_with_words():
-    done = run_to_end(model="package://no_such_package/robot.wrl")
-    assert done.returncode == 1
-    assert "no_such_package" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_package_that_is_not_there_ends_it_with_words(run_to_end):
+    status, said = run_to_end(model="package://no_such_package/robot.wrl")
+    assert status == 1
+    assert "no_such_package" in said
 
 
 @pytest.mark.parametrize(
@@ -251,10 +249,10 @@ def test_a_package_that_is_not_there_ends_it_with_words():
     ],
     ids=["no model", "range", "type", "choice", "together", "description"],
 )
-def test_wrong_use_is_told_in_one_line(parameters):
-    done = run_to_end(**parameters)
-    assert done.returncode == 2
-    [line] = done.stderr.splitlines()
+def test_wrong_use_is_told_in_one_line(parameters, run_to_end):
+    status, said = run_to_end(**parameters)
+    assert status == 2
+    [line] = said.splitlines()
     assert line.startswith("error: ")
 
 
@@ -269,15 +267,13 @@ def test_wrong_use_is_told_in_one_line(parameters):
     ],
     ids=["depth", "namespace"],
 )
-def test_names_and_qualities_that_ros_does_not_take_are_refused(rule, words):
-    done = run_to_end(*rule, model=MODELS / "arm" / "arm.body")
-    assert done.returncode == 2
-    assert re.search(f"^error: {words}", done.stderr, re.MULTILINE)
-    assert "Traceback" not in done.stderr
+def test_names_and_qualities_that_ros_does_not_take_are_refused(rule, words, run_to_end):
+    status, said = run_to_end(*rule, model=MODELS / "arm" / "arm.body")
+    assert status == 2
+    assert re.search(f"^error: {words}", said, re.MULTILINE)
 
 
-def test_what_ros_cannot_read_is_told():
-    done = run_to_end(model="a.wrl", **{"": 1})
-    assert done.returncode == 2
-    assert "error: ROS cannot start with these arguments" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_what_ros_cannot_read_is_told(run_to_end):
+    status, said = run_to_end(model="a.wrl", **{"": 1})
+    assert status == 2
+    assert "error: ROS cannot start with these arguments" in said

@@ -7,7 +7,8 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import PATIENCE, Peer, running, stamp_ns
+from ros_peer import Peer, running, stamp_ns
+from ros_session import ended
 from sensor_msgs.msg import JointState
 
 from hrp_sim import Simulation, load_world
@@ -50,32 +51,21 @@ def test_joints_by_pyode_are_where_our_engine_has_them(tmp_path):
     assert any(message.velocity), "nothing moves: this shows nothing"
 
 
-def test_an_engine_that_is_none_is_refused_in_a_sentence(tmp_path):
-    log = tmp_path / "log.txt"
-    with running([*NODE, "engine:=bullet"], log) as process:
-        status = process.wait(PATIENCE)
-    said = log.read_text(encoding="utf-8")
+def test_an_engine_that_is_none_is_refused_in_a_sentence(monkeypatch, capfd):
+    status, said = ended([*NODE[2:], "engine:=bullet"], monkeypatch, capfd)
     assert status == 2, said
     assert "engine must be 'ode' or 'pyode', not 'bullet'" in said
     assert "Traceback" not in said
 
 
-def test_what_pyode_cannot_do_is_refused_with_the_link_and_the_other_engine(tmp_path):
+def test_what_pyode_cannot_do_is_refused_with_the_link_and_the_other_engine(
+    tmp_path, monkeypatch, capfd
+):
     pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
-    log, model = tmp_path / "log.txt", tmp_path / "press.body"
+    model = tmp_path / "press.body"
     model.write_text(PRESS)
-    arguments = [
-        "-m",
-        "hrp_sim.ros.sim_node",
-        "--ros-args",
-        "-p",
-        f"world:={model}",
-        "-p",
-        "engine:=pyode",
-    ]
-    with running(arguments, log) as process:
-        status = process.wait(PATIENCE)
-    said = log.read_text(encoding="utf-8")
+    arguments = ["--ros-args", "-p", f"world:={model}", "-p", "engine:=pyode"]
+    status, said = ended(arguments, monkeypatch, capfd)
     assert status == 1, said
     assert "link 'ARM': its extra joint is of type piston" in said
     assert "the parameter engine" in said

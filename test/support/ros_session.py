@@ -73,10 +73,13 @@ def session(parameters, arguments=()):
         running.close()
 
 
-def ended(arguments, monkeypatch, capfd):
-    """Start sim_node in this process with a failure; return its exit status and its messages."""
+_MODULES = {"sim_node": "hrp_sim.ros.sim_node", "model_node": "hrp_model.ros.model_node"}
+
+
+def ended(arguments, monkeypatch, capfd, node="sim_node"):
+    """Start a node in this process with a failure; return its exit status and its messages."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "argv", ["sim_node", *arguments])
-    status = run_node("hrp_sim.ros.sim_node", "sim_node")
+    monkeypatch.setattr(sys, "argv", [node, *map(str, arguments)])
+    status = run_node(_MODULES[node], node)
     return status, "".join(capfd.readouterr())
