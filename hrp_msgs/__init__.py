@@ -4,15 +4,12 @@
 - ``messages``: message classes, of ROS or, without it, made from the definitions.
 - ``readings``: the values of sensors.
 - ``convert``: pure conversions between numbers and messages.
-- ``serialization``: the bytes of messages.
 - ``recording``: recordings as MCAP files.
 - ``node``: parameters, QoS profiles, executors, logging and launch arguments of nodes.
 - ``topics``: publishers and subscriptions of a robot, its sensors and its world.
-- ``simulation``: messages, services and the action of ``simulation_interfaces``.
 - ``interfaces``: definitions of standard interface packages for machines that lack them.
 
 Import a conversion from its module::
 
     from hrp_msgs.convert.sensors import ImuConverter
-    from hrp_msgs.convert.trajectory import joint_trajectory
 """

@@ -22,7 +22,7 @@ ROS = {
 WITHOUT_ROS = tuple(
     f"hrp_msgs.{name}"
     for name in (
-        *("names", "qos", "sanitize", "messages", "readings", "convert", "serialization"),
+        *("names", "qos", "sanitize", "messages", "readings", "convert"),
         "recording",
         *("topics.recorded", "topics.topic", "topics.world"),
     )

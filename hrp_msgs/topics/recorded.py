@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..messages import Message
+from ..messages.definitions import serialize
 from ..qos import Qos
 from ..recording import Channel, Recorder
-from ..serialization import serialize
 from .topic import type_name
 
 

@@ -1,25 +1,34 @@
-"""A body of a simulation in ROS: its topics, with commands and services."""
+"""A body of a simulation in ROS: its topics, with commands, services and parameters of joints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64
 
+from hrp_model.body import UNLIMITED
+from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_msgs import names
 from hrp_msgs.node import qos
+from hrp_msgs.node.executor import CommandExecutor
+from hrp_msgs.node.parameters import Value
 from hrp_msgs.node.start import WrongUseError, creating
+from hrp_msgs.topics.commands import KINDS, CommandTopics, UnusedVelocities
+from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
+from ..control import TrajectoryRun
 from ..engine.engine import PhysicsError
+from ..run.body_commands import BodyCommands, CommandOptions
 from ..run.run import Run
 from ..simulation import Simulation
-from ..topics.body import BodyTopics
-from ..topics.options import TopicOptions
+from ..topics.body import BodyTopics, TopicOptions
 from ..world.naming import BodyNaming
-from .command_interface import BodyCommandInterface, CommandInterfaces
+from .command_parameters import COMMANDS, DynamicParams, JointParams, JointValues, joint_of
 from .run_services import SwitchServices
 
 _TOOL_MESSAGES = {"holder": Bool, "conveyor": Float64}
@@ -136,3 +145,292 @@ class ToolTopics:
 
     def _warn(self, problem: str) -> None:
         self._node.get_logger().warning(problem, throttle_duration_sec=1.0)
+
+
+_JOINT_KINDS = (
+    names.JOINT_COMMANDS,
+    names.JOINT_TRAJECTORY,
+    names.POSITION_COMMANDS,
+    names.VELOCITY_COMMANDS,
+    names.EFFORT_COMMANDS,
+    names.FOLLOW_JOINT_TRAJECTORY,
+)
+_ALL_KINDS = (*KINDS, names.FOLLOW_JOINT_TRAJECTORY)
+
+
+class CommandInterfaces:
+    """ROS interface of the commands to all bodies of a node, and their common parameters.
+
+    Args:
+        node: A node with the parameters ``hrp_sim.ros.command_parameters.COMMANDS``.
+        settings: Values of its parameters by name.
+
+    Attributes:
+        node: As given.
+        joints: Parameters of the joints.
+        executor: Executes the callbacks of the subscriptions.
+
+    Raises:
+        WrongUseError: A parameter has an invalid value.
+    """
+
+    def __init__(self, node: Node, settings: Mapping[str, Value]) -> None:
+        self.node = node
+        self.joints = JointParams(node)
+        self._settings = dict(settings)
+        self._bodies: list[BodyCommandInterface] = []
+        chosen = str(settings["command_topics"]).split()
+        for kind in chosen:
+            if kind not in _ALL_KINDS:
+                hint = did_you_mean_or_all(kind, _ALL_KINDS)
+                raise WrongUseError(f"command_topics: there is no '{kind}'.{hint}")
+        self._chosen = set(chosen) or set(_ALL_KINDS)
+        self._has_action = is_available()
+        dynamic = [param for param in COMMANDS if not param.read_only]
+        self._dynamic = DynamicParams(node, dynamic, self._change)
+        self.executor = CommandExecutor(node)
+
+    @property
+    def hardware(self) -> bool:
+        """Whether ros2_control reads and commands the joints."""
+        return bool(self._settings["hardware_topics"])
+
+    def open(
+        self, simulation: Simulation, body: str, naming: BodyNaming, frames: Mapping[str, str]
+    ) -> BodyCommandInterface:
+        """Create the interface of a body.
+
+        Args:
+            simulation: The simulation with the body.
+            body: Its name; it is not static.
+            naming: Naming of its topics.
+            frames: Its links by the names of their frames.
+
+        Raises:
+            WrongUseError: A parameter of a joint or a topic is invalid.
+        """
+        interface = BodyCommandInterface(self, simulation, body, naming, frames)
+        self._apply(interface, self._settings)
+        self._bodies.append(interface)
+        return interface
+
+    def remove(self, interface: BodyCommandInterface) -> None:
+        """Stop applying changes of parameters to an interface."""
+        self._bodies.remove(interface)
+
+    def update_joint_params(self) -> None:
+        """Set the parameters of all joints to their present gains and modes."""
+        for interface in self._bodies:
+            interface.update_joint_params()
+
+    def close(self) -> None:
+        """End the executor; to be called after all interfaces are closed."""
+        self.executor.close()
+
+    def kinds(self, commands: BodyCommands, joints: int) -> list[str]:
+        """Return the topics and actions of a body with this number of joints."""
+        kinds = [names.EXTERNAL_WRENCH, *([names.SET_JOINT_POSITIONS] if joints else [])]
+        if joints and self.hardware:
+            kinds += [names.HARDWARE_COMMANDS]
+        elif joints:
+            kinds += [*_JOINT_KINDS, *([names.CMD_VEL] if commands.is_vehicle else [])]
+        if not self._has_action and names.FOLLOW_JOINT_TRAJECTORY in kinds:
+            self.node.get_logger().warning(
+                f"{names.FOLLOW_JOINT_TRAJECTORY} is not available: the package control_msgs is "
+                "not installed",
+                once=True,
+            )
+            kinds.remove(names.FOLLOW_JOINT_TRAJECTORY)
+        return [kind for kind in kinds if kind in self._chosen]
+
+    def unused_velocities(
+        self, topic: str, commands: BodyCommands, joints: int
+    ) -> UnusedVelocities | None:
+        """Return what warns of velocities to a body that cannot drive; None if it is a vehicle.
+
+        Raises:
+            WrongUseError: The name of the topic is invalid.
+        """
+        reason = commands.objection_to_drive
+        if not reason or not joints or self.hardware or names.CMD_VEL not in self._chosen:
+            return None
+        return UnusedVelocities(self.node, topic, reason)
+
+    def topics(
+        self, topic: Callable[[str], str], commands: BodyCommands, kinds: Iterable[str]
+    ) -> CommandTopics:
+        """Return the subscriptions of a body.
+
+        Args:
+            topic: Returns its topic for a name such as ``names.JOINT_COMMANDS``.
+            commands: Receives its commands.
+            kinds: From ``kinds``.
+
+        Raises:
+            WrongUseError: A name or a quality of service is invalid.
+        """
+        return CommandTopics(
+            self.node,
+            topic,
+            commands,
+            [kind for kind in kinds if kind in KINDS],
+            self.executor,
+            # A run in lock-step waits for commands, so none may be lost.
+            profile=qos.COMMAND_IN_STEP if self._settings["lock_step"] else qos.COMMAND,
+            velocity_type=str(self._settings["cmd_vel_type"]),
+        )
+
+    def unknown_joints(self, given: Iterable[str]) -> Iterator[str]:
+        """Yield a warning for each given parameter of a joint that does not exist."""
+        for name in given:
+            joint = joint_of(name)
+            if joint is not None and not self.joints.has(joint):
+                hint = did_you_mean_or_all(joint, self.joints.joints)
+                yield f"parameter '{name}': there is no joint '{joint}' to command.{hint}"
+
+    def _change(self, values: Mapping[str, Value]) -> None:
+        self._settings |= values
+        for interface in self._bodies:
+            self._apply(interface, values)
+
+    def _apply(self, interface: BodyCommandInterface, changed: Mapping[str, Value]) -> None:
+        settings, commands = self._settings, interface.commands
+        commands.options = CommandOptions(
+            max_age=float(settings["command_max_age"]),
+            wrench_duration=float(settings["wrench_duration"]),
+        )
+        timeout = float(settings["command_timeout"]), str(settings["command_fallback"])
+        if timeout != (0.0, "") or "command_timeout" in changed or "command_fallback" in changed:
+            commands.set_timeout(*timeout)
+        rate_limit = str(settings["command_rate_limit"])
+        if rate_limit or "command_rate_limit" in changed:
+            commands.set_rate_limit(rate_limit)
+
+
+class BodyCommandInterface:
+    """The topics, the action and the parameters for the commands to one body.
+
+    Args:
+        interfaces: The interfaces of the node.
+        simulation, body, naming, frames: As for ``CommandInterfaces.open``.
+
+    Attributes:
+        commands: Receives the commands.
+    """
+
+    def __init__(
+        self,
+        interfaces: CommandInterfaces,
+        simulation: Simulation,
+        body: str,
+        naming: BodyNaming,
+        frames: Mapping[str, str],
+    ) -> None:
+        self._interfaces = interfaces
+        self.commands = BodyCommands(simulation, body, frames)
+        model = simulation.bodies[body].body
+        self._controller = simulation.controller(body)
+        self._joints: dict[str, str] = {}  # joint names by their names in parameters
+        try:
+            self._declare_joints(simulation, body)
+        except (KeyError, WrongUseError):
+            self._undeclare_joints()
+            raise
+        kinds = interfaces.kinds(self.commands, len(model.jointed_links))
+        self._topics = interfaces.topics(naming.topic, self.commands, kinds)
+        self._unused = interfaces.unused_velocities(
+            naming.topic(names.CMD_VEL), self.commands, len(model.jointed_links)
+        )
+        self._action: TrajectoryAction[TrajectoryRun] | None = None
+        if names.FOLLOW_JOINT_TRAJECTORY in kinds and model.moving_links:
+            action = naming.topic(names.FOLLOW_JOINT_TRAJECTORY)
+            self._action = TrajectoryAction(interfaces.node, action, self.commands)
+
+    def serve(self, run: Run) -> None:
+        """Begin to serve a run, which determines when commands take effect."""
+
+        def run_soon(action: Callable[[], None]) -> None:
+            """Execute an action soon and report to clients, also in a pause."""
+
+            def act() -> None:
+                action()
+                self.poll()
+
+            run.call_soon(act)
+
+        self.commands.deliver = run.submit
+        self.commands.run_soon = run_soon
+        self.commands.change = run.change
+
+    def update_joint_params(self) -> None:
+        """Set the parameters of joints to their gains and modes, which a snapshot may change."""
+        for key, joint in self._joints.items():
+            (kp, kd), mode = self._controller.gains(joint), self._controller.mode(joint)
+            self._interfaces.joints.show(key, kp=kp, kd=kd, mode=mode.value)
+
+    def poll(self) -> None:
+        """Publish feedback and results of goals; called in the stepping thread."""
+        if self._action is not None:
+            self._action.poll()
+
+    def close(self) -> None:
+        """End subscriptions and action, and undeclare the parameters."""
+        self._interfaces.remove(self)
+        self._topics.close()
+        if self._unused is not None:
+            self._unused.close()
+        if self._action is not None:
+            self._action.close()
+        self._undeclare_joints()
+
+    def _declare_joints(self, simulation: Simulation, body: str) -> None:
+        """Declare parameters; prefixed by the body's name if its joint names are not unique."""
+        others = {
+            link.joint.name
+            for name, simulated in simulation.bodies.items()
+            for link in simulated.body.moving_links
+            if name != body
+        }
+        controller, params = self._controller, self._interfaces.joints
+        limited = simulation.engine.settings.joint_limits
+        for link in simulation.bodies[body].body.moving_links:
+            name = link.joint.name
+            key = f"{body}/{name}" if name in others or params.has(name) else name
+            mode = controller.mode(name).value
+            values = JointValues(
+                *controller.gains(name),
+                mode,
+                partial(self._set_joint, name),
+                initial_position=self.commands.initial_position(name),
+                objection=partial(self.commands.objection_to_initial, name),
+                limits=link.joint.position_limits if limited else UNLIMITED,
+            )
+            if link.joint.mimic is not None:  # its mode cannot change
+                values = replace(values, modes=[mode])
+            self._joints[key] = name
+            params.add(key, values)
+
+    def _set_joint(
+        self,
+        joint: str,
+        *,
+        kp: float | None = None,
+        kd: float | None = None,
+        mode: str | None = None,
+        initial_position: float | None = None,
+    ) -> None:
+        """Set the parameters of a joint that are not None."""
+        self.commands.set_joint(joint, kp=kp, kd=kd, mode=mode)
+        if initial_position is None:
+            return
+        try:
+            self.commands.set_initial_position(joint, initial_position)
+        except ValueError as error:  # together with others that were set at the same time
+            self._interfaces.node.get_logger().warning(f"{joint}.initial_position: {error}")
+        for key, other in self._joints.items():  # which may follow
+            initial = self.commands.initial_position(other)
+            self._interfaces.joints.show(key, initial_position=initial)
+
+    def _undeclare_joints(self) -> None:
+        for joint in self._joints:
+            self._interfaces.joints.remove(joint)

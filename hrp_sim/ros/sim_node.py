@@ -54,17 +54,16 @@ from ..run.requests.world_control import ControlOptions, WorldControl
 from ..run.run import NotRunningError, Run
 from ..sensors.settings import IDEAL
 from ..simulation import Simulation
-from ..topics.options import TopicOptions
+from ..topics.body import TopicOptions
 from ..topics.run_recording import RunRecording
 from ..topics.world import TOPIC_ERRORS, WorldTopics
 from ..world.config import WorldConfig
 from ..world.projects import ProjectOptions
 from ..world.sensor_options import COMMON_OPTIONS
-from .bodies import NodeBody
-from .command_interface import CommandInterfaces
+from .bodies import CommandInterfaces, NodeBody
+from .parameters import WorldLoader
 from .run_services import RunServices, start_lock_step
 from .simulation_services import SimulationServices
-from .world_parameters import WorldLoader
 
 _T = TypeVar("_T")
 # Period of clock and state while the run is halted, in [s] of wall time.

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, fields
 from functools import partial, reduce
 from operator import matmul
+from typing import Any
 
 import numpy as np
 
 from hrp_model import Diagnostics, Pose
-from hrp_model.description.description import Description, describe
+from hrp_model.description.description import Description, DescriptionOptions, describe
 from hrp_model.description.frame_tree import FrameTree
+from hrp_model.description.publisher import MAX_FREQUENCY
 from hrp_model.files.writer import mesh_folder
 from hrp_model.frames import Base, BodyFrames, Frame, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
@@ -21,6 +24,7 @@ from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.convert.diagnostics import diagnostic_status
 from hrp_msgs.convert.tf import FramePose, MovingFrames
 from hrp_msgs.messages import DiagnosticStatus, Message, String
+from hrp_msgs.names import STANDARD
 from hrp_msgs.qos import Qos
 from hrp_msgs.readings import Reading
 from hrp_msgs.topics.topic import Topic, TopicMaker, TopicOutput
@@ -33,7 +37,48 @@ from ..sensors.kinds import kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .devices import SensorOutputs, device_topics
-from .options import TopicOptions
+
+
+@dataclass(frozen=True)
+class TopicOptions:
+    """Options of the topics of a world, most of them parameters of ``sim_node`` of the same names.
+
+    Attributes:
+        frame_prefix: Prefix of all TF frame names.
+        base: Massless links above the root of each body, a value of ``Base``.
+        naming: Naming of the topics, a key of ``hrp_msgs.names.NAMINGS``.
+        world_frame: Name of the world frame.
+        clock_rate: Maximum rate of /clock in simulation time, in [Hz].
+        contact_rate: Likewise of contacts and contacts/markers; 0 means that neither is published.
+        contact_scale: Length of the arrow of a force, in [m/N].
+        hardware_topics: Whether ros2_control reads and commands the joints.
+        lock_step: Command topics that the run waits for.
+        description: Options of the descriptions of the bodies; None without descriptions.
+        publish_tf: Whether the frames of described links are published, too.
+        publish_frequency: Maximum rate of the frames of links in simulation time, in [Hz]; 0 means
+            at each joint reading.
+    """
+
+    frame_prefix: str = ""
+    base: str = "auto"
+    naming: str = STANDARD
+    world_frame: str = "world"
+    clock_rate: float = 250.0
+    contact_rate: float = 0.0
+    contact_scale: float = 0.001
+    hardware_topics: bool = False
+    lock_step: str = ""
+    description: DescriptionOptions | None = None
+    publish_tf: bool = True
+    publish_frequency: float = MAX_FREQUENCY
+
+    @staticmethod
+    def from_parameters(settings: Mapping[str, Any]) -> TopicOptions:
+        """Return the options that the parameters of ``sim_node`` select."""
+        own = {f.name: settings[f.name] for f in fields(TopicOptions) if f.name in settings}
+        described = DescriptionOptions.from_parameters(settings) if settings["describe"] else None
+        return TopicOptions(**own, description=described)
+
 
 _ROOT_TRANSFORM = "tf:RootTransformConverter"
 

@@ -35,9 +35,8 @@ from ..sensors import (
 )
 from ..simulation import Simulation
 from ..world.naming import BodyNaming, name_bodies, spawned_naming
-from .body import BodyTopics
+from .body import BodyTopics, TopicOptions
 from .devices import SensorOutputs, device_topics
-from .options import TopicOptions
 
 if TYPE_CHECKING:
     from .run_recording import RunRecording

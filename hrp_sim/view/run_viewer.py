@@ -18,9 +18,8 @@ from ..render import ALL_PARTS, NO_PARTS, Parts
 from ..run.run import Change, Consumer, Run
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
-from .controls import Controls, JointTargets
+from .controls import Controls, JointTargets, ModelPanel
 from .curves import Curves
-from .model_panel import ModelPanel
 from .scene import Bodies, Contacts, Pulling, Snapshot, take_snapshot
 from .sensor_displays import SensorDisplays
 

@@ -10,9 +10,8 @@ from message_samples import TYPES, as_ros, filled, ros_class
 from paths import ROOT
 
 from hrp_msgs import messages
-from hrp_msgs.messages.definitions import type_name, typestore
+from hrp_msgs.messages.definitions import serialize, type_name, typestore
 from hrp_msgs.messages.stand_ins import message_class
-from hrp_msgs.serialization import serialize
 
 needs_ros = pytest.mark.skipif(not messages.HAS_ROS, reason="ROS 2 is not importable")
 
@@ -123,7 +122,7 @@ from hrp_msgs.convert.contacts import ContactsConverter
 from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.messages import HAS_ROS, JointTrajectory, JointTrajectoryPoint
 from hrp_msgs.messages.definitions import type_name
-from hrp_msgs.serialization import serialize
+from hrp_msgs.messages.definitions import serialize
 
 assert not HAS_ROS
 ones, image = np.ones(3), np.full((2, 3), 1.0, np.float32)

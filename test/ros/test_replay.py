@@ -12,8 +12,8 @@ from sensor_msgs.msg import Imu, LaserScan
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.recording import Recorder, Recording
-from hrp_msgs.serialization import serialize
 from hrp_msgs.topics.node_topics import installed_type
 from hrp_sim.recording.replay import Playback, Replay
 from hrp_sim.ros.replay import RosOutput

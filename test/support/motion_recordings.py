@@ -10,8 +10,8 @@ from hrp_model.diagnostics import Diagnostics
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs.convert.tf import tf_message, transform
 from hrp_msgs.messages import String, TFMessage
+from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.recording import Recorder
-from hrp_msgs.serialization import serialize
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.load import load_world
 from hrp_sim.world.naming import name_bodies

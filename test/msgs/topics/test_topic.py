@@ -14,9 +14,9 @@ from rclpy.node import Node
 from std_msgs.msg import Bool, Header, String
 
 from hrp_msgs import qos
+from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.recording import Recorder, Recording
-from hrp_msgs.serialization import serialize
 from hrp_msgs.topics.node_topics import NodeTopic, NodeTopics
 from hrp_msgs.topics.recorded import TopicRecording
 

@@ -12,8 +12,8 @@ from hrp_model.diagnostics import Severity
 from hrp_model.view.page_html import Section, page_html
 from hrp_msgs.convert.tf import tf_message, transform
 from hrp_msgs.messages import String, TFMessage
+from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.recording import Recorder
-from hrp_msgs.serialization import serialize
 from hrp_sim.cli.main import main
 
 RED = (220, 20, 20)

@@ -11,8 +11,8 @@ from PIL import Image
 from hrp_model import BodyState, Diagnostics, ModelError
 from hrp_msgs.convert.tf import tf_message, transform
 from hrp_msgs.messages import String, TFMessage
+from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.recording import Recorder, Recording, RecordingError
-from hrp_msgs.serialization import serialize
 from hrp_sim.cli.main import main
 from hrp_sim.recording.recorded_run import RecordedRun
 

@@ -4,8 +4,8 @@ import pytest
 from motion_recordings import fail
 
 from hrp_msgs.messages import Clock, String
+from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.recording import Recorder, Recording
-from hrp_msgs.serialization import serialize
 from hrp_sim.recording.replay import PERIOD, Playback, Replay
 
 SECOND = 1_000_000_000

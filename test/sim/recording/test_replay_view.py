@@ -12,8 +12,8 @@ from run_page_tools import gui
 from hrp_model.view.viewer import Viewer, set_value
 from hrp_msgs.convert.tf import tf_message, transform
 from hrp_msgs.messages import Image, LaserScan, String, TFMessage
+from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.recording import Recorder, Recording
-from hrp_msgs.serialization import serialize
 from hrp_sim.recording.recorded_run import RecordedRun
 from hrp_sim.recording.replay import Playback, Replay
 from hrp_sim.recording.replay_view import ReplayView
