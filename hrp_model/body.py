@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from math import copysign, inf, isinf, pi
@@ -443,6 +443,11 @@ class Body:
     def is_static(self) -> bool:
         """Whether the root and every joint are fixed, so that nothing can move."""
         return all(link.joint.type is JointType.FIXED for link in self.links)
+
+    def with_fixed_root(self) -> Body:
+        """Return the body with its root fixed to the world."""
+        root = replace(self.root, joint=replace(self.root.joint, type=JointType.FIXED))
+        return replace(self, links=(root, *self.links[1:]))
 
 
 def _by_joint_id(links: Iterable[Link]) -> tuple[Link, ...]:

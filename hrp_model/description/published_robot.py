@@ -6,7 +6,6 @@ import posixpath
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
@@ -15,7 +14,7 @@ import numpy as np
 
 from hrp_msgs.names import ROBOT_DESCRIPTION
 
-from ..body import Body, JointType
+from ..body import Body
 from ..diagnostics import Diagnostics
 from ..frames import joint_pose, unique_name
 from ..load import load_body_text
@@ -133,12 +132,6 @@ def frame_prefixes(robots: Mapping[str, Body], frames: Iterable[str]) -> dict[st
 def has_frame_of(body: Body, prefix: str | None, frames: Container[str]) -> bool:
     """Return whether any link of a robot has one of these frames; prefix as in ``link_poses``."""
     return prefix is not None and any(prefix + link.name in frames for link in body.links)
-
-
-def with_fixed_root(body: Body) -> Body:
-    """Return the body with its root fixed to the world, which a URDF does not state."""
-    joint = replace(body.root.joint, type=JointType.FIXED)
-    return replace(body, links=(replace(body.root, joint=joint), *body.links[1:]))
 
 
 def _is_alike(space: str, prefix: str) -> bool:

@@ -11,7 +11,7 @@ from math import inf, pi
 
 import numpy as np
 
-from ..body import Body, Joint, JointType
+from ..body import Body, Joint
 from ..kinematics import BodyState
 from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array, Pose, axis_angle_matrix
@@ -101,10 +101,7 @@ def resistance(joints: list[Joint], dq: Array) -> Array:
 
 def with_still_root(body: Body) -> Body:
     """Return a body without the joint above its root, if that moves; it has no effect."""
-    if not body.root.joint.moves:
-        return body
-    root = replace(body.root, joint=replace(body.root.joint, type=JointType.FIXED))
-    return replace(body, links=(root, *body.links[1:]))
+    return body.with_fixed_root() if body.root.joint.moves else body
 
 
 def without_rotors(body: Body) -> Body:

@@ -24,7 +24,6 @@ from hrp_model.description.published_robot import (
     link_poses,
     namespace,
     read_with_files,
-    with_fixed_root,
 )
 from hrp_model.frames import Frame
 from hrp_model.rigid import Array, quaternion_matrix
@@ -268,7 +267,7 @@ class _Robot:
         """Fix the root to the world; problems that only a free root has are dropped."""
         free, fixed = Diagnostics.silent(), Diagnostics.silent()
         validate(self.body, free)
-        self.body = with_fixed_root(self.body)
+        self.body = self.body.with_fixed_root()
         validate(self.body, fixed)
         gone = {x for x in free.found if x not in fixed.found}
         self._found = [x for x in self._found if x not in gone]

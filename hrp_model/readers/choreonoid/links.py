@@ -14,6 +14,7 @@ from ...devices import Device
 from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties, merge
 from ...rigid import Array, Pose, axis_by_name, unit_vector
+from ..joints import resistance
 from ..yaml.tree import Mapping, Node, Scalar, Sequence
 from .devices import read_device
 from .elements import Contents, read_elements, read_mass
@@ -138,10 +139,7 @@ def _resistance(mapping: Mapping, key: str, default: float) -> float:
     if mapping.lacks(key):  # the usual case
         return default
     value = mapping.number(key, default=default)
-    if value < 0.0:
-        message = f"{key} is {value:g}, but it must not be negative; 0 is used"
-        mapping.diagnostics.warn("negative-resistance", message, mapping.at(key))
-    return max(value, 0.0)
+    return resistance(key, value, mapping.at(key), mapping.diagnostics)
 
 
 def _stiffness(mapping: Mapping, default: float) -> float:

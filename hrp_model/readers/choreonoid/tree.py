@@ -11,8 +11,9 @@ import numpy as np
 
 from ...body import ExtraJoint, JointType, Link
 from ...devices import Device
-from ...diagnostics import did_you_mean
+from ...diagnostics import Span, did_you_mean
 from ...rigid import Pose
+from ..joints import has_circle
 from ..yaml.tree import Mapping, Node, Scalar, Sequence
 from .collision_rules import RULE_KEYS, Rule, included_rules
 from .links import Draft, finish_link, overlay_root, read_link
@@ -276,11 +277,11 @@ def arrange(tree: Tree, root_name: Scalar | None, scope: Scope) -> bool:
     if not sound:
         return False
     ordered = _descend(root, children)
-    if len(ordered) < len(tree.drafts):
-        reached = {draft.link.name for draft in ordered}
-        loop = next(draft for draft in tree.drafts if draft.link.name not in reached)
-        message = f"link '{loop.link.name}' is its own ancestor, or the descendant of such a link"
-        scope.diagnostics.error("link-cycle", message, loop.entry.at("parent"))
+
+    def at(name: str) -> Span:
+        return by_name[name].entry.at("parent")
+
+    if has_circle(by_name, {draft.link.name for draft in ordered}, at, scope.diagnostics):
         return False
     tree.drafts = ordered
     return True

@@ -13,7 +13,7 @@ from math import inf, radians
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics
 from ...rigid import Array, unit_vector
-from ..mimics import Follower
+from ..joints import Follower
 from ..xml_tree import Element
 from .scene import Robot
 from .values import References, Values

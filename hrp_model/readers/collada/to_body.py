@@ -12,7 +12,7 @@ from ...geometry import Shape
 from ...inertia import merge
 from ...read_context import ReadContext
 from ...rigid import IDENTITY_4, Pose
-from ..mimics import resolve_mimics
+from ..joints import resolve_mimics
 from ..xml_tree import Element
 from .devices import DeviceReader
 from .joints import (

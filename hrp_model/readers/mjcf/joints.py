@@ -18,7 +18,7 @@ from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics
 from ...frames import add_unique
 from ...rigid import Array, Pose, axis_angle_matrix
-from ..mimics import ball_hinges
+from ..joints import ball_hinges, resistance
 from .compiler import Compiled, optional_row, titled
 
 # As integers: numpy's do not equal those of the enumerations.
@@ -160,7 +160,10 @@ class JointReader:
         is_hinge = model.jnt_type[j] == _HINGE
         dof = int(model.jnt_dofadr[j])
         actuators = self._actuators.get(j, [])
-        self._warn_of_resistance(j)
+        name = f"the stiffness of joint '{self.name(j)}'"
+        at = self._compiled.at_joint(j)
+        stiffness = resistance(name, float(model.jnt_stiffness[j]), at, self._diagnostics)
+        self._warn_of_curves(j)
         return Joint(
             type=JointType.REVOLUTE if is_hinge else JointType.PRISMATIC,
             name=self.name(j),
@@ -173,7 +176,7 @@ class JointReader:
             + sum(x.rotor_inertia for x in actuators),
             damping=float(model.dof_damping[dof]) + sum(x.damping for x in actuators),
             friction=float(model.dof_frictionloss[dof]),
-            stiffness=max(0.0, float(model.jnt_stiffness[j])),
+            stiffness=stiffness,
             rest_position=float(model.qpos_spring[model.jnt_qposadr[j]]),
         )
 
@@ -241,12 +244,9 @@ class JointReader:
                 self._diagnostics.warn(code, message, self._compiled.at("equalities", i))
         return followers.result(leads=self.has_motor)
 
-    def _warn_of_resistance(self, j: int) -> None:
-        """Warn of springs and damping that are not linear, and of negative ones."""
+    def _warn_of_curves(self, j: int) -> None:
+        """Warn of springs and damping that are not linear."""
         model, at = self._model, self._compiled.at_joint(j)
-        if model.jnt_stiffness[j] < 0.0:
-            message = f"the stiffness of joint '{self.name(j)}' must not be negative; 0 is used"
-            self._diagnostics.warn("negative-resistance", message, at)
         if np.any(optional_row(model, "jnt_stiffnesspoly", j)):
             message = f"the spring of joint '{self.name(j)}' is not linear: only its first number "
             message += "is used"

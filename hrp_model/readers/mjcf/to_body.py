@@ -15,7 +15,7 @@ from ...frames import add_unique
 from ...inertia import MassProperties
 from ...read_context import ReadContext
 from ...rigid import Array, Pose, quaternion_matrix
-from ..mimics import intermediate_link
+from ..joints import intermediate_link
 from .compiler import Compiled, titled
 from .devices import DeviceReader
 from .joints import JointReader

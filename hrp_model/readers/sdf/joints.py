@@ -11,7 +11,7 @@ import numpy as np
 from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...rigid import Array, Pose, unit_vector
-from ..mimics import Follower, ball_hinges
+from ..joints import Follower, ball_hinges, resistance
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .frames import MODEL, Frames
@@ -208,10 +208,7 @@ class JointReader:
     def _resistance(self, axis: SdfReader, name: str) -> float:
         """Return damping, friction or stiffness."""
         value = axis.number("dynamics", name, default=0.0)
-        if value < 0.0:
-            message = f"the {name} is {value:g}, but it must not be negative; 0 is used"
-            self._diagnostics.warn("negative-resistance", message, axis.element.span)
-        return max(0.0, value)
+        return resistance(f"the {name}", value, axis.element.span, self._diagnostics)
 
     def _mimic(self, axis: SdfReader) -> Follower | None:
         """Return how a joint follows another."""

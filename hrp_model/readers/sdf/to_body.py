@@ -13,7 +13,7 @@ from ...diagnostics import did_you_mean_or_all
 from ...inertia import MassProperties
 from ...read_context import ReadContext, TooLargeError
 from ...rigid import Pose
-from ..mimics import intermediate_link, resolve_mimics
+from ..joints import has_circle, intermediate_link, resolve_mimics
 from ..sdf_sensors import read_sensor
 from ..sdf_values import SdfReader, UnusedElements, never_colliding
 from ..xml_tree import Element
@@ -183,12 +183,8 @@ class ModelReader:
             for name in order:  # grows
                 order += children.get(name, [])
         found = {name for order in orders for name in order}
-        lost = next((name for name in links if name not in found), None)
-        if lost is not None:
-            message = f"link '{lost}' is its own ancestor, or the descendant of such a link"
-            self._diagnostics.error("link-cycle", message, links[lost].span)
-            return []
-        return orders
+        is_lost = has_circle(links, found, lambda name: links[name].span, self._diagnostics)
+        return [] if is_lost else orders
 
     def _links(
         self, order: list[str], links: dict[str, Element], above: dict[str, JointParts]
@@ -383,9 +379,8 @@ class WorldReader:
                 X_WM = frames.in_frame(X_WM, model.frame, MODEL, model.at)
             name = model.at.attributes.get("name", "")
             for body in model.bodies:
-                root = replace(body.root, X_PL=X_WM @ body.root.X_PL)
-                if model.is_static:
-                    root = replace(root, joint=replace(root.joint, type=JointType.FIXED))
+                fixed = body.with_fixed_root() if model.is_static else body
+                root = replace(fixed.root, X_PL=X_WM @ body.root.X_PL)
                 _, scope, part = body.name.partition("::")
                 named = f"{name or body.name}{scope}{part}"
                 yield replace(body, name=named, links=(root, *body.links[1:])), body

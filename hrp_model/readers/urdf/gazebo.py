@@ -15,6 +15,7 @@ from ...frames import X_S_OPTICAL, X_S_SCAN, parent_frame
 from ...geometry import Shape, Surface
 from ...read_context import ReadContext
 from ...rigid import Pose
+from ..joints import resistance
 from ..sdf_sensors import FRAME_IDS, read_sensor
 from ..sdf_values import (
     SdfReader,
@@ -113,11 +114,10 @@ class GazeboSurfaces:
     def with_spring(self, joint: Joint) -> Joint:
         """Return a joint with the spring that blocks declare."""
         for block in self._blocks.get(joint.name, []):
-            stiffness = block.number("springStiffness", default=0.0)
-            if stiffness < 0.0:
-                message = f"the springStiffness is {stiffness:g}, but it must not be negative; "
-                block.warn("negative-resistance", f"{message}0 is used")
-            elif stiffness > 0.0 and joint.moves:
+            stated = block.number("springStiffness", default=0.0)
+            at, diagnostics = block.element.span, self._context.diagnostics
+            stiffness = resistance("the springStiffness", stated, at, diagnostics)
+            if stiffness > 0.0 and joint.moves:
                 rest = block.number("springReference", default=0.0)
                 joint = replace(joint, stiffness=stiffness, rest_position=rest)
         return joint

@@ -14,9 +14,9 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from ...body import UNLIMITED, Joint, JointType, Range
-from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all, listed
+from ...diagnostics import Diagnostics, Span, did_you_mean, did_you_mean_or_all, listed
 from ...rigid import Array, Pose, unit_vector
-from ..mimics import Follower
+from ..joints import Follower, has_circle, resistance
 from ..sdf_values import SdfReader
 from ..xml_tree import Element
 from .links import LinkParts, pose
@@ -161,16 +161,14 @@ class JointReader:
         if made.dynamics is None:
             return 0.0, 0.0
         written = element.first("dynamics")
-        for name in ("damping", "friction"):
-            value = getattr(made.dynamics, name)
-            if value is not None and value < 0.0:
-                message = (
-                    f"the {name} of joint '{made.name}' is {value:g}, but it must not be negative; "
-                    "0 is used"
-                )
-                at = element.span if written is None else written.at(name)
-                self._diagnostics.warn("negative-resistance", message, at)
-        return max(made.dynamics.damping or 0.0, 0.0), max(made.dynamics.friction or 0.0, 0.0)
+
+        def value(name: str) -> float:
+            at = element.span if written is None else written.at(name)
+            stated = getattr(made.dynamics, name) or 0.0
+            shown = f"the {name} of joint '{made.name}'"
+            return resistance(shown, stated, at, self._diagnostics)
+
+        return value("damping"), value("friction")
 
 
 def _most(made: UrdfObject, name: str) -> float:
@@ -345,11 +343,8 @@ def ordered(
         found.append(name)
         for child in children.get(name, ()):
             heappush(ready, (index[child], child))
-    if len(found) < len(links):
-        reached = set(found)
-        lost = next(name for name in links if name not in reached)
-        message = f"link '{lost}' is its own ancestor, or the descendant of such a link"
-        at = above[lost].element.span if lost in above else robot.span
-        diagnostics.error("link-cycle", message, at)
-        return []
-    return found
+
+    def at(name: str) -> Span:
+        return above[name].element.span if name in above else robot.span
+
+    return [] if has_circle(links, frozenset(found), at, diagnostics) else found

@@ -11,7 +11,7 @@ from ...devices import Device
 from ...diagnostics import did_you_mean
 from ...read_context import ReadContext
 from ...rigid import Pose
-from ..mimics import resolve_mimics
+from ..joints import resolve_mimics
 from ..xml_tree import Element
 from .gazebo import GazeboReader, GazeboSurfaces
 from .joints import JointParts, JointReader, Motors, joints_by_child, ordered, read_motors

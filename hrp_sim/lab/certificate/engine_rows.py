@@ -37,7 +37,6 @@ from .motion import (
 )
 from .parts import (
     engine_body,
-    fixed_to_world,
     quoted,
     simulated_masses,
     without_damping,
@@ -168,7 +167,7 @@ def _gravity_row(
     names = [link.joint.name for link in body.moving_links]
     if not names:
         return differences.row(nothing=_NO_JOINTS)
-    resting, root = BodyState(fixed_to_world(model)), states[0].X_WR
+    resting, root = BodyState(model.with_fixed_root()), states[0].X_WR
     resting.p[0], resting.R[0] = root.p, root.R
     balanced, matrices = [], []
     for state in states:
@@ -178,7 +177,7 @@ def _gravity_row(
         none, torque = np.zeros(3), resting.gravity_torque()
         rest = np.zeros_like(torque)
         balanced.append(MotionState(state.name, root, none, none, state.q, rest, torque))
-    smooth = fixed_to_world(without_friction(without_damping(body)))
+    smooth = without_friction(without_damping(body)).with_fixed_root()
     found = accelerations(smooth, balanced, np.ones(len(names)))
     for state, M, a in zip(balanced, matrices, found.value, strict=True):
         error = abs(M @ a) / max(1.0, float(abs(state.effort).max()))

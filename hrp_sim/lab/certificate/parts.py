@@ -79,12 +79,6 @@ def without_damping(body: Body, names: Collection[str] | None = None) -> Body:
     return replace(body, links=tuple(map(undamped, body.links)))
 
 
-def fixed_to_world(body: Body) -> Body:
-    """Return a body whose root is fixed."""
-    root = replace(body.root, joint=replace(body.root.joint, type=JointType.FIXED))
-    return replace(body, links=(root, *body.links[1:]))
-
-
 def simulated_masses(body: Body) -> tuple[Body, list[str]]:
     """Return a body with the masses that the engine simulates, and the links that it repairs.
 

@@ -14,7 +14,6 @@ from hrp_model.description.published_robot import (
     has_frame_of,
     link_poses,
     namespace,
-    with_fixed_root,
 )
 from hrp_model.rigid import Pose, axis_angle_matrix
 
@@ -104,4 +103,4 @@ def test_a_robot_moves_if_a_frame_of_it_does(arm):
 
 def test_a_fixed_root_makes_a_robot_without_joints_static(arm):
     assert not arm.is_root_fixed
-    assert with_fixed_root(arm).is_root_fixed
+    assert arm.with_fixed_root().is_root_fixed

@@ -1,12 +1,12 @@
-"""Joints that a Body has in another form: mimic joints, and chains of joints.
+"""Joints of any format: mimic joints, chains of joints, resistances and circles of links.
 
-Mimic joints of any format are resolved, including chains of them. Joints of several hinges become
-chains of a Body's joints with links without mass between.
+Mimic joints are resolved, including chains of them. Joints of several hinges become chains of a
+Body's joints with links without mass between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,6 +91,43 @@ def _composed(follower: Follower, links: Mapping[str, str], found: Mapping[str, 
     if above is None:
         return Mimic(links[follower.leader], multiplier, offset)
     return Mimic(above.link, multiplier * above.multiplier, multiplier * above.offset + offset)
+
+
+def resistance(name: str, value: float, at: Span, diagnostics: Diagnostics) -> float:
+    """Return damping, friction or stiffness; 0 after warning of a negative one.
+
+    Args:
+        name: Of the value, as messages name it.
+        value: As stated.
+        at: Its place.
+        diagnostics: Receives the warning.
+    """
+    if value < 0.0:
+        message = f"{name} is {value:g}, but it must not be negative; 0 is used"
+        diagnostics.warn("negative-resistance", message, at)
+    return max(value, 0.0)
+
+
+def has_circle(
+    links: Iterable[str],
+    reached: Container[str],
+    at: Callable[[str], Span],
+    diagnostics: Diagnostics,
+) -> bool:
+    """Return whether links are not below a root; reports the first of them as an error.
+
+    Args:
+        links: All links, by name.
+        reached: Those that descend from a root.
+        at: Returns the place of a link.
+        diagnostics: Receives the error.
+    """
+    lost = next((name for name in links if name not in reached), None)
+    if lost is None:
+        return False
+    message = f"link '{lost}' is its own ancestor, or the descendant of such a link"
+    diagnostics.error("link-cycle", message, at(lost))
+    return True
 
 
 def ball_hinges(joint: Joint, new_name: Callable[[str], str]) -> list[Joint]:
