@@ -41,6 +41,10 @@ from ..shapes import measure
 from ..shapes.tessellate import shape_mesh
 
 _MAX_FILE_SIZE = 1 << 24  # in [B]: some hundred thousand numbers
+Json = dict[str, Any]
+# Type names in files that differ from Choreonoid's class names.
+_CLASSES = {"Holder": "HolderDevice"}
+_LENSES = (LensType.NORMAL, LensType.FISHEYE, LensType.DUAL_FISHEYE)
 
 
 class PostureError(ValueError):
@@ -101,12 +105,6 @@ def _posture(row: Any, where: str) -> Posture:
     if root_R is not None and not is_rotation(root_R):
         raise PostureError(f"{where}: root_R is not a rotation matrix")
     return Posture(q, root_p, root_R)
-
-
-Json = dict[str, Any]
-# Type names in files that differ from Choreonoid's class names.
-_CLASSES = {"Holder": "HolderDevice"}
-_LENSES = (LensType.NORMAL, LensType.FISHEYE, LensType.DUAL_FISHEYE)
 
 
 def dump_device(device: Device) -> Json:

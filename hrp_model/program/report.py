@@ -22,6 +22,11 @@ from ..version import __version__
 from .console import message_console
 
 _TABLE = Path(__file__).with_name("codes.csv")
+# A model, by the name that the user gave, and its diagnostics.
+Checked = tuple[str, Iterable[Diagnostic]]
+_STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+_MAX_EXCERPT = 100  # columns
+_MAX_PER_CODE = 5  # diagnostics shown
 
 
 class Rule(NamedTuple):
@@ -67,14 +72,6 @@ class Codes(Mapping[str, Rule]):
 
 # Of models: problems with files and their syntax, with parts of a format, with a Body.
 CODES = Codes("files", "parts", "bodies")
-
-
-# A model, by the name that the user gave, and its diagnostics.
-Checked = tuple[str, Iterable[Diagnostic]]
-
-_STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
-_MAX_EXCERPT = 100  # columns
-_MAX_PER_CODE = 5  # diagnostics shown
 
 
 def by_place(found: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -25,6 +25,35 @@ _FALSE = ("0", "false", "")
 _GAUSSIAN = "gaussian"
 _QUANTIZED = "gaussian_quantized"
 _AXES = ("x", "y", "z")
+# Why elements are not used; others are not simulated.
+_REASONS = {
+    "max_contacts": "the setting max_contacts of the world applies",
+    "maxContacts": "the setting max_contacts of the world applies",
+    "min_depth": "the setting surface_layer of the world applies",
+    "minDepth": "the setting surface_layer of the world applies",
+    "max_vel": "the setting max_correcting_velocity of the world applies",
+    "maxVel": "the setting max_correcting_velocity of the world applies",
+    "material": "colours are those of the robot's own materials",
+}
+_FRICTION, _CONTACT, _BOUNCE = ("friction", "ode"), ("contact", "ode"), ("bounce",)
+# Elements of a <surface> by their path, of which all others are not used.
+_USED = {
+    (): {"friction", "contact", "bounce"},
+    ("friction",): {"ode"},
+    ("contact",): {"ode"},
+    _FRICTION: {"mu", "mu2", "fdir1"},
+    _CONTACT: {"kp", "kd"},
+    _BOUNCE: {"restitution_coefficient", "threshold"},
+}
+_RANGES = {
+    "friction": 1e6,
+    "friction_across": 1e6,
+    "stiffness": 1e20,
+    "damping": 1e20,
+    "restitution": 1.0,
+    "bounce_speed": 1e20,
+}
+_DEFAULT_FRICTION, _DEFAULT_DAMPING = 1.0, 1.0  # of what SDF does not state
 
 
 class SdfReader:
@@ -259,37 +288,6 @@ def _is_gaussian(noise: SdfReader) -> bool:
         message = f"noise of type '{kind}' is not simulated, only {_GAUSSIAN} and {_QUANTIZED}"
         noise.warn("not-used", message)
     return kind in (_GAUSSIAN, _QUANTIZED)
-
-
-# Why elements are not used; others are not simulated.
-_REASONS = {
-    "max_contacts": "the setting max_contacts of the world applies",
-    "maxContacts": "the setting max_contacts of the world applies",
-    "min_depth": "the setting surface_layer of the world applies",
-    "minDepth": "the setting surface_layer of the world applies",
-    "max_vel": "the setting max_correcting_velocity of the world applies",
-    "maxVel": "the setting max_correcting_velocity of the world applies",
-    "material": "colours are those of the robot's own materials",
-}
-_FRICTION, _CONTACT, _BOUNCE = ("friction", "ode"), ("contact", "ode"), ("bounce",)
-# Elements of a <surface> by their path, of which all others are not used.
-_USED = {
-    (): {"friction", "contact", "bounce"},
-    ("friction",): {"ode"},
-    ("contact",): {"ode"},
-    _FRICTION: {"mu", "mu2", "fdir1"},
-    _CONTACT: {"kp", "kd"},
-    _BOUNCE: {"restitution_coefficient", "threshold"},
-}
-_RANGES = {
-    "friction": 1e6,
-    "friction_across": 1e6,
-    "stiffness": 1e20,
-    "damping": 1e20,
-    "restitution": 1.0,
-    "bounce_speed": 1e20,
-}
-_DEFAULT_FRICTION, _DEFAULT_DAMPING = 1.0, 1.0  # of what SDF does not state
 
 
 class UnusedElements:

@@ -40,8 +40,7 @@ from ..description.description import (
     error_text,
     first_line,
 )
-from ..description.follower import JointHealth, LastPositions, model_health
-from ..description.publisher import DescriptionPublisher
+from ..description.publisher import DescriptionPublisher, JointHealth, LastPositions, model_health
 from ..diagnostics import Diagnostic, Diagnostics, Severity, counted
 from ..files.writer import mesh_folder
 from ..program.console import print_message

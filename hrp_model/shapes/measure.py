@@ -15,6 +15,9 @@ _Words = NDArray[np.uint32]
 # An odd multiplier with well-mixed bits: the fractional part of the golden ratio in 64 bits.
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
+Rows = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+_BLOCK = 1 << 16  # pairs of triangles tested at once
 
 
 class BoundingBox(NamedTuple):
@@ -165,12 +168,6 @@ def _hashes(words: _Words) -> NDArray[np.uint64]:
         hashes *= _FACTOR
         hashes ^= hashes >> _HALF
     return hashes
-
-
-Rows = NDArray[np.intp]
-Flags = NDArray[np.bool_]
-
-_BLOCK = 1 << 16  # pairs of triangles tested at once
 
 
 def overlap(a: Sequence[Mesh], b: Sequence[Mesh]) -> bool:

@@ -22,6 +22,18 @@ _MAX_LISTED = 8
 _MAX_ENCODER_STEP = {JointType.REVOLUTE: 0.1, JointType.PRISMATIC: 0.01}  # [rad], [m]
 # Limits that people write as "practically unlimited", without an angle in mind.
 _PLACEHOLDERS = ({10.0}, {20.0}, {50.0}, {100.0}, {200.0})
+# Radius of gyration relative to that of a solid box around the shape. For masses inside the
+# box it is at most sqrt(3), with all mass in the corners. Most links are between 0.6 and 1.2,
+# rough estimates and incompletely modelled links between 0.05 and 10. Wrong units (mm for m,
+# g for kg, cm^2) change it by a factor of 30 at least.
+_MIN_GYRATION, _MAX_GYRATION = 0.05, 10.0
+_MAX_GYRATION_OF_IDENTITY = 3.0  # an identity matrix is never an estimate
+_NO_GYRATION = 1e-6  # below this the inertia is practically zero, which another rule reports
+# Largest accepted distance of a centre of mass from the box, relative to its diagonal: motors
+# and covers are often not modelled.
+_MAX_OFFSET = 1.0
+_IDENTITY = np.eye(3).tolist()
+_MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
 
 
 def joint_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
@@ -161,20 +173,6 @@ def _in_multiples_of_five(link: Link) -> bool:
 
 def _range_text(limits: Range) -> str:
     return f"{limits.lower:g} to {limits.upper:g}"
-
-
-# Radius of gyration relative to that of a solid box around the shape. For masses inside the
-# box it is at most sqrt(3), with all mass in the corners. Most links are between 0.6 and 1.2,
-# rough estimates and incompletely modelled links between 0.05 and 10. Wrong units (mm for m,
-# g for kg, cm^2) change it by a factor of 30 at least.
-_MIN_GYRATION, _MAX_GYRATION = 0.05, 10.0
-_MAX_GYRATION_OF_IDENTITY = 3.0  # an identity matrix is never an estimate
-_NO_GYRATION = 1e-6  # below this the inertia is practically zero, which another rule reports
-# Largest accepted distance of a centre of mass from the box, relative to its diagonal: motors
-# and covers are often not modelled.
-_MAX_OFFSET = 1.0
-_IDENTITY = np.eye(3).tolist()
-_MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
 
 
 def masses_are_positive(body: Body, diagnostics: Diagnostics) -> None:

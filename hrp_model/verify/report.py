@@ -22,6 +22,10 @@ from .library import SUBJECTS, Quantity
 URDF, MODEL = "URDF", "model"
 NOTHING = "there is nothing to compare"
 LOADS = "loads"  # the quantity "the library reads the file"
+_MAX_LENGTH = 60
+_FAILED = "bold white on red"
+_NO_ROW = "-"
+_ORDER = [LOADS, *(quantity.value for quantity in Quantity)]
 
 
 class ErrorKind(NamedTuple):
@@ -51,7 +55,6 @@ ERROR_KINDS = {
     r"free joint": ErrorKind("floating link", "a link floats below another one"),
     r"mass and inertia": ErrorKind("massless link", "a link moves without mass or inertia"),
 }
-_MAX_LENGTH = 60
 
 
 def short_reason(message: str) -> str:
@@ -281,11 +284,6 @@ def _relative_difference(row: Row) -> float:
     if row.tolerance:
         return row.difference / row.tolerance
     return inf if row.difference > 0.0 else 0.0
-
-
-_FAILED = "bold white on red"
-_NO_ROW = "-"
-_ORDER = [LOADS, *(quantity.value for quantity in Quantity)]
 
 
 def report_table(report: Report, title: str = "") -> Group:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..body import Body
-from ..description import sensor_messages as messages
 from ..description.frame_tree import poses_in_world, transforms_of
-from ..description.published_robot import (
+from ..description.published import (
+    UnreadableMessageError,
     body_names,
+    cloud_points,
+    depths,
     frame_prefixes,
     has_frame_of,
     link_poses,
     namespace,
+    picture,
     read_with_files,
+    scan_points,
+    vector,
 )
-from ..description.sensor_messages import UnreadableMessageError
 from ..diagnostics import Diagnostics, ModelError
 from ..frames import Frame
 from ..rigid import Array, Pose
@@ -111,8 +116,8 @@ class _Arrows:
         ]
 
     def show(self, message: Any, X_WF: Pose) -> None:
-        for view, vector in self._views:
-            view.show(X_WF.p[np.newaxis], (X_WF.R @ vector(message))[np.newaxis])
+        for view, arrow in self._views:
+            view.show(X_WF.p[np.newaxis], (X_WF.R @ arrow(message))[np.newaxis])
 
 
 class _Image:
@@ -128,13 +133,13 @@ class _Image:
         self._view: PictureView | None = None
 
     def show(self, message: Image, X_WF: Pose) -> None:
-        color = messages.picture(message)
-        picture = depth_picture(messages.depths(message)) if color is None else color
+        color = picture(message)
+        shown = depth_picture(depths(message)) if color is None else color
         if self._view is None:
             lens = None if color is None else _lens(self._topic, self._stage.infos)
             viewer, topic = self._stage.viewer, self._topic
             self._view = PictureView(viewer, _path(topic), topic, lens, _PICTURES)
-        self._view.show(picture)
+        self._view.show(shown)
         self._view.move(X_WF)
 
 
@@ -153,34 +158,26 @@ def _lens(topic: str, infos: Mapping[str, CameraInfo]) -> Lens | None:
     return None
 
 
-def _scan(stage: Stage, topic: str) -> MessageView:
-    return _Points(stage, topic, messages.scan_points)
-
-
-def _cloud(stage: Stage, topic: str) -> MessageView:
-    return _Points(stage, topic, messages.cloud_points)
-
-
 def _wrench(stage: Stage, topic: str) -> MessageView:
     def force(message: WrenchStamped) -> Array:
-        return messages.vector(message.wrench.force) * stage.scale.per_force
+        return vector(message.wrench.force) * stage.scale.per_force
 
     def torque(message: WrenchStamped) -> Array:
-        return messages.vector(message.wrench.torque) * stage.scale.per_torque
+        return vector(message.wrench.torque) * stage.scale.per_torque
 
     return _Arrows(stage, topic, {FORCE_COLOR: force, TORQUE_COLOR: torque})
 
 
 def _imu(stage: Stage, topic: str) -> MessageView:
     def acceleration(message: Imu) -> Array:
-        return messages.vector(message.linear_acceleration) * stage.scale.per_acceleration
+        return vector(message.linear_acceleration) * stage.scale.per_acceleration
 
     return _Arrows(stage, topic, {ACCELERATION_COLOR: acceleration})
 
 
 _VIEWS: Mapping[str, Callable[[Stage, str], MessageView]] = {
-    "sensor_msgs/msg/LaserScan": _scan,
-    "sensor_msgs/msg/PointCloud2": _cloud,
+    "sensor_msgs/msg/LaserScan": partial(_Points, points=scan_points),
+    "sensor_msgs/msg/PointCloud2": partial(_Points, points=cloud_points),
     "sensor_msgs/msg/Image": _Image,
     "sensor_msgs/msg/Imu": _imu,
     "geometry_msgs/msg/WrenchStamped": _wrench,

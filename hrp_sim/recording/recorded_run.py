@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
 from hrp_model.description.frame_tree import Transform, poses_in_world, transforms_of
-from hrp_model.description.published_robot import (
+from hrp_model.description.published import (
     body_names,
     copy_files,
     frame_prefixes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from hrp_model.description.follower import Health
+from hrp_model.description.publisher import Health
 
 from ..engine.schedule import NS_PER_S
 

@@ -31,6 +31,10 @@ _STROKES = ("#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#17becf", "#
 _AXIS_WIDTH = 62  # [px], enough for "-1234.5"
 # The page writes three decimals, by which the ends of an axis must differ.
 _MIN_SPAN = 0.01
+MAX_CURVES = 16
+_DRAW_PERIOD = 0.1  # [s] of wall time between two updates of the plots
+_MAX_WAITING = 1000  # samples that are not drawn yet
+_NONE = "-"  # no source
 
 
 @dataclass
@@ -151,12 +155,6 @@ def _scales(limits: tuple[float, float] | None) -> dict[str, uplot.Scale]:
 
     x = uplot.Scale(time=False)
     return {"x": x} if limits is None else {"x": x, "y": uplot.Scale(range=limits)}
-
-
-MAX_CURVES = 16
-_DRAW_PERIOD = 0.1  # [s] of wall time between two updates of the plots
-_MAX_WAITING = 1000  # samples that are not drawn yet
-_NONE = "-"  # no source
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,11 @@ from .sensors import LIGHTS
 # Limit of the points of all extrusions in a file, each the product of the lengths of two lists.
 _MAX_POINTS = 2_000_000
 _WITHOUT_SURFACE = frozenset(("IndexedLineSet", "PointSet", "Text"))
+_MAX_COMPONENTS = 4
+# Field with the children of a node, if it is not "children".
+_CHILDREN_FIELDS = {"Humanoid": "humanoidBody", "Surface": "visual"}
+# Far deeper than any scene, and well within the limit of Python's stack.
+MAX_DEPTH = 250
 
 
 class MeshReader:
@@ -235,13 +240,6 @@ class MeshReader:
             self._diagnostics.warn("mismatched-attribute", message, node.at(owner))
             return None
         return Attribute(values, indices)
-
-
-_MAX_COMPONENTS = 4
-# Field with the children of a node, if it is not "children".
-_CHILDREN_FIELDS = {"Humanoid": "humanoidBody", "Surface": "visual"}
-# Far deeper than any scene, and well within the limit of Python's stack.
-MAX_DEPTH = 250
 
 
 def image_pixels(values: Array) -> ByteArray | None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hrp_model import ModelError
-from hrp_model.description import published_robot
-from hrp_model.description.published_robot import copy_files, read_with_files
+from hrp_model.description import published
+from hrp_model.description.published import copy_files, read_with_files
 
 TRIANGLE = (
     b"solid x\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
@@ -87,7 +87,7 @@ def test_a_file_where_a_folder_is_needed_is_left_out(tmp_path):
 
 
 def test_the_size_of_all_copies_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(published_robot, "MAX_SIZE", 5)
+    monkeypatch.setattr(published, "MAX_SIZE", 5)
     copies = copy_files({"file:///a": b"123", "file:///b": b"456", "file:///c": b"7"}, tmp_path)
     assert list(copies) == ["file:///a"]
 

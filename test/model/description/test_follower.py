@@ -9,14 +9,14 @@ from urdf_tools import random_body, wheel
 
 from hrp_model.body import JointType
 from hrp_model.description.closed_loops import ClosedLoops
-from hrp_model.description.follower import (
+from hrp_model.description.frame_tree import frame_tree
+from hrp_model.description.publisher import (
     STALE_AFTER,
     JointFollower,
     JointHealth,
     LastPositions,
     WarningThrottle,
 )
-from hrp_model.description.frame_tree import frame_tree
 from hrp_model.frames import body_frames
 from hrp_model.rigid import Pose, quaternion_matrix
 

@@ -8,8 +8,8 @@ import pytest
 from urdf_tools import body_poses, random_body, random_pose, wheel
 
 from hrp_model.body import JointType
-from hrp_model.description.follower import StampThrottle, usable_positions
 from hrp_model.description.frame_tree import frame_in_world, frame_tree
+from hrp_model.description.publisher import StampThrottle, usable_positions
 from hrp_model.frames import Base, Frame, FrameOptions, body_frames
 from hrp_model.rigid import Pose, quaternion_matrix
 

@@ -8,7 +8,7 @@ from package_tools import with_mesh
 
 from hrp_model.collision.shapes import CollisionShapes
 from hrp_model.description.description import DescriptionOptions, ModelFile, describe, first_line
-from hrp_model.description.follower import model_health
+from hrp_model.description.publisher import model_health
 from hrp_model.diagnostics import ModelError
 from hrp_model.frames import Base, LinkNaming
 from hrp_model.urdf import Hardware, UpAxis

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hrp_model import load_body_text
-from hrp_model.description.published_robot import (
+from hrp_model.description.published import (
     body_names,
     frame_prefixes,
     has_frame_of,

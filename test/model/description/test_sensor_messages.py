@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hrp_model.description.sensor_messages import (
+from hrp_model.description.published import (
     UnreadableMessageError,
     cloud_points,
     depths,
