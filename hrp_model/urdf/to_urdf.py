@@ -262,7 +262,8 @@ def body_to_urdf(
     Numbers are written with all their digits, in the order of the model: equal bodies give
     equal text. A URDF cannot represent the root's pose in the world, initial positions, and
     constraints that close loops, except for the mimic joints that they imply. Values that a
-    URDF cannot represent, such as inverted limits, are repaired with a warning.
+    URDF cannot represent, such as a negative damping, are repaired with a warning; inverted
+    limits do not apply (``Joint.position_limits``).
 
     Args:
         body: The robot.

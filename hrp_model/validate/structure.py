@@ -17,13 +17,25 @@ from numpy.typing import ArrayLike
 from hrp_msgs.names import topic_token
 
 from ..body import Body, Link
-from ..devices import AccelerationSensor, Camera, ForceSensor, Imu, RangeSensor, RateGyroSensor
+from ..devices import (
+    AccelerationSensor,
+    Camera,
+    ForceSensor,
+    Imu,
+    PhotoInterrupter,
+    RangeSensor,
+    RateGyroSensor,
+    TorqueSensor,
+)
 from ..diagnostics import Diagnostics
 from ..frames import body_frames
 from ..geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, Shape, Sphere
 from ..rigid import Array, Pose
 
-_PUBLISHED = (AccelerationSensor, Camera, ForceSensor, Imu, RangeSensor, RateGyroSensor)
+_SENSORS = (
+    *(AccelerationSensor, Camera, ForceSensor, Imu, PhotoInterrupter, RangeSensor),
+    *(RateGyroSensor, TorqueSensor),
+)
 
 
 def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
@@ -166,7 +178,7 @@ def topic_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
     """Sensors with different names have different topics, whose characters are restricted."""
     first: dict[str, str] = {}
     for device in body.devices:
-        if not isinstance(device, _PUBLISHED):
+        if not isinstance(device, _SENSORS):
             continue
         token = topic_token(device.name)
         other = first.setdefault(token, device.name)

@@ -17,10 +17,12 @@ from hrp_model.devices import (
     ImageType,
     Imu,
     LensType,
+    PhotoInterrupter,
     PointLight,
     RangeSensor,
     RateGyroSensor,
     SpotLight,
+    TorqueSensor,
 )
 from hrp_model.diagnostics import Severity, Source, Span
 from hrp_model.validate import validate
@@ -31,6 +33,8 @@ ROOT = Link(name="LINK", parent=None, joint=Joint(type=JointType.FIXED, name="LI
 CAMERA = Camera(name="eye", link="LINK", at=EYE_AT)
 SCANNER = RangeSensor(name="scan", link="LINK", at=EYE_AT)
 DEPTH = replace(CAMERA, image_type=ImageType.DEPTH, min_distance=0.1, max_distance=10.0)
+TORQUE = TorqueSensor(name="torque", link="LINK", at=EYE_AT)
+BEAM = PhotoInterrupter(name="beam", link="LINK", at=EYE_AT)
 LAMP = SpotLight(name="lamp", link="LINK", beam_width=1.0, at=EYE_AT)
 
 
@@ -201,9 +205,10 @@ def test_names_that_no_file_of_xml_can_carry_are_told(diagnostics):
     diagnostics.take("illegal-name")
 
 
+@pytest.mark.parametrize("other", [SCANNER, TORQUE, BEAM], ids=lambda d: type(d).__name__)
 @pytest.mark.parametrize(("a", "b"), [("eye-1", "eye.1"), ("左", "右"), ("1", "n1")])
-def test_sensors_that_would_share_a_topic_are_told(a, b, diagnostics):
-    first, second = replace(CAMERA, name=a), replace(SCANNER, name=b)
+def test_sensors_that_would_share_a_topic_are_told(a, b, other, diagnostics):
+    first, second = replace(CAMERA, name=a), replace(other, name=b)
     validate(body(first, second), diagnostics)
     found = diagnostics.take("topic-name-collision")
     assert a in found.message

@@ -9,7 +9,10 @@
  * are unknowns of their own (couplings). Rows with bounds only stiffen the groups they act on while
  * they are free, so that the cost of a contact does not depend on the number of others. The matrix
  * of such a system has a block of 6 x 6 for each group and each coupling, and a tree of groups is
- * factored from the leaves to the root without fill-in. */
+ * factored from the leaves to the root without fill-in.
+ *
+ * Friction has no rows of this kind: the normal impulses of a contact patch bound it (friction.h).
+ * materials.c chooses its coefficient, patch.c joins contacts to patches. */
 #ifndef HRP_SIM_ODE_SOLVER_H
 #define HRP_SIM_ODE_SOLVER_H
 
