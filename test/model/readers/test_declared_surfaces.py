@@ -1,5 +1,6 @@
 """Contacts, gravity and springs as URDF, SDF and MJCF declare them."""
 
+from functools import partial
 from math import radians
 
 import numpy as np
@@ -13,6 +14,7 @@ from hrp_model.urdf import UrdfOptions, body_to_urdf
 
 GAZEBO, MUJOCO = SurfaceRule.GAZEBO, SurfaceRule.MUJOCO
 BALL = '<geometry><sphere radius="0.1"/></geometry>'
+SPRING = "<springStiffness>-4</springStiffness>"
 MASS = '<inertial><mass value="1"/><inertia ixx=".01" ixy="0" ixz="0" iyy=".01" iyz="0" izz=".01"/>'
 
 
@@ -46,6 +48,11 @@ def mjcf(geom="", body="", joint=""):
         f'<mujoco><worldbody><body name="a" {body}><joint name="j" {joint}/>\n{ball}'
         "</body></worldbody></mujoco>"
     )
+
+
+def choreonoid(joint):
+    links = f"[{{name: a}}, {{name: b, parent: a, joint_type: revolute, {joint}}}]"
+    return f"format: ChoreonoidBody\nformat_version: 2.0\nname: m\nlinks: {links}\n"
 
 
 def read(text, name):
@@ -264,14 +271,19 @@ def test_numbers_that_cannot_be_read_are_reported():
     assert found == [("not-used", "2:23")]
     _, found = read(urdf('<gazebo reference="aa"><mu1>1</mu1><sensor/></gazebo>'), "r.urdf")
     assert ("unknown-link", "2:9") in found
-    block = '<gazebo reference="bc"><springStiffness>-4</springStiffness></gazebo>'
-    body, found = read(urdf(block), "r.urdf")
-    assert (body.link("c").joint.stiffness, found) == (0.0, [("negative-resistance", "2:1")])
-    body, found = read(
-        sdf(axis="<dynamics><spring_stiffness>-1</spring_stiffness></dynamics>"), "m.sdf"
-    )
-    assert (body.link("b").joint.stiffness, found[0][0]) == (0.0, "negative-resistance")
-    body, found = read(mjcf('friction="-1 0 0"'), "m.xml")
-    assert body.root.collision == ()
-    shape = body.link("a").collision[0]
-    assert (shape.surface.friction, found) == (0.0, [("surface-out-of-range", "2:7")])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "attribute"),
+    [
+        ("r.urdf", partial(urdf, f'<gazebo reference="bc">{SPRING}</gazebo>'), "stiffness"),
+        ("m.sdf", partial(sdf, axis="<dynamics><damping>-1</damping></dynamics>"), "damping"),
+        ("m.xml", partial(mjcf, joint='stiffness="-1"'), "stiffness"),
+        ("m.body", partial(choreonoid, "jointViscosity: -2.2"), "damping"),
+        ("m.body", partial(choreonoid, "jointFriction: -1"), "friction"),
+    ],
+)
+def test_a_joint_does_not_push_itself(name, text, attribute):
+    body, found = read(text(), name)
+    assert {getattr(link.joint, attribute) for link in body.moving_links} == {0.0}
+    assert "negative-resistance" in [code for code, _ in found]

@@ -43,12 +43,6 @@ def test_friction_is_in_units_of_the_joint_whatever_angles_are_in(diagnostics):
     assert joint("joint_type: revolute", diagnostics).damping == 0.0
 
 
-def test_a_joint_does_not_push_itself(diagnostics):
-    read = joint("joint_type: revolute, jointViscosity: -2.2, jointFriction: 1", diagnostics)
-    assert (read.damping, read.friction) == (0.0, 1.0)
-    assert "jointViscosity" in diagnostics.take("negative-resistance").message
-
-
 def test_a_joint_without_type_is_fixed(diagnostics):
     assert joint("joint_id: 3", diagnostics).type is JointType.FIXED
 

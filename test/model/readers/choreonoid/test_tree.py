@@ -16,6 +16,22 @@ links:
   - { name: B, parent: A }
   - { name: C, parent: B }
 """
+SUB = """
+name: SUB
+links:
+  - { name: BASE, joint_type: revolute, joint_id: 0, joint_range: [-10, 10], translation: [1, 0, 0],
+      mass: 2, inertia: [1, 0, 0, 1, 0, 1] }
+  - { name: TIP, parent: BASE, joint_type: revolute, joint_id: 1, mass: 1,
+      inertia: [1, 0, 0, 1, 0, 1], elements: [{ type: ForceSensor, name: FS, id: 4 }] }
+extra_joints: [{ link1_name: BASE, link2_name: TIP, joint_type: ball }]
+"""
+LINKS = """
+links:
+  - { name: R }
+  - { name: A, parent: R }
+  - { name: B, parent: A }
+  - { name: C, parent: B }
+"""
 
 
 def names(body):
@@ -159,17 +175,6 @@ def test_loops_in_every_spelling(keys, diagnostics):
 def test_a_broken_loop_is_an_error(keys, code, diagnostics):
     assert read_text(f"extra_joints: [{{{keys}}}]{LINKS}", diagnostics).extra_joints == ()
     assert diagnostics.take(code).severity.value == "error"
-
-
-SUB = """
-name: SUB
-links:
-  - { name: BASE, joint_type: revolute, joint_id: 0, joint_range: [-10, 10], translation: [1, 0, 0],
-      mass: 2, inertia: [1, 0, 0, 1, 0, 1] }
-  - { name: TIP, parent: BASE, joint_type: revolute, joint_id: 1, mass: 1,
-      inertia: [1, 0, 0, 1, 0, 1], elements: [{ type: ForceSensor, name: FS, id: 4 }] }
-extra_joints: [{ link1_name: BASE, link2_name: TIP, joint_type: ball }]
-"""
 
 
 def test_an_included_body_is_renamed_and_placed(tmp_path, diagnostics):
@@ -387,3 +392,22 @@ def test_quirks_agree_with_the_reference(path, diagnostics):
 
 def parallel(ours, theirs):
     return np.allclose(ours, np.array(theirs) / np.linalg.norm(theirs), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("[{disabled_links: [B]}]", "B"),
+        ("[{disabled_links: all}, {enabled_links: [R, C]}]", "AB"),
+        ("[{disabled_links: [B]}, {enabled_link_group: [A, B]}]", ""),
+        ("[{disabled_link_group: [R, C]}, {disabled_link_chain_level: 3}]", ""),
+    ],
+)
+def test_disabled_links_touch_nothing_at_all(rules, expected, diagnostics):
+    body = read_text(f"collision_detection_rules: {rules}{LINKS}", diagnostics)
+    assert body.collision_disabled == set(expected)
+
+
+def test_so_do_the_links_that_the_older_keys_exclude(diagnostics):
+    body = read_text(f"collisionDetection: {{ excludeLinks: [C, A] }}{LINKS}", diagnostics)
+    assert body.collision_disabled == {"A", "C"}

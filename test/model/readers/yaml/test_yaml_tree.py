@@ -13,6 +13,24 @@ from hrp_model.read_context import read_source
 from hrp_model.readers.yaml import tree as tree_module
 from hrp_model.readers.yaml.tree import Mapping, Scalar, Sequence, parse, parse_document
 
+ALPHABET = "ab01.-+eE:,#&*<>{}[]'\"|!%@\\ \n\té😀\x00\ufeff"
+needs_both = pytest.mark.skipif(
+    not yaml.__with_libyaml__, reason="PyYAML was built without libyaml"
+)
+FILES = sorted(
+    path
+    for folder in (MODELS, ROOT / "test/data/choreonoid", SHARED / "models")
+    for suffix in ("body", "yaml")
+    for path in folder.rglob(f"*.{suffix}")
+)
+# Without line breaks: PyYAML writes some of them as they are, and reads them as spaces.
+TEXTS = st.text(st.characters(exclude_categories=("C", "Z")), max_size=8)
+VALUES = st.recursive(
+    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
 
 @pytest.fixture(params=["extension", *LOADERS])
 def loader(request, monkeypatch):
@@ -240,9 +258,6 @@ def test_an_empty_value_counts_as_absent_for_lists_and_mappings(diagnostics):
     assert root.sequence("b") is None
 
 
-ALPHABET = "ab01.-+eE:,#&*<>{}[]'\"|!%@\\ \n\té😀\x00\ufeff"
-
-
 @settings(derandomize=True, deadline=None)
 @given(st.text(alphabet=ALPHABET, max_size=60) | st.text(max_size=30))
 def test_any_text_gives_a_tree_or_an_error(text):
@@ -294,17 +309,6 @@ def assert_same_with_both_parsers(text):
         assert described(text) == found
 
 
-needs_both = pytest.mark.skipif(
-    not yaml.__with_libyaml__, reason="PyYAML was built without libyaml"
-)
-FILES = sorted(
-    path
-    for folder in (MODELS, ROOT / "test/data/choreonoid", SHARED / "models")
-    for suffix in ("body", "yaml")
-    for path in folder.rglob(f"*.{suffix}")
-)
-
-
 @needs_both
 @some_or_all("files", FILES, 40)
 def test_both_parsers_read_a_file_alike(files):
@@ -345,15 +349,6 @@ def test_a_list_of_numbers_is_text_still(loader, diagnostics):
     assert items.plain_value() == [1, -2.5, 5.0]
 
 
-# Without line breaks: PyYAML writes some of them as they are, and reads them as spaces.
-TEXTS = st.text(st.characters(exclude_categories=("C", "Z")), max_size=8)
-VALUES = st.recursive(
-    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
-    max_leaves=12,
-)
-
-
 @settings(derandomize=True, deadline=None)
 @given(VALUES)
 def test_what_pyyaml_writes_comes_back(value):
@@ -380,3 +375,32 @@ def texts(value):
     if isinstance(value, list):
         return [texts(inner) for inner in value]
     return value if isinstance(value, str) else yaml.safe_dump(value).split("\n")[0]
+
+
+def test_equal_keys_at_the_top_that_only_hold_anchors_are_a_note(diagnostics):
+    root = tree("a: &x {n: 1}\na: &y {<<: *x, m: 2}\nb: *x\nc: *y\n", diagnostics)
+    assert root.mapping("b").number("n", default=0.0) == 1.0
+    assert root.mapping("c").number("m", default=0.0) == 2.0
+    found = diagnostics.take("duplicate-key")
+    assert found.severity.value == "note"
+    assert found.message.endswith("; aliases of both still work")
+
+
+@pytest.mark.parametrize("text", ["a: &x 1\na: 2\n", "a: 1\na: &x 2\n", "a: {b: &x 1, b: &y 2}\n"])
+def test_equal_keys_of_which_one_is_lost_are_a_warning(text, diagnostics):
+    tree(text, diagnostics)
+    assert diagnostics.take("duplicate-key").severity.value == "warning"
+
+
+def test_the_last_of_equal_anchors_wins_with_a_warning(diagnostics):
+    root = tree("t: {a: &x 1, b: &x 2}\nc: *x\n", diagnostics)
+    assert root.number("c", default=0.0) == 2.0
+    found = diagnostics.take("duplicate-anchor")
+    assert (str(found.at), found.severity.value) == ("m.yaml:1:17", "warning")
+
+
+def test_an_anchor_that_the_top_of_a_file_uses_again_is_a_note(diagnostics):
+    root = tree("a: &x 1\nb: &x 2\nc: *x\n", diagnostics)
+    assert root.number("c", default=0.0) == 2.0
+    found = diagnostics.take("duplicate-anchor")
+    assert (str(found.at), found.severity.value) == ("m.yaml:2:4", "note")
