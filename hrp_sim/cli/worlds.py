@@ -31,8 +31,7 @@ from hrp_msgs.names import STANDARD, NameCollisionError
 from ..engine.contact_points import PairCost
 from ..engine.engine import PhysicsError
 from ..engine.engines import make_ode_engine
-from ..lab.benchmark.measure import WorldBench
-from ..lab.benchmark.report import result_object, result_text
+from ..lab.benchmark.measure import WorldBench, result_object, result_text
 from ..ros.rviz_config import RvizOptions, world_rviz
 from ..sensors import instruments
 from ..sensors.settings import OptionValue, applies_to

@@ -23,10 +23,10 @@ from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..control import TrajectoryRun
 from ..engine.engine import PhysicsError
-from ..run.body_commands import BodyCommands, CommandOptions
 from ..run.run import Run
 from ..simulation import Simulation
 from ..topics.body import BodyTopics, TopicOptions
+from ..topics.commands import BodyCommands, CommandOptions
 from ..world.naming import BodyNaming
 from .command_parameters import COMMANDS, DynamicParams, JointParams, JointValues, joint_of
 from .run_services import SwitchServices

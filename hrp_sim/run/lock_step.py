@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 from ..engine.schedule import SampleClock
@@ -22,7 +22,7 @@ SETTLED = 10
 _MAX_FREE = 4096
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class LockStepCounts:
     """Statistics of a lock-step since the start.
 
@@ -103,6 +103,9 @@ class LockStep:
         republish: Called to publish the readings of the boundary again.
         wake: Called when the last command has arrived; ``Run.wake``.
 
+    Attributes:
+        counts: Statistics since the start; readable from any thread.
+
     Raises:
         ValueError: The timeout is negative or not finite, or there is no source.
     """
@@ -128,17 +131,12 @@ class LockStep:
         self._wake = wake
         self._clock = SampleClock(rate)
         self._lock = threading.Lock()  # of all below
-        self._counts = LockStepCounts()
+        self.counts = LockStepCounts()
         self._commands: dict[str, Callable[[], None]] = {}
         self._boundary_ns: int | None = None
         self._since: float | None = None  # when the run reached the boundary
         self._published = 0.0
         self._misstamped: dict[str, int] = {}
-
-    @property
-    def counts(self) -> LockStepCounts:
-        """Statistics since the start; readable from any thread."""
-        return self._counts
 
     @property
     def missing(self) -> list[str]:
@@ -196,7 +194,7 @@ class LockStep:
             is_missing = source in self._missing()
             is_in_time = source in self._clocked or stamp_ns in (0, self._boundary_ns)
             if not (is_missing and is_in_time):
-                self._counts = replace(self._counts, dropped=self._counts.dropped + 1)
+                self.counts.dropped += 1
                 if is_missing:
                     self._misstamped[source] = stamp_ns
                 return
@@ -276,14 +274,11 @@ class LockStep:
                     clocked.passed(is_missing=source in missing, waited=waited)
             self._commands.clear()
             self._boundary_ns = self._since = None
-            counts = self._counts
-            self._counts = replace(
-                counts,
-                boundaries=counts.boundaries + is_waited_for,
-                timeouts=counts.timeouts + bool(missing),
-                waited=counts.waited + waited,
-                longest=max(counts.longest, waited),
-            )
+            counts = self.counts
+            counts.boundaries += is_waited_for
+            counts.timeouts += bool(missing)
+            counts.waited += waited
+            counts.longest = max(counts.longest, waited)
         for act in commands:
             act()
         if missing:

@@ -15,7 +15,7 @@ from ...engine.contact_points import PairCost
 from ...engine.engine import PhysicsSettings
 from ...engine.state import SimulatedBody
 from ..config import BodyEntry, WorldConfig
-from . import contacts, couplings, joints, masses, meshes, settings
+from . import contacts, couplings, joints, links, settings
 from .initial_state import InitialState
 
 __all__ = ["advise", "advise_costs", "advise_spawned", "failure_hint", "remarks"]
@@ -24,7 +24,7 @@ _RULES = (
     settings.steps_resolve_a_fall,
     settings.constraints_carry_the_weight,
     settings.materials_are_used_by_links,
-    masses.movable_links_have_mass_and_inertia,
+    links.movable_links_have_mass_and_inertia,
     joints.joints_start_within_their_stops,
     joints.drives_hold_the_start,
     joints.chains_are_even_for_quick,
@@ -37,7 +37,7 @@ _RULES = (
     contacts.loads_suit_the_solver,
     contacts.nothing_skips_its_contacts,
     contacts.free_bodies_can_land,
-    meshes.meshes_collide_as,
+    links.meshes_collide_as,
 )
 
 
@@ -68,7 +68,7 @@ def advise_costs(world: WorldConfig, costs: Sequence[PairCost]) -> list[Diagnost
         costs: Of one of its steps.
     """
     starts = [InitialState(entry, world.physics) for entry in world.bodies]
-    return list(meshes.slow_meshes(world.physics, starts, costs))
+    return list(links.slow_meshes(world.physics, starts, costs))
 
 
 def advise_spawned(

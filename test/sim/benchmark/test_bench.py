@@ -22,9 +22,10 @@ from hrp_sim.lab.benchmark.measure import (
     Suggestion,
     WorldBench,
     alternatives,
+    result_object,
+    result_text,
     without_contacts,
 )
-from hrp_sim.lab.benchmark.report import result_object, result_text
 from hrp_sim.lab.benchmark.runs import PairTime
 from hrp_sim.world.load import load_world
 

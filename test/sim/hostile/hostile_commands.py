@@ -7,8 +7,8 @@ from controlled_run import Harness
 from paths import MODELS
 from sim.hostile.hostile_bodies import Hostile
 
-from hrp_sim.run.body_commands import BodyCommands, CommandOptions
 from hrp_sim.run.lock_step import LockStep
+from hrp_sim.topics.commands import BodyCommands, CommandOptions
 
 WORLDS = [str(MODELS / "worlds" / f"{name}.yaml") for name in ("arm", "rover", "press")]
 INTEGERS = (0, 1, -1, 2, 255, 2**15, 2**31 - 1, -(2**31), 2**32, 2**63 - 1, -(2**63), 2**64 - 1)

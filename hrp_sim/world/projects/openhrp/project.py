@@ -17,8 +17,7 @@ from ....engine.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Plac
 from ...config import BodyEntry, WorldConfig
 from ...model_files import ModelFiles
 from ..common import ProjectOptions, parse_project, report_program
-from .items import Item, ModeItems
-from .link_pairs import CollisionPairs, ExtraJoints, Links
+from .items import CollisionPairs, ExtraJoints, Item, Links, ModeItems
 
 _MAX_TIME = 1e9  # [s]
 _DEFAULT_TIME_STEP, _DEFAULT_TIME, _DEFAULT_GRAVITY = 0.001, 20.0, 9.8  # of GrxUI

@@ -8,7 +8,7 @@ from paths import MODELS
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import TrajectoryStatus
-from hrp_sim.run.body_commands import BodyCommands, CommandOptions
+from hrp_sim.topics.commands import BodyCommands, CommandOptions
 
 WORLDS = MODELS / "worlds"
 FRAMES = {"robot/J6": "J6"}

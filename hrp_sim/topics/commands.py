@@ -42,8 +42,8 @@ from ..control.trajectory import (
 from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
 from ..engine.state import MAX_DRIVE_VALUE
+from ..run.calls import NotRunningError
 from ..simulation import Simulation
-from .calls import NotRunningError
 
 # A stamp that is later than the present time by more than this, in [ns], is of another clock.
 MAX_AHEAD_NS = 24 * 3600 * NS_PER_S
