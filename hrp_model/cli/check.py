@@ -22,6 +22,7 @@ from ..files.model_file import format_suffix
 from ..files.resources import ResourceError, path_from_uri
 from ..files.writer import check_writable, write_atomically
 from ..program import report
+from ..program.command import GOOD, PROBLEMS, UsageError
 from ..program.console import print_data, print_note, print_text, working
 from ..program.outputs import writing
 from ..program.report import print_diagnostics
@@ -31,7 +32,7 @@ from ..readers.yaml.nodes import Mapping
 from ..readers.yaml.tree import parse
 from .check_settings import SettingsError, SettingsFinder
 from .check_verdicts import Baseline, BaselineError, Judge, Summary, read_baseline
-from .common import CHECK_ALL, GOOD, PROBLEMS, ProgressBar, UsageError
+from .common import CHECK_ALL, ProgressBar
 
 _SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
 _MAX_ENTRIES = 200_000

@@ -18,20 +18,8 @@ from ..body import Body
 from ..collision.decompose import Progress as ProgressCallback
 from ..diagnostics import Diagnostic, Diagnostics
 from ..load import load_body
-from ..program.command import GOOD, PROBLEMS, WRONG_USE, UsageError
 from ..program.console import PlainConsole, message_console, working
 from ..program.report import print_diagnostics
-
-__all__ = [
-    "CHECK_ALL",
-    "GOOD",
-    "MODEL",
-    "PROBLEMS",
-    "WRONG_USE",
-    "UsageError",
-    "load_and_report",
-    "progress",
-]
 
 CHECK_ALL = "'hrp-model check --all' shows them"
 MODEL = "a model: .wrl, .body, .yaml, .urdf, .xacro, .sdf, .dae or MJCF file, or its package:// URI"

@@ -17,7 +17,7 @@ from ..frames import FrameOptions, body_frames
 from ..load import load_body
 from ..program import report
 from ..program.body_text import body_tree
-from ..program.command import run_program
+from ..program.command import GOOD, PROBLEMS, UsageError, run_program
 from ..program.console import output_console, print_data, print_message
 from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
 from ..program.parsing import CommandParser, PrintText, Suggestions, model_files
@@ -27,7 +27,7 @@ from . import check as check_command
 from . import urdf as urdf_command
 from . import view as view_command
 from .check import checker_of
-from .common import GOOD, MODEL, PROBLEMS, UsageError, load_and_report
+from .common import MODEL, load_and_report
 from .dump import PostureError, dump_body, read_postures
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelErr
 from ..files.package_search import MANIFEST, enclosing_package, package_name
 from ..files.writer import is_special, staged_folder, write_all_atomically
 from ..kinematics.actuation import controlled_joints
+from ..program.command import GOOD, PROBLEMS, UsageError
 from ..program.console import output_console, print_data, print_note, print_text, working
 from ..program.outputs import check_outputs, report_written, writing
 from ..program.report import print_diagnostics
@@ -34,7 +35,7 @@ from ..urdf import (
 )
 from .check import NamedModels, usage_errors
 from .check_settings import SettingsFinder
-from .common import GOOD, PROBLEMS, UsageError, load_and_report, progress
+from .common import load_and_report, progress
 from .urdf_options import (
     EPILOG,
     add_arguments,

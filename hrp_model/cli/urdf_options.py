@@ -10,9 +10,10 @@ from pathlib import Path
 from ..collision.shapes import CollisionShapes
 from ..files.writer import is_special
 from ..frames import Base, LinkNaming
+from ..program.command import UsageError
 from ..program.outputs import Kind, Output, add_force, check_outputs
 from ..urdf import LOOPS_FILE, CommandInterface, Hardware, UpAxis, UrdfOptions, UrdfVersion
-from .common import MODEL, UsageError
+from .common import MODEL
 
 EPILOG = (
     "Without -o the URDF is printed to standard output, and shapes that need a mesh file are "

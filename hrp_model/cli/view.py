@@ -10,12 +10,12 @@ from ..diagnostics import Diagnostics, ModelError
 from ..files.file_watch import FileWatch
 from ..files.resources import path_from_uri
 from ..load import load_body
-from ..program.command import StopSignals
+from ..program.command import GOOD, StopSignals
 from ..program.console import print_note, working
 from ..program.parsing import port, positive
 from ..program.report import print_diagnostics, summary
 from ..view.address import DEFAULT_PORT, LOOPBACK
-from .common import CHECK_ALL, GOOD, MODEL
+from .common import CHECK_ALL, MODEL
 
 if TYPE_CHECKING:
     from ..view.model_viewer import ModelViewer
