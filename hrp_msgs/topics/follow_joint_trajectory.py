@@ -14,10 +14,10 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ..convert.basic import NS_PER_S, doubles, duration, duration_ns, set_header
+from ..convert.trajectory import Trajectory, joint_trajectory
 from ..messages import Message
 from ..node.deferred import DeferredActionServer
 from ..readings import Array
-from .commands import Trajectory, joint_trajectory
 
 try:
     from control_msgs.action import FollowJointTrajectory
