@@ -53,6 +53,6 @@ def __getattr__(name: str) -> Any:  # only the packages that are needed are impo
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if HAS_ROS:
         return getattr(import_module(f"{package}.msg"), name)
-    from .stand_ins import message_class
+    from .definitions import message_class
 
     return message_class(f"{package}/msg/{name}")

@@ -1,4 +1,4 @@
-"""Run the scenarios of a test, and report about them."""
+"""Run the scenarios of a test, report about them, and keep a recording and picture of failures."""
 
 from __future__ import annotations
 
@@ -7,23 +7,43 @@ import os
 import re
 import shlex
 import tempfile
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from _pytest._code.code import ExceptionRepr  # has no public name
 
-from hrp_model import ModelError
+from hrp_model import Diagnostics, ModelError
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.printable import printable_lines
-from hrp_sim import PhysicsError
+from hrp_sim import PhysicsError, Simulation
+from hrp_sim.engine.engines import ENGINES
+from hrp_sim.engine.schedule import NEVER_NS, NS_PER_S
+from hrp_sim.recording.video import (
+    Extents,
+    FixedView,
+    Format,
+    StudioRenderer,
+    Viewpoint,
+    poses_of,
+    writing_film,
+)
+from hrp_sim.run.run import Consumer, Run
+from hrp_sim.run.scenarios import CourseRun
+from hrp_sim.sensors import Reading
+from hrp_sim.simulation import build_simulation
+from hrp_sim.topics.run_recording import RunRecording
 
-from .artifacts import keep_artifacts
 from .baseline_check import BaselineSettings
 from .names import ARTIFACTS, COMPLETE, TOLERANCE, UPDATE, WRITTEN
 from .scenario_test import ScenarioRun, load_scenario_test, run_scenario_test
-from .stage import ScenarioError
+from .stage import ScenarioError, stage_of
 
+RECORDING, PICTURE = "run.mcap", "moment.png"
+# Simulation time that is recorded before and after the moment, in [s].
+_BEFORE, _AFTER = 30.0, 1.0
 _MAX_NAME = 100  # characters of a folder
 _UNSAFE = re.compile(r"[^\w.-]+")
 _DISTINCT = re.compile(r"[\w./:\[\]-]+")  # ids that stay different without unsafe characters
@@ -112,3 +132,169 @@ def runner_of(node: pytest.Item) -> ScenarioRunner:
     runner = ScenarioRunner(node)
     node.stash[COMPLETE] = runner.complete
     return runner
+
+
+_SIZE = 1280, 720  # of the picture, in pixels
+
+
+def keep_artifacts(run: ScenarioRun, folder: Path) -> list[str]:
+    """Write a recording of a run and a picture of its moment; return lines about them.
+
+    The run is repeated, since equal runs give equal results. What cannot be written is stated,
+    so that it does not hide why the run did not pass.
+
+    Args:
+        run: The run.
+        folder: Where the files are written; created if it is missing.
+    """
+    lines: list[str] = []
+    with _reported("output of nodes", lines):
+        lines += _write_outputs(run.outputs, folder)
+    with warnings.catch_warnings(), _reported("run to keep", lines):
+        warnings.simplefilter("ignore")  # of libraries that only these files need
+        repeat = _repeat if run.test.ros is None else _repeat_with_ros
+        with repeat(run, folder / RECORDING, lines) as moment:
+            with _reported("picture", lines):
+                moment.draw(folder / PICTURE)
+                lines.append(f"picture at {run.moment:.9g} s: {folder / PICTURE}")
+            if moment.simulation.state_hash() != run.result.state:
+                lines.append(
+                    "the run was repeated for these files and ended in another state: something "
+                    "in it depends on more than the scenario, such as a clock or random numbers"
+                )
+    return lines
+
+
+def _write_outputs(outputs: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """Write the outputs of nodes; yield lines about them."""
+    for k, (name, text) in enumerate(outputs.items(), start=1):
+        path = folder / f"node_{k}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        yield f"output of node {name}: {path}"
+
+
+@contextmanager
+def _repeat(run: ScenarioRun, path: Path, lines: list[str]) -> Iterator[_Moment]:
+    """Repeat a run without ROS; yield its moment.
+
+    Args:
+        run: The run.
+        path: The recording of what is around the moment.
+        lines: Receives lines about the recording.
+    """
+    scenario = run.test.scenario
+    simulation, _ = build_simulation(scenario.world, ENGINES[0], _quiet())
+    with simulation, closing(CourseRun(simulation, scenario.course, reads_all=True)) as course:
+        moment = _Moment(simulation, run.moment)
+        with Run(simulation, [course, moment]) as repetition:
+            repetition.until(_ns(run.moment - _BEFORE))
+            with _reported("recording", lines):
+                with _recorded(repetition, path, lines.append):
+                    repetition.until(_ns(run.moment + _AFTER))
+                lines.append(f"recording: {path}")
+            repetition.until(NEVER_NS)
+        yield moment
+
+
+@contextmanager
+def _repeat_with_ros(run: ScenarioRun, path: Path, lines: list[str]) -> Iterator[_Moment]:
+    """Repeat a run with its nodes, as ``_repeat``; all of its topics are recorded."""
+    test, recording = run.test, None
+    with ExitStack() as stack:
+        with _reported("recording", lines):
+            recording = RunRecording(path, warn=lines.append, on_error=lines.append)
+            stack.callback(recording.close)
+            lines.append(f"recording: {path}")
+        stage = stack.enter_context(stage_of(test.name, test.scenario, test.ros, recording))
+        moment = _Moment(stage.simulation, run.moment)
+        course = CourseRun(stage.simulation, test.scenario.course, reads_all=True)
+        stage.run(stack.enter_context(closing(course)), [moment])
+        yield moment
+
+
+@contextmanager
+def _reported(what: str, lines: list[str]) -> Iterator[None]:
+    """Add a line if something fails in a block, whatever it is: the test has failed already."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename:
+            reason = f"'{error.filename}': {error.strerror}"
+        else:
+            kind = "" if isinstance(error, ImportError | OSError) else f"{type(error).__name__}: "
+            reason = f"{kind}{error}"
+        lines.append(f"there is no {what}: {reason}")
+
+
+class _Moment(Consumer):
+    """Consumer of a run that keeps the poses of a simulation at a moment.
+
+    Args:
+        simulation: In its initial state.
+        moment: The time, in [s].
+
+    Attributes:
+        simulation: The simulation.
+    """
+
+    def __init__(self, simulation: Simulation, moment: float) -> None:
+        self.simulation = simulation
+        self._moment_ns = _ns(moment)
+        self._poses = poses_of(simulation.state)
+        self._is_past = self._moment_ns <= 0  # whether the poses are those of the moment
+
+    def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
+        """Return the moment, in [ns]."""
+        return NEVER_NS if self._is_past else self._moment_ns
+
+    def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:  # noqa: ARG002
+        """Keep the poses after the first step to the moment."""
+        if not self._is_past and time_ns >= self._moment_ns:
+            self._poses, self._is_past = poses_of(self.simulation.state), True
+
+    def draw(self, path: Path) -> None:
+        """Draw the picture of the moment, or of the end if that was earlier.
+
+        Raises:
+            RendererUnavailable: This machine cannot render.
+            OSError: The picture cannot be written.
+        """
+        bodies = {name: simulated.body for name, simulated in self.simulation.bodies.items()}
+        poses = self._poses if self._is_past else poses_of(self.simulation.state)
+        view = FixedView(_SIZE, Viewpoint(), Extents(bodies).points(poses))
+        renderer = StudioRenderer(bodies, view, poses)
+        renderer.prepare(_quiet())
+        with writing_film(Format(path, _SIZE, 1.0)) as writer:
+            writer.add(renderer.picture(poses))
+
+
+@contextmanager
+def _recorded(run: Run, path: Path, warn: Callable[[str], object]) -> Iterator[None]:
+    """Record a run in a block, without images of cameras, which would be most of the recording.
+
+    Args:
+        run: The run.
+        path: The recording.
+        warn: Called with each problem of the recording.
+
+    Raises:
+        MissingLibraryError: A library for recordings is not installed.
+        OSError: The recording cannot be written.
+    """
+    with closing(RunRecording(path, warn=warn, on_error=warn)) as recording:
+        from hrp_sim.topics.world import recorded_world  # needs the messages
+
+        world = recorded_world(recording, run.simulation, _quiet(), warn, images=False)
+        run.add(world)
+        yield
+        run.remove(world)
+
+
+def _ns(time: float) -> int:
+    return round(time * NS_PER_S)
+
+
+def _quiet() -> Diagnostics:
+    """Return diagnostics for problems that have been reported."""
+    return Diagnostics(listener=lambda _found: None)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import argparse
 import io
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from math import ceil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hrp_model import Body, Diagnostic, Diagnostics, Severity
+from hrp_model import Body, BodyState, Diagnostic, Diagnostics, Severity
 from hrp_model.diagnostics import counted
 from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
@@ -19,10 +24,19 @@ from hrp_model.program.console import PlainConsole, print_message, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 from hrp_model.view.page_html import SceneRecording, Section, page_html
 
-from ..recording.motion import RecordedMotion, recorded_motion, simulated_motion
+from ..engine.engine import PhysicsError, Placement
+from ..recording.video import FilmSource, RecordingSource, SimulationSource
+from ..render.view import BodyPoses, LinkPoses
+from ..simulation import Simulation
+from ..world.advice import advise
+from ..world.load import load_world
+from ..world.projects import AS_IN_PROJECT, ProjectOptions
 from ..world.reporting import paragraphs
 from .recordings import is_recording, open_recording, recorded_run
 from .run_options import DEFAULT_DURATION, project_options
+
+if TYPE_CHECKING:
+    from ..recording.recorded_run import RecordedRun
 
 MAX_SIZE = 50_000_000  # of a page, in [B]; browsers open larger ones slowly or not at all
 _MAX_TREE = 2000  # links
@@ -38,7 +52,7 @@ def page(options: argparse.Namespace) -> int:
     _check_output(options)
     diagnostics = Diagnostics.silent()
     with working(f"reading {options.file}"):
-        motion, facts, notes = _motion(options, diagnostics)
+        motion, facts, notes = _motion_of(options, diagnostics)
     _check_output(options)  # again, since now all input files are known
     with working(f"drawing {options.file}"):
         scene, undrawn = _scene(motion)
@@ -68,7 +82,7 @@ def _check_output(options: argparse.Namespace) -> None:
     check_outputs([output], inputs=[options.file], force=options.force)
 
 
-def _motion(
+def _motion_of(
     options: argparse.Namespace, diagnostics: Diagnostics
 ) -> tuple[RecordedMotion, list[tuple[str, str]], list[str]]:
     """Return the motion, facts about the run, and problems that are not diagnostics."""
@@ -127,3 +141,95 @@ def _tree(named: tuple[str, Body]) -> Section:
 
 def _megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB"
+
+
+MAX_RATE = 25.0  # in [Hz]
+# Poses of moving links, as many as 60 s of 80 links at the highest rate: about 7 MB of a page.
+MAX_POSES = 120_000
+
+
+@dataclass(frozen=True)
+class RecordedMotion:
+    """The postures of bodies over time.
+
+    Attributes:
+        bodies: By name.
+        rate: Postures per second, in [Hz].
+        postures: Poses of all links by body, the first at the start; later ones without the
+            bodies that cannot move.
+        problem: Why the physics ended the run early; empty otherwise.
+    """
+
+    bodies: Mapping[str, Body]
+    rate: float
+    postures: list[BodyPoses]
+    problem: str
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last posture, in [s]."""
+        return max(len(self.postures) - 1, 0) / self.rate
+
+
+def recorded_motion(run: RecordedRun, duration: float | None = None) -> RecordedMotion:
+    """Return the motion of a recorded run.
+
+    Args:
+        run: The run.
+        duration: Of the part from its start, in [s]; by default all of it.
+    """
+    source = RecordingSource(run)
+    length = source.duration if duration is None else min(source.duration, duration)
+    return _motion(source, length)
+
+
+def simulated_motion(
+    world: str,
+    duration: float,
+    diagnostics: Diagnostics,
+    *,
+    project: ProjectOptions = AS_IN_PROJECT,
+) -> RecordedMotion:
+    """Simulate a world, and return the motion.
+
+    Args:
+        world: As for ``load_world``.
+        duration: In [s] of simulation time; shorter if the physics fails.
+        diagnostics: Receives the problems of the world and its models, as ``hrp-sim check``
+            reports them.
+        project: How a project is read.
+
+    Raises:
+        ModelError: The world cannot be used.
+    """
+    config = load_world(world, diagnostics, project=project)
+    try:
+        with Simulation(config, defer_images=True, diagnostics=diagnostics) as simulation:
+            for advice in advise(config):
+                diagnostics.add(advice)
+            return _motion(SimulationSource(simulation), duration)
+    except PhysicsError as error:
+        placed = [entry.placement for entry in config.bodies]
+        bodies = {placement.name: placement.body for placement in placed}
+        return RecordedMotion(bodies, MAX_RATE, [{x.name: _placed(x) for x in placed}], str(error))
+
+
+def _placed(placement: Placement) -> LinkPoses:
+    """Return the poses of the links of a body in its initial state."""
+    state = BodyState(placement.body)
+    state.p[0], state.R[0] = placement.X_WL.p, placement.X_WL.R
+    state.q = placement.initial_q
+    state.calc_forward_kinematics()
+    return LinkPoses(state.p, state.R)
+
+
+def _motion(source: FilmSource, duration: float) -> RecordedMotion:
+    """Return the motion of a run at a rate at which there are at most ``MAX_POSES``."""
+    moving = {name for name, body in source.bodies.items() if not body.is_static}
+    links = max(sum(len(source.bodies[name].links) for name in moving), 1)
+    rate = min(MAX_RATE, MAX_POSES / max(duration * links, 1.0))
+    postures: list[BodyPoses] = []
+    for frame in islice(source.frames(rate), ceil(duration * rate - 1e-9) + 1):
+        poses = {name: x for name, x in frame.poses.items() if not postures or name in moving}
+        postures.append(poses)
+    return RecordedMotion(source.bodies, rate, postures, source.problem)

@@ -10,8 +10,7 @@ from message_samples import TYPES, as_ros, filled, ros_class
 from paths import ROOT
 
 from hrp_msgs import messages
-from hrp_msgs.messages.definitions import serialize, type_name, typestore
-from hrp_msgs.messages.stand_ins import message_class
+from hrp_msgs.messages.definitions import message_class, serialize, type_name, typestore
 
 needs_ros = pytest.mark.skipif(not messages.HAS_ROS, reason="ROS 2 is not importable")
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hrp_msgs.messages import CLASSES
-from hrp_msgs.messages.definitions import type_name
-from hrp_msgs.messages.stand_ins import StandIn, message_class
+from hrp_msgs.messages.definitions import StandIn, message_class, type_name
 
 TYPES = [f"{package}/msg/{name}" for package, names in CLASSES.items() for name in names]
 _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}

@@ -11,8 +11,7 @@ from mcap.writer import CompressionType, Writer
 from message_samples import TYPES, as_ros, filled, ros_class
 
 from hrp_msgs.messages import HAS_ROS
-from hrp_msgs.messages.definitions import serialize, type_name, typestore
-from hrp_msgs.messages.stand_ins import message_class
+from hrp_msgs.messages.definitions import message_class, serialize, type_name, typestore
 from hrp_msgs.recording import Recorder
 
 STRING = "std_msgs/msg/String"

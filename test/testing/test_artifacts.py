@@ -4,7 +4,7 @@ import pytest
 from scenario_files import write_scenario
 from sim.render.scenes import needs_opengl
 
-from hrp_ros.testing import artifacts
+from hrp_ros.testing import runs
 from hrp_ros.testing.baseline_check import BaselineSettings
 from hrp_ros.testing.scenario_test import load_scenario_test, run_scenario_test
 
@@ -17,7 +17,7 @@ def keep(folder, duration):
     folder.mkdir()
     path = write_scenario(folder, f"world: world.yaml\nduration: {duration}\n{MISSED}")
     run = run_scenario_test(load_scenario_test(path), BaselineSettings(command=""))
-    lines = artifacts.keep_artifacts(run, folder)
+    lines = runs.keep_artifacts(run, folder)
     assert [line for line in lines if line.startswith("there is no")] == []
     return run
 
@@ -29,8 +29,8 @@ def test_the_picture_is_that_of_the_earliest_problem(tmp_path):
     run = keep(tmp_path / "long", 0.4)
     assert run.moment == pytest.approx((2 * 0.2 / 9.80665) ** 0.5, abs=0.002)
     assert keep(tmp_path / "short", run.moment).outcome.time == run.moment
-    late = (tmp_path / "long" / artifacts.PICTURE).read_bytes()
-    assert late == (tmp_path / "short" / artifacts.PICTURE).read_bytes()
+    late = (tmp_path / "long" / runs.PICTURE).read_bytes()
+    assert late == (tmp_path / "short" / runs.PICTURE).read_bytes()
 
 
 @needs_opengl
@@ -38,10 +38,10 @@ def test_the_recording_is_of_the_time_around_the_problem(tmp_path, monkeypatch):
     pytest.importorskip("mcap", reason="recordings need mcap")
     from hrp_msgs.recording import Recording
 
-    monkeypatch.setattr(artifacts, "_BEFORE", 0.1)
-    monkeypatch.setattr(artifacts, "_AFTER", 0.05)
+    monkeypatch.setattr(runs, "_BEFORE", 0.1)
+    monkeypatch.setattr(runs, "_AFTER", 0.05)
     run = keep(tmp_path / "run", 0.4)
-    recording = Recording(tmp_path / "run" / artifacts.RECORDING)
+    recording = Recording(tmp_path / "run" / runs.RECORDING)
     times = [message.time_ns * 1e-9 for message in recording.messages(["/clock"])]
     assert min(times) == pytest.approx(run.moment - 0.1, abs=0.011)  # the clock has 100 Hz
     assert max(times) == pytest.approx(run.moment + 0.05, abs=0.011)

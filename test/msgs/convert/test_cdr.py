@@ -9,8 +9,7 @@ from message_samples import TYPES, as_ros, filled, ros_class
 
 from hrp_msgs import messages
 from hrp_msgs.convert.cdr import Template
-from hrp_msgs.messages.definitions import typestore
-from hrp_msgs.messages.stand_ins import StandIn, message_class
+from hrp_msgs.messages.definitions import StandIn, message_class, typestore
 
 TIME_NS = 12_000_000_345
 NUMBERS = {"boolean": "bool", "octet": "uint8", "float": "float32", "double": "float64"}

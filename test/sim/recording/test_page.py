@@ -280,13 +280,13 @@ def test_a_page_of_unbounded_size_is_refused(tmp_path, capsys, monkeypatch):
 
 
 def test_long_runs_have_fewer_postures(tmp_path, monkeypatch):
-    monkeypatch.setattr("hrp_sim.recording.motion.MAX_POSES", 20)
+    monkeypatch.setattr("hrp_sim.cli.page.MAX_POSES", 20)
     make(slide(tmp_path / "run.mcap"), tmp_path / "run.html")
     assert "10 per second" in (tmp_path / "run.html").read_text()
 
 
 def test_a_long_recording_in_which_nothing_moves_takes_little_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("hrp_sim.recording.motion.MAX_POSES", 1000)
+    monkeypatch.setattr("hrp_sim.cli.page.MAX_POSES", 1000)
     recorder = Recorder(tmp_path / "run.mcap", on_error=fail)
     description = recorder.channel("/robot_description", String, latched=True)
     description.write(0, serialize(String(data=BOX)))
