@@ -8,9 +8,10 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
-from hrp_msgs import names
-from hrp_msgs.convert.tf import FrameNames, FramePose
-from hrp_msgs.topics.world import RobotTopics
+from hrp_msgs import names, qos
+from hrp_msgs.convert.tf import FrameNames, FramePose, MovingFrames, tf_message, transform
+from hrp_msgs.messages import String, TFMessage
+from hrp_msgs.topics.topic import TopicMaker
 
 from ..diagnostics import counted, listed
 from ..frames import Frame
@@ -25,6 +26,7 @@ _MAX_LISTED = 10
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 MAX_FREQUENCY = 100.0  # [Hz], by default
 _WARNING_PERIOD = 10.0  # [s] of repeating the same warning
+_STATIC_NS = 0  # stamp of static transforms, in [ns]
 
 
 class LastPositions:
@@ -336,11 +338,12 @@ class DescriptionPublisher:
     """Publishes descriptions, one after the other, and the frames of their links.
 
     Args:
-        topics: The topics of the robot.
+        topics: Creates the topics of the robot.
         warn: Called with each warning.
+        semantics: Whether to publish ``robot_description_semantic``.
+        tf: Whether to publish frames on ``/tf`` and ``/tf_static``.
 
     Attributes:
-        topics: As given.
         description: The published description, after ``publish``.
         follower: Follows its joints, after ``publish``.
         frame_prefix: Prefix of all frame names.
@@ -354,15 +357,21 @@ class DescriptionPublisher:
 
     def __init__(
         self,
-        topics: RobotTopics,
+        topics: TopicMaker,
         warn: Callable[[str], object],
         *,
-        frame_prefix: str = "",
-        world_frame: str = "",
+        semantics: bool,
+        tf: bool,
     ) -> None:
-        self.topics = topics
-        self.frame_prefix = frame_prefix
-        self.world_frame = world_frame
+        self._urdf = topics.create(String, names.ROBOT_DESCRIPTION, qos.LATCHED)
+        self._srdf = self._static = self._moving = None
+        if semantics:
+            self._srdf = topics.create(String, names.ROBOT_DESCRIPTION_SEMANTIC, qos.LATCHED)
+        if tf:
+            self._static = topics.create(TFMessage, names.TF_STATIC, qos.TF_STATIC)
+            self._moving = topics.create(TFMessage, names.TF, qos.TF)
+        self._moving_frames = MovingFrames()
+        self.frame_prefix = self.world_frame = ""
         self.max_frequency = MAX_FREQUENCY
         self._warn = warn
         self._warnings = WarningThrottle(_WARNING_PERIOD)
@@ -374,7 +383,9 @@ class DescriptionPublisher:
         self.description = description
         self.follower = JointFollower(description.tree, description.loops, last)
         self.follower.set_max_frequency(self.max_frequency)
-        self.topics.describe(description.urdf, description.srdf)
+        self._urdf.publish(String(data=description.urdf))
+        if self._srdf is not None:
+            self._srdf.publish(String(data=description.srdf))
         self.publish_fixed()
         self.publish_last_positions()
         for link in description.tree.floating:
@@ -394,7 +405,8 @@ class DescriptionPublisher:
                     f"no transform from world_frame '{world}' to the model, as a frame of the "
                     "model has the same name"
                 )
-        self.topics.publish_static(frames)
+        if self._static is not None:
+            self._static.publish(tf_message(transform(_STATIC_NS, *frame) for frame in frames))
 
     def publish_last_positions(self) -> None:
         """Publish the moving frames at the last positions, with new stamps."""
@@ -406,7 +418,7 @@ class DescriptionPublisher:
         links = {name: link for name, (link, _, _) in self.description.tree.moving.items()}
         leaders = {name: x.joint for name, x in links.items() if x.joint.mimic is None}
         known = {name: joint.initial for name, joint in leaders.items()}
-        if known and self.topics.has_tf_subscribers:
+        if known and self._moving is not None and self._moving.has_subscribers():
             tree, loops = self.description.tree, self.description.loops
             self._publish_moved(time_ns, tree.moved(loops.complete(known).positions))
 
@@ -427,7 +439,9 @@ class DescriptionPublisher:
             self._publish_moved(time_ns, frames)
 
     def _publish_moved(self, time_ns: int, frames: MovedFrames) -> None:
-        self.topics.publish_moving(time_ns, self._prefixed_names(frames.names), frames.poses)
+        if self._moving is not None:
+            pairs = self._prefixed_names(frames.names)
+            self._moving.publish(self._moving_frames.message(time_ns, pairs, frames.poses))
 
     def _follow(
         self, time_ns: int, joints: Sequence[str], positions: Sequence[float]

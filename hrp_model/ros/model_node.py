@@ -30,7 +30,6 @@ from hrp_msgs.node.parameters import (
 )
 from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.node_topics import HealthTopic, NodeTopics
-from hrp_msgs.topics.world import RobotTopics
 
 from ..description.description import (
     MODEL_ERRORS,
@@ -176,10 +175,13 @@ class ModelNode(Node):
         self._has_moved = self._has_moved or bool(self.publisher.follower.seen)
 
     def _start(self, description: Description) -> None:
-        tf = self.settings["publish_tf"]
-        topics = RobotTopics(self._maker, semantics=bool(description.srdf), tf=tf)
+        self.publisher = DescriptionPublisher(
+            self._maker,
+            self._warn,
+            semantics=bool(description.srdf),
+            tf=self.settings["publish_tf"],
+        )
         self._health = HealthTopic(self, self._maker)
-        self.publisher = DescriptionPublisher(topics, self._warn)
         self._publish(description)
         self.add_on_set_parameters_callback(self._on_set)
         self.create_timer(PERIOD, self._report, clock=self._steady)
