@@ -50,7 +50,7 @@ def test_ctrl_c_while_the_world_is_read_ends_it_cleanly(arguments, status, tmp_p
     places = (str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", ""))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, places)))
     # A pipe opens when the other side opens it, too, which then waits for the text.
-    with running(arguments(str(world)), log) as process, pipe.open("w"):
+    with running(arguments(str(world)), log, forked=False) as process, pipe.open("w"):
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         ended = process.wait(PATIENCE)

@@ -71,7 +71,7 @@ def run(tmp_path):
         def run(module, *parameters):
             words = [word for p in parameters for word in ("-p", p)]
             arguments = ["-m", module, "--ros-args", *words]
-            return stack.enter_context(running(arguments, tmp_path / f"{module}.txt"))
+            return stack.enter_context(running(arguments, tmp_path / f"{module}.txt", forked=False))
 
         yield run
 

@@ -18,17 +18,23 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-PROGRAMS = ("hrp-model", "hrp-sim")
+PROGRAMS = ("hrp-model", "hrp-sim", "model_node", "sim_node")
 _MAX_REQUEST = 1 << 20  # [B]
 _COMMAND = """\
 #!{python} -IS
 import json, os, signal, socket, sys
 child = 0
+def pass_on(number, _):
+    try:
+        child and os.kill(child, number)
+    except ProcessLookupError:  # it has just ended
+        pass
 for number in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(number, lambda n, _: child and os.kill(child, n))
+    signal.signal(number, pass_on)
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
     server.connect({address!r})
     words = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
@@ -41,13 +47,18 @@ sys.exit(status if status >= 0 else 128 - status)
 
 
 @contextmanager
-def forked_programs(folder: Path) -> Iterator[Path]:
-    """Give a folder of commands that a server runs; it ends with the block."""
+def forked_programs(folder: Path, *modules: str) -> Iterator[Path]:
+    """Give a folder of commands that a server runs; it ends with the block.
+
+    Args:
+        folder: An empty folder.
+        modules: Further modules that the server imports.
+    """
     address = str(folder / "server")
     for name in PROGRAMS:
         (folder / name).write_text(_COMMAND.format(python=sys.executable, address=address))
         (folder / name).chmod(0o755)
-    command = [sys.executable, __file__, address]
+    command = [sys.executable, __file__, address, *modules]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert server.stdout is not None
@@ -140,4 +151,6 @@ if __name__ == "__main__":
     del sys.path[0]  # this folder
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
     import_programs()
+    for module in sys.argv[2:]:
+        import_module(module)
     _serve(sys.argv[1])

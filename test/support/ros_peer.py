@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import rclpy
+from forked_programs import forked_programs
 from rclpy.action import ActionClient
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -25,6 +29,7 @@ from hrp_msgs.node.start import destroy
 from hrp_ros.testing.ros.nodes import environment_of, reserved_domain
 
 _STACK = ExitStack()  # until this process ends
+atexit.register(_STACK.close)
 DOMAIN_ID = _STACK.enter_context(reserved_domain())
 ENVIRONMENT = {**environment_of(DOMAIN_ID), "PYTHONUNBUFFERED": "1"}
 PATIENCE = 300.0  # [s]; how long a loaded machine may take before a test gives up
@@ -163,17 +168,40 @@ class Peer:
         self._context.try_shutdown()
 
 
+# Modules whose processes are forked from one that has imported them, and their programs.
+_FORKED = {
+    "hrp_sim.ros.sim_node": "sim_node",
+    "hrp_model.ros.model_node": "model_node",
+    "hrp_sim.cli.main": "hrp-sim",
+}
+
+
+@cache
+def _programs() -> Path:
+    folder = Path(_STACK.enter_context(tempfile.TemporaryDirectory()))
+    return _STACK.enter_context(forked_programs(folder, *_FORKED))
+
+
 @contextmanager
 def running(
-    arguments: Sequence[str], log: Path, folder: Path | None = None, *, killed: bool = False
+    arguments: Sequence[str],
+    log: Path,
+    folder: Path | None = None,
+    *,
+    killed: bool = False,
+    forked: bool = True,
 ):
     """Run Python in another process, in a folder; terminate or kill it at the end of the block.
 
-    Its standard input stays open but empty. A killed process leaves shared memory behind.
+    Its standard input stays open but empty. A killed process leaves shared memory behind. Our nodes
+    are forked unless it must be a process of their own: that of the block passes on their signals.
     """
+    command = [sys.executable, *arguments]
+    if forked and arguments[0] == "-m" and arguments[1] in _FORKED:
+        command = [str(_programs() / _FORKED[arguments[1]]), *arguments[2:]]
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
-            [sys.executable, *arguments],
+            command,
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
