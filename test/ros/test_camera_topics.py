@@ -11,7 +11,7 @@ from PIL import Image as pictures  # noqa: N813
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import PATIENCE, Peer, running, stamp_ns
+from ros_peer import PATIENCE, node_and_peer, stamp_ns
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 from sim.render.scenes import needs_opengl
 from std_srvs.srv import Trigger
@@ -60,15 +60,10 @@ def peer(tmp_path_factory):
     world, log = folder / "world.yaml", folder / "log.txt"
     for name, text in (("watchtower.body", MODEL), ("grey.wrl", GREY), (world.name, WORLD)):
         (folder / name).write_text(text, encoding="utf-8")
-    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={world}"], log):
-        peer = Peer()
-        try:
-            yield peer
-        except AssertionError:
-            print(log.read_text(encoding="utf-8"))
-            raise
-        finally:
-            peer.close()
+    with node_and_peer(
+        ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={world}"], log
+    ) as (peer, _):
+        yield peer
 
 
 @pytest.fixture(scope="module")

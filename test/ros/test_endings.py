@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import ReliabilityPolicy
-from ros_peer import PATIENCE, Peer, running
+from ros_peer import PATIENCE, Peer, node_and_peer, running
 
 from hrp_sim import Simulation, Snapshot
 
@@ -130,17 +130,13 @@ def test_a_run_ends_with_the_result_and_files_of_the_world_that_was_loaded_last(
         "--json",
         *outputs,
     ]
-    with running(arguments, log) as process:
-        peer = Peer()
-        try:
-            load(MODELS / "arm" / "arm.body")
-            paused = msg.SimulationState(state=msg.SimulationState.STATE_PAUSED)
-            ask("set_simulation_state", state=paused)
-            ask("step_simulation", steps=5)
-            # No step follows, which would be noticed by what watches the run.
-            load(MODELS / "worlds" / "rover.yaml")
-        finally:
-            peer.close()
+    with node_and_peer(arguments, log) as (peer, process):
+        load(MODELS / "arm" / "arm.body")
+        paused = msg.SimulationState(state=msg.SimulationState.STATE_PAUSED)
+        ask("set_simulation_state", state=paused)
+        ask("step_simulation", steps=5)
+        # No step follows, which would be noticed by what watches the run.
+        load(MODELS / "worlds" / "rover.yaml")
         process.send_signal(signal.SIGINT)
         status = process.wait(PATIENCE)
     said = log.read_text(encoding="utf-8")

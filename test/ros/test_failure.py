@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from ros_peer import PATIENCE, Peer, running, stamp_ns
+from ros_peer import PATIENCE, Peer, node_and_peer, stamp_ns
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -39,20 +39,13 @@ def lever(tmp_path):
     log, model = tmp_path / "log.txt", tmp_path / "lever.body"
     model.write_text(LEVER, encoding="utf-8")
     arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={model}"]
-    with running(arguments, log) as process:
-        peer = Peer()
+    with node_and_peer(arguments, log) as (peer, process):
         peer.follow("joint_states", JointState)
         peer.follow("/clock", Clock)
         peer.follow("/diagnostics", DiagnosticArray)
-        try:
-            peer.wait_for("joint_states")
-            peer.wait_until("some time", lambda: clock_times(peer)[-1:] >= [SOME_TIME_NS])
-            yield peer, process, log
-        except AssertionError:
-            print(log.read_text(encoding="utf-8"))
-            raise
-        finally:
-            peer.close()
+        peer.wait_for("joint_states")
+        peer.wait_until("some time", lambda: clock_times(peer)[-1:] >= [SOME_TIME_NS])
+        yield peer, process, log
 
 
 def clock_times(peer: Peer) -> list[int]:

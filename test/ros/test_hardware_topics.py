@@ -13,7 +13,7 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import PATIENCE, Peer, running, stamp_ns
+from ros_peer import PATIENCE, node_and_peer, stamp_ns
 from sensor_msgs.msg import JointState
 
 pytestmark = pytest.mark.ros
@@ -49,21 +49,14 @@ def controlled(tmp_path_factory):
     arguments = ["-p", f"world:={WORLD}", "-p", "hardware_topics:=true"]
     for joint, mode in MODES.items():
         arguments += ["-p", f"{joint}.mode:={mode}"]
-    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", *arguments], log):
-        peer = Peer()
-        try:
-            hardware = TopicHardware(peer.node, INTERFACES)
-            peer.wait_until("a listener", hardware.publisher.get_subscription_count)
-            peer.wait_until("states", lambda: hardware.read_count)
-            hardware.read()
-            for name, position in hardware.states["position"].items():
-                hardware.commands["position"][name] = position
-            yield work(hardware, peer), peer, hardware, log
-        except AssertionError:
-            print(log.read_text(encoding="utf-8"))
-            raise
-        finally:
-            peer.close()
+    with node_and_peer(["-m", "hrp_sim.ros.sim_node", "--ros-args", *arguments], log) as (peer, _):
+        hardware = TopicHardware(peer.node, INTERFACES)
+        peer.wait_until("a listener", hardware.publisher.get_subscription_count)
+        peer.wait_until("states", lambda: hardware.read_count)
+        hardware.read()
+        for name, position in hardware.states["position"].items():
+            hardware.commands["position"][name] = position
+        yield work(hardware, peer), peer, hardware, log
 
 
 def work(hardware, peer):

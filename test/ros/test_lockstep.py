@@ -10,7 +10,7 @@ from paths import MODELS
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from diagnostic_msgs.msg import DiagnosticArray
-from ros_peer import RELIABLE, Peer, running, stamp_ns
+from ros_peer import RELIABLE, Peer, node_and_peer, stamp_ns
 from ros_session import session
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -72,13 +72,9 @@ def run(tmp_path_factory):
         "real_time_factor:=0.0",
     )
     given = [word for p in parameters for word in ("-p", p)]
-    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", *given], log):
-        peer = Peer()
+    with node_and_peer(["-m", "hrp_sim.ros.sim_node", "--ros-args", *given], log) as (peer, _):
         peer.follow("/diagnostics", DiagnosticArray)
-        try:
-            yield peer, Controller(peer), log
-        finally:
-            peer.close()
+        yield peer, Controller(peer), log
 
 
 def told(peer: Peer, key: str) -> str:

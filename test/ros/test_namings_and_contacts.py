@@ -119,7 +119,7 @@ def test_contacts_of_who_stands_name_links_and_carry_the_weight(peer, diagnostic
 
 def test_without_ros_gz_interfaces_the_markers_are_there_and_one_warning_says_so(tmp_path):
     log = tmp_path / "log.txt"
-    given = ["-p", f"world:={WORLD}", "-p", "contact_rate:=20.0", "-r", "__ns:=/other"]
+    given = ["-p", "world:=stack", "-p", "contact_rate:=20.0", "-r", "__ns:=/other"]
     with running(["-c", WITHOUT, "--ros-args", *given], log):
         peer = Peer("other_peer")
         try:

@@ -57,15 +57,24 @@ def write(path, *, with_clock=False):
 def replayed(recording, peer):
     """Replay a recording; return the bytes that a listener heard by topic."""
     heard = defaultdict(list)
-    output = RosOutput(recording)
+    output, subscriptions = RosOutput(recording), []
+
+    def subscribe(*arguments, **options):
+        subscriptions.append(peer.node.create_subscription(*arguments, **options))
+
     for name, topic in recording.topics.items():
         kind, profile = installed_type(topic.type_name), LATCHED if topic.latched else RELIABLE
-        peer.node.create_subscription(kind, name, heard[name].append, profile, raw=True)
+        subscribe(kind, name, heard[name].append, profile, raw=True)
     clocks = []
     if "/clock" not in recording.topics:
-        peer.node.create_subscription(Clock, "/clock", clocks.append, RELIABLE)
+        subscribe(Clock, "/clock", clocks.append, RELIABLE)
     publishers = output.publishers.values()
-    peer.wait_until("matched topics", lambda: all(x.get_subscription_count() for x in publishers))
+
+    def is_matched():  # a publisher may have found a subscription that has not found it yet
+        found = [x.get_publisher_count() for x in subscriptions]
+        return all(found) and all(x.get_subscription_count() for x in publishers)
+
+    peer.wait_until("matched topics", is_matched)
     clock = Playback(recording.start_ns, recording.end_ns)
     run = Replay(recording, clock, [output], sleep=time.sleep, wall=time.monotonic)
     run.run(goes_on=lambda: not run.is_finished)
@@ -140,7 +149,7 @@ def test_the_command_replays_a_run(tmp_path, peer):
     arguments = ["-m", "hrp_sim.cli.main", "replay", str(tmp_path / "run.mcap"), "--ros"]
     log = tmp_path / "log"
     # So slow that a listener on a loaded machine finds it.
-    with running([*arguments, "--rtf", "0.002"], log) as process:
+    with running([*arguments, "--rtf", "0.01"], log) as process:
         assert "<robot" in peer.wait_for("/robot_description")[0].data
         peer.wait_until("frames", lambda: peer.messages["/tf"])
         process.send_signal(signal.SIGINT)

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import Peer, running, stamp_ns
+from ros_peer import node_and_peer, stamp_ns
 from sensor_msgs.msg import LaserScan, PointCloud2
 
 pytestmark = pytest.mark.ros
@@ -70,17 +70,12 @@ def peer(tmp_path_factory):
     for name, text in (("robot.body", ROBOT), ("room.body", ROOM), ("world.yaml", WORLD)):
         (folder / name).write_text(text, encoding="utf-8")
     log = folder / "log.txt"
-    with running(["-m", "hrp_sim.cli.main", "run", str(folder / "world.yaml"), "--ros"], log):
-        peer = Peer()
+    with node_and_peer(
+        ["-m", "hrp_sim.cli.main", "run", str(folder / "world.yaml"), "--ros"], log
+    ) as (peer, _):
         peer.follow("robot/scan", LaserScan)
         peer.follow("robot/dome/points", PointCloud2)
-        try:
-            yield peer
-        except AssertionError:
-            print(log.read_text(encoding="utf-8"))
-            raise
-        finally:
-            peer.close()
+        yield peer
 
 
 def walls(angles):

@@ -7,7 +7,7 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import Peer, running, stamp_ns
+from ros_peer import node_and_peer, stamp_ns
 from ros_session import ended
 from sensor_msgs.msg import JointState
 
@@ -36,13 +36,9 @@ extraJoints: [ { link1Name: ARM, link2Name: BASE, jointType: piston, axis: [ 1, 
 def test_joints_by_pyode_are_where_our_engine_has_them(tmp_path):
     pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
     log = tmp_path / "log.txt"
-    with running([*NODE, "engine:=pyode"], log):
-        peer = Peer()
-        try:
-            peer.follow("joint_states", JointState)
-            message = peer.first_after("joint_states", 200_000_000)
-        finally:
-            peer.close()
+    with node_and_peer([*NODE, "engine:=pyode"], log) as (peer, _):
+        peer.follow("joint_states", JointState)
+        message = peer.first_after("joint_states", 200_000_000)
     simulation = Simulation(load_world(WORLD), defer_images=True)
     while simulation.state.time_ns < stamp_ns(message.header.stamp):
         simulation.step()

@@ -11,7 +11,7 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import PATIENCE, Peer, running, stamp_ns
+from ros_peer import PATIENCE, node_and_peer, stamp_ns
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
@@ -29,25 +29,24 @@ def children(messages):
 
 def test_one_command_drives_the_tracks_and_turns_the_mast(tmp_path):
     log = tmp_path / "log.txt"
-    with running(["-m", "hrp_sim.cli.main", "run", str(WORLD), "--ros"], log) as process:
-        peer = Peer()
-        try:
-            peer.follow("joint_states", JointState)
-            peer.follow("/tf", TFMessage)
-            publisher = peer.node.create_publisher(JointState, "joint_commands", 1)
-            peer.wait_until("a listener", publisher.get_subscription_count)
-            heard = peer.messages["joint_states"]
-            moved = peer.messages["/tf"]
+    with node_and_peer(["-m", "hrp_sim.cli.main", "run", str(WORLD), "--ros"], log) as (
+        peer,
+        process,
+    ):
+        peer.follow("joint_states", JointState)
+        peer.follow("/tf", TFMessage)
+        publisher = peer.node.create_publisher(JointState, "joint_commands", 1)
+        peer.wait_until("a listener", publisher.get_subscription_count)
+        heard = peer.messages["joint_states"]
+        moved = peer.messages["/tf"]
 
-            def turned() -> bool:
-                publisher.publish(JointState(name=NAMES, **COMMAND))
-                return bool(heard) and heard[-1].position[2] > 0.29
+        def turned() -> bool:
+            publisher.publish(JointState(name=NAMES, **COMMAND))
+            return bool(heard) and heard[-1].position[2] > 0.29
 
-            peer.wait_until("a mast that turns", turned)
-            peer.wait_until("its frame", lambda: "MAST" in children(moved))
-            heard, moved = list(heard), list(moved)
-        finally:
-            peer.close()
+        peer.wait_until("a mast that turns", turned)
+        peer.wait_until("its frame", lambda: "MAST" in children(moved))
+        heard, moved = list(heard), list(moved)
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0, log.read_text(encoding="utf-8")
     assert all(state.name == NAMES for state in heard)

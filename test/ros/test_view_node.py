@@ -19,6 +19,7 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from ros_peer import ENVIRONMENT, LATCHED, PATIENCE, RELIABLE, Peer
+from ros_session import ended
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -103,10 +104,13 @@ def subscribers(peer, topic):
 
 
 def test_a_robot_is_drawn_where_its_transforms_say(peer, node, pages):
+    """Also after a description that cannot be read."""
     robot = Robot(peer)
-    robot.describe()
+    robot.describe("<robot name='broken'><link/></robot>")
     page = pages.open(node.viewer.address)
     camera = client_of(node.viewer, page).camera
+    page.wait_until(lambda: subscribers(peer, "/robot_description"), "subscribed")
+    robot.describe()
     page.wait_until(lambda: subscribers(peer, "/tf"), "subscribed to /tf")
     for y in (0.0, 0.6):
 
@@ -172,34 +176,14 @@ def test_without_a_browser_nothing_is_received(peer, node, pages):
     )
 
 
-def test_a_description_that_cannot_be_read_is_logged_and_harmless(peer, node, pages):
-    robot = Robot(peer)
-    robot.describe("<robot name='broken'><link/></robot>")
-    page = pages.open(node.viewer.address)
-    camera = client_of(node.viewer, page).camera
-    page.wait_until(lambda: subscribers(peer, "/robot_description"), "subscribed")
-    robot.describe()
-
-    def is_drawn():
-        robot.move(0.0)
-        return page.shows(RED, page.project([0.0, 0.0, 0.0], camera))
-
-    page.wait_until(is_drawn, "a red box")
-
-
-def run_node(*parameters):
-    words = [word for parameter in parameters for word in ("-p", parameter)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "hrp_model.ros.view_node", "--ros-args", *words],
+def test_it_prints_its_address_and_ends_with_ctrl_c():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hrp_model.ros.view_node"],
         env={**os.environ, **ENVIRONMENT},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def test_it_prints_its_address_and_ends_with_ctrl_c():
-    process = run_node()
     try:
         assert process.stdout.readline().startswith("view: http://localhost:")
         process.send_signal(signal.SIGINT)
@@ -209,13 +193,13 @@ def test_it_prints_its_address_and_ends_with_ctrl_c():
         process.kill()
 
 
-def test_a_port_in_use_is_a_usage_error():
+def test_a_port_in_use_is_a_usage_error(monkeypatch, capfd):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        process = run_node(f"port:={port}")
-        _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 2
+        arguments = ["--ros-args", "-p", f"port:={port}"]
+        status, errors = ended(arguments, monkeypatch, capfd, "view_node")
+    assert status == 2
     assert f"port {port}" in errors
     assert "in use" in errors

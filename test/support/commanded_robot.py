@@ -9,7 +9,7 @@ from paths import MODELS
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
-from ros_peer import Peer, running, stamp_ns
+from ros_peer import Peer, node_and_peer, stamp_ns
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -138,12 +138,5 @@ def simulated_robot(folder):
     """Run the arm during the block, with its log in the folder."""
     log = folder / "log.txt"
     arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}"]
-    with running(arguments, log):
-        peer = Peer()
-        try:
-            yield Robot(peer, log)
-        except AssertionError:
-            print(log.read_text(encoding="utf-8"))
-            raise
-        finally:
-            peer.close()
+    with node_and_peer(arguments, log) as (peer, _):
+        yield Robot(peer, log)

@@ -179,7 +179,7 @@ _FORKED = {
 @cache
 def _programs() -> Path:
     folder = Path(_STACK.enter_context(tempfile.TemporaryDirectory()))
-    return _STACK.enter_context(forked_programs(folder, *_FORKED))
+    return _STACK.enter_context(forked_programs(folder, *_FORKED, "hrp_sim.ros.replay"))
 
 
 @contextmanager
@@ -220,3 +220,17 @@ def running(
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             process.stdin.close()
+
+
+@contextmanager
+def node_and_peer(arguments: Sequence[str], log: Path):
+    """Run a node as ``running``; yield a peer and the process, and print its log on failure."""
+    with running(arguments, log) as process:
+        peer = Peer()
+        try:
+            yield peer, process
+        except AssertionError:
+            print(log.read_text(encoding="utf-8"))
+            raise
+        finally:
+            peer.close()

@@ -73,7 +73,11 @@ def session(parameters, arguments=()):
         running.close()
 
 
-_MODULES = {"sim_node": "hrp_sim.ros.sim_node", "model_node": "hrp_model.ros.model_node"}
+_MODULES = {
+    "sim_node": "hrp_sim.ros.sim_node",
+    "model_node": "hrp_model.ros.model_node",
+    "view_node": "hrp_model.ros.view_node",
+}
 
 
 def ended(arguments, monkeypatch, capfd, node="sim_node"):
