@@ -63,7 +63,7 @@ class Controller:
 
 @contextmanager
 def process(arguments, log):
-    with running(arguments, log) as started:
+    with running(arguments, log, forked=False) as started:
         try:
             yield started
         except AssertionError:
