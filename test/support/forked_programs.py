@@ -111,7 +111,9 @@ def _serve(address: str) -> None:
         clients = {client: end for end, (_, client) in children.items()}
         ready, _, _ = select.select([0, listener, *children, *clients], [], [])
         for source in ready:
-            if source == 0:
+            if source == 0:  # whoever started this has ended, maybe by a signal
+                for child, _ in children.values():
+                    os.kill(child, signal.SIGKILL)
                 return
             if source is listener:
                 client = listener.accept()[0]

@@ -18,7 +18,7 @@ def read_context(diagnostics):
 def body_of(text, diagnostics=None, name="m.wrl", path=None):
     """Read text as a model; problems go to ``diagnostics``, or are refused."""
     found = diagnostics or Diagnostics.silent(strict=True)
-    body = vrml.read_body(Source(name, text, path), read_context(found))
+    body = read_context(found).read_text(Source(name, text, path), ".wrl")
     if diagnostics is None:
         found.raise_errors()
     return body
