@@ -197,7 +197,7 @@ class _Cases:
         except BaseException:
             if self._folder is not None:
                 _log.warning(
-                    "the sweep has ended early; %d of %d cases are finished; those that succeeded "
+                    "stopped early; %d of %d cases are finished; those that succeeded "
                     "are in '%s', and the same call continues",
                     *(len(self._results), len(self._cases), printable(str(self._folder.path))),
                 )
