@@ -2,8 +2,8 @@
 
 import re
 import string
+from functools import cache
 
-import pytest
 from page_tools import data_rows
 from paths import ROOT
 
@@ -16,11 +16,13 @@ EXAMPLES = re.compile(r"barometer|fluid_pressure|plain_json|hrp_sim/falling")
 PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
 
 
+@cache
 def text_of(page):
     """Return the text of a page without its examples."""
     return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
+@cache
 def anchors(page):
     """Return the anchors of the headings of a page, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
@@ -32,21 +34,25 @@ def name_of(page):
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_somewhere(page):
+def test_links_lead_somewhere():
     broken = []
-    for link in LINK.findall(text_of(page)):
-        path, _, anchor = link.partition("#")
-        target = (page.parent / path).resolve() if path else page
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            broken.append(link)
+    for page in PAGES:
+        for link in LINK.findall(text_of(page)):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append(f"{name_of(page)}: {link}")
     assert broken == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_files_that_are_named_exist(page):
-    named = {name for name in FILE.findall(text_of(page)) if not EXAMPLES.search(name)}
-    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+def test_files_that_are_named_exist():
+    named = {
+        (name_of(page), name)
+        for page in PAGES
+        for name in FILE.findall(text_of(page))
+        if not EXAMPLES.search(name)
+    }
+    assert [pair for pair in sorted(named) if not (ROOT / pair[1]).exists()] == []
 
 
 def test_the_tree_of_the_architecture_is_that_of_the_packages():

@@ -48,8 +48,10 @@ def ended(code, program, *arguments):
     )
 
 
-@pytest.mark.parametrize("number", mostly_slow([1, 30, 150, 300, 450, 600, 800], 2))
-@pytest.mark.parametrize("program", COMMANDS)
+@pytest.mark.parametrize(
+    ("program", "number"),
+    mostly_slow([(p, n) for n in (1, 30, 150, 300, 450, 600, 800) for p in COMMANDS], 5),
+)
 def test_ctrl_c_while_modules_are_imported(program, number):
     done = ended(AT_IMPORT.format(number=number), program, *COMMANDS[program])
     was_pressed = done.stdout.startswith("pressed")
@@ -58,7 +60,7 @@ def test_ctrl_c_while_modules_are_imported(program, number):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("program", COMMANDS)
+@pytest.mark.parametrize("program", mostly_slow(COMMANDS, 2))
 def test_ctrl_c_at_the_end_changes_nothing(program):
     done = ended(AT_EXIT, program, *COMMANDS[program])
     assert (done.returncode, done.stderr) == (0, "")

@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from each_case import check_each
+from each_case import check_each, mostly_slow
 from paths import ROOT
 
 import hrp_model.cli.main
@@ -136,7 +136,7 @@ def read_all(number):
         found += data
 
 
-@pytest.mark.parametrize("command", ["sim rviz", "model dump", "model urdf"])
+@pytest.mark.parametrize("command", mostly_slow(["sim rviz", "model dump", "model urdf"], 1))
 def test_data_is_exact_in_a_pipe_and_harmless_on_a_terminal(command, model, capsys):
     path = model("a\u202eb")
     program, subcommand = command.split()
@@ -148,7 +148,7 @@ def test_data_is_exact_in_a_pipe_and_harmless_on_a_terminal(command, model, caps
     assert not UNSAFE.search(shown.decode().replace("\r\n", "\n"))
 
 
-@pytest.mark.parametrize("command", ["sim run --duration 0.002", "model dump"])
+@pytest.mark.parametrize("command", mostly_slow(["model dump", "sim run --duration 0.002"], 1))
 def test_a_terminal_with_few_characters_is_no_problem(command, model):
     options = {"terminal": True, "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
     status, shown, _ = shell(f"{command} {model('赤')}", **options)
@@ -160,26 +160,29 @@ def test_a_terminal_with_few_characters_is_no_problem(command, model):
 
 
 @pytest.mark.parametrize(
-    ("line", "status"),
-    [
-        ("model tree models/arm/arm.body >&-", 2),
-        ("model --help >/dev/full", 2),
-        ("sim --help >&-", 2),
-        ("sim run --list-codes >/dev/full", 2),
-        ("sim run models/worlds/arm.yaml --duration 0.002 >&-", 2),
-        ("sim rviz models/worlds/arm.yaml >/dev/full", 2),
-    ],
+    "line",
+    mostly_slow(
+        [
+            "model --help >/dev/full",
+            "model tree models/arm/arm.body >&-",
+            "sim --help >&-",
+            "sim run --list-codes >/dev/full",
+            "sim rviz models/worlds/arm.yaml >/dev/full",
+            "sim run models/worlds/arm.yaml --duration 0.002 >&-",
+        ],
+        2,
+    ),
 )
-def test_a_standard_output_that_takes_nothing_is_one_message(line, status):
+def test_a_standard_output_that_takes_nothing_is_one_message(line):
     ended, _, err = shell(line)
     text = err.decode()
-    assert ended == status
+    assert ended == 2
     assert "error: cannot write to standard output: " in text.splitlines()[-1]
     assert "Traceback" not in text
     assert "Exception" not in text
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("closed", mostly_slow(["2>&-", "2>/dev/full"], 1))
 def test_a_standard_error_that_takes_nothing_loses_messages_only(closed):
     status, out, _ = shell(f"model check nowhere.body {closed}")
     assert (status, out) == (1, b"nowhere.body: 1 error\n")

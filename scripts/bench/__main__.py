@@ -15,7 +15,6 @@ COMMANDS = {
     "recording": "processor time that a recording takes",
     "ros": "lost messages, and what publishing costs",
     "size": "time of a step over the size of a world, for each solver",
-    "sweeps": "what a sweep on many workers would take, by a model of it",
     "view": "frames per second of the page of a run, and what they cost",
 }
 

@@ -5,7 +5,6 @@ import json
 import logging
 from functools import partial
 
-import numpy as np
 import pytest
 from paths import ROOT
 
@@ -47,34 +46,6 @@ def test_a_model_is_measured_limp_and_holding():
     assert row[:3] == ["arm", "6", "11"]
 
 
-def test_models_are_sorted_and_the_slow_ones_are_counted():
-    def result(name, factor):
-        timing = real_time.Timing(us=1000.0 / factor, factor=factor, contacts=4)
-        return real_time.Result(name, ours={"limp": timing})
-
-    still = real_time.Result("still", is_static=True)
-    broken = real_time.Result("broken", error="a | b")
-    results = [result("fast", 50.0), result("slow", 2.0), still, broken]
-    text = real_time.summary(results)
-    assert "2 models move; 1 of them" in text
-    assert "1 models are static" in text
-    assert "broken cannot be simulated: a | b" in text
-    header, rows = real_time.tables(results)["real_time"]
-    assert [(row[0], row[header.index("limp x")]) for row in rows] == [
-        ("slow", "2"),
-        ("fast", "50"),
-    ]
-    assert all(len(row) == len(header) for row in rows)
-
-
-def test_a_model_that_cannot_be_read_is_reported_without_its_folder(tmp_path):
-    broken = tmp_path / "broken.body"
-    broken.write_text("format: ChoreonoidBody\nlinks: [\n")
-    result = real_time.measure_apart(broken, "broken.body", seconds=0.01)
-    assert result.error
-    assert str(tmp_path) not in result.error
-
-
 @pytest.mark.parametrize("name", ["chain", "boxes", "robots", "contacts", "wall"])
 def test_every_family_has_worlds_of_its_sizes(name):
     family = cost.FAMILIES[name]
@@ -88,15 +59,6 @@ def test_every_family_has_worlds_of_its_sizes(name):
     }.get(name, len(bodies) - 1)
     assert counted == size
     engine.close()
-
-
-def test_the_exponent_is_that_of_the_larger_sizes():
-    sizes = (5, 10, 20, 50, 100, 200)
-    curve = cost.Curve("chain", "world", {n: 100.0 + 1e-3 * n**3 for n in sizes})
-    assert 2.0 < curve.exponent < 3.0
-    line = cost.Curve("chain", "world", {n: 2.0 * n for n in sizes})
-    assert line.exponent == pytest.approx(1.0)
-    assert cost.Curve("chain", "world", {5: 1.0}).exponent is None
 
 
 def test_curves_are_measured_written_and_drawn(tmp_path, monkeypatch):
@@ -115,7 +77,7 @@ def test_curves_are_measured_written_and_drawn(tmp_path, monkeypatch):
     assert "contacts of one body" in picture.read_text()
 
 
-@pytest.mark.parametrize("scene", ["humanoid", "tracks"])
+@pytest.mark.parametrize("scene", ["tracks", pytest.param("humanoid", marks=pytest.mark.slow)])
 def test_a_soak_that_was_ended_goes_on_as_if_it_had_not_been(scene, tmp_path):
     arguments = ["--scene", scene, "--bound", "1000"]
     assert soak.main(["scenes", str(tmp_path / "whole"), *arguments, "--steps", "80"]) == 0
@@ -144,10 +106,3 @@ def test_a_soak_counts_failed_steps(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "1 failed" in printed
     assert "its motion has diverged" in printed
-
-
-def test_growth_of_memory_is_that_of_one_process_after_its_warm_up():
-    flat, grown = [50, *[10] * 20], list(np.arange(100, 120))
-    progress = soak.Progress("tracks", "world", resident=[flat, grown], heap=[flat])
-    assert progress.growth == 17
-    assert soak.Progress("tracks", "world", resident=[[7]], heap=[[]]).growth == 0

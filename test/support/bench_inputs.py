@@ -119,21 +119,3 @@ def segment(name: str, i: int) -> str:
       }}
     ]
   }}"""
-
-
-def meshes_wrl(count: int, side: int) -> str:
-    """Return a robot of one chain, with a mesh of its own on each of ``count`` joints."""
-    points, triangles = surface(side)
-    faces = listed(triangles, "%d, %d, %d, -1")
-    joints = "\n".join(
-        f"""DEF JOINT{i} Joint {{ jointType "rotate" jointId {i} translation 0 0 0.1 children [
-  DEF LINK{i} Segment {{ mass 1 momentsOfInertia [ 0.02 0 0 0 0.02 0 0 0 0.02 ] children [ Shape {{
-    appearance Appearance {{ material Material {{ diffuseColor 0.6 0.{i % 10} 0.5 }} }}
-    geometry IndexedFaceSet {{ creaseAngle 0.8 coordIndex [ {faces} ] coord Coordinate {{ point [
-{listed(points * (1.0 + i / count), "%.6f %.6f %.6f")} ] }} }} }} ] }}"""
-        for i in range(count)
-    )
-    return (
-        "#VRML V2.0 utf8\nDEF ROBOT Humanoid { humanoidBody [\n"
-        f'DEF TRUNK Joint {{ jointType "free" children [\n{joints}\n{"] }" * (count + 1)} ] }}\n'
-    )

@@ -29,7 +29,10 @@ def mostly_slow(cases: Iterable[T], count: int) -> list[object]:
     known = list(cases)
     kept = {id(case) for case in spread(known, count)}
     return [
-        case if id(case) in kept else pytest.param(case, marks=pytest.mark.slow) for case in known
+        case
+        if id(case) in kept
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+        for case in known
     ]
 
 
