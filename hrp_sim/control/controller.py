@@ -82,6 +82,8 @@ class BodyController:
         next_ns: When ``update`` must be called next, in [ns]: before the first step that begins
             at this time or later. Before that it would change nothing.
         mode_changes: Increases when the present mode or the gains of a joint may have changed.
+        is_commanded: Whether commands were received since the start, a reset or a restore, except
+            those of controllers that run in the simulation; set by the command queue.
 
     Raises:
         ValueError: The settings name a joint that the body does not have.
@@ -264,6 +266,7 @@ class BodyController:
     def reset(self) -> None:
         """Go back to the initial targets; gains and modes that were set are kept."""
         self.next_ns = _NOW
+        self.is_commanded = False
         self._follower.abort("the world was reset")
         self._deadlines.clear()
         drive = self._drive
@@ -325,6 +328,7 @@ class BodyController:
     def restore(self, state: ControlState, time_ns: int) -> None:
         """Go back to a saved state; the engine restores the drive."""
         self.next_ns = _NOW
+        self.is_commanded = False
         self.mode_changes += 1
         arrays, joints = state.arrays, self._joints
         self._targets.final[:] = arrays["target"]

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, Severity
+from hrp_model.program.console import print_message
 from hrp_model.program.report import CODES as MODEL_CODES
 from hrp_model.program.report import Codes, by_place, print_diagnostics, text_reports
 
@@ -15,6 +16,23 @@ CODES = Codes(
     "worlds", "controllers", "materials", "sensors", "advice", "scenarios", "expectations"
 )
 _ALL_CODES = {**MODEL_CODES, **CODES}
+# A controller, printed after the programs that need one.
+OUTLINE = """\
+from hrp_sim import Controller
+
+
+class MyController(Controller):
+    def initialize(self, io):
+        self.io = io
+        io.drive("effort")  # torques and forces, without servos
+        self.goal = io.q.copy()
+
+    def control(self):  # in each step
+        io = self.io
+        io.effort_target = 200.0 * (self.goal - io.q) - 20.0 * io.dq
+        return True
+"""
+_SHOWN_NOTES = frozenset(("sample-controller",))  # also without 'check'
 _CHECK_ALL = "'hrp-sim check --all' shows them"
 
 
@@ -22,7 +40,7 @@ _CHECK_ALL = "'hrp-sim check --all' shows them"
 def printed_warnings(world: str, *, strict: bool = False) -> Iterator[Diagnostics]:
     """Collect the diagnostics of a block, and print the warnings at its end.
 
-    Errors are printed where the exception is handled; notes are not printed. What is reported
+    Errors are printed where the exception is handled; most notes are not printed. What is reported
     after the block, during a run, is printed at once.
 
     Args:
@@ -39,6 +57,8 @@ def printed_warnings(world: str, *, strict: bool = False) -> Iterator[Diagnostic
     try:
         yield diagnostics
     finally:
+        notes = [note for note in diagnostics.found if note.code in _SHOWN_NOTES]
+        print_severity(world, notes, Severity.NOTE)
         print_severity(world, diagnostics.found, Severity.WARNING)
         is_running = True
 
@@ -53,6 +73,7 @@ def print_severity(world: str, found: Iterable[Diagnostic], severity: Severity) 
     """
     shown = [diagnostic for diagnostic in found if diagnostic.severity is severity]
     print_diagnostics(world, shown, with_notes=True, advice=_CHECK_ALL, codes=_ALL_CODES)
+    _print_outline(shown)
 
 
 def print_all(world: str, found: Iterable[Diagnostic], *, every: bool) -> None:
@@ -66,6 +87,14 @@ def print_all(world: str, found: Iterable[Diagnostic], *, every: bool) -> None:
     print_diagnostics(
         world, found, with_notes=True, every=every, advice=_CHECK_ALL, codes=_ALL_CODES
     )
+    _print_outline(found)
+
+
+def _print_outline(found: Iterable[Diagnostic]) -> None:
+    """Print the outline of a controller if a program needs one."""
+    if any(x.code == "foreign-controller" and x.severity is not Severity.NOTE for x in found):
+        lines = OUTLINE.replace("\n", "\n    ").rstrip()
+        print_message(f"  a file my_controller.py with such a class:\n    {lines}", "dim")
 
 
 def paragraphs(

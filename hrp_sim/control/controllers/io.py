@@ -136,6 +136,15 @@ class ControllerIO:
         return self._engine.time_ns / NS_PER_S
 
     @property
+    def is_commanded(self) -> bool:
+        """Whether others have commanded the body since the start, a reset or a restore.
+
+        Others are topics, the page of a run and the program that has the simulation, not
+        controllers. It lets a controller hand the body over.
+        """
+        return self._joints is not None and self._joints.is_commanded
+
+    @property
     def q_target(self) -> Array:
         """Target positions, in [rad] or [m], shape (joints,); assign or write into it."""
         return self.targets.q

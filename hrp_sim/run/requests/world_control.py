@@ -23,6 +23,7 @@ from ...world.config import BodyEntry, NamedPose, WorldConfig
 from ...world.motion.player import PLAYER
 from ...world.naming import NamespaceError
 from ...world.projects import AS_IN_PROJECT, ProjectOptions
+from ...world.samples import is_sample
 from ..calls import Stepping
 from ..run import Change, Consumer, Run
 from . import entities
@@ -596,11 +597,15 @@ def _missing_steps(stepping: Stepping) -> RequestError | None:
 
 
 def _without_foreign_controllers(config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
-    """Return a world whose controllers are players of motions, which run no code of the world."""
+    """Return a world whose controllers are players of motions and samples, whose code is ours."""
     # Compared as a whole: a file may be named "hrp_sim.world.motion.player.py", too.
-    players = tuple(entry for entry in config.controllers if entry.class_name == PLAYER)
-    foreign = [entry for entry in config.controllers if entry.class_name != PLAYER]
+    foreign = [
+        entry
+        for entry in config.controllers
+        if entry.class_name != PLAYER and not is_sample(entry.class_name)
+    ]
     if foreign:
         message = "controllers of a world that is loaded by a service do not run"
         diagnostics.warn("controllers-off", message, foreign[0].at)
-    return replace(config, controllers=players)
+    own = tuple(entry for entry in config.controllers if entry not in foreign)
+    return replace(config, controllers=own)

@@ -247,6 +247,19 @@ def test_a_file_is_not_taken_for_a_module_of_the_package(name, world, folder):
     assert [found.code for found in harness.diagnostics.found] == ["controllers-off"]
 
 
+def test_a_world_loaded_by_a_service_runs_samples_of_choreonoid(folder):
+    rover = f"{{ class: BodyItem, name: rover, data: {{ file: {MODELS}/rover/rover.body }}"
+    program = "{ class: SimpleControllerItem, data: { controller: TankTutorial_TrackController } }"
+    path = folder / "tank.cnoid"
+    path.write_text(
+        f"items:\n  class: WorldItem\n  children:\n    - {rover}, children: [ {program} ] }}\n"
+    )
+    with simulating() as harness:
+        harness.control.load_world(Resource(str(path)))
+        assert len(harness.simulation.controllers.plugins) == 1
+    assert [found.code for found in harness.diagnostics.found] == ["sample-controller"]
+
+
 def test_a_world_loaded_by_a_service_may_play_motions(world, folder):
     """Files are relative to the world."""
     shutil.copy(ROOT / "examples" / "controllers" / "wave.seq", folder)

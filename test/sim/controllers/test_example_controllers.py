@@ -1,15 +1,12 @@
 """The controllers in examples/controllers do what they are for, also after a saved state."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from paths import ROOT, SHARED
+from paths import ROOT
 
-from hrp_sim import ControllerEntry, Simulation, load_world
+from hrp_sim import Simulation
 
 EXAMPLES = ROOT / "examples" / "controllers"
-SR1_SAMPLES = SHARED / "models" / "choreonoid__choreonoid" / "sample" / "SimpleController"
 
 
 @pytest.fixture
@@ -78,42 +75,3 @@ def test_they_go_on_from_a_saved_state_bit_by_bit(name, run):
     simulation.restore(snapshot)
     simulation.run(0.3)
     assert simulation.state_hash() == expected
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not SR1_SAMPLES.is_dir(), reason="the shared models are not here")
-def test_the_sample_of_choreonoid_walks(diagnostics):
-    """Its motion file, played with the gains of its own controller, takes its steps."""
-    world = load_world(SR1_SAMPLES / "SR1Walk.cnoid", diagnostics)
-    joints = next(x for x in world.bodies if x.placement.name == "SR1").placement.body.moving_links
-    stiff = {x.joint.name for x in joints if "LEG" in x.name or "WAIST" in x.name}
-    walk = ControllerEntry(
-        class_name="pd_motion.py:PDMotion",
-        folder=EXAMPLES,
-        body="SR1",
-        rate=500.0,
-        args={
-            "file": str(SR1_SAMPLES / "SR1WalkPattern3.seq"),
-            "kp": {x.joint.name: 8000.0 if x.joint.name in stiff else 3000.0 for x in joints},
-            "kd": 100.0,
-        },
-    )
-    with Simulation(replace(world, controllers=(walk,)), diagnostics=diagnostics) as simulation:
-        motion = simulation.bodies["SR1"].motion
-        soles = [x for x in simulation.bodies["SR1"].body.links if x.name.endswith("ANKLE_R")]
-        feet = [simulation.bodies["SR1"].body.link_index(x.name) for x in soles]
-        lifted = np.zeros(2, dtype=int)  # how often each foot has left the floor
-        is_up = np.zeros(2, dtype=bool)
-        standing = motion.p[feet, 2].min()
-        for _ in range(450):
-            simulation.run(0.02)
-            now = motion.p[feet, 2] > standing + 0.02
-            lifted += now & ~is_up
-            is_up = now
-        assert simulation.controllers.failures == []
-        assert motion.R[0, 2, 2] > 0.99
-        assert motion.p[0, 2] > 0.6
-        assert motion.p[0, 0] > 0.7
-        assert (lifted >= 3).all()
-    diagnostics.take("foreign-controller")  # which ours replaces
-    diagnostics.found.clear()  # notes on its models

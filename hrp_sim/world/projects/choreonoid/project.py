@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -26,6 +27,7 @@ from ...material_file import load_materials
 from ...motion import Motion, load_motion
 from ...motion.player import PLAYER
 from ...physics_file import read_simulator
+from ...samples import Sample, sample_for
 from ..common import ProjectOptions, report_program
 from .bodies import SCENE, BodyReader, attach, is_attached, read_scene
 from .items import STRUCTURE, Item, ItemReader, report_foreign
@@ -45,6 +47,7 @@ _PROGRAMS: dict[str, tuple[str, ...]] = {
 }
 CONTROLLERS = (_PLAYER_ITEM, *_PROGRAMS)
 MOTIONS = ("BodyMotionItem", "PoseSeqItem")
+_OPTIONS = ("controller_options", "controllerOptions")
 
 
 class Controllers:
@@ -56,11 +59,17 @@ class Controllers:
         items: Of the world.
         diagnostics: Receives all problems.
         options: How the project is read.
+        simulator: The one whose settings apply, if there is one.
     """
 
     def __init__(
-        self, items: Iterable[Item], diagnostics: Diagnostics, options: ProjectOptions
+        self,
+        items: Iterable[Item],
+        diagnostics: Diagnostics,
+        options: ProjectOptions,
+        simulator: Item | None,
     ) -> None:
+        self._simulator = simulator
         self._by_body: dict[Item, list[Item]] = {}
         self._by_player: dict[Item, list[Item]] = {}
         for item in items:
@@ -86,7 +95,8 @@ class Controllers:
         name = entry.placement.name
         for item in self._by_body.get(body, ()):
             if item.kind != _PLAYER_ITEM:
-                self._report_program(item, name)
+                sample = self._sample(item, entry)
+                running += [sample] if sample else []
             elif name in self._options.controlled:
                 message = f"the motion of '{name}' is not played: a controller for it is given"
                 self._diagnostics.note("foreign-controller", message, item.span)
@@ -124,10 +134,28 @@ class Controllers:
             pass
         return None
 
-    def _report_program(self, item: Item, body: str) -> None:
+    def _sample(self, item: Item, entry: BodyEntry) -> ControllerEntry | None:
+        """Return our controller for a program, or None after reporting that it cannot run."""
         keys = _PROGRAMS[item.kind]
         program = item.data.text(*keys, default="") if keys else ""
+        body = entry.placement.name
         shown = f"the controller '{program or item.name}' ({item.kind}) of '{body}'"
+        sample = sample_for(program, entry.placement.body)
+        if sample is not None and body not in self._options.controlled:
+            motion = self._motion_of(sample, item.folder)
+            if motion or not sample.motions:
+                file = f", by {Path(motion['motion']).name}" if motion else ""
+                message = f"{sample.class_name} runs for {shown}: it {sample.purpose}{file}"
+                self._diagnostics.note("sample-controller", message, item.span)
+                sources = [item, self._simulator] if self._simulator else [item]
+                texts = [source.data.text(*_OPTIONS, default="") for source in sources]
+                return ControllerEntry(
+                    class_name=sample.class_name,
+                    body=body,
+                    args={**motion, "options": " ".join(texts)},
+                    at=item.span,
+                )
+            shown += f", for which there is no motion '{sample.motions[0]}',"
         report_program(
             shown,
             body,
@@ -136,6 +164,14 @@ class Controllers:
             diagnostics=self._diagnostics,
             options=self._options,
         )
+        return None
+
+    def _motion_of(self, sample: Sample, folder: Path) -> dict[str, str]:
+        """Return the argument for the first motion of a sample that exists; {} if none does."""
+        for uri in sample.motions:
+            with suppress(ResourceError):
+                return {"motion": str(resolve(self._options.expanded(uri, folder), folder))}
+        return {}
 
 
 def _at_beginning(entry: BodyEntry, motion: Motion) -> BodyEntry:
@@ -306,7 +342,7 @@ class _Project:
         simulators = simulators or [item for item in self._all if is_simulator(item)]
         simulator = chosen_simulator(simulators, self._options.simulator, self._diagnostics)
         physics = physics_of(simulator, self._root)
-        bodies = self._bodies()
+        bodies = self._bodies(simulator)
         visions = [item for item in self._all if item.kind == VISION]
         config = WorldConfig(
             physics=replace(physics, materials=self._materials()),
@@ -325,10 +361,10 @@ class _Project:
             self._diagnostics.warn("several-worlds", message, worlds[1].span)
         return worlds[0] if worlds else None
 
-    def _bodies(self) -> list[BodyEntry]:
+    def _bodies(self, simulator: Item | None) -> list[BodyEntry]:
         """Return the bodies, and collect their controllers and joints."""
         reader = BodyReader(self._diagnostics, self._options)
-        controllers = Controllers(self._items, self._diagnostics, self._options)
+        controllers = Controllers(self._items, self._diagnostics, self._options, simulator)
         entries: dict[Item, BodyEntry] = {}
         found = [item for item in self._items if item.kind == _BODY]
         for item in found:

@@ -1,0 +1,264 @@
+"""Samples of Choreonoid: projects that name their programs run our controllers."""
+
+import numpy as np
+import pytest
+from each_case import mostly_slow
+from paths import ROOT, SHARED
+from silent_diagnostics import silent
+
+from hrp_model import Severity
+from hrp_sim import Simulation, load_world
+from hrp_sim.cli.main import main
+from hrp_sim.world.projects import ProjectOptions
+from hrp_sim.world.reporting import OUTLINE
+from hrp_sim.world.samples import SAMPLES
+from hrp_sim.world.samples.conveyor import Belt
+from hrp_sim.world.samples.drive import Course
+from hrp_sim.world.samples.turret import LookAround
+
+CHOREONOID = SHARED / "models" / "choreonoid__choreonoid" / "sample"
+PENDULUM = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: pendulum
+links:
+  - { name: BASE, joint_type: fixed, translation: [ 0, 0, 2 ] }
+  - name: ARM
+    parent: BASE
+    joint_type: revolute
+    joint_id: 0
+    joint_axis: [ 1, 0, 0 ]
+    max_joint_effort: 3.0
+    mass: 1.0
+    center_of_mass: [ 0, 0, 0.5 ]
+    inertia: [ 0.1, 0, 0, 0, 0.1, 0, 0, 0, 0.01 ]
+"""
+WALKER = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: walker
+links:
+  - { name: WAIST, joint_type: fixed, mass: 1.0 }
+  - &HIP { name: LLEG_HIP_R, parent: WAIST, joint_type: revolute, joint_id: 0, mass: 1.0,
+      joint_axis: [ 0, 0, 1 ], inertia: [ 1, 0, 0, 0, 1, 0, 0, 0, 1 ] }
+  - { <<: *HIP, name: RLEG_HIP_R, joint_id: 1 }
+  - { <<: *HIP, name: WAIST_P, joint_id: 2 }
+"""
+SIMULATORS = """\
+        - { class: AISTSimulatorItem, name: AIST, data: { time_step: 0.002 } }
+        - { class: AISTSimulatorItem, name: HighGain,
+            data: { time_step: 0.002, controller_options: position } }
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a function that writes a project with a body and the program that controls it."""
+
+    def project(model, program, state=""):
+        (tmp_path / "robot.body").write_text(model)
+        path = tmp_path / "robot.cnoid"
+        path.write_text(
+            "items:\n  class: RootItem\n  children:\n    - class: WorldItem\n      children:\n"
+            f"        - {{ class: BodyItem, name: robot, data: {{ file: robot.body, {state} }},\n"
+            f"            children: [ {{ class: SimpleControllerItem, name: C,\n"
+            f"              data: {{ controller: {program} }} }} ] }}\n{SIMULATORS}"
+        )
+        return path
+
+    return project
+
+
+def read(path, **options):
+    found = silent()
+    world = load_world(path, found, project=ProjectOptions(**options))
+    return world, [(d.severity, d.code) for d in found.found if d.code.endswith("-controller")]
+
+
+@pytest.mark.parametrize("suffix", ["", ".so"])
+def test_a_project_runs_the_controller_of_the_same_name(suffix, project):
+    path = project(PENDULUM, f"PendulumSampleController{suffix}", "joint_displacements: [ 180 ]")
+    world, found = read(path)
+    assert found == [(Severity.NOTE, "sample-controller")]
+    with Simulation(world, diagnostics=silent()) as simulation:
+        q = simulation.bodies["robot"].motion.q
+        assert q[0] == pytest.approx(np.pi)
+        simulation.run(10.0)
+        assert simulation.controllers.failures == []
+        assert (q[0] + np.pi) % (2 * np.pi) - np.pi == pytest.approx(0.0, abs=1e-3)
+
+
+def test_a_run_says_so_and_a_given_controller_replaces_it(project, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = project(PENDULUM, "PendulumSampleController")
+    assert main(["run", str(path), "--duration", "0.01"]) == 0
+    assert "hrp_sim.world.samples.swing:SwingUp runs for" in capsys.readouterr().err
+    (tmp_path / "own.py").write_text(OUTLINE)
+    given = ("--controller", "robot=own.py:MyController")
+    assert main(["run", str(path), "--duration", "0.01", *given]) == 0
+    assert "samples" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "program"),
+    [
+        (PENDULUM, "NobodysController"),
+        (PENDULUM, "SR1MinimumController"),  # of another body
+        (PENDULUM, '"../../x:Y\\e[31m"'),
+    ],
+)
+def test_what_has_none_says_how_to_write_one(model, program, project, capsys):
+    path = project(model, program)
+    world, found = read(path)
+    assert world.controllers == ()
+    assert found == [(Severity.WARNING, "foreign-controller")]
+    assert main(["run", str(path), "--duration", "0.01"]) == 0
+    printed = capsys.readouterr().err
+    assert "class MyController(Controller):" in printed
+    assert "\x1b" not in printed
+
+
+@pytest.mark.parametrize(("simulator", "error"), [("", 2e-3), ("HighGain", 2e-2)])
+def test_a_walk_plays_the_first_motion_there_is(simulator, error, project, tmp_path):
+    path = project(WALKER, "SR1WalkPatternController")
+    assert read(path)[1] == [(Severity.WARNING, "foreign-controller")]  # there is no motion
+    folder = tmp_path / "share" / "motion" / "SR1"
+    folder.mkdir(parents=True)
+    for i, goal in ((3, -0.2), (2, 0.2)):
+        rows = "".join(f"{t} {goal} {t * goal} 0.0\n" for t in (0.0, 0.5, 1.0))
+        (folder / f"SR1WalkPattern{i}.seq").write_text(rows)
+    world, found = read(path, simulator=simulator)
+    assert found == [(Severity.NOTE, "sample-controller")]
+    with Simulation(world, diagnostics=silent()) as simulation:
+        simulation.run(2.0)
+        q = simulation.bodies["robot"].motion.q
+        np.testing.assert_allclose(q, [0.2, 0.2, 0.0], atol=error)
+    assert ("options" in world.controllers[0].args) is True
+
+
+@pytest.fixture(params=[Course, LookAround, Belt])
+def rover(request):
+    """Return the rover with a controller, as one of our classes with names of its joints."""
+    given = {"amplitudes": {"MAST": 0.5}, "track": "TRACK_L"}
+    with Simulation("rover", diagnostics=silent()) as simulation:
+        simulation.add_controller("rover", type("Own", (request.param,), given)())
+        yield simulation
+
+
+def test_they_go_on_from_a_saved_state_until_somebody_takes_over(rover):
+    motion = rover.bodies["rover"].motion
+    rover.run(1.0)
+    snapshot, before = rover.save(), motion.q[:].tolist() + motion.p[0].tolist()
+    assert before != [0.0] * len(before)
+    rover.run(0.5)
+    expected = rover.state_hash()
+    rover.command("rover", velocity=dict.fromkeys(("TRACK_L", "TRACK_R"), 0.0))
+    rover.run(2.0)
+    np.testing.assert_allclose(motion.v[0], 0.0, atol=1e-2)
+    np.testing.assert_allclose(motion.dq, 0.0, atol=1e-2)
+    rover.restore(snapshot)
+    rover.run(0.5)
+    assert rover.state_hash() == expected
+    rover.reset()
+    assert rover.controllers.failures == []
+
+
+def test_all_are_documented():
+    page = (ROOT / "docs" / "projects.md").read_text(encoding="utf-8")
+    assert not [name for name in SAMPLES if name not in page]
+
+
+def has_walked(simulation):
+    body = simulation.bodies["SR1"]
+    feet = [body.body.link_index(f"{side}LEG_ANKLE_R") for side in "LR"]
+    standing, lifts = body.motion.p[feet, 2].min(), np.zeros((600, 2), dtype=bool)
+    for i in range(600):
+        simulation.run(0.02)
+        lifts[i] = body.motion.p[feet, 2] > standing + 0.02
+    assert (np.diff(lifts, axis=0).sum(axis=0) >= 6).all()  # each up and down
+    assert body.motion.R[0, 2, 2] > 0.99
+    assert body.motion.p[0, 0] > 0.85
+
+
+def stands(simulation):
+    simulation.run(3.0)
+    assert simulation.bodies["SR1"].motion.p[0, 2] == pytest.approx(0.71, abs=0.01)
+
+
+def has_moved_on_the_belt(simulation):
+    start = simulation.bodies["Ellipsoid1"].motion.p[0, 0]
+    simulation.run(3.0)
+    assert simulation.bodies["Ellipsoid1"].motion.p[0, 0] == pytest.approx(start - 3.0, abs=0.3)
+
+
+def sways_about_its_rest(simulation):
+    simulation.run(4.0)
+    q, period = simulation.bodies["SpringModel"].motion.q, 2 * np.pi * np.sqrt(10.0 / 2e3)
+    samples = []
+    for _ in range(40):
+        simulation.run(period / 20)
+        samples.append(q[0])
+    assert np.ptp(samples) > 0.01  # it is damped little
+    assert np.mean(samples) == pytest.approx(-10.0 * 9.80665 / 2e3, abs=4e-3)
+
+
+def is_at_the_top(simulation):
+    simulation.run(10.0)
+    q = simulation.bodies["Pendulum"].motion.q[0]
+    assert (q + np.pi) % (2 * np.pi) - np.pi == pytest.approx(0.0, abs=1e-2)
+
+
+def drives_round(name):
+    def drives(simulation):
+        motion = simulation.bodies[name].motion
+        simulation.run(2.0)
+        assert motion.p[0, 0] > 0.5
+        simulation.run(6.0)
+        assert motion.R[0, 2, 2] > 0.99
+        assert np.arctan2(motion.R[0, 1, 0], motion.R[0, 0, 0]) > 0.5
+
+    return drives
+
+
+def climbs(simulation):
+    motion = simulation.bodies["Crawler"].motion
+    heights = []
+    for _ in range(25):
+        simulation.run(0.1)
+        heights.append(motion.p[0, 2])
+    assert max(heights) > 0.13
+    assert motion.v[0, 0] < -1.0  # on the way back
+
+
+def holds_the_barrel(simulation):
+    simulation.run(1.0)
+    np.testing.assert_allclose(simulation.bodies["Tank"].motion.q, 0.0, atol=0.02)
+
+
+def looks_around(simulation):
+    simulation.run(1.5)
+    np.testing.assert_allclose(simulation.bodies["Tank"].motion.q, [0.8, 0.15], atol=0.1)
+
+
+SHOWN = {
+    "SimpleController/SR1Walk": has_walked,
+    "SimpleController/SR1Minimum": stands,
+    "SimpleController/ConveyorSample": has_moved_on_the_belt,
+    "SimpleController/ControlledSpringModel": sways_about_its_rest,
+    "SimpleController/PendulumSample": is_at_the_top,
+    "SimpleController/FourWheelCarJoystick": drives_round("FourWheelCar"),
+    "SimpleController/SampleCrawlerSlope": climbs,
+    "tutorial/Tank/step2": holds_the_barrel,
+    "tutorial/Tank/step3": looks_around,
+    "tutorial/Tank/step4": drives_round("Tank"),
+}
+
+
+@pytest.mark.skipif(not CHOREONOID.is_dir(), reason="there are no samples of Choreonoid here")
+@pytest.mark.parametrize("name", mostly_slow(SHOWN, 2))
+def test_a_sample_does_what_it_is_for(name):
+    world = load_world(CHOREONOID / f"{name}.cnoid", silent())
+    assert world.controllers
+    with Simulation(world, defer_images=True, diagnostics=silent()) as simulation:
+        SHOWN[name](simulation)
+        assert simulation.controllers.failures == []
