@@ -27,7 +27,7 @@ from hrp_sim import Simulation, load_world
 
 SECONDS = int(os.environ.get("HRP_BALANCE_SECONDS", "1"))
 SECONDS_IN_LOCK_STEP = max(2, SECONDS)
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(600 + 20 * SECONDS)]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(600 + 20 * SECONDS)]
 # The tests share two cores with others: at half the speed a hitch is half as long for the robot.
 FACTOR = 1.0 if SECONDS >= 30 else 0.5
 HUMANOID = MODELS / "humanoid" / "humanoid.wrl"
@@ -130,7 +130,6 @@ def states_in_lock_step(world, folder):
     return [told[f"sha256 at {k} s"] for k in range(1, SECONDS_IN_LOCK_STEP + 1)]
 
 
-@pytest.mark.slow
 def test_in_lock_step_a_loaded_machine_moves_the_robot_the_same_to_the_last_bit(worlds, tmp_path):
     idle = states_in_lock_step(worlds["none"], tmp_path)
     with a_loaded_machine():

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import closing
+
 import pytest
 from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import node_and_peer
-from ros_session import ended
+from ros_peer import Peer
+from ros_session import ended, session
 from sensor_msgs.msg import JointState
+
+from hrp_msgs.topics import follow_joint_trajectory
 
 pytestmark = pytest.mark.ros
 
-WORLD = f"world:={MODELS / 'worlds' / 'arm.yaml'}"
-# As it is where control_msgs is not installed.
-WITHOUT = """
-import sys
-sys.modules["control_msgs"] = None
-from hrp_sim.ros.sim_node import main
-main()
-"""
+WORLD = MODELS / "worlds" / "arm.yaml"
 
 
-def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_so(tmp_path):
-    log = tmp_path / "log.txt"
-    arguments = ["--ros-args", "-p", WORLD, "-p", "J9.kp:=1.0", "-r", "__ns:=/robot"]
-    with node_and_peer(["-c", WITHOUT, *arguments], log) as (peer, _):
+def test_without_packages_of_messages_all_else_is_there_and_one_warning_each_says_so(
+    monkeypatch, capfd
+):
+    monkeypatch.setattr(follow_joint_trajectory, "FollowJointTrajectory", None)
+    monkeypatch.setitem(sys.modules, "hrp_msgs.convert.contacts", None)
+    given = ("-p", "J9.kp:=1.0", "-p", "contact_rate:=20.0", "-r", "__ns:=/robot")
+    with session({"world": str(WORLD)}, ["--ros-args", *given]), closing(Peer()) as peer:
         peer.follow("robot/joint_states", JointState)
         publisher = peer.node.create_publisher(JointState, "robot/joint_commands", 1)
         command = JointState(name=["J1"], position=[0.1])
@@ -38,12 +39,14 @@ def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_s
 
         peer.wait_until("a joint that moves", moved)
         told = peer.node.get_topic_names_and_types
-        peer.wait_until("others", lambda: "/robot/joint_trajectory" in dict(told()))
+        others = {"/robot/joint_trajectory", "/robot/contacts/markers"}
+        peer.wait_until("others", lambda: others <= dict(told()).keys())
         topics = dict(told())
     assert not [name for name in topics if "follow_joint_trajectory" in name]
-    said = log.read_text(encoding="utf-8").splitlines()
-    assert len([line for line in said if "control_msgs is not installed" in line]) == 1
-    assert len([line for line in said if "there is no joint 'J9'" in line]) == 1
+    assert "/robot/contacts" not in topics
+    said = "".join(capfd.readouterr())
+    for words in ("control_msgs is not installed", "ros_gz_interfaces is not installed", "'J9'"):
+        assert len([line for line in said.splitlines() if words in line]) == 1, said
 
 
 @pytest.mark.parametrize(
@@ -57,6 +60,7 @@ def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_s
 def test_a_node_that_is_told_nonsense_about_commands_says_so_and_ends(
     parameter, words, monkeypatch, capfd
 ):
-    status, said = ended(["--ros-args", "-p", WORLD, "-p", parameter], monkeypatch, capfd)
+    given = ["--ros-args", "-p", f"world:={WORLD}", "-p", parameter]
+    status, said = ended(given, monkeypatch, capfd)
     assert status == 2
     assert words in said

@@ -84,7 +84,8 @@ def test_a_new_trajectory_takes_over_from_the_last(robot):
     back = trajectory(["J1"], (0.5, [0.05]))
     near = lambda: abs(robot.where("J1") - 0.05) < 5e-3  # noqa: E731
     robot.publish_until("joint_trajectory", back, "the way back", near)
-    robot.wait(0.8)
+    robot.wait_for("J1", 0.05, 1e-3)
+    robot.wait(0.3)
     assert robot.where("J1") == pytest.approx(0.05, abs=2e-3)
 
 

@@ -96,9 +96,10 @@ def test_every_header_has_the_time_of_the_step_that_made_it(run):
 @pytest.mark.parametrize(("rate", "every"), [(None, 40), (5000.0, 2), (10000.0, 1)])
 def test_the_clock_is_shown_at_its_rate_and_never_more_often_than_there_are_steps(run, rate, every):
     given = [] if rate is None else [Parameter("clock_rate", value=rate)]
-    recorder, _ = run(85, parameters=given)
+    steps = 2 * every + 5
+    recorder, _ = run(steps, parameters=given)
     shown = [stamp_ns(message.clock) for message in recorder.messages["clock"]]
-    assert shown == [k * STEP_NS for k in range(every, 86, every)]
+    assert shown == [k * STEP_NS for k in range(every, steps + 1, every)]
 
 
 def test_the_clock_is_shown_at_once_after_a_pause_steps_and_a_reset(monkeypatch):

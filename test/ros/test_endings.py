@@ -37,10 +37,13 @@ resources.read_file = read_file
     ("arguments", "status"),
     [
         (lambda world: [*NODE, f"world:={world}"], 0),
-        (lambda world: ["-m", "hrp_sim.cli.main", "run", world, "--ros"], 130),
-        (lambda world: ["-m", "hrp_sim.cli.main", "run", world], 130),
+        pytest.param(
+            lambda world: ["-m", "hrp_sim.cli.main", "run", world, "--ros"],
+            130,
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["sim_node", "run --ros", "run"],
+    ids=["sim_node", "run --ros"],
 )
 def test_ctrl_c_while_the_world_is_read_ends_it_cleanly(arguments, status, tmp_path, monkeypatch):
     world, log, pipe = (tmp_path / name for name in ("world.yaml", "log.txt", "pipe"))

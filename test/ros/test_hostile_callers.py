@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import unicodedata
+from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,6 +49,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 pytestmark = pytest.mark.ros
 
 WORLD = MODELS / "worlds" / "arm.yaml"
+SELDOM = "-p", "joint_states.rate:=50.0"  # so that hearing it takes little
 JOINTS = [f"J{k}" for k in range(1, 8)]
 OK, NOT_FOUND, FAILED = Result.RESULT_OK, Result.RESULT_NOT_FOUND, Result.RESULT_OPERATION_FAILED
 NAN, INF = math.nan, math.inf
@@ -61,7 +63,7 @@ STEERING = ("Cc", "Cf", "Zl", "Zp")  # characters that steer a terminal or reord
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     log = tmp_path_factory.mktemp("hostile") / "log.txt"
-    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}"]
+    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}", *SELDOM]
     with running(arguments, log) as process:
         caller = Caller(process, log)
         caller.follow("/clock", Clock)
@@ -85,6 +87,10 @@ def point(seconds, *positions, **columns):
     return JointTrajectoryPoint(
         time_from_start=Duration(sec=seconds), positions=list(positions), **columns
     )
+
+
+def soon(position):
+    return JointTrajectoryPoint(time_from_start=Duration(nanosec=10**8), positions=[position])
 
 
 def array(*values, offset=0):
@@ -187,15 +193,16 @@ def burst(caller, action, goals):
 
 
 def test_bursts_of_goals_and_cancels_leave_nothing_behind(caller, action):
-    for _ in range(20):  # each as large as what a client of ROS keeps of answers
+    for _ in range(5):  # each as large as what a client of ROS keeps of answers
         handle = burst(caller, action, [goal(point(600, 0.01 * k)) for k in range(10)])
     again = caller.at_once(handle.cancel_goal_async)  # of what is over
     caller.wait_until("an answer", again.done)
     assert not again.result().goals_canceling
-    (short,) = results(caller, action, goal(point(1, 0.1)))
+    (short,) = results(caller, action, goal(soon(0.1)))
     assert short.error_code == FollowJointTrajectory.Result.SUCCESSFUL, short
 
 
+@pytest.mark.slow
 def test_a_client_that_is_killed_in_mid_goal_stops_nobody(caller, action):
     program = """
         import os, signal, sys, rclpy
@@ -222,7 +229,7 @@ def test_a_client_that_is_killed_in_mid_goal_stops_nobody(caller, action):
         check=False,
     )
     assert ended.returncode == -signal.SIGKILL
-    (taken,) = results(caller, action, goal(point(1, 0.1), joints=["J2"]))
+    (taken,) = results(caller, action, goal(soon(0.1), joints=["J2"]))
     assert taken.error_code == FollowJointTrajectory.Result.SUCCESSFUL, taken
 
 
@@ -278,13 +285,12 @@ def spawn_is_refused(caller, **fields):
 
 def test_rubbish_is_spawned_neither_from_texts_nor_from_files(caller, tmp_path):
     before = list(caller.ask("get_entities").entities)
-    for name, data in TEXTS.items():
+    for (name, data), suffix in zip(TEXTS.items(), cycle([".body", ".urdf", ".wrl"])):
         text = data.decode(errors="replace")
         spawn_is_refused(caller, name="t", entity_resource=Resource(resource_string=text))
-        for suffix in (".body", ".urdf", ".wrl"):
-            path = tmp_path / f"{name.replace(' ', '_')}{suffix}"
-            path.write_bytes(data)
-            spawn_is_refused(caller, name="t", entity_resource=Resource(uri=str(path)))
+        path = tmp_path / f"{name.replace(' ', '_')}{suffix}"
+        path.write_bytes(data)
+        spawn_is_refused(caller, name="t", entity_resource=Resource(uri=str(path)))
     (tmp_path / "folder.body").mkdir()
     os.mkfifo(tmp_path / "fifo.body")
     (tmp_path / "zero.wrl").symlink_to("/dev/zero")

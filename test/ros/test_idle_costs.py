@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,7 +16,7 @@ pytest.importorskip("control_msgs.action", reason="control_msgs is not installed
 from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.action import ActionClient
-from ros_peer import Peer, running
+from ros_peer import Peer, program_of, running
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -27,32 +26,27 @@ from hrp_msgs.convert.basic import duration
 pytestmark = pytest.mark.ros
 
 WORLD = MODELS / "worlds" / "arm.yaml"
-# Of what a process gets that never waits; who waits by looking takes about as much. Where many run,
-# that process gets less, while what a node does for its clock and topics remains the same.
-LITTLE = 0.5
-BURN = "while True: pass"
+# Of what one processor does in the time; who waits by looking takes as much as there is.
+LITTLE = 0.3
 SLOWLY = "real_time_factor:=0.05"  # so that steps cost next to nothing
 
 
 def processor_time(process):
     """Return how long a process and its threads have computed, in [s]."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{program_of(process)}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def shares(peer, *processes):
-    """Return what each process computes in about a second, as a share of what one can get."""
-    with subprocess.Popen([sys.executable, "-c", BURN]) as burner:
-        try:
-            peer.wait_until("a fire", lambda: processor_time(burner) > 0.1)
-            peer.wait_for("/diagnostics")
-            before = [processor_time(process) for process in (burner, *processes)]
-            peer.wait_for("/diagnostics", len(processes))  # of each one a second of wall time
-            after = [processor_time(process) for process in (burner, *processes)]
-        finally:
-            burner.kill()
-    most, *own = (b - a for a, b in zip(before, after, strict=True))
-    return [share / max(most, 0.1) for share in own]
+    """Return what each process computes in about a second, as a share of a processor's time."""
+    peer.wait_for("/diagnostics")
+    start, before = time.monotonic(), [processor_time(process) for process in processes]
+    peer.wait_for("/diagnostics", len(processes))  # of each one a second of wall time
+    seconds = time.monotonic() - start
+    return [
+        (processor_time(process) - then) / seconds
+        for process, then in zip(processes, before, strict=True)
+    ]
 
 
 @pytest.fixture
@@ -71,7 +65,7 @@ def run(tmp_path):
         def run(module, *parameters):
             words = [word for p in parameters for word in ("-p", p)]
             arguments = ["-m", module, "--ros-args", *words]
-            return stack.enter_context(running(arguments, tmp_path / f"{module}.txt", forked=False))
+            return stack.enter_context(running(arguments, tmp_path / f"{module}.txt"))
 
         yield run
 

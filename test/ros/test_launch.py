@@ -45,33 +45,18 @@ def installed_for(name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_argument_says_what_it_is_for(name, launch):
-    arguments = launch(name, installed_for(name), rviz="false").arguments
-    assert all(a.description.endswith((".", "'.")) for a in arguments.values())
-    assert len({a.description for a in arguments.values()}) == len(arguments)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_parameter_of_our_node_is_an_argument(name, launch):
+def test_every_parameter_of_our_node_is_an_argument_with_its_meaning_and_default(name, launch):
     executable, params, hidden = OURS[name]
     found = launch(name, installed_for(name), rviz="false")
-    assert {p.name for p in params} - set(found.arguments) == hidden
+    arguments, values = found.arguments, found.node(executable).values
+    assert all(a.description.endswith((".", "'.")) for a in arguments.values())
+    assert len({a.description for a in arguments.values()}) == len(arguments)
+    assert {p.name for p in params} - set(arguments) == hidden <= set(values)
     known = {p.name: p for p in params}
-    values = found.node(executable).values
-    assert hidden <= set(values)
     for key, value in values.items():
         assert known[key].objection(value) == "", key
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_the_defaults_that_are_shown_are_those_that_nodes_get(name, launch):
-    found = launch(name, installed_for(name), rviz="false")
-    executable, params, _ = OURS[name]
-    values = found.node(executable).values
-    for param in params:
-        if param.name in values and param.name in found.arguments:
-            shown = found.arguments[param.name].default_value
-            assert shown in (str(values[param.name]), str(values[param.name]).lower(), "auto")
+        if key in arguments:
+            assert arguments[key].default_value in (str(value), str(value).lower(), "auto"), key
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -231,8 +216,9 @@ def test_missing_sliders_are_a_warning_for_those_who_asked_for_them(gui, count, 
     assert [f"the package {SLIDERS} is not installed" in text for text in said] == [True] * count
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("config", ["", "/mine.rviz"])
+@pytest.mark.parametrize(
+    ("name", "config"), [*((name, "") for name in FILES), ("display.launch.py", "/mine.rviz")]
+)
 def test_without_rviz_there_is_one_warning_and_all_else(name, config, launch, monkeypatch):
     monkeypatch.setenv("ROS_DISTRO", "jazzy")
     packages = (*installed_for(name), SLIDERS)

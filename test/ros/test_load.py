@@ -24,7 +24,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image, JointState
 from std_srvs.srv import SetBool
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.slow]  # others listen for gaps in less
 
 WORLD = f"""
 physics: {{ time_step: 0.001, solver: world }}
@@ -34,7 +34,7 @@ bodies:
     sensors: {{ scanner: {{ rate: 40 }} }}
     control: hold
 """
-AT_ONCE = 5  # guests
+ROUNDS, AT_ONCE = 4, 5  # guests
 COMMANDS = 100  # of a controller before it is killed
 # Answers each reading with a command, stamped alike.
 CONTROLLER = """
@@ -126,9 +126,9 @@ def loaded(folder, *parameters):
         yield Load(stack, folder, *parameters)
 
 
-def let_guests_come_and_go(rounds: int) -> None:
+def let_guests_come_and_go() -> None:
     """Let many come, each as a process of its own would, hear something and leave."""
-    for k in range(rounds):
+    for k in range(ROUNDS):
         guests = [Peer(f"guest{i}") for i in range(AT_ONCE)]
         try:
             for i, guest in enumerate(guests):
@@ -152,12 +152,11 @@ def kill_a_controller(load: Load, folder) -> None:
     # It was killed at the end of the block.
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_who_listens_misses_nothing_while_others_come_go_call_and_are_killed(rounds, tmp_path):
+def test_who_listens_misses_nothing_while_others_come_go_call_and_are_killed(tmp_path):
     with loaded(tmp_path) as load, ExitStack() as stack:
         load.wait_for_all()
         host = stack.enter_context(ThreadPoolExecutor(1))
-        coming = host.submit(let_guests_come_and_go, rounds)
+        coming = host.submit(let_guests_come_and_go)
         answers = 0
         while not coming.done():
             name = ["real_time_factor"]
@@ -181,7 +180,6 @@ def test_who_listens_misses_nothing_while_others_come_go_call_and_are_killed(rou
         load.end(signal.SIGTERM)
 
 
-@pytest.mark.slow
 def test_in_lock_step_a_killed_controller_holds_up_the_run_only_until_the_time_out(tmp_path):
     parameters = ("lock_step:=joint_commands", "lock_step_timeout:=0.5", "real_time_factor:=0.0")
     with loaded(tmp_path, *parameters) as load:
@@ -201,7 +199,6 @@ def test_in_lock_step_a_killed_controller_holds_up_the_run_only_until_the_time_o
         load.end(signal.SIGINT, signal.SIGINT)
 
 
-@pytest.mark.slow
 def test_a_listener_that_is_stopped_for_a_while_misses_nothing(tmp_path):
     world, said = tmp_path / "load.yaml", tmp_path / "listener.txt"
     world.write_text(WORLD, encoding="utf-8")

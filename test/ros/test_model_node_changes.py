@@ -84,46 +84,38 @@ def test_a_new_model_replaces_the_old_one(robot, tmp_path):
     robot.wait_until("no LAMP", lambda: "LAMP" not in robot.static())
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
+def test_a_model_that_cannot_be_used_leaves_the_old_one(robot, tmp_path):
+    before = robot.parameters.get("model", "robot_description", "base")
+    for name, text, words in (
         ("bad.body", mechanism().replace("parent: CRANK", "parent: CRNAK"), "bad.body:"),
         ("empty.body", "", "empty.body"),
         ("missing.body", None, "missing.body"),
         ("robot.urdf", "<robot name='r'/>", "robot.urdf:1:1: error: a robot needs"),
-    ],
-)
-def test_a_model_that_cannot_be_used_leaves_the_old_one(robot, tmp_path, name, text, words):
-    if text is not None:
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    before = robot.parameters.get("model", "robot_description", "base")
-    reason = robot.set(model=str(tmp_path / name))
-    assert words in reason
-    assert "\n" not in reason
-    assert robot.parameters.get("model", "robot_description", "base") == before
+    ):
+        if text is not None:
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        reason = robot.set(model=str(tmp_path / name))
+        assert words in reason
+        assert "\n" not in reason
+        assert robot.parameters.get("model", "robot_description", "base") == before
     assert robot.positions(CRANK=0.2)["CRANK"] == pytest.approx(0.2)
     assert robot.set(model=str(robot.model)) == ""
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"robot_description": "<robot name='other'/>"}, "derived from the parameter 'model'"),
-        ({"joint_limits__CRANK__max_position": 9.0}, "derived from the parameter 'model'"),
-        ({"base": "wheels"}, "'base_link' or 'base_footprint'"),
-        ({"publish_frequency": -1.0}, "range"),
-        ({"publish_tf": False}, "read-only"),
-        ({"frame_prefix": 3}, "type"),
-        ({"model": ""}, "parameter 'model' is empty"),
-        ({"ros2_control": "gz"}, "needs parameter 'controllers'"),
-    ],
-    ids=lambda x: next(iter(x)) if isinstance(x, dict) else "",
-)
-def test_what_cannot_be_set_is_refused_with_words(robot, change, words):
-    [name] = (name.replace("__", ".") for name in change)
-    before = robot.parameters.get(name)
-    assert words in robot.set(**change)
-    assert robot.parameters.get(name) == before
+def test_what_cannot_be_set_is_refused_with_words(robot):
+    for name, value, words in (
+        ("robot_description", "<robot name='other'/>", "derived from the parameter 'model'"),
+        ("joint_limits.CRANK.max_position", 9.0, "derived from the parameter 'model'"),
+        ("base", "wheels", "'base_link' or 'base_footprint'"),
+        ("publish_frequency", -1.0, "range"),
+        ("publish_tf", False, "read-only"),
+        ("frame_prefix", 3, "type"),
+        ("model", "", "parameter 'model' is empty"),
+        ("ros2_control", "gz", "needs parameter 'controllers'"),
+    ):
+        before = robot.parameters.get(name)
+        assert words in robot.set(**{name.replace(".", "__"): value})
+        assert robot.parameters.get(name) == before
 
 
 def test_joint_limits_are_parameters(robot):

@@ -20,13 +20,7 @@ pytestmark = pytest.mark.ros
 
 WORLD = MODELS / "worlds" / "humanoid_in_room.yaml"
 SCALE = 0.004  # [m/N]
-# As it is where ros_gz_interfaces is not installed.
-WITHOUT = """
-import sys
-sys.modules["ros_gz_interfaces"] = None
-from hrp_sim.ros.sim_node import main
-main()
-"""
+SETTLED_NS = 800_000_000
 PARAMETERS = {
     "world": WORLD,
     "naming": "choreonoid",
@@ -65,22 +59,17 @@ def peer(tmp_path_factory):
             print(log.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("topic", [*STREAMS, "/humanoid/robot_description"])
-def test_topics_have_choreonoid_s_names(peer, topic):
-    peer.wait_until(topic, lambda: peer.messages[topic])
-
-
-def test_frames_are_those_of_this_package(peer):
-    topic = "/humanoid/left_foot_force"
-    peer.wait_until(topic, lambda: peer.messages[topic])
-    assert peer.messages[topic][0].header.frame_id == "left_foot_force"
+def test_topics_have_choreonoid_s_names_and_frames_those_of_this_package(peer):
+    for topic in (*STREAMS, "/humanoid/robot_description"):
+        peer.wait_until(topic, lambda topic=topic: peer.messages[topic])
+    assert peer.messages["/humanoid/left_foot_force"][0].header.frame_id == "left_foot_force"
 
 
 def test_arrows_of_contacts_add_up_to_the_weight_of_who_stands(peer, diagnostics):
     def settled():
-        return [m for m in peer.messages["/contacts/markers"] if stamp_ns(stamp(m)) > 2_000_000_000]
+        return [m for m in peer.messages["/contacts/markers"] if stamp_ns(stamp(m)) > SETTLED_NS]
 
-    peer.wait_until("contacts at rest", lambda: len(settled()) >= 20)
+    peer.wait_until("contacts at rest", lambda: len(settled()) >= 4)
     arrows = [m for m in settled()[-1].markers if m.type == Marker.ARROW and m.action == Marker.ADD]
     ends = np.array([[[p.x, p.y, p.z] for p in arrow.points] for arrow in arrows])
     force = (ends[:, 1] - ends[:, 0]).sum(axis=0) / SCALE
@@ -94,7 +83,7 @@ def test_arrows_of_contacts_add_up_to_the_weight_of_who_stands(peer, diagnostics
 
 @pytest.mark.skipif(not HAS_CONTACTS, reason="ros_gz_interfaces is not installed")
 def test_contacts_of_who_stands_name_links_and_carry_the_weight(peer, diagnostics):
-    message = peer.first_after("/contacts", 2_000_000_000)
+    message = peer.first_after("/contacts", SETTLED_NS)
     assert message.header.frame_id == "world"
     assert stamp_ns(message.header.stamp) % 50_000_000 == 0
     body = load_body(MODELS / "humanoid" / "humanoid.wrl", diagnostics)
@@ -115,22 +104,6 @@ def test_contacts_of_who_stands_name_links_and_carry_the_weight(peer, diagnostic
             total += [force.x, force.y, force.z]
     weight = 9.80665 * sum(link.mass for link in body.links)
     np.testing.assert_allclose(total, [0.0, 0.0, weight], atol=0.02 * weight)
-
-
-def test_without_ros_gz_interfaces_the_markers_are_there_and_one_warning_says_so(tmp_path):
-    log = tmp_path / "log.txt"
-    given = ["-p", "world:=stack", "-p", "contact_rate:=20.0", "-r", "__ns:=/other"]
-    with running(["-c", WITHOUT, "--ros-args", *given], log):
-        peer = Peer("other_peer")
-        try:
-            peer.follow("/other/contacts/markers", MarkerArray)
-            peer.wait_for("/other/contacts/markers")
-            topics = dict(peer.node.get_topic_names_and_types())
-        finally:
-            peer.close()
-    assert "/other/contacts" not in topics
-    said = log.read_text(encoding="utf-8").splitlines()
-    assert len([line for line in said if "ros_gz_interfaces is not installed" in line]) == 1
 
 
 def stamp(markers):

@@ -14,9 +14,8 @@ from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from forked_programs import forked_programs
 from recorded_runs import channels, contents, decoded, log_times, small_files
-from ros_peer import ENVIRONMENT, PATIENCE
+from ros_peer import ENVIRONMENT, PATIENCE, programs
 from ros_session import ended, session
 
 from hrp_model import load_body
@@ -116,7 +115,7 @@ def is_subsequence(part, whole):
     return all(element in rest for element in part)
 
 
-@pytest.mark.parametrize("seconds", [1.0, pytest.param(3.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [0.4, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_a_recording_equals_what_a_listener_heard_message_by_message(seconds, tmp_path):
     path = tmp_path / "run.mcap"
     parameters = {"world": HUMANOID, "describe": True, "start_paused": True, "record": str(path)}
@@ -171,22 +170,21 @@ def test_a_recording_equals_what_a_listener_heard_message_by_message(seconds, tm
 def test_with_ros_and_without_the_recordings_are_equal(tmp_path):
     """Except for diagnostics, which are of wall time, and images that were skipped."""
     saved = str(tmp_path / "state.npz")
-    with forked_programs(tmp_path) as programs:
 
-        def run(*options):
-            subprocess.run(
-                [programs / "hrp-sim", "run", "humanoid_in_room", *options],
-                env={**os.environ, **ENVIRONMENT}, check=True, timeout=PATIENCE,
-            )  # fmt: skip
+    def run(*options):
+        subprocess.run(
+            [programs() / "hrp-sim", "run", "humanoid_in_room", *options],
+            env={**os.environ, **ENVIRONMENT}, check=True, timeout=PATIENCE,
+        )  # fmt: skip
 
-        def recorded(name, *options):
-            path = tmp_path / name
-            run("--duration", "0.4", "--record", path, "--restore", saved, *options)
-            return contents(path), log_times(path)
+    def recorded(name, *options):
+        path = tmp_path / name
+        run("--duration", "0.2", "--record", path, "--restore", saved, *options)
+        return contents(path), log_times(path)
 
-        run("--duration", "0.1", "--save", saved)
-        alone, times_alone = recorded("alone.mcap")
-        ros, times = recorded("ros.mcap", "--ros", "--rtf", "0")
+    run("--duration", "0.1", "--save", saved)
+    alone, times_alone = recorded("alone.mcap")
+    ros, times = recorded("ros.mcap", "--ros", "--rtf", "0")
     ros.pop(("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"), None)
     assert ros.keys() == alone.keys()
     for (topic, kind), messages in ros.items():

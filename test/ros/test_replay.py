@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 from motion_recordings import fail, record
-from ros_peer import LATCHED, RELIABLE, Peer, running
+from ros_peer import LATCHED, PATIENCE, RELIABLE, Peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, LaserScan
 from std_msgs.msg import String
@@ -143,7 +143,7 @@ def test_only_packages_of_messages_are_imported(name):
 
 
 def test_the_command_replays_a_run(tmp_path, peer):
-    record(tmp_path / "run.mcap", "arm", tmp_path / "meshes", duration=0.3).close()
+    record(tmp_path / "run.mcap", "arm", tmp_path / "meshes", duration=0.1).close()
     peer.follow("/tf", TFMessage)
     peer.follow("/robot_description", String, LATCHED)
     arguments = ["-m", "hrp_sim.cli.main", "replay", str(tmp_path / "run.mcap"), "--ros"]
@@ -153,5 +153,5 @@ def test_the_command_replays_a_run(tmp_path, peer):
         assert "<robot" in peer.wait_for("/robot_description")[0].data
         peer.wait_until("frames", lambda: peer.messages["/tf"])
         process.send_signal(signal.SIGINT)
-        assert process.wait(60.0) == 0
+        assert process.wait(PATIENCE) == 0
     assert "publishing 4 topics" in log.read_text()

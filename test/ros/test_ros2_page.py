@@ -230,7 +230,7 @@ def test_the_example_leads_the_arm_in_lock_step(tmp_path):
         try:
             peer.follow("joint_states", JointState)
             # If nobody answered, each period would take the whole time-out.
-            peer.first_after("joint_states", 2_500_000_000)
+            peer.first_after("joint_states", 1_200_000_000)
         except AssertionError:
             print(*(log.read_text(encoding="utf-8") for log in logs))
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import pytest
 from paths import MODELS
@@ -22,33 +23,20 @@ from std_srvs.srv import Trigger
 pytestmark = pytest.mark.ros
 
 ARM = MODELS / "worlds" / "arm.yaml"
-WORLD = f"world:={ARM}"
 
 
 @pytest.fixture(scope="module")
 def peer(tmp_path_factory):
     """A node that follows the time of a simulator in another process."""
     log = tmp_path_factory.mktemp("sim") / "log.txt"
-    arguments = [
-        "-m",
-        "hrp_sim.ros.sim_node",
-        "--ros-args",
-        "-p",
-        WORLD,
-        "-p",
-        "real_time_factor:=2.0",
-    ]
-    peer = Peer(parameter_overrides=[Parameter("use_sim_time", value=True)])
-    peer.follow("/clock", Clock)
-    peer.follow("/diagnostics", DiagnosticArray)
-    try:
-        with running(arguments, log):
-            yield peer
-    except AssertionError:
-        print(log.read_text(encoding="utf-8"))
-        raise
-    finally:
-        peer.close()
+    given = ["-p", f"world:={ARM}", "-p", "real_time_factor:=2.0"]
+    with (
+        running(["-m", "hrp_sim.ros.sim_node", "--ros-args", *given], log),
+        closing(Peer(parameter_overrides=[Parameter("use_sim_time", value=True)])) as peer,
+    ):
+        peer.follow("/clock", Clock)
+        peer.follow("/diagnostics", DiagnosticArray)
+        yield peer
 
 
 # What /diagnostics says of each part of a run, at least.
@@ -115,7 +103,7 @@ def test_a_node_sees_a_reset_as_one_jump_back_and_its_timers_go_on(peer):
     jumping.unregister()
 
 
-@pytest.mark.parametrize("factor", [0.0, 0.05], ids=["fast", "slow"])
+@pytest.mark.parametrize("factor", [0.0, pytest.param(0.05, marks=pytest.mark.slow)])
 def test_diagnostics_come_once_a_second_of_wall_time_whatever_simulated_time_does(factor):
     began = time.monotonic()
     # The clock of the node is that of the simulation, and makes no difference either.

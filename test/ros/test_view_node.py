@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import numpy as np
 import pytest
@@ -73,21 +73,20 @@ class Robot:
         self.tf.publish(TFMessage(transforms=transforms))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def peer():
-    made = Peer()
-    yield made
-    made.close()
+    with closing(Peer()) as made:
+        yield made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def node(peer):
     """view_node in this process, at any free port."""
     context = Context()
-    with ExitStack() as undo, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
+    with ExitStack() as undo:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
         init_ros(["--ros-args", "-p", f"port:={port}"], context=context)
         undo.callback(context.try_shutdown)
         made = ViewNode(context)
@@ -99,19 +98,32 @@ def node(peer):
         yield made
 
 
+@pytest.fixture(scope="module")
+def page(node, shared_pages):
+    """Its page, which the tests share, as opening one takes seconds."""
+    page = shared_pages.open(node.viewer.address)
+    page.wait_for_text("No robot yet")
+    return page
+
+
+@pytest.fixture(scope="module")
+def robot(peer, page):
+    """A robot that the page hears, with a description that was once wrong."""
+    robot = Robot(peer)
+    robot.describe("<robot name='broken'><link/></robot>")
+    page.wait_until(lambda: subscribers(peer, "/robot_description"), "subscribed")
+    robot.describe()
+    for topic in ("/tf", "/scan"):
+        page.wait_until(lambda topic=topic: subscribers(peer, topic), f"subscribed to {topic}")
+    return robot
+
+
 def subscribers(peer, topic):
     return peer.node.count_subscribers(topic)
 
 
-def test_a_robot_is_drawn_where_its_transforms_say(peer, node, pages):
-    """Also after a description that cannot be read."""
-    robot = Robot(peer)
-    robot.describe("<robot name='broken'><link/></robot>")
-    page = pages.open(node.viewer.address)
+def test_a_robot_is_drawn_where_its_transforms_say(robot, node, page):
     camera = client_of(node.viewer, page).camera
-    page.wait_until(lambda: subscribers(peer, "/robot_description"), "subscribed")
-    robot.describe()
-    page.wait_until(lambda: subscribers(peer, "/tf"), "subscribed to /tf")
     for y in (0.0, 0.6):
 
         def is_drawn(y=y):
@@ -122,32 +134,7 @@ def test_a_robot_is_drawn_where_its_transforms_say(peer, node, pages):
     assert not page.shows(RED, page.project([0.0, 0.0, 0.0], camera))
 
 
-def test_robots_with_namespaces_have_frames_with_prefixes(peer, node, pages):
-    page = pages.open(node.viewer.address)
-    page.wait_for_text("No robot yet")
-    left, right = Robot(peer, "left/"), Robot(peer, "right/")
-    left.describe()
-    right.describe()
-    page.wait_for_text("left/robot_description")
-    page.wait_for_text("right/robot_description")
-    camera = client_of(node.viewer, page).camera
-    page.wait_until(lambda: subscribers(peer, "/tf"), "subscribed to /tf")
-
-    def are_drawn():
-        left.move(0.0, root=0.7)
-        right.move(0.0, root=-0.7)
-        places = (page.project([0.0, y, 0.0], camera) for y in (0.7, -0.7))
-        return all(page.shows(RED, place) for place in places)
-
-    page.wait_until(are_drawn, "two red boxes")
-
-
-def test_a_scan_is_drawn_in_its_frame(peer, node, pages):
-    robot = Robot(peer)
-    robot.describe()
-    page = pages.open(node.viewer.address)
-    client_of(node.viewer, page)
-    page.wait_until(lambda: subscribers(peer, "/scan"), "subscribed to /scan")
+def test_a_scan_is_drawn_in_its_frame(robot, node, page):
     message = LaserScan(angle_min=0.0, angle_increment=np.pi / 2, range_max=10.0, ranges=[1.0, 2.0])
     message.header.frame_id = "base"
     drawn = []
@@ -165,10 +152,24 @@ def test_a_scan_is_drawn_in_its_frame(peer, node, pages):
     np.testing.assert_allclose(drawn[0], [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], atol=1e-6)
 
 
-def test_without_a_browser_nothing_is_received(peer, node, pages):
-    Robot(peer).describe()
-    page = pages.open(node.viewer.address)
-    page.wait_until(lambda: subscribers(peer, "/robot_description"), "subscribed")
+def test_robots_with_namespaces_have_frames_with_prefixes(peer, node, page):
+    left, right = Robot(peer, "left/"), Robot(peer, "right/")
+    left.describe()
+    right.describe()
+    page.wait_for_text("left/robot_description")
+    page.wait_for_text("right/robot_description")
+    camera = client_of(node.viewer, page).camera
+
+    def are_drawn():
+        left.move(0.0, root=1.2)
+        right.move(0.0, root=-1.2)
+        places = (page.project([0.0, y, 0.0], camera) for y in (1.2, -1.2))
+        return all(page.shows(RED, place) for place in places)
+
+    page.wait_until(are_drawn, "two red boxes")
+
+
+def test_without_a_browser_nothing_is_received(peer, robot, page):
     page.close()
     topics = ("/robot_description", "/tf", "/scan")
     peer.wait_until(

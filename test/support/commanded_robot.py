@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 WORLD = MODELS / "worlds" / "arm.yaml"
 # Initial joint positions, in [rad].
 START = {"J1": 0.0, "J2": 0.5, "J3": 0.9, "J4": 0.0, "J5": 0.6, "J6": 0.0}
+SELDOM = "-p", "joint_states.rate:=100.0"  # so that hearing it takes little
 # The parameters that tests change.
 PARAMETERS = (
     *(f"{joint}.{what}" for joint in START for what in ("kp", "kd", "mode")),
@@ -137,6 +138,6 @@ def parameter_value(value: float | str) -> ParameterValue:
 def simulated_robot(folder):
     """Run the arm during the block, with its log in the folder."""
     log = folder / "log.txt"
-    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}"]
+    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}", *SELDOM]
     with node_and_peer(arguments, log) as (peer, _):
         yield Robot(peer, log)

@@ -2,7 +2,8 @@
 
 Starting Python and importing takes most of the time of a short command. ``forked_programs`` makes
 a folder with commands of the same names, which have this process run them: with their arguments,
-environment, folder and streams, and with their exit status. They pass on Ctrl-C.
+environment, folder and streams, and with their exit status. They pass on Ctrl-C. A file named after
+the number of such a process has that of the child.
 """
 
 from __future__ import annotations
@@ -36,11 +37,13 @@ def pass_on(number, _):
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, pass_on)
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
-    server.connect({address!r})
+    server.connect("{folder}/server")
     words = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
     request = json.dumps([words, os.getcwd(), dict(os.environ)])
     socket.send_fds(server, [request.encode()], [0, 1, 2])
     child = int(server.recv(64))
+    with open(f"{folder}/{{os.getpid()}}", "w") as number:
+        number.write(str(child))
     status = int(server.recv(64))
 sys.exit(status if status >= 0 else 128 - status)
 """
@@ -56,7 +59,7 @@ def forked_programs(folder: Path, *modules: str) -> Iterator[Path]:
     """
     address = str(folder / "server")
     for name in PROGRAMS:
-        (folder / name).write_text(_COMMAND.format(python=sys.executable, address=address))
+        (folder / name).write_text(_COMMAND.format(python=sys.executable, folder=folder))
         (folder / name).chmod(0o755)
     command = [sys.executable, __file__, address, *modules]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

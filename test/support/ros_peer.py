@@ -86,12 +86,13 @@ class Peer:
         with suppress(ExternalShutdownException):
             while not self._ended.is_set():
                 self._executor.spin_once()
+                with self._arrived:
+                    self._arrived.notify_all()
 
     def follow(self, topic: str, message_type: type, qos: QoSProfile = RELIABLE) -> None:
         def keep(message) -> None:
             with self._arrived:
                 self.messages[topic].append(message)
-                self._arrived.notify_all()
 
         self.node.create_subscription(message_type, topic, keep, qos)
 
@@ -101,12 +102,12 @@ class Peer:
         self._executor.add_node(node)
 
     def wait_until(self, what: str, condition: Callable[[], object]) -> None:
-        """Return when a condition holds; it is looked at again when a message arrives."""
+        """Return when a condition holds; it is looked at again when a message or answer arrives."""
         deadline = time.monotonic() + PATIENCE
         with self._arrived:
             while not condition():
                 assert time.monotonic() < deadline, f"waited in vain for: {what}"
-                self._arrived.wait(timeout=0.1)
+                self._arrived.wait(timeout=0.02)
 
     def wait_for(self, topic: str, count: int = 1) -> list:
         """Return the messages of a topic once there are ``count`` more than now."""
@@ -177,7 +178,8 @@ _FORKED = {
 
 
 @cache
-def _programs() -> Path:
+def programs() -> Path:
+    """Return the folder of our programs, forked from a process that has imported them."""
     folder = Path(_STACK.enter_context(tempfile.TemporaryDirectory()))
     return _STACK.enter_context(forked_programs(folder, *_FORKED, "hrp_sim.ros.replay"))
 
@@ -198,7 +200,7 @@ def running(
     """
     command = [sys.executable, *arguments]
     if forked and arguments[0] == "-m" and arguments[1] in _FORKED:
-        command = [str(_programs() / _FORKED[arguments[1]]), *arguments[2:]]
+        command = [str(programs() / _FORKED[arguments[1]]), *arguments[2:]]
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             command,
@@ -222,10 +224,19 @@ def running(
             process.stdin.close()
 
 
+def program_of(process: subprocess.Popen) -> int:
+    """Return the process of a forked program, which that of ``running`` stands for."""
+    place = programs() / str(process.pid)
+    while not (number := place.read_text() if place.exists() else ""):
+        assert process.poll() is None
+        time.sleep(0.01)
+    return int(number)
+
+
 @contextmanager
-def node_and_peer(arguments: Sequence[str], log: Path):
+def node_and_peer(arguments: Sequence[str], log: Path, **options: Any):
     """Run a node as ``running``; yield a peer and the process, and print its log on failure."""
-    with running(arguments, log) as process:
+    with running(arguments, log, **options) as process:
         peer = Peer()
         try:
             yield peer, process
