@@ -45,6 +45,10 @@ _ROUND = "drives a round until it is commanded"
 SAMPLES: Final[Mapping[str, Sample]] = {
     "SR1MinimumController": Sample("sr1:Stand", "stands", _SR1),
     "SR1WalkPatternController": Sample("sr1:Walk", "walks", _SR1, _WALKS),
+    "SR1LiftupController": Sample("lift:Lift", "lifts a box and throws it", _SR1),
+    "PA10PickupController": Sample(
+        "pick:Pick", "puts a box on another one", ("J7", "HAND_L", "HAND_R")
+    ),
     "TankJoystickController": Sample("drive:Course", _ROUND, _TRACKS),
     "TankTutorial_TrackController": Sample("drive:Course", _ROUND, _TRACKS),
     "TankTutorial_TurretController1": Sample("pd:HoldBarrel", "holds the barrel", ("TURRET_P",)),

@@ -240,9 +240,22 @@ def looks_around(simulation):
     np.testing.assert_allclose(simulation.bodies["Tank"].motion.q, [0.8, 0.15], atol=0.1)
 
 
+def is_lifted_and_thrown(simulation):
+    body = simulation.bodies["SR1-Floor-Box"]
+    robot, box = body.body.link_index("WAIST"), body.body.link_index("Box")
+    simulation.run(9.0)
+    assert body.motion.p[box, 2] > 1.0
+    grip = body.motion.p[box, 0]
+    simulation.run(4.0)
+    assert body.motion.p[box, 0] > grip + 0.2
+    assert body.motion.p[box, 2] == pytest.approx(0.15, abs=0.01)
+    assert body.motion.R[robot, 2, 2] > 0.99
+
+
 SHOWN = {
     "SimpleController/SR1Walk": has_walked,
     "SimpleController/SR1Minimum": stands,
+    "SimpleController/SR1LiftupOneModel": is_lifted_and_thrown,
     "SimpleController/ConveyorSample": has_moved_on_the_belt,
     "SimpleController/ControlledSpringModel": sways_about_its_rest,
     "SimpleController/PendulumSample": is_at_the_top,
@@ -262,3 +275,48 @@ def test_a_sample_does_what_it_is_for(name):
     with Simulation(world, defer_images=True, diagnostics=silent()) as simulation:
         SHOWN[name](simulation)
         assert simulation.controllers.failures == []
+
+
+BOX = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: box
+links:
+  - name: BOX
+    joint_type: free
+    mass: 1.0
+    inertia: [ 0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01 ]
+    elements: [ {{ type: Shape, geometry: {{ type: Box, size: [ {0}, {1}, {2} ] }} }} ]
+"""
+PICKING = """\
+items:
+  class: WorldItem
+  children:
+    - {{ class: BodyItem, name: PA10, data: {{ file: {0}, fix_root: true,
+        joint_displacements: [ 0, -30, 0, 60, 0, -30, 0, -1.43239, 1.43239 ] }},
+        children: [ {{ class: SimpleControllerItem, name: C,
+          data: {{ controller: PA10PickupController }} }} ] }}
+    - {{ class: BodyItem, name: table,
+        data: {{ file: table.body, root_translation: [ 0, 0.7, 0.15 ], fix_root: true }} }}
+    - {{ class: BodyItem, name: floor,
+        data: {{ file: floor.body, root_translation: [ 0.9, 0, -0.05 ], fix_root: true }} }}
+    - {{ class: BodyItem, name: box,
+        data: {{ file: box.body, root_translation: [ 0.9, 0, 0.035 ] }} }}
+"""
+
+
+@pytest.mark.slow
+def test_an_arm_puts_a_box_on_another_one(tmp_path):
+    arm = CHOREONOID.parent / "share" / "model" / "PA10" / "PA10.body"
+    if not arm.is_file():
+        pytest.skip("there is no model of the PA10 here")
+    sizes = {"table": (0.3, 0.3, 0.3), "floor": (0.5, 0.5, 0.1), "box": (0.08, 0.03, 0.07)}
+    for name, size in sizes.items():
+        (tmp_path / f"{name}.body").write_text(BOX.format(*size))
+    (tmp_path / "pick.cnoid").write_text(PICKING.format(arm))
+    with Simulation(tmp_path / "pick.cnoid", diagnostics=silent()) as simulation:
+        simulation.run(8.0)
+        assert simulation.controllers.failures == []
+        box = simulation.bodies["box"].motion
+        np.testing.assert_allclose(box.p[0], [0.0, 0.7, 0.335], atol=0.01)
+        assert simulation.bodies["PA10"].motion.p[-1, 2] > 0.6  # the hand has let go
