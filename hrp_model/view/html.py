@@ -46,22 +46,11 @@ def link_attribute(link: str | None) -> str:
 
 
 def style(selected: str | None) -> str:
-    """Return the style of the lists, with one link selected, and of sliders."""
-    rules = (
-        ".hrp-link { cursor: pointer; border-radius: 3px }"
-        ".hrp-link:hover { background: rgba(128, 128, 128, 0.18) }"
-        ".hrp-row { padding-top: 1px; padding-bottom: 1px; line-height: 1.35 }"
-        # viser centres the marks of a slider at its ends, where they overlap what is beside it.
-        ".mantine-Slider-mark { visibility: hidden }"
-        ".mantine-Slider-markWrapper:first-child > .mantine-Slider-markLabel"
-        " { transform: translate(0, 0.05rem) !important }"
-        ".mantine-Slider-markWrapper:last-child:not(:first-child) > .mantine-Slider-markLabel"
-        " { transform: translate(-100%, 0.05rem) !important }"
-    )
-    if selected is not None:
-        name = _css_string(printable(selected))
-        rules += f".hrp-link[data-link={name}] {{ background: rgba(255, 170, 0, 0.3) }}"
-    return f"<style>{rules}</style>"
+    """Return the style of the lists with one link selected."""
+    if selected is None:
+        return "<style></style>"
+    name = _css_string(printable(selected))
+    return f"<style>.hrp-link[data-link={name}] {{ background: rgba(255, 170, 0, 0.3) }}</style>"
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:

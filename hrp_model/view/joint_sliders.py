@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import ceil, degrees, floor, isinf, log10, pi
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from viser import GuiApi, GuiSliderHandle
 
 MAX_SLIDERS = 200  # more make a browser slow
+DEGREES, DEGREES_HINT = "degrees", "angles in degrees, or else in radians"
 _UNLIMITED = {JointType.REVOLUTE: pi, JointType.PRISMATIC: 1.0}
 _MAX_POSITION = 1e6  # of a slider, in [rad] or [m]
 
@@ -41,6 +43,7 @@ class JointSliders:
         on_move: Called in a thread of the server after positions have changed.
         positions: Positions to start from by link name; other joints are where the model
             starts.
+        in_degrees: Whether angles are shown in degrees.
     """
 
     def __init__(
@@ -49,8 +52,9 @@ class JointSliders:
         body: Body,
         on_move: Callable[[], None],
         positions: Mapping[str, float] | None = None,
+        in_degrees: bool = True,
     ) -> None:
-        self._body, self._on_move = body, on_move
+        self._body, self._on_move, self._in_degrees = body, on_move, in_degrees
         self._lock = threading.RLock()
         frames = body_frames(body, Diagnostics.silent())
         self._joint_names = frames.joints
@@ -63,6 +67,8 @@ class JointSliders:
         self._values = {name: before.get(name, q) for name, q in self._initial.items()}
         self.positions: dict[str, float] = {}
         self.problem = ""
+        self._scales: dict[str, SliderScale] = {}
+        self._shown: dict[str, float] = {}  # numbers of the sliders, which are rounded
         self._sliders = {
             link.name: self._slider(gui, link, self._values[link.name])
             for link in free[:MAX_SLIDERS]
@@ -88,28 +94,29 @@ class JointSliders:
                 self._values[name] = value
                 slider = self._sliders.get(name)
                 if slider is not None:
-                    self._values[name] = min(max(value, slider.min), slider.max)
-                    set_value(slider, self._values[name])
-                    slider.label = _label(self._body.link(name), self._values[name])
+                    scale = self._scales[name]
+                    self._shown[name] = scale.shown(value)
+                    self._values[name] = scale.clipped(value)
+                    set_value(slider, self._shown[name])
             self._complete()
         self._on_move()
 
     def _slider(self, gui: GuiApi, link: Link, value: float) -> GuiSliderHandle[float]:
-        lower, upper, step = slider_range(link, value)
+        scale = self._scales[link.name] = slider_scale(link, value, self._in_degrees)
+        shown = self._shown[link.name] = scale.shown(value)
         slider: GuiSliderHandle[float] = gui.add_slider(
-            _label(link, value), lower, upper, step, value, hint=printable(joint_words(link)),
-            marks=slider_marks(link, lower, upper),
+            printable(link.joint.name), scale.lower, scale.upper, scale.step, shown,
+            marks=(), hint=f"{printable(joint_words(link))}, in [{scale.unit}]",
         )  # fmt: skip
         slider.on_update(lambda _: self._on_slider(link, slider))
         return slider
 
     def _on_slider(self, link: Link, slider: GuiSliderHandle[float]) -> None:
         with self._lock:
-            value = min(max(float(slider.value), slider.min), slider.max)
-            if value == self._values[link.name]:
+            if slider.value == self._shown[link.name]:
                 return  # we have set it, or a later event has been processed
-            self._values[link.name] = value
-            slider.label = _label(link, value)
+            self._shown[link.name] = slider.value
+            self._values[link.name] = self._scales[link.name].value(slider.value)
             self._complete()
         self._on_move()
 
@@ -124,20 +131,61 @@ class JointSliders:
         }
 
 
-def _label(link: Link, value: float) -> str:
-    """Return the name of a joint; with a revolute joint's position in degrees."""
-    name = printable(link.joint.name)
-    if link.joint.type is not JointType.REVOLUTE:
-        return name
-    # The page breaks lines after hyphens, but not after minus signs.
-    return f"{name} {degrees(value):.0f}°".replace(" -", " \N{MINUS SIGN}")
+def is_angle(link: Link) -> bool:
+    """Return whether the position of a joint is an angle, which can be shown in degrees."""
+    return link.joint.type is JointType.REVOLUTE
 
 
-def slider_range(link: Link, value: float) -> tuple[float, float, float]:
+@dataclass(frozen=True)
+class SliderScale:
+    """The numbers that a slider shows.
+
+    Attributes:
+        lower, upper, step: Ends and step of the slider, in the shown unit.
+        factor: Shown unit by SI unit.
+        unit: The shown unit.
+    """
+
+    lower: float
+    upper: float
+    step: float
+    factor: float
+    unit: str
+
+    def shown(self, value: float) -> float:
+        """Return a value in [rad] or [m] as it is shown: rounded, within the slider."""
+        steps = round(self.factor * value / self.step)
+        return min(max(round(steps * self.step, 9), self.lower), self.upper)
+
+    def clipped(self, value: float) -> float:
+        """Return a value in [rad] or [m] that is within the slider."""
+        return min(max(value, self.lower / self.factor), self.upper / self.factor)
+
+    def value(self, shown: float) -> float:
+        """Return a shown number, which a page may have sent, in [rad] or [m]."""
+        return min(max(float(shown), self.lower), self.upper) / self.factor
+
+
+def slider_scale(link: Link, value: float, in_degrees: bool) -> SliderScale:
+    """Return the numbers of a joint's slider, with the position to start from within."""
+    if in_degrees and is_angle(link):
+        return SliderScale(*slider_range(link, value, degrees(1.0), 1), degrees(1.0), "°")
+    return SliderScale(*slider_range(link, value), 1.0, link.joint.type.units.position)
+
+
+def slider_range(
+    link: Link, value: float, factor: float = 1.0, digits: int = 3
+) -> tuple[float, float, float]:
     """Return the lower and upper end of a joint's slider and its step, in [rad] or [m].
 
     The ends are the limits of the joint, rounded to few digits within them; the position to start
     from is within, too.
+
+    Args:
+        link: Above which the joint is.
+        value: Its position, in [rad] or [m].
+        factor: By which all returned numbers are multiplied.
+        digits: Decimals to which they are rounded; more where the range is small.
     """
     default = _UNLIMITED[link.joint.type]
     lower, upper = link.joint.position_limits
@@ -149,20 +197,14 @@ def slider_range(link: Link, value: float) -> tuple[float, float, float]:
             if isinf(link.joint.position_limits[1])
             else (upper - default, upper)
         )
-    digits = 3 if upper <= lower else max(3, 3 - floor(log10(upper - lower)))
+    lower, upper = factor * lower, factor * upper
+    if upper > lower:
+        digits = max(digits, 3 - floor(log10(upper - lower)))
     scale = 10.0**digits
     inner = ceil(lower * scale - 1e-6) / scale, floor(upper * scale + 1e-6) / scale
     if inner[0] <= inner[1]:
         lower, upper = inner
-    return min(lower, value), max(upper, value), 1.0 / scale
-
-
-def slider_marks(link: Link, lower: float, upper: float) -> tuple[tuple[float, str], ...]:
-    """Return the marks of a joint's slider: its ends, and the unit between them."""
-    unit = link.joint.type.units.position
-    if lower == upper:
-        return ((lower, f"{lower:.4g} {unit}"),)
-    return (lower, f"{lower:.4g}"), ((lower + upper) / 2.0, unit), (upper, f"{upper:.4g}")
+    return min(lower, factor * value), max(upper, factor * value), 1.0 / scale
 
 
 def _followers(body: Body) -> set[str]:

@@ -23,6 +23,7 @@ _MAX_SHAPES = 12  # listed of one link
 _COLORS = {Severity.ERROR: "#d32f2f", Severity.WARNING: "#e08700", Severity.NOTE: "#888"}
 _QUOTED = re.compile(r"'([^']+)'")
 _MAX_PROBLEMS = 500  # shown
+_NO_PROBLEMS = "no problems"
 
 
 def heading(body: Body) -> str:
@@ -187,7 +188,19 @@ def problem_count(found: Iterable[Diagnostic]) -> str:
     """Return the number of errors and warnings, such as "1 error, 2 warnings"."""
     counts = Counter(diagnostic.severity for diagnostic in found)
     parts = [counted(counts[s], s.value) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
-    return ", ".join(parts) or "no problems"
+    return ", ".join(parts) or _NO_PROBLEMS
+
+
+def problem_badge(found: Iterable[Diagnostic], tab: str) -> str:
+    """Return the number of errors and warnings as a button that opens a tab; "" without any."""
+    count = problem_count(found := tuple(found))
+    is_bad = any(d.severity is Severity.ERROR for d in found)
+    if count == _NO_PROBLEMS:
+        return ""
+    return (
+        f'<div class="hrp-status"><button type="button" data-tab="{escaped(tab)}" '
+        f'class="hrp-chip hrp-warn{" hrp-bad" if is_bad else ""}">{escaped(count)}</button></div>'
+    )
 
 
 def link_of(problem: Diagnostic, body: Body | None) -> str | None:

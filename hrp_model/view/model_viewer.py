@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..body import Body
@@ -12,8 +12,16 @@ from ..diagnostics import Diagnostic
 from ..kinematics.kinematic_state import KinematicState
 from ..printable import printable
 from .html import SELECTION_LABEL, escaped, padded, style
-from .joint_sliders import MAX_SLIDERS, JointSliders
-from .lists import heading, link_details, link_list, link_of, problem_count, problem_list
+from .joint_sliders import DEGREES, DEGREES_HINT, MAX_SLIDERS, JointSliders, is_angle
+from .lists import (
+    heading,
+    link_details,
+    link_list,
+    link_of,
+    problem_badge,
+    problem_count,
+    problem_list,
+)
 from .robot import Layer, RobotView
 from .sensor_views import DeviceViews
 from .viewer import Viewer, set_value
@@ -27,7 +35,6 @@ if TYPE_CHECKING:
         GuiHtmlHandle,
     )
 
-_LIST_WIDTH = 360  # pixels
 _LAYERS = {layer.value: layer for layer in Layer}
 _SENSORS = "sensors"
 _SHOWN_FIRST = (Layer.VISUAL.value, _SENSORS)
@@ -70,8 +77,7 @@ class ModelViewer:
         self._lock = threading.RLock()
         self.selected: str | None = None
         self._shown: _Shown | None = None
-        self._add_control_panel(title)
-        self._add_lists()
+        self._add_panel(title)
 
     @property
     def positions(self) -> dict[str, float]:
@@ -116,36 +122,42 @@ class ModelViewer:
             if self._shown is not None and link != self.selected:
                 self._select(link)
 
-    def _add_control_panel(self, title: str) -> None:
+    def _add_panel(self, title: str) -> None:
         gui = self._gui
+        self._viewer.set_title(title)
         self._heading = gui.add_html(padded(f"reading {escaped(title)} ..."))
-        self._switches: dict[str, GuiCheckboxHandle] = {}
-        with gui.add_folder("Show"):
+        self._badge = gui.add_html("", visible=False)
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Joints"):
+            self._in_degrees = gui.add_checkbox(DEGREES, True, hint=DEGREES_HINT)
+            self._joints = gui.add_folder(None)
+        with tabs.add_tab("Show"):
+            self._switches: dict[str, GuiCheckboxHandle] = {}
             for name in (*_LAYERS, _SENSORS):
                 switch = gui.add_checkbox(name, name in _SHOWN_FIRST, hint=_HINTS.get(name))
                 switch.on_update(self._on_switch(name))
                 self._switches[name] = switch
-        self._joints = gui.add_folder("Joints")
-
-    def _add_lists(self) -> None:
-        gui = self._gui
-        links, details, self._problem_panel = gui.add_panel(), gui.add_panel(), gui.add_panel()
-        with links.add_tab("Links"):
+        with tabs.add_tab("Links"):
             self._style = gui.add_html(style(None))
-            self._links = gui.add_html("")
-        with details.add_tab("Properties"):
             self._selection = gui.add_text(SELECTION_LABEL, "", hint=_SELECTION_HINT)
             self._details = gui.add_html("")
-        with self._problem_panel.add_tab("Problems"):
+            self._links = gui.add_html("")
+        with tabs.add_tab("Problems"):
             self._problems = gui.add_html("")
-        links.dock_left()
-        links.set_width(_LIST_WIDTH)
-        details.dock_below(links)
-        self._problem_panel.dock_below(details)
         self._selection.on_update(lambda _: self._on_selection())
+        self._in_degrees.on_update(lambda _: self._on_degrees())
 
     def _added(self, body: Body, positions: Mapping[str, float]) -> _Shown:
         """Add the parts of the page that depend on the model."""
+        sliders = self._added_sliders(body, positions)
+        robot = RobotView(self._viewer, "robot", body, on_select=self.select)
+        return _Shown(robot, DeviceViews(self._viewer, robot), *sliders, KinematicState(body))
+
+    def _added_sliders(
+        self, body: Body, positions: Mapping[str, float]
+    ) -> tuple[JointSliders, GuiFolderHandle, GuiHtmlHandle]:
+        """Return sliders, the folder that contains them, and the place for problems of loops."""
+        self._in_degrees.visible = any(is_angle(link) for link in body.moving_links)
         with self._joints:
             folder = self._gui.add_folder(None)
         with folder:
@@ -155,7 +167,8 @@ class ModelViewer:
                 buttons = None
                 self._gui.add_html(padded("no moving joints"))
             loop_problem = self._gui.add_html("")
-            sliders = JointSliders(self._gui, body, self._on_move, positions)
+            in_degrees = self._in_degrees.value
+            sliders = JointSliders(self._gui, body, self._on_move, positions, in_degrees)
 
         def set_all(event: GuiEvent[GuiButtonGroupHandle]) -> None:
             if event.target.value == _ZERO:
@@ -165,10 +178,18 @@ class ModelViewer:
 
         if buttons is not None:
             buttons.on_click(set_all)
+        return sliders, folder, loop_problem
 
-        robot = RobotView(self._viewer, "robot", body, on_select=self.select)
-        devices = DeviceViews(self._viewer, robot)
-        return _Shown(robot, devices, sliders, folder, loop_problem, KinematicState(body))
+    def _on_degrees(self) -> None:
+        """Make the sliders again, with angles in the unit that was chosen."""
+        with self._lock:
+            shown = self._shown
+            if shown is None:
+                return
+            positions = dict(shown.sliders.positions)
+            shown.folder.remove()
+            sliders, folder, loop_problem = self._added_sliders(shown.robot.body, positions)
+            self._shown = replace(shown, sliders=sliders, folder=folder, loop_problem=loop_problem)
 
     def _on_move(self) -> None:
         with self._lock:
@@ -227,6 +248,8 @@ class ModelViewer:
         count = f"<b>{escaped(problem_count(found))}</b>"
         links = problem_list(found, lambda problem: link_of(problem, body), notes)
         self._problems.content = padded(count) + links
+        self._badge.content = problem_badge(found, "Problems")
+        self._badge.visible = bool(self._badge.content)
 
 
 def _notes(shown: _Shown) -> list[str]:

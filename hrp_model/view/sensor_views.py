@@ -379,7 +379,7 @@ class Lens:
 
 
 class PictureView:
-    """The pictures of a camera: in the panel, and on its frustum in the scene.
+    """The pictures of a camera in the panel, and its frustum in the scene.
 
     The picture is added to the panel's present container with the first image, in the order that
     is given.
@@ -405,8 +405,8 @@ class PictureView:
         self._frustum: CameraFrustumHandle | None = None
         if lens is not None:
             self._frustum = self._server.scene.add_camera_frustum(
-                name, lens.vertical_angle, lens.aspect, format="jpeg", jpeg_quality=_JPEG_QUALITY,
-                thickness=0.02 * lens.size, color=(70, 70, 70), visible=False, cast_shadow=False,
+                name, lens.vertical_angle, lens.aspect, thickness=0.02 * lens.size,
+                color=(70, 70, 70), visible=False, cast_shadow=False,
             )  # fmt: skip
             self._frustum.scale = lens.size / self._frustum.compute_canonical_frustum_size()[2]
 
@@ -422,7 +422,6 @@ class PictureView:
             self._picture.image = sent
             self._picture.visible = True
             if self._frustum is not None:
-                self._frustum.image = sent
                 self._frustum.visible = True
 
     def move(self, X_WC: Pose) -> None:

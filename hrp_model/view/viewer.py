@@ -20,10 +20,12 @@ import numpy as np
 import rich
 
 from ..diagnostics import MissingLibraryError
+from ..printable import printable
 from ..program.console import print_note, print_text
 from ..rigid import Array, Pose
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
+from .browser import BrowserPages
 from .html import escaped, padded
 
 try:
@@ -34,7 +36,14 @@ except ImportError:
     ) from None
 
 if TYPE_CHECKING:
-    from viser import CameraHandle, ClientHandle, GuiInputHandle, InitialCameraConfig, ViserServer
+    from viser import (
+        CameraHandle,
+        ClientHandle,
+        GuiApi,
+        GuiInputHandle,
+        InitialCameraConfig,
+        ViserServer,
+    )
     from viser.infra import WebsockClientConnection, WebsockServer
 
 
@@ -45,6 +54,7 @@ _MAX_POSITIONS = 100
 _Value = TypeVar("_Value")
 _FIELD_OF_VIEW = np.radians(45.0)  # vertical
 _VIEW_DIRECTION = np.array([1.0, -0.85, 0.5])  # from the robot to the camera: it faces +x
+_PANEL_WIDTH = 330  # pixels
 _FAREWELL = 0.2  # [s] in which the last message reaches the browsers
 
 
@@ -160,6 +170,7 @@ class Viewer:
 
     Attributes:
         server: The server; parts of the page are added to its ``scene`` and ``gui``.
+        pages: What runs in the browsers, and what it reports.
         port: The port that it listens on.
 
     Args:
@@ -184,10 +195,10 @@ class Viewer:
         if self._is_other and port is not None:
             self.close("")
             raise port_refused(port, os.strerror(errno.EADDRINUSE))
-        self.server.gui.configure_theme(
-            control_width="large", show_logo=False, show_share_button=False
-        )
+        set_theme(self.server.gui, dark=False)
         self.server.gui.main_panel.dock_right()
+        self.server.gui.main_panel.set_width(_PANEL_WIDTH)
+        self.pages = BrowserPages(self.server, self._set_dark)
         self.server.scene.set_up_direction("+z")
         self.server.initial_camera.fov = _FIELD_OF_VIEW
         self._cameras = PageCameras(self.server)
@@ -198,6 +209,17 @@ class Viewer:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+    def set_title(self, title: str) -> None:
+        """Set the title of the pages and of their panel."""
+        shown = printable(title)
+        self.server.gui.set_panel_label(shown)
+        self.pages.set_title(shown)
+
+    def _set_dark(self, page: int, dark: bool) -> None:
+        client = self.server.get_clients().get(page)
+        if client is not None:
+            set_theme(client.gui, dark=dark)
 
     @property
     def address(self) -> str:
@@ -270,6 +292,13 @@ class Viewer:
                 time.sleep(_FAREWELL)
             with suppress(RuntimeError):  # its loop may have ended with the interpreter
                 self.server.stop()
+
+
+def set_theme(gui: GuiApi, *, dark: bool) -> None:
+    """Set the theme of all pages, or of one."""
+    gui.configure_theme(
+        control_width="medium", show_logo=False, show_share_button=False, dark_mode=dark
+    )
 
 
 def set_value(field: GuiInputHandle[_Value], value: _Value) -> None:

@@ -7,19 +7,27 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from math import degrees, inf
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, TypeAlias
 
-from hrp_model import Diagnostic, JointType, Link
+from hrp_model import Diagnostic, Link
 from hrp_model.printable import printable
-from hrp_model.view.html import SELECTION_LABEL, escaped, padded, style
-from hrp_model.view.joint_sliders import slider_marks, slider_range
+from hrp_model.view.browser import SETTINGS_ORDER, STATUS_ORDER, TOOLBAR, TOOLBAR_ORDER
+from hrp_model.view.html import SELECTION_LABEL, padded, style
+from hrp_model.view.joint_sliders import (
+    DEGREES,
+    DEGREES_HINT,
+    SliderScale,
+    is_angle,
+    slider_scale,
+)
 from hrp_model.view.lists import (
     heading,
     is_within,
     link_details,
     link_list,
     link_of,
+    problem_badge,
     problem_count,
     problem_list,
 )
@@ -34,19 +42,20 @@ from ..simulation import Simulation
 from .scene import SOURCE, Snapshot
 
 if TYPE_CHECKING:
-    from viser import GuiButtonHandle, GuiDropdownHandle, GuiEvent, GuiSliderHandle
+    from viser import ClientHandle, GuiDropdownHandle, GuiEvent, GuiSliderHandle
 
 MAX_STEPS = 100_000
 MAX_SLIDERS = 200
 _LABEL_PERIOD = 0.2  # [s] of wall time between two updates of the positions
 _NONE = "-"
-_HELP = "Ctrl + drag pulls a link; a click selects it."
+_MAX_FALLS = 3  # shown
+MODEL_TAB = "Model"
 _FASTEST = "as fast as possible"
 _FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Controls:
-    """Controls of a run, in the panel's present container.
+    """The state of a run, its toolbar and its speed, at the top of the panel.
 
     Args:
         viewer: The page.
@@ -59,24 +68,40 @@ class Controls:
 
         gui = viewer.server.gui
         self._run, self._hint = run, hint
-        self._status = gui.add_html("")
+        self._badge = ""
         self._text = ""
-        self._play = gui.add_button("Pause", icon=Icon.PLAYER_PAUSE)
-        self._steps = gui.add_number("Steps", 1, min=1, max=MAX_STEPS, step=1)
-        self._step = gui.add_button("Step", icon=Icon.PLAYER_SKIP_FORWARD)
-        self._reset = gui.add_button("Reset", icon=Icon.ROTATE, color="gray")
+        self._status = gui.add_html("", order=STATUS_ORDER)
+        self._play = gui.add_button("Pause", icon=Icon.PLAYER_PAUSE, order=TOOLBAR_ORDER)
+        self._step = gui.add_button(
+            "Step", icon=Icon.PLAYER_SKIP_FORWARD, color="gray", order=TOOLBAR_ORDER + 1
+        )
+        self._reset = gui.add_button(
+            "Reset", icon=Icon.ROTATE, color="gray", order=TOOLBAR_ORDER + 2
+        )
+        self._steps = gui.add_number("Steps", 1, min=1, max=MAX_STEPS, step=1, order=SETTINGS_ORDER)
         factors = {_factor_text(f): f for f in sorted({*_FACTORS, run.real_time_factor} - {0.0})}
         self._factors = {**factors, _FASTEST: 0.0}
         self._speed: GuiDropdownHandle[str] = gui.add_dropdown(
-            "Speed", tuple(self._factors), initial_value=_factor_text(run.real_time_factor)
+            "Speed",
+            tuple(self._factors),
+            initial_value=_factor_text(run.real_time_factor),
+            order=SETTINGS_ORDER + 1,
         )
-        gui.add_html(padded(_HELP))
         self._icons = Icon.PLAYER_PAUSE, Icon.PLAYER_PLAY
         self._is_halted = False
-        self._play.on_click(lambda event: self._try(event, self._toggle))
-        self._step.on_click(lambda event: self._try(event, self._take_steps))
-        self._reset.on_click(lambda event: self._try(event, run.reset))
+        self._play.on_click(lambda event: try_for(event.client, self._toggle))
+        self._step.on_click(lambda event: try_for(event.client, self._take_steps))
+        self._reset.on_click(lambda event: try_for(event.client, run.reset))
         self._speed.on_update(lambda event: self._set_speed(event.client_id is not None))
+        gui.add_command("Play or pause", hotkey="P").on_trigger(
+            lambda event: try_for(event.client, self._toggle)
+        )
+        gui.add_command("Take steps", hotkey="N").on_trigger(
+            lambda event: try_for(event.client, self._take_steps)
+        )
+        gui.add_command("Reset the world", hotkey="R").on_trigger(
+            lambda event: try_for(event.client, run.reset)
+        )
         self._set_halted(False)
 
     def draw(self, snapshot: Snapshot) -> None:
@@ -86,11 +111,15 @@ class Controls:
             speed = _factor_text(snapshot.target_factor)
             if self._factors[speed] == snapshot.target_factor and self._speed.value != speed:
                 set_value(self._speed, speed)  # it was changed elsewhere
-        self._show(_status(snapshot, self._hint))
+        self._show(_status(snapshot, self._hint, self._badge))
+
+    def show_problems(self, problems: Sequence[Diagnostic]) -> None:
+        """Show the number of problems beside the state."""
+        self._badge = problem_badge(problems, MODEL_TAB)
 
     def end(self, message: str) -> None:
         """Show that the run has ended."""
-        self._show(f"<b>{html.escape(message)}</b>")
+        self._show(f'<div class="hrp-status"><b>{html.escape(message)}</b></div>')
         for handle in (self._play, self._step, self._reset, self._steps, self._speed):
             handle.disabled = True
 
@@ -104,6 +133,7 @@ class Controls:
             self._play.label = "Play" if is_halted else "Pause"
             self._play.icon = self._icons[is_halted]
             self._step.disabled = not is_halted
+            self._steps.visible = is_halted
 
     def _toggle(self) -> None:
         (self._run.resume if self._is_halted else self._run.pause)()
@@ -116,22 +146,24 @@ class Controls:
         if by_user:
             self._run.real_time_factor = self._factors[self._speed.value]
 
-    def _try(self, event: GuiEvent[GuiButtonHandle], action: Callable[[], object]) -> None:
-        """Execute an action of the user; show why it is not possible."""
-        try:
-            action()
-        except (NotRunningError, PhysicsError, RunStateError) as error:
-            if event.client is not None:
-                event.client.add_notification(
-                    "Not possible", printable(str(error)), auto_close_seconds=8.0, color="orange"
-                )
+
+def try_for(client: ClientHandle | None, action: Callable[[], object]) -> None:
+    """Execute an action of a user; show in their page why it is not possible."""
+    try:
+        action()
+    except (NotRunningError, PhysicsError, RunStateError, KeyError, ValueError) as error:
+        if client is not None:
+            text = error.args[0] if isinstance(error, KeyError) and error.args else error
+            client.add_notification(
+                "Not possible", printable(str(text)), auto_close_seconds=8.0, color="orange"
+            )
 
 
 def _factor_text(factor: float) -> str:
     return _FASTEST if factor == 0.0 else f"{factor:g} x real time"
 
 
-def _status(snapshot: Snapshot, hint: str) -> str:
+def _status(snapshot: Snapshot, hint: str, badge: str) -> str:
     """Return time, real-time factor and state of a run as HTML."""
     if snapshot.error is not None:
         state = "failed"
@@ -139,18 +171,19 @@ def _status(snapshot: Snapshot, hint: str) -> str:
         state = "paused"
     else:
         state = f"{snapshot.factor:.2f} x real time" if snapshot.factor > 0.0 else "running"
-    text = (
-        f'<div style="padding: 0 0.75em"><code style="font-size: 1.25em" data-clock>'
-        f"{snapshot.time_ns / NS_PER_S:.3f} s</code> &ensp; {state}</div>"
-    )
-    if snapshot.error is None:
-        return text
-    reason = html.escape(printable(str(snapshot.error)))
-    advice = f"<br>hint: {html.escape(printable(hint))}" if hint else ""
-    return (
-        f'{text}<div style="padding: 0.5em 0.75em; color: #c92a2a">The physics failed: {reason}'
-        f"{advice}<br>Reset starts again.</div>"
-    )
+    parts = [
+        f"<code data-clock>{snapshot.time_ns / NS_PER_S:.3f} s</code>",
+        f'<span class="hrp-chip">{state}</span>',
+    ]
+    for body, reason in tuple(snapshot.falls.items())[:_MAX_FALLS]:
+        words = f"{html.escape(label_text(body))} fell"
+        parts.append(f'<span class="hrp-chip hrp-bad" title="{html.escape(reason)}">{words}</span>')
+    if snapshot.error is not None:
+        reason = html.escape(printable(str(snapshot.error)))
+        advice = f"<br>hint: {html.escape(printable(hint))}" if hint else ""
+        words = f"The physics failed: {reason}{advice}<br>Reset starts again."
+        parts.append(f'<div class="hrp-note">{words}</div>')
+    return f'<div class="hrp-status">{"".join(parts)}</div>{badge}{TOOLBAR}'
 
 
 class JointTargets:
@@ -167,12 +200,15 @@ class JointTargets:
     def __init__(self, viewer: Viewer) -> None:
         self._gui = viewer.server.gui
         self._body: GuiDropdownHandle[str] = self._gui.add_dropdown("Robot", (_NONE,))
+        self._in_degrees = self._gui.add_checkbox(DEGREES, True, hint=DEGREES_HINT)
+        self._in_degrees.on_update(lambda _: self._change_unit())
         self._none = self._gui.add_html(padded("No body has moving joints."), visible=False)
         self._folder = self._gui.add_folder(None)
         self._simulation: Simulation | None = None
         self._bodies: Mapping[str, SimulatedBody] = {}
         self._shown: SimulatedBody | None = None
-        self._sliders: list[tuple[int, Link, GuiSliderHandle[float]]] = []
+        self._is_changed = False  # the unit
+        self._sliders: list[_Slider] = []
         self._moved: set[str] = set()  # joints whose sliders the user has moved
         self._drawn = -inf
 
@@ -185,8 +221,8 @@ class JointTargets:
             self._body.visible = len(movable) > 1
             self._none.visible = not movable
         shown = self._bodies.get(self._body.value)
-        if shown is not self._shown:
-            self._shown = shown
+        if shown is not self._shown or self._is_changed:
+            self._shown, self._is_changed = shown, False
             self._make_sliders()
 
     def draw(self, snapshot: Snapshot, now: float) -> None:
@@ -200,11 +236,11 @@ class JointTargets:
         if poses is None or poses.simulated is not self._shown or now < self._drawn + _LABEL_PERIOD:
             return
         self._drawn = now
-        for index, link, slider in self._sliders:
-            label = _label(link, float(poses.q[index]))
+        for index, link, scale, slider in self._sliders:
+            label = _label(link, scale, float(poses.q[index]))
             if slider.label != label:
                 slider.label = label
-            target = min(max(float(self._shown.drive.q[index]), slider.min), slider.max)
+            target = scale.shown(float(self._shown.drive.q[index]))
             if link.joint.name not in self._moved and abs(target - slider.value) > slider.step:
                 set_value(slider, target)
 
@@ -213,55 +249,58 @@ class JointTargets:
         self._moved.clear()
         self._drawn = -inf
 
+    def _change_unit(self) -> None:
+        self._is_changed = True
+
     def _make_sliders(self) -> None:
-        for _, _, slider in self._sliders:
+        for *_, slider in self._sliders:
             slider.remove()
         self._sliders = []
         self._moved.clear()
+        links = () if self._shown is None else self._shown.body.moving_links[:MAX_SLIDERS]
+        self._in_degrees.visible = any(map(is_angle, links))
         if self._shown is None:
             return
         with self._folder:
-            for index, link in enumerate(self._shown.body.moving_links[:MAX_SLIDERS]):
-                slider = self._slider(link, float(self._shown.drive.q[index]))
-                slider.on_update(partial(self._command, self._shown.name, link.joint.name))
-                self._sliders.append((index, link, slider))
+            for index, link in enumerate(links):
+                value = float(self._shown.drive.q[index])
+                scale = slider_scale(link, value, self._in_degrees.value)
+                slider = self._gui.add_slider(
+                    _label(link, scale, value), scale.lower, scale.upper, scale.step,
+                    scale.shown(value), marks=(), hint=f"target of {printable(link.joint.name)} in "
+                    f"[{scale.unit}]; beside the name is the present position",
+                )  # fmt: skip
+                slider.on_update(partial(self._command, self._shown.name, link.joint.name, scale))
+                self._sliders.append((index, link, scale, slider))
 
-    def _slider(self, link: Link, value: float) -> GuiSliderHandle[float]:
-        lower, upper, step = slider_range(link, value)
-        unit = link.joint.type.units.position
-        return self._gui.add_slider(
-            _label(link, value), lower, upper, step, value,
-            marks=slider_marks(link, lower, upper),
-            hint=f"target in [{unit}]; the present position is on the left",
-        )  # fmt: skip
-
-    def _command(self, body: str, joint: str, event: GuiEvent[GuiSliderHandle[float]]) -> None:
+    def _command(
+        self, body: str, joint: str, scale: SliderScale, event: GuiEvent[GuiSliderHandle[float]]
+    ) -> None:
         simulation = self._simulation
         if event.client_id is None or simulation is None:
             return  # not by the user
         self._moved.add(joint)
-        try:
-            simulation.command(body, {joint: float(event.target.value)}, source=SOURCE)
-        except (KeyError, ValueError) as error:  # the body was removed, for instance
-            if event.client is not None:
-                event.client.add_notification("Not possible", str(error), color="orange")
+        target = {joint: scale.value(event.target.value)}
+        try_for(event.client, lambda: simulation.command(body, target, source=SOURCE))
 
 
-def _label(link: Link, position: float) -> str:
+def _label(link: Link, scale: SliderScale, position: float) -> str:
     """Return the name of a joint and its present position."""
-    is_angle = link.joint.type is JointType.REVOLUTE
-    number = round(degrees(position), 1) if is_angle else round(position, 4)
-    return f"{label_text(link.joint.name)} {number + 0.0:g}{'°' if is_angle else ' m'}"
+    number = round(scale.factor * position, 1 if scale.unit == "°" else 3) + 0.0
+    space = "" if scale.unit == "°" else " "
+    return f"{label_text(link.joint.name)} {number:g}{space}{scale.unit}"
 
 
-_WIDTH = 340  # pixels
+_Slider: TypeAlias = "tuple[int, Link, SliderScale, GuiSliderHandle[float]]"
 _NONE = "-"
 
 Views = Mapping[str, tuple[SimulatedBody, RobotView]]
 
 
 class ModelPanel:
-    """Lists the links of one body at a time, and all problems of the world.
+    """Lists all problems of the world, and the links of one body at a time.
+
+    They are added to the panel's present container.
 
     Args:
         viewer: The page.
@@ -276,8 +315,9 @@ class ModelPanel:
         self._shown: RobotView | None = None
         self._problems: Sequence[Diagnostic] = problems
         self._notes: Sequence[str] = ()
-        panel = gui.add_panel()
-        with panel.add_tab("Links"):
+        with gui.add_folder("Problems") as self._folder:
+            self._list = gui.add_html("")
+        with gui.add_folder("Links"):
             self._body: GuiDropdownHandle[str] = gui.add_dropdown("Body", (_NONE,))
             self._heading = gui.add_html("")
             self._selection = gui.add_text(
@@ -286,13 +326,6 @@ class ModelPanel:
             self._style = gui.add_html(style(None))
             self._details = gui.add_html("")
             self._links = gui.add_html("")
-        panel.dock_left()
-        panel.set_width(_WIDTH)
-        below = gui.add_panel()
-        with below.add_tab("Problems"):
-            self._count = gui.add_html("")
-            self._list = gui.add_html("")
-        below.dock_below(panel)
         self._body.on_update(lambda _: self._show_body())
         self._selection.on_update(lambda _: self._select_named())
         self._show_problems()
@@ -311,6 +344,11 @@ class ModelPanel:
                 )
                 set_value(self._body, label_text(largest))
             self._show_body()
+
+    @property
+    def shown(self) -> str:
+        """Name of the body whose links are listed."""
+        return self._body.value
 
     def show_problems(self, problems: Sequence[Diagnostic], notes: Sequence[str] = ()) -> None:
         """Replace the problems of the world, with further sentences."""
@@ -368,9 +406,11 @@ class ModelPanel:
         set_value(self._selection, "" if link is None else printable(link))
 
     def _show_problems(self) -> None:
-        self._count.content = padded(f"<b>{escaped(problem_count(self._problems))}</b>")
         notes = [note for _, view in self._views.values() for note in view.meshes.notes]
-        self._list.content = problem_list(self._problems, self._link_of, [*self._notes, *notes])
+        notes = [*self._notes, *notes]
+        self._folder.visible = bool(self._problems or notes)
+        self._folder.label = problem_count(self._problems).capitalize()
+        self._list.content = problem_list(self._problems, self._link_of, notes)
 
     def _link_of(self, problem: Diagnostic) -> str | None:
         """Return the link that a problem is about: of the shown body, or as BODY/LINK of another.

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hrp_model import Diagnostic
 from hrp_model.shapes.measure import union
@@ -18,14 +19,15 @@ from ..render import ALL_PARTS, NO_PARTS, Parts
 from ..run.run import Change, Consumer, Run
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
-from .controls import Controls, JointTargets, ModelPanel
+from .controls import MODEL_TAB, Controls, JointTargets, ModelPanel
 from .curves import Curves
-from .scene import Bodies, Contacts, Pulling, Snapshot, take_snapshot
+from .scene import Bodies, Contacts, Falls, Pulling, Snapshot, take_snapshot
 from .sensor_displays import SensorDisplays
 
 _log = logging.getLogger("hrp_sim")
 
 _PERIOD = 1.0 / 30.0  # [s] of wall time between two frames
+_FALLS_PERIOD = 0.2  # [s] of wall time between two looks for robots that have fallen
 _TIMEOUT = 0.5  # [s] to wait for the stepping thread, which may take long steps
 
 
@@ -59,6 +61,9 @@ class RunViewer(Consumer):
         self._is_requested = False  # a snapshot that has not arrived
         self._has_restarted = False  # the state was replaced since the last frame
         self._has_failed = False  # drawing, which was logged
+        self._falls, self._falls_due = Falls(), 0.0
+        self._falls.follow(run.simulation)
+        self._fallen: Mapping[str, str] = {}
         self._build(problems, hint)
         run.add(self)
         viewer.server.on_client_connect(lambda _: self._wake.set())
@@ -80,6 +85,7 @@ class RunViewer(Consumer):
     def show_problems(self, problems: Sequence[Diagnostic], notes: Sequence[str] = ()) -> None:
         """Replace the problems of the world, with further sentences."""
         self._models.show_problems(problems, notes)
+        self._controls.show_problems(problems)
 
     def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
         """Return whether a sensor should be read."""
@@ -114,11 +120,14 @@ class RunViewer(Consumer):
     def _build(self, problems: Sequence[Diagnostic], hint: str) -> None:
         """Add the parts of the page, and show the present state."""
         viewer, gui = self._viewer, self._viewer.server.gui
-        self._models = ModelPanel(viewer, problems)
-        gui.main_panel.dock_right()
+        self._controls = Controls(viewer, self._run, hint)
+        self._controls.show_problems(problems)
         tabs = gui.add_tab_group()
-        with tabs.add_tab("Run"):
-            self._controls = Controls(viewer, self._run, hint)
+        with tabs.add_tab("Control"):
+            self._targets = JointTargets(viewer)
+        sensors, curves = tabs.add_tab("Sensors"), tabs.add_tab("Curves")
+        with tabs.add_tab(MODEL_TAB):
+            self._models = ModelPanel(viewer, problems)
             folder = gui.add_folder("Show")
         with folder:
             self._bodies = Bodies(viewer, self._models.select)
@@ -128,11 +137,9 @@ class RunViewer(Consumer):
         )
         with folder:
             self._contacts = Contacts(viewer, scale)
-        with tabs.add_tab("Joints"):
-            self._targets = JointTargets(viewer)
-        with tabs.add_tab("Sensors"):
+        with sensors:
             self._sensors = SensorDisplays(viewer, scale)
-        with tabs.add_tab("Curves"):
+        with curves:
             self._curves = Curves(viewer)
         self._pulling = Pulling(viewer, scale)
         self._follow_bodies(added or ())
@@ -144,6 +151,7 @@ class RunViewer(Consumer):
         )
         if box is not None:
             viewer.look_at(box)
+        viewer.set_title(self._models.shown)
 
     def _work(self) -> None:
         """Draw frames while a browser shows the page; the thread of the viewer."""
@@ -184,7 +192,13 @@ class RunViewer(Consumer):
     def _copy(self) -> None:
         """Copy the state of the run; called in the stepping thread."""
         self._is_requested = False  # first, so that an error does not stop the page for good
-        self._snapshot = take_snapshot(self._run)
+        snapshot = take_snapshot(self._run)
+        now = time.monotonic()
+        if now >= self._falls_due:
+            self._falls_due = now + _FALLS_PERIOD
+            self._falls.follow(snapshot.simulation)
+            self._fallen = self._falls.reasons()
+        self._snapshot = replace(snapshot, falls=self._fallen)
         self._arrived.set()
 
     def _draw(self, snapshot: Snapshot, now: float) -> None:

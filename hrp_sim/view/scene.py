@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..engine.schedule import NS_PER_S
 from ..engine.state import BodyMotion, SimulatedBody
 from ..run.run import Run
 from ..run.samplers import ContactSampler
+from ..run.summary.recorder import CollisionExtent, Posture, posture_of
 from ..simulation import Simulation
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Snapshot:
         error: Failure of the physics that halted the run, or None.
         target_factor: Target real-time factor; 0 is as fast as possible.
         factor: Measured real-time factor; 0 while halted.
+        falls: Why robots count as fallen, by name.
     """
 
     simulation: Simulation
@@ -81,6 +83,7 @@ class Snapshot:
     error: PhysicsError | None
     target_factor: float
     factor: float
+    falls: Mapping[str, str] = field(default_factory=dict)
 
 
 def take_snapshot(run: Run) -> Snapshot:
@@ -99,6 +102,37 @@ def take_snapshot(run: Run) -> Snapshot:
         run.real_time_factor,
         run.measured_factor,
     )
+
+
+class Falls:
+    """Finds the free robots that have fallen since they were added; used in the stepping thread."""
+
+    def __init__(self) -> None:
+        self._bodies: Mapping[str, SimulatedBody] = {}
+        self._starts: dict[str, tuple[SimulatedBody, CollisionExtent, Posture]] = {}
+
+    def follow(self, simulation: Simulation) -> None:
+        """Take the present postures of new robots as those in which they stand."""
+        if simulation.bodies is self._bodies:
+            return
+        self._bodies, known = simulation.bodies, self._starts
+        self._starts = {}
+        for name, body in self._bodies.items():
+            if not body.body.moving_links or simulation.is_fixed(name):
+                continue
+            if name in known and known[name][0] is body:
+                self._starts[name] = known[name]
+            else:
+                extent = CollisionExtent(body.body)
+                self._starts[name] = body, extent, posture_of(body, extent)
+
+    def reasons(self) -> dict[str, str]:
+        """Return why robots count as fallen now, by name."""
+        found = {
+            name: posture_of(body, extent).fall_since(start)
+            for name, (body, extent, start) in self._starts.items()
+        }
+        return {name: reason for name, reason in found.items() if reason}
 
 
 class Bodies:

@@ -142,7 +142,12 @@ class Page:
 
     def wait_for_text(self, text: str) -> None:
         """Wait until the page shows a text."""
-        self.tab.get_by_text(text).first.wait_for(timeout=1e3 * TIMEOUT)
+        shown = self.tab.get_by_text(text).filter(visible=True)
+        shown.first.wait_for(timeout=1e3 * TIMEOUT)
+
+    def open_part(self, tab: str) -> None:
+        """Open a tab of the control panel."""
+        self.tab.get_by_role("tab", name=tab).first.click()
 
     def field(self, label: str):
         """Return the input of the control panel whose label begins with a text."""

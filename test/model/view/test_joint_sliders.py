@@ -1,7 +1,7 @@
 """Sliders of joints: their ranges, and the joints that follow."""
 
 import threading
-from math import pi
+from math import degrees, pi
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_mimic_joints_follow_and_have_no_slider(gui):
     np.testing.assert_allclose(sliders.vector(), [0.0, 0.1])
     (slider,) = sliders._sliders.values()
     moved.clear()
-    set_value(slider, 1.0)  # as a browser does
+    set_value(slider, degrees(1.0))  # as a browser does
     assert moved.wait(10.0)
     assert sliders.positions == pytest.approx({"leader": 1.0, "follower": -1.9})
 

@@ -94,7 +94,7 @@ def test_a_link_that_is_pulled_with_the_mouse_follows(pages):
 
 
 def scan_and_camera_appear(run, page):
-    page.tab.get_by_role("tab", name="Sensors").click()
+    page.open_part("Sensors")
     picture = page.tab.get_by_role("img").first
     page.wait_until(picture.is_visible, "a picture")
     points = [k for k in run.simulation.sensors if "scan" in k]
@@ -108,7 +108,7 @@ def test_curves_of_joints_and_sensors_are_drawn_and_a_slider_commands_its_joint(
     with RunPage("arm") as run:
         page = run.open(pages)
         a_slider_commands_its_joint(run, page)
-        page.tab.get_by_role("tab", name="Curves").click()
+        page.open_part("Curves")
         press(page, "Add curve")
         page.wait_until(lambda: page.tab.locator(".uplot").count() == 1, "a plot")
         page.wait_for_text("J1 position")
@@ -126,15 +126,18 @@ def _data(run):
 
 
 def a_slider_commands_its_joint(run, page):
-    page.tab.get_by_role("tab", name="Joints").click()
     slider = page.tab.get_by_role("slider").first
     page.wait_until(slider.is_visible, "a slider")
     for _ in range(30):
         slider.press("ArrowRight")
     simulated = run.simulation.bodies["arm"]
-    target = run.run_viewer._targets._sliders[0][2]
+    target = run.run_viewer._targets._sliders[0][-1]
     page.wait_until(lambda: target.value > 0.0, "a target")
-    page.wait_until(lambda: abs(simulated.motion.q[0] - target.value) < 0.02, "joint at target")
+
+    def is_at_target():
+        return abs(simulated.motion.q[0] - np.radians(target.value)) < 0.02
+
+    page.wait_until(is_at_target, "joint at target")
 
 
 def test_a_click_selects_a_link_or_that_of_a_problem_of_any_body(pages):
@@ -145,8 +148,9 @@ def test_a_click_selects_a_link_or_that_of_a_problem_of_any_body(pages):
         problem = Diagnostic(Severity.WARNING, "massless-link", "something is odd", link.at)
         run.run_viewer.show_problems([problem])
         page = run.open(pages)
+        page.tab.get_by_role("button", name="1 warning").click()
         page.wait_until(lambda: gui(run.viewer, "Body").value == "arm")
-        page.tab.get_by_text("J3", exact=False).first.click()
+        page.tab.locator("[data-link=J3]").first.click()
         page.wait_until(lambda: gui(run.viewer, "Selected link").value == "J3", "selected")
         page.wait_until(lambda: node(run.viewer, "/selection") is not None, "highlighted")
         page.tab.get_by_text("something is odd").click()
