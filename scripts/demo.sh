@@ -10,5 +10,5 @@ caller=$PWD
 # shellcheck source=scripts/bootstrap.sh
 source "$(dirname "${BASH_SOURCE[0]}")/bootstrap.sh"
 cd "$caller" # files named in the options are the caller's
-exec "$VENV/bin/hrp-sim" run package://hrp_ros/models/worlds/humanoid_in_room.yaml \
+exec "$VENV/bin/hrp-sim" run package://hrp_ros/models/worlds/walking_humanoid.yaml \
   --view --browser --ros --listen "$@"

@@ -7,12 +7,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from hrp_model import Body
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hrp_model import Body, Pose
 from hrp_model.diagnostics import did_you_mean_or_all, names_with_hint
 from hrp_model.files.resources import resolve
 from hrp_model.rigid import Array
 
-from ...engine.engine import Engine
+from ...engine.engine import Engine, Placement
 from ...engine.schedule import NS_PER_S
 from ...engine.state import MAX_DRIVE_VALUE, BodyMotion, SimulatedBody
 from ...sensors import Reading, Sensor
@@ -44,6 +47,12 @@ class DeviceWorld(Protocol):
 
     def set_enabled(self, name: str, on: bool) -> None:
         """Switch one of ``devices``."""
+
+    def is_fixed(self, body: str) -> bool:
+        """Return whether the root of a body is fixed to the world."""
+
+    def move(self, placement: Placement) -> None:
+        """Teleport a body."""
 
 
 def name_in_world(
@@ -93,8 +102,8 @@ class ControllerIO:
     # So that a misspelled attribute is an error.
     __slots__ = (
         *("args", "body", "dq", "effort", "model", "motion", "q", "readings", "targets"),
-        *("time_step", "_drive", "_enable", "_enabled", "_engine", "_folder", "_has_commanded"),
-        *("_joints", "_world"),
+        *("place_at", "time_step", "_drive", "_enable", "_enabled", "_engine", "_folder"),
+        *("_has_commanded", "_joints", "_world"),
     )
 
     def __init__(
@@ -122,6 +131,7 @@ class ControllerIO:
         self._drive = target.drive
         self._enable, self._world = enable, world
         self._has_commanded = False
+        self.place_at: tuple[Pose, Array] | None = None  # asked for by ``place``
         self._enabled: dict[str, str] = {}  # name in the world by the name that was given
         self.restart()
 
@@ -255,6 +265,22 @@ class ControllerIO:
         self._has_commanded = True
         self._joints.apply(command, self._engine.time_ns)
 
+    def place(self, p: ArrayLike, R: ArrayLike, q: ArrayLike) -> None:
+        """Ask that the body be teleported, at rest, before the next step; see ``Simulation.move``.
+
+        Args:
+            p: Where the origin of the root link will be, in [m], shape (3,).
+            R: Its rotation, shape (3, 3).
+            q: Joint positions, in [rad] or [m], shape (joints,).
+
+        Raises:
+            ValueError: An array has another shape.
+        """
+        joints = np.array(q, dtype=np.float64)
+        if joints.shape != self.q.shape:
+            raise ValueError(f"q must have the shape {self.q.shape}, not {joints.shape}")
+        self.place_at = Pose(np.array(R, dtype=np.float64), np.array(p, dtype=np.float64)), joints
+
     def enable(self, sensor: str) -> None:
         """Enable a sensor of the body as an input, so that ``reading`` returns its readings.
 
@@ -312,6 +338,7 @@ class ControllerIO:
         self.targets.q[:] = self._drive.q
         self.targets.dq[:] = self.targets.effort[:] = 0.0
         self.targets.applied_modes = -1
+        self.place_at = None
         self.readings.clear()
 
     def apply_targets(self, time_ns: int) -> None:

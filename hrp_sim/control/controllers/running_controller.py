@@ -126,14 +126,14 @@ class RunningController:
         if goes_on is not True:
             if not isinstance(goes_on, bool | np.bool_):
                 shown = _printable(goes_on, repr)
-                self._fail(f"control() returned {shown:.40}, not True to go on or False to end")
+                self.fail(f"control() returned {shown:.40}, not True to go on or False to end")
                 return
             if not goes_on:
                 self.io.release()
                 self.stop()
                 return
         if not self.io.targets.are_valid:
-            self._fail(f"control() set {self.io.target_problem()}")
+            self.fail(f"control() set {self.io.target_problem()}")
             return
         self.io.apply_targets(time_ns)
         if (clock := self._clock) is not None:
@@ -151,7 +151,7 @@ class RunningController:
             self._fail_with("apply", error)
             return
         if problem := self._force.problem():
-            self._fail(f"apply() computed nonsense: {problem}")
+            self.fail(f"apply() computed nonsense: {problem}")
             return
         self._force.add()
 
@@ -264,7 +264,7 @@ class RunningController:
 
     def _fail_with(self, method: str, error: BaseException) -> None:
         _log.debug("controller %s", self, exc_info=error)
-        self._fail(self._reason(method, error))
+        self.fail(self._reason(method, error))
 
     def _reason(self, method: str, error: BaseException) -> str:
         """Return why the call of a method has failed."""
@@ -272,7 +272,8 @@ class RunningController:
             return f"its attribute '{method}' hides the method {method}(); rename the attribute"
         return f"{method}() raised {described(error)}"
 
-    def _fail(self, reason: str) -> None:
+    def fail(self, reason: str) -> None:
+        """End it for a reason, and warn of it."""
         self._end()
         self.io.release()
         self.failure = reason

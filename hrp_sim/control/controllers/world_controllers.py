@@ -11,7 +11,7 @@ from urllib.parse import quote
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import names_with_hint
 
-from ...engine.engine import AnyArray, Engine, PhysicsError, StepInterrupted
+from ...engine.engine import AnyArray, Engine, PhysicsError, Placement, StepInterrupted
 from ...engine.schedule import NEVER_NS, NS_PER_S
 from ...engine.state import ByName
 from ...sensors import CameraSensor, Reading, RenderRequest
@@ -170,6 +170,20 @@ class WorldControllers:
             self._calling = None
         self.next_ns = next_ns
         if self._has_changed:
+            self._update()
+        for run in self._runs:
+            self._place(run)
+
+    def _place(self, run: RunningController) -> None:
+        """Teleport a body as its controller has asked for."""
+        if run.io.place_at is None:
+            return
+        (pose, q), run.io.place_at = run.io.place_at, None
+        name, fixed = run.io.body, self._world.is_fixed(run.io.body)
+        try:
+            self._world.move(Placement(name=name, body=run.io.model, X_WL=pose, q=q, fixed=fixed))
+        except (PhysicsError, ValueError) as error:
+            run.fail(f"place() failed: {error}")
             self._update()
 
     @contextmanager

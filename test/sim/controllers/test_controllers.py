@@ -18,6 +18,11 @@ def arm(diagnostics):
         yield simulation
 
 
+class WithIo(Idle):
+    def initialize(self, io):
+        self.io = io
+
+
 def final_hash(world, diagnostics, *controllers, run=lambda s: s.run(0.5), rate=None):
     with Simulation(world, diagnostics=diagnostics) as simulation:
         for controller in controllers:
@@ -286,3 +291,32 @@ def test_wrong_arguments(arm):
         arm.add_controller("arm", object())
     with pytest.raises(ValueError, match=r"the rate must be from 0\.001 to 1e\+06 Hz, not 0"):
         arm.add_controller("arm", Idle(), rate=0.0)
+
+
+def test_a_controller_places_its_body_before_the_next_step(arm):
+    class Jump(WithIo):
+        def control(self):
+            if self.io.time_ns == 10 * MS:
+                self.io.place([0.0, 0.5, 0.0], np.eye(3), np.full(6, 0.1))
+            return True
+
+    arm.add_controller("arm", Jump())
+    motion = arm.bodies["arm"].motion
+    before = motion.p[0].copy()
+    arm.run(0.01)
+    np.testing.assert_array_equal(motion.p[0], before)
+    arm.run(0.001)
+    np.testing.assert_allclose(motion.p[0], [0.0, 0.5, 0.0], atol=1e-9)
+    np.testing.assert_allclose(motion.q, 0.1, atol=1e-3)
+
+
+def test_a_place_that_is_none_ends_the_controller(arm, diagnostics):
+    class Jump(WithIo):
+        def control(self):
+            self.io.place([0.0, 0.0, np.nan], np.eye(3), np.zeros(6))
+            return True
+
+    arm.add_controller("arm", Jump())
+    arm.run(0.01)
+    assert "place" in arm.controllers.failures[0]
+    assert diagnostics.take("controller-failed")
