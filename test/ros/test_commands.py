@@ -238,19 +238,6 @@ def test_a_joint_can_be_driven_otherwise_while_it_runs(robot):
     assert robot.where("J2") == pytest.approx(held, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("J1__kp", -1.0), ("J1__kd", math.nan), ("J1__mode", "warp")),
-        *(("command_fallback", "panic"), ("command_rate_limit", "fast")),
-    ],
-)
-def test_a_parameter_out_of_range_is_refused_in_words(robot, name, value):
-    (result,) = robot.set(**{name: value})
-    assert not result.successful
-    assert name.replace("__", ".") in result.reason
-
-
 @pytest.mark.parametrize(("limit", "is_slewed"), [("", True), ("none", False)])
 def test_positions_are_slewed_at_the_speed_limit_of_the_model_if_wanted(robot, limit, is_slewed):
     """J1 may turn at pi rad/s and has the torque for more; it overshoots that a little."""

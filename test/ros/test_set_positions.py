@@ -10,7 +10,7 @@ pytest.importorskip("control_msgs.action", reason="control_msgs is not installed
 
 from commanded_robot import START, simulated_robot
 from rclpy.parameter import Parameter
-from ros_session import ended, session
+from ros_session import session
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -94,20 +94,6 @@ def test_a_node_may_be_started_with_initial_positions():
         assert node.get_parameter("J3.kp").value == 77.0
         running.ros.node.control.load_world(Resource(ARM))
         assert q_of(running.runner.simulation, "arm") == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_node_does_not_start_with_an_impossible_position(monkeypatch, capfd):
-    arguments = ["--ros-args", "-p", f"world:={ARM}", "-p", "J3.initial_position:=3.0"]
-    status, said = ended(arguments, monkeypatch, capfd)
-    assert status == 2
-    assert "J3.initial_position must be in the range" in said
-
-
-def test_lock_step_waits_for_no_teleports(monkeypatch, capfd):
-    arguments = ["--ros-args", "-p", f"world:={ARM}", "-p", "lock_step:=set_joint_positions"]
-    status, said = ended(arguments, monkeypatch, capfd)
-    assert status == 2
-    assert "'/set_joint_positions' acts at once" in said
 
 
 def test_parameters_of_a_closed_loop_follow_each_other():

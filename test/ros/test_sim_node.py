@@ -16,7 +16,6 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from ros_peer import LATCHED, PATIENCE, Peer, matrix_of, node_and_peer, running, stamp_ns
-from ros_session import ended
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -216,25 +215,3 @@ def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
     assert status == 0, said
     assert "/head_camera/image_raw" in said
     assert "real-time factor" in said
-
-
-@pytest.mark.parametrize(
-    ("parameters", "status", "words"),
-    [
-        ([], 2, "world:=FILE, or --help"),
-        (["--help"], 0, "usage: sim_node [--ros-args -p NAME:=VALUE ...]"),
-        (["-p", "world:=none.yaml"], 1, "cannot read 'none.yaml'"),
-        (["-p", "world:=bad.yaml"], 1, "bad.yaml:1:20: error: no such file"),
-        (["-p", "world:=x.yaml", "-p", "solver:=fast"], 2, "'world' or 'quick', not 'fast'"),
-        (["-p", "world:=package://nobody/x.yaml"], 1, "no package 'nobody'"),
-        (["-p", "world"], 2, "ROS cannot start with these arguments"),
-        (["--unheard-of"], 2, "--unheard-of"),
-    ],
-)
-def test_what_cannot_run_says_why(parameters, status, words, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.yaml").write_text("bodies: [ { model: no.body } ]", encoding="utf-8")
-    ended_with, said = ended(["--ros-args", *parameters], monkeypatch, capfd)
-    assert ended_with == status, said
-    assert words in said
-    assert "Traceback" not in said

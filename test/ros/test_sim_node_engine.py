@@ -47,13 +47,6 @@ def test_joints_by_pyode_are_where_our_engine_has_them(tmp_path):
     assert any(message.velocity), "nothing moves: this shows nothing"
 
 
-def test_an_engine_that_is_none_is_refused_in_a_sentence(monkeypatch, capfd):
-    status, said = ended([*NODE[2:], "engine:=bullet"], monkeypatch, capfd)
-    assert status == 2, said
-    assert "engine must be 'ode' or 'pyode', not 'bullet'" in said
-    assert "Traceback" not in said
-
-
 def test_what_pyode_cannot_do_is_refused_with_the_link_and_the_other_engine(
     tmp_path, monkeypatch, capfd
 ):

@@ -10,8 +10,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
-from rclpy.parameter import Parameter, parameter_value_to_python
+from rcl_interfaces.srv import GetParameters
+from rclpy.parameter import parameter_value_to_python
 from ros_peer import LATCHED, Peer, running, stamp_ns
 from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import SetBool, Trigger
@@ -160,21 +160,6 @@ def test_parameters_give_an_imu_an_orientation_and_the_variance_of_its_noise(pee
     assert imu.orientation_covariance.tolist() == [0.0] * 9
     assert imu.angular_velocity_covariance.tolist() == [0.25, 0, 0, 0, 0.25, 0, 0, 0, 0.25]
     assert imu.linear_acceleration_covariance.tolist() == [-1.0] + [0.0] * 8
-
-
-def test_a_parameter_says_what_it_means_and_stays(peer):
-    names = ["force_stdev", "wrench_on"]
-    answer = peer.call("sim_node/describe_parameters", DescribeParameters, names=names)
-    stdev, wrench_on = answer.descriptors
-    assert stdev.description == (
-        "White noise of the force, per axis [N]; negative = as in the model."
-    )
-    assert stdev.read_only
-    assert stdev.floating_point_range[0].from_value == -1.0
-    assert wrench_on.additional_constraints == "'model', 'link' or 'parent'"
-    change = Parameter("force_stdev", value=1.0).to_parameter_msg()
-    [result] = peer.call("sim_node/set_parameters", SetParameters, parameters=[change]).results
-    assert not result.successful
 
 
 def test_what_means_nothing_is_told_with_the_nearest_name(peer):

@@ -152,18 +152,6 @@ def test_a_goal_comes_with_its_tolerances(robot):
     assert robot.result(future)[0] == GoalStatus.STATUS_SUCCEEDED
 
 
-def test_a_goal_executes_until_its_run_is_over(robot):
-    handle, future = robot.send()
-    for _ in range(3):
-        robot.action.poll()
-    robot.peer.wait_until("execution", lambda: handle.status == GoalStatus.STATUS_EXECUTING)
-    assert not future.done()
-    end(robot.follower.runs[-1], Status.SUCCEEDED)
-    status, result = robot.result(future)
-    assert status == GoalStatus.STATUS_SUCCEEDED
-    assert (result.error_code, result.error_string) == (Result.SUCCESSFUL, "")
-
-
 def test_feedback_comes_every_50_ms_of_simulated_time(robot):
     _, future = robot.send()
     run = robot.follower.runs[-1]
@@ -184,16 +172,6 @@ def test_feedback_comes_every_50_ms_of_simulated_time(robot):
     assert heard[1].desired.time_from_start == duration(50 * MS)
     end(run, Status.SUCCEEDED)
     robot.result(future)
-
-
-def test_a_goal_can_be_canceled(robot):
-    handle, future = robot.send()
-    answer = robot.peer.at_once(handle.cancel_goal_async)
-    robot.peer.wait_until("an answer", answer.done)
-    assert len(answer.result().goals_canceling) == 1
-    status, result = robot.result(future)
-    assert status == GoalStatus.STATUS_CANCELED
-    assert result.error_string == "it was canceled"
 
 
 @pytest.mark.parametrize(
