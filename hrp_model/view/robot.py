@@ -20,7 +20,7 @@ from ..rigid import Array, matrix_quaternion
 from ..shapes.measure import BoundingBox, geometry_box, union
 from ..shapes.tessellate import shape_mesh
 from ..urdf.glb import EncodedImage, GlbFile, add_mesh, encoded_image, face_normals
-from .viewer import Viewer, quaternion_wxyz
+from .viewer import Subject, Viewer, quaternion_wxyz
 
 if TYPE_CHECKING:
     from viser import FrameHandle, SceneNodeHandle
@@ -253,6 +253,7 @@ class RobotView:
         body: The robot.
         meshes: Makes its meshes; its ``notes`` state what is not drawn as in the model.
         size: Diagonal of the robot in the model's initial posture, in [m].
+        frame_length: Of the axes of its links, in [m].
 
     Args:
         viewer: The page.
@@ -280,6 +281,8 @@ class RobotView:
         self._p, self._R = state.p.copy(), state.R.copy()
         box = self.bounds()
         self.size = 1.0 if box is None else max(2.0 * box.radius, 1e-3)
+        self._center = np.zeros(3) if box is None else box.center - self._p[0]  # from its root
+        self.frame_length = 0.06 * self.size
         self._root = self._scene.add_frame(self._path, show_axes=False)
         self._links = [self._link_node(i) for i in range(len(body.links))]
         self.show(Layer.VISUAL, True)
@@ -304,6 +307,11 @@ class RobotView:
                 if box is not None:
                     boxes.append(box.transformed(T_WL @ shape.T_FG))
         return union(box for box in boxes if np.isfinite(np.concatenate(box)).all())
+
+    def subject(self) -> Subject:
+        """Return the robot as cameras look at it: a ball that moves with its root."""
+        heading = float(np.arctan2(self._R[0, 1, 0], self._R[0, 0, 0]))
+        return Subject(self._p[0] + self._center, 0.5 * self.size, heading)
 
     def move(self, p: Array, R: Array) -> None:
         """Move the links to their poses in the world W; only changes are sent.
@@ -404,7 +412,7 @@ class RobotView:
         ]  # fmt: skip
 
     def _axes(self, link: Link, path: str) -> list[SceneNodeHandle]:
-        length = 0.06 * self.size
+        length = self.frame_length
         axes = self._scene.add_frame(path, axes_length=length, axes_radius=length / 25.0)
         self._scene.add_label(
             f"{path}/label", label_text(link.name), font_screen_scale=0.8, anchor="bottom-left"

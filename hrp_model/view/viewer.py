@@ -14,7 +14,9 @@ import time
 import webbrowser
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import rich
@@ -25,7 +27,7 @@ from ..program.console import print_note, print_text
 from ..rigid import Array, Pose
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
-from .browser import BrowserPages
+from .browser import CAMERA_ORDER, BrowserPages
 from .html import escaped, padded
 
 try:
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         CameraHandle,
         ClientHandle,
         GuiApi,
+        GuiButtonHandle,
         GuiInputHandle,
         InitialCameraConfig,
         ViserServer,
@@ -51,6 +54,10 @@ _POLICY_VIOLATION = 1008  # RFC 6455, 7.4.1
 # Difference of positions that are equal, relative to the distance: pages round them.
 _TOLERANCE = 1e-3
 _MAX_POSITIONS = 100
+_SMOOTHING = 0.2  # [s] after which a camera has followed two thirds of the way
+_MAX_PASSED = 0.1  # [s] between two steps of a camera
+_SWITCHED: tuple[Literal["gray"], Literal["blue"]] = ("gray", "blue")  # colours of a button
+_PATIENCE = 0.4  # [s] for which a camera that somebody moves is left alone
 _Value = TypeVar("_Value")
 _FIELD_OF_VIEW = np.radians(45.0)  # vertical
 _VIEW_DIRECTION = np.array([1.0, -0.85, 0.5])  # from the robot to the camera: it faces +x
@@ -111,8 +118,57 @@ class PageServer(viser.ViserServer):
         return None
 
 
+class View(Enum):
+    """Places from which a camera can look at its subject."""
+
+    FIT = "Fit"
+    FRONT = "Front"
+    SIDE = "Side"
+    TOP = "Top"
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What cameras look at.
+
+    Attributes:
+        center: In the world, in [m], shape (3,).
+        radius: Of a ball that contains it, in [m].
+        heading: Angle of its front about the vertical, in [rad].
+    """
+
+    center: Array
+    radius: float
+    heading: float = 0.0
+
+
+@dataclass
+class _PageCamera:
+    """The camera of a page.
+
+    Attributes:
+        follows: Whether it moves with the subject.
+        button: Shows and switches this.
+        center: Position of the subject, smoothed, that the camera has followed to.
+        look_at: Point in the centre of the picture, from there, in [m], shape (3,).
+        offset: Of the camera from that point, in [m], shape (3,).
+        set: Positions that the camera was given; pages report them late.
+        time: Of the last step, in [s].
+        free_at: When somebody who moves the camera has probably finished, in [s].
+    """
+
+    follows: bool
+    button: GuiButtonHandle
+    center: Array
+    look_at: Array
+    offset: Array
+    set: deque[Array]
+    time: float = 0.0
+    free_at: float = 0.0
+
+
 class PageCameras:
-    """Moves the cameras of all pages, except those that somebody has moved.
+    """Moves the cameras of pages: all to a place, and each by the buttons of its page.
 
     Args:
         server: Serves the pages.
@@ -124,12 +180,16 @@ class PageCameras:
         self._set: deque[Array] = deque(maxlen=_MAX_POSITIONS)
         # By page: whether its camera is where it was set; none at first, as viser's first reports
         # are of a camera that was not set yet.
-        self._follows: dict[int, bool] = {}
+        self._is_ours: dict[int, bool] = {}
+        self._pages: dict[int, _PageCamera] = {}
+        self._subject: Subject | None = None
+        self._start: Array | None = None  # centre of the subject for which the cameras were set
+        self._follows = False
         server.on_client_connect(self._on_page)
         server.on_client_disconnect(self._on_page_gone)
 
     def move(self, position: Array, look_at: Array, near: float, far: float) -> None:
-        """Move cameras; new pages begin there.
+        """Move cameras, except those that somebody has moved; new pages begin there.
 
         Args:
             position: Of the camera, in [m], shape (3,).
@@ -140,24 +200,126 @@ class PageCameras:
         self._set.append(position)
         cameras: list[CameraHandle | InitialCameraConfig] = [self._server.initial_camera]
         for key, page in self._server.get_clients().items():
-            if self._follows.get(key, True):
+            if self._is_ours.get(key, True):
                 cameras.append(page.camera)
         for camera in cameras:
             camera.position, camera.look_at = position, look_at
             camera.near, camera.far = near, far
 
+    def begin(self, subject: Subject, *, follows: bool) -> None:
+        """Offer buttons and keys that turn cameras to a subject, which they look at already.
+
+        Args:
+            subject: At present.
+            follows: Whether cameras follow it until somebody switches this off.
+        """
+        self._subject, self._start, self._follows = subject, subject.center, follows
+        for page in self._server.get_clients().values():
+            self._add_buttons(page, subject.center)
+        gui = self._server.gui
+        gui.add_html("", order=CAMERA_ORDER - 0.5)  # ends the row of buttons before
+        gui.add_command("Follow", hotkey="F").on_trigger(lambda e: self._switch(e.client_id))
+        gui.add_command("Fit", hotkey="0").on_trigger(lambda e: self._view(e.client_id, View.FIT))
+        gui.add_command("Front", hotkey="1").on_trigger(
+            lambda e: self._view(e.client_id, View.FRONT)
+        )
+        gui.add_command("Side", hotkey="2").on_trigger(lambda e: self._view(e.client_id, View.SIDE))
+        gui.add_command("Top", hotkey="3").on_trigger(lambda e: self._view(e.client_id, View.TOP))
+
+    def follow(self, subject: Subject, now: float, *, is_held: bool = False) -> None:
+        """Move the cameras that follow the subject a step toward it.
+
+        Args:
+            subject: At present.
+            now: Of the steady clock, in [s].
+            is_held: Whether cameras stay where they are, as while somebody pulls the subject.
+        """
+        self._subject = subject
+        clients = self._server.get_clients()
+        for key, camera in tuple(self._pages.items()):
+            passed, camera.time = min(now - camera.time, _MAX_PASSED), now
+            if not camera.follows or is_held or now < camera.free_at or key not in clients:
+                continue
+            if key not in self._is_ours:
+                continue
+            gain = 1.0 - np.exp(-passed / _SMOOTHING)
+            step = gain * (subject.center - camera.center)
+            if np.linalg.norm(step) > _TOLERANCE * 0.1 * np.linalg.norm(camera.offset):
+                camera.center = camera.center + step
+                self._place(clients[key], camera)
+
+    def _switch(self, page: int | None) -> None:
+        """Begin or end to follow the subject, which moves to the centre of the picture."""
+        camera = None if page is None else self._pages.get(page)
+        if camera is None:
+            return
+        camera.follows = not camera.follows
+        camera.button.color = _SWITCHED[camera.follows]
+        if camera.follows:
+            camera.center, camera.look_at = camera.center + camera.look_at, np.zeros(3)
+
+    def _view(self, page: int | None, view: View) -> None:
+        """Show the whole subject from a place."""
+        clients, subject = self._server.get_clients(), self._subject
+        if page not in clients or page not in self._pages or subject is None:
+            return
+        camera, client = self._pages[page], clients[page]
+        cosine, sine = np.cos(subject.heading), np.sin(subject.heading)
+        direction = {
+            View.FIT: camera.offset,
+            View.FRONT: np.array([cosine, sine, 0.25]),
+            View.SIDE: np.array([sine, -cosine, 0.25]),
+            View.TOP: np.array([-0.01 * cosine, -0.01 * sine, 1.0]),
+        }[view]
+        half = np.arctan(np.tan(_FIELD_OF_VIEW / 2.0) * min(1.0, client.camera.aspect))
+        distance = 1.1 * subject.radius / np.sin(half)
+        camera.center, camera.look_at = subject.center, np.zeros(3)
+        camera.offset = distance * direction / np.linalg.norm(direction)
+        self._is_ours.setdefault(page, True)
+        self._place(client, camera)
+
+    def _place(self, client: ClientHandle, camera: _PageCamera) -> None:
+        look_at = camera.center + camera.look_at
+        position = look_at + camera.offset
+        camera.set.append(position)
+        with client.atomic():
+            client.camera.position, client.camera.look_at = position, look_at
+
     def _on_page(self, page: ClientHandle) -> None:
+        if self._start is not None:
+            self._add_buttons(page, self._start)
         page.camera.on_update(lambda camera: self._on_report(page.client_id, camera))
 
+    def _add_buttons(self, page: ClientHandle, start: Array) -> None:
+        key, initial = page.client_id, self._server.initial_camera
+        color = _SWITCHED[self._follows]
+        button = page.gui.add_button("Follow", color=color, order=CAMERA_ORDER)
+        button.on_click(lambda _: self._switch(key))
+        look_at, position = np.array(initial.look_at), np.array(initial.position)
+        made = deque[Array](maxlen=_MAX_POSITIONS)
+        self._pages[key] = _PageCamera(
+            self._follows, button, start, look_at - start, position - look_at, made
+        )
+        for i, view in enumerate(View):
+            other = page.gui.add_button(view.value, color="gray", order=CAMERA_ORDER + 1 + i)
+            other.on_click(lambda _, view=view: self._view(key, view))  # type: ignore[misc]
+
     def _on_page_gone(self, page: ClientHandle) -> None:
-        self._follows.pop(page.client_id, None)
+        self._is_ours.pop(page.client_id, None)
+        self._pages.pop(page.client_id, None)
 
     def _on_report(self, page: int, camera: CameraHandle) -> None:
+        own = self._pages.get(page)
+        given = [*self._set, *(() if own is None else own.set)]
         tolerance = _TOLERANCE * np.linalg.norm(camera.position - camera.look_at)
-        if any(np.linalg.norm(camera.position - p) < tolerance for p in list(self._set)):
-            self._follows[page] = True
-        elif page in self._follows:
-            self._follows[page] = False
+        if any(np.linalg.norm(camera.position - p) < tolerance for p in given):
+            self._is_ours[page] = True
+        elif page in self._is_ours:
+            self._is_ours[page] = False
+            if own is not None:
+                own.offset = camera.position - camera.look_at
+                own.look_at = camera.look_at - own.center
+                own.free_at = time.monotonic() + _PATIENCE
 
 
 class Viewer:
@@ -171,6 +333,7 @@ class Viewer:
     Attributes:
         server: The server; parts of the page are added to its ``scene`` and ``gui``.
         pages: What runs in the browsers, and what it reports.
+        cameras: The cameras of the pages.
         port: The port that it listens on.
 
     Args:
@@ -201,7 +364,7 @@ class Viewer:
         self.pages = BrowserPages(self.server, self._set_dark)
         self.server.scene.set_up_direction("+z")
         self.server.initial_camera.fov = _FIELD_OF_VIEW
-        self._cameras = PageCameras(self.server)
+        self.cameras = PageCameras(self.server)
         self.look_at(BoundingBox(-np.ones(3), np.ones(3)))
 
     def __enter__(self) -> Viewer:
@@ -263,7 +426,7 @@ class Viewer:
             position = viewpoint.p
             centre = position + max(float(ahead @ (box.center - position)), radius) * ahead
         far = max(1000.0, 200.0 * distance)
-        self._cameras.move(position, centre, near=distance / 200.0, far=far)
+        self.cameras.move(position, centre, near=distance / 200.0, far=far)
         section = 10.0 ** np.floor(np.log10(2.0 * radius))
         self.server.scene.add_grid(
             "/floor",

@@ -152,6 +152,9 @@ class RunViewer(Consumer):
         if box is not None:
             viewer.look_at(box)
         viewer.set_title(self._models.shown)
+        subject = self._bodies.subject(self._models.shown)
+        if subject is not None:
+            viewer.cameras.begin(subject, follows=True)
 
     def _work(self) -> None:
         """Draw frames while a browser shows the page; the thread of the viewer."""
@@ -217,11 +220,19 @@ class RunViewer(Consumer):
                 self._targets.restart()
             self._controls.draw(snapshot)
             self._bodies.draw(snapshot)
+            self._follow_subject(now)
             self._sensors.draw()
             self._contacts.draw()
             self._targets.draw(snapshot, now)
             self._curves.draw(now)
             self._pulling.draw(snapshot)
+
+    def _follow_subject(self, now: float) -> None:
+        """Let cameras follow the body whose links are listed."""
+        subject = self._bodies.subject(self._models.shown)
+        if subject is not None:
+            held = self._pulling.present is not None
+            self._viewer.cameras.follow(subject, now, is_held=held)
 
     def _follow_bodies(self, added: Sequence[tuple[SimulatedBody, RobotView]]) -> None:
         """Let new bodies be pulled, and list the present ones."""

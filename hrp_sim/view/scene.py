@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hrp_model.rigid import Array
-from hrp_model.view.robot import Layer, RobotView, Scale
+from hrp_model.view.robot import Layer, RobotView, Scale, label_text
 from hrp_model.view.sensor_views import ArrowsView, PointsView
-from hrp_model.view.viewer import Viewer
+from hrp_model.view.viewer import Subject, Viewer
 
 from ..engine.contact_points import ContactPoints
 from ..engine.engine import PhysicsError
@@ -178,7 +178,20 @@ class Bodies:
                 view.remove()
                 del self._shown[name]
         new = [body for name, body in bodies.items() if name not in self._shown]
-        return [self._add(body) for body in new]
+        added = [self._add(body) for body in new]
+        movable = [view for body, view in self._shown.values() if not body.body.is_static]
+        length = max((view.frame_length for view in movable), default=0.1)
+        for body, view in added:
+            if body.body.is_static:  # floors are much larger than what stands on them
+                view.frame_length = length
+        return added
+
+    def subject(self, label: str) -> Subject | None:
+        """Return a movable body that cameras look at, by its label; None if there is none."""
+        for name, (body, view) in self._shown.items():
+            if label_text(name) == label and not body.body.is_static:
+                return view.subject()
+        return None
 
     def draw(self, snapshot: Snapshot) -> None:
         """Move all links to their poses, and show the layers that are switched on."""
@@ -199,7 +212,7 @@ class Bodies:
             self._viewer,
             f"{self._count}_{name}",
             simulated.body,
-            lambda link: self._on_select(name, link),
+            None if simulated.body.is_static else lambda link: self._on_select(name, link),
         )
         view.move(simulated.motion.p.copy(), simulated.motion.R.copy())
         for layer, on in self._layers.items():
