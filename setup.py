@@ -1,10 +1,13 @@
 """Build and install hrp_ros: with pip, with pip -e, or with colcon (ament_python)."""
 
+import os
 import re
 import runpy
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
 
 PACKAGE = "hrp_ros"
 ROOT = Path(__file__).parent
@@ -17,6 +20,7 @@ C_FLAGS = [
 VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
     "pin>=2.6",  # pinocchio
     "mujoco>=3.1,<4",
+    "scipy>=1.8",  # motions by a solver of differential equations, for hrp-sim certify
 ]
 XACRO = ["xacro>=2.0"]  # macros of .xacro files
 MJCF = ["mujoco>=3.3,<4"]  # compiles MJCF; MjSpec with assets
@@ -40,6 +44,7 @@ DOCS = [  # the site of the documentation, scripts/site.sh
     "sphinx-copybutton>=0.5",
 ]
 SWEEP = [
+    "scipy>=1.8",  # distributions, of which studies draw values
     "xarray>=2022.3",  # results with named dimensions, coordinates and units; netCDF and zarr
     "cloudpickle>=2",  # functions of scripts, sent to the workers of other executors
     "matplotlib>=3.5",  # reports of studies
@@ -59,6 +64,26 @@ TEST_ROS = [  # what test/ros and test/msgs need
     "trimesh>=3.10",  # an independent reader of meshes
     "cyclonedds>=0.10",  # another DDS, which reads what we put on the wire
 ]
+
+
+class ParallelBuild(build_ext):
+    """Compiles on all cores: the files of an extension, too, not only several extensions."""
+
+    def finalize_options(self) -> None:
+        """Build extensions side by side, unless ``-j`` states how many."""
+        super().finalize_options()
+        self.parallel = self.parallel or len(os.sched_getaffinity(0))
+
+    def build_extensions(self) -> None:
+        """Compile each file by a call of its own."""
+        compile_files = self.compiler.compile
+        with ThreadPoolExecutor(int(self.parallel)) as pool:
+            self.compiler.compile = lambda sources, **options: [
+                name
+                for names in pool.map(lambda file: compile_files([file], **options), sources)
+                for name in names
+            ]
+            super().build_extensions()
 
 
 def requirements(file: str) -> list[str]:
@@ -117,6 +142,7 @@ setup(
     packages=find_packages(include=["hrp_model*", "hrp_sim*", "hrp_msgs*", "hrp_ros*"]),
     package_data={
         "": ["py.typed"],
+        "hrp_model.collision": ["*.pyi"],
         "hrp_model.kinematics": ["*.pyi"],
         "hrp_model.program": ["*.csv"],
         "hrp_model.readers": ["*.pyi"],
@@ -153,6 +179,12 @@ setup(
             extra_compile_args=C_FLAGS,
         ),
         Extension(
+            "hrp_model.collision._hull",
+            sources=["hrp_model/collision/_hull.c"],
+            libraries=["qhull_r"],
+            extra_compile_args=C_FLAGS,
+        ),
+        Extension(
             "hrp_model.kinematics._dynamics",
             sources=["hrp_model/kinematics/_dynamics.c"],
             extra_compile_args=C_FLAGS,
@@ -174,7 +206,6 @@ setup(
     ],
     install_requires=[
         "numpy>=1.21",  # every array
-        "scipy>=1.8",  # convex hulls, as which convex collision meshes are simulated
         "PyYAML>=5.4",  # YAML files that we write, and those that macros of xacro load
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
         "Pillow>=9.0",  # textures
@@ -249,5 +280,6 @@ setup(
         # The name is that of the module, so that "-p" with it loads it once.
         "pytest11": ["hrp_ros.testing.plugin = hrp_ros.testing.plugin"],
     },
+    cmdclass={"build_ext": ParallelBuild},
     zip_safe=False,
 )

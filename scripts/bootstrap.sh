@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Install everything that hrp_ros needs, in .venv of this checkout. Safe to run again: completed steps
-# are skipped. Other scripts source it.
+# Install what hrp_ros needs in .venv of this checkout: libraries, ROS 2, the programs. Safe to run
+# again: completed steps are skipped. Other scripts source it.
 #
+# HRP_ROS_EXTRA=view installs only what a run with ROS 2 and its page needs, test-ros what the tests
+# with ROS 2 need; by default it is what all tests need.
 # HRP_ROS_DISTRO=kilted sets up ROS 2 Kilted instead of Jazzy, beside it in .venv-kilted.
-# HRP_ROS_EXTRA=test-ros installs only what the tests with ROS 2 need, not what all tests do.
 #
-# Needs apt (Debian 12/13, Ubuntu 22.04/24.04) and either root or sudo.
+# Needs apt (Debian 12/13, Ubuntu 22.04/24.04) and, if packages of it are missing, root or sudo.
 
 set -euo pipefail
 cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,32 +17,45 @@ VENV="$PWD/.venv"
 PYTHON=/usr/bin/python3 # the system's, so that apt's python3-pyode is found
 
 APT_PACKAGES=(
-  build-essential cmake python3-dev python3-venv # to compile the extension and the interfaces
-  libode-dev                                     # physics
-  libyaml-dev                                    # reading of .body and world files
-  python3-pyode                                  # the second physics engine
-  libegl1 libgl1 libgl1-mesa-dri                 # camera images without a display or a GPU
-  liburdfdom-tools                               # check_urdf, for the tests
-  strace                                         # shows tests what a command writes
-  chromium fonts-dejavu-core                     # the browser that tests look at pages with
+  g++ cmake python3-dev                  # to compile the extensions and the interfaces
+  libode-dev                             # physics
+  libyaml-dev                            # reading of .body and world files
+  libqhull-dev                           # convex hulls
+  libegl1 libgl1 libgl1-mesa-dri         # camera images without a display or a GPU
 )
+MESSAGES=(tf2_msgs) # of those that PyPI lacks, what every node needs
+if [ "$EXTRA" != view ]; then
+  APT_PACKAGES+=(
+    build-essential            # what colcon builds packages with
+    python3-pyode              # the second physics engine
+    liburdfdom-tools           # check_urdf
+    strace                     # shows tests what a command writes
+    chromium fonts-dejavu-core # the browser that tests look at pages with
+  )
+  MESSAGES=() # all
+fi
 ROS_WHEELS="hrp_msgs/interfaces/requirements-$DISTRO.txt"
+LOGS=   # a folder, while steps are run
+BESIDE= # process group of a step that runs beside others
 
 bold() { if [ -t 1 ]; then printf '\033[1m%s\033[0m' "$1"; else printf '%s' "$1"; fi; }
-say() { printf '%s %s\n' "$(bold '[setup]')" "$*"; }
+say() {
+  if [ -t 1 ]; then printf '\r\033[K'; fi
+  printf '%s %s\n' "$(bold '[setup]')" "$*"
+}
 fail() { # PROBLEM REMEDY
   printf '%s %s\n  remedy: %s\n' "$(bold '[setup] failed:')" "$1" "$2" >&2
   exit 1
 }
 
-# Until a log is removed, show the elapsed time and its last line on the terminal.
-watch_log() {
-  local started=$SECONDS
-  while [ -e "$1" ]; do
-    printf '\r\033[K%8d s  %.*s' $((SECONDS - started)) $((${COLUMNS:-80} - 14)) "$(tail -qn 1 "$1" 2>/dev/null | tr -cd '[:print:]')"
+# Until the logs are removed, show the elapsed time and the last line of the newest one.
+watch_logs() {
+  local newest
+  while newest=$(ls -t "$LOGS" 2>/dev/null); do
+    newest=$(tail -qn 1 "$LOGS/${newest%%$'\n'*}" 2>/dev/null | tr -cd '[:print:]')
+    printf '\r\033[K%8d s  %.*s' "$SECONDS" $((${COLUMNS:-80} - 14)) "$newest"
     sleep 0.5
   done
-  printf '\r\033[K'
 }
 
 # step TITLE REMEDY COMMAND...: run a command without its output. If it fails, show the end of its
@@ -49,27 +63,46 @@ watch_log() {
 step() {
   local title=$1 advice=$2 started=$SECONDS log status=0
   shift 2
-  log=$(mktemp)
-  # shellcheck disable=SC2064 # the name as it is now
-  trap "rm -f '$log'" EXIT
+  log=$(mktemp -p "$LOGS")
   say "$title ..."
-  if [ -t 1 ]; then watch_log "$log" & fi
   "$@" >"$log" 2>&1 || status=$?
-  local written
-  written=$(tail -n 30 "$log")
-  rm -f "$log"
-  wait
-  trap - EXIT
   if [ "$status" != 0 ]; then
-    printf '%s\n' "$written" | sed 's/^/  | /' >&2
+    tail -n 30 "$log" | sed 's/^/  | /' >&2
     fail "$title" "$advice"
   fi
-  printf '%8d s\n' $((SECONDS - started))
+  say "$title: $((SECONDS - started)) s"
+  rm "$log"
+}
+
+# beside COMMAND...: run it beside what follows, until "finish". As a process group it can be ended.
+beside() {
+  set -m
+  "$@" </dev/null &
+  BESIDE=$!
+  set +m
+}
+finish() {
+  local status=0
+  wait "$BESIDE" || status=$?
+  BESIDE=
+  [ "$status" = 0 ] || exit "$status" # it has said why
+}
+clean_up() {
+  [ -z "$BESIDE" ] || kill -- "-$BESIDE" 2>/dev/null || true
+  rm -rf "$LOGS"
+  wait
+  if [ -t 1 ]; then printf '\r\033[K'; fi
 }
 
 # A step is marked with a fingerprint of its inputs, and runs again when they change.
-is_done() { [ "$(cat "$VENV/.setup/$1" 2>/dev/null)" = "$2" ]; }
-mark_done() { mkdir -p "$VENV/.setup" && printf '%s' "$2" >"$VENV/.setup/$1"; }
+is_done() { # FINGERPRINT NAME...: whether a step with one of these names did it
+  local name
+  for name in "${@:2}"; do
+    [ "$(cat "$VENV/.setup/$name" 2>/dev/null)" != "$1" ] || return 0
+  done
+  return 1
+}
+mark_done() { mkdir -p "$VENV/.setup" && printf '%s' "$1" >"$VENV/.setup/$2"; }
 fingerprint() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -d' ' -f1; }
 
 # alone FILE COMMAND...: run a step while holding a lock on FILE, so that only one shell runs it.
@@ -85,9 +118,9 @@ alone() {
   ) 9<"$lock"
 }
 
-install_apt_packages() {
+install_apt_packages() { # PACKAGE...
   local missing=() root=() package
-  for package in "${APT_PACKAGES[@]}"; do
+  for package in "$@"; do
     dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
   done
   [ ${#missing[@]} -eq 0 ] && return
@@ -103,12 +136,15 @@ install_apt_packages() {
       fail "system packages are missing, and sudo failed" "have an administrator run: $by_hand; then run this again"
     root=(sudo)
   fi
-  # A broken repository must not prevent the installation from the others.
-  step "updating the package lists" "check /etc/apt/sources.list*" \
-    sh -c '"$@" || echo "some package lists could not be updated"' - "${root[@]}" apt-get update
+  if [ ! -e "$LOGS/updated" ]; then
+    # A broken repository must not prevent the installation from the others.
+    step "updating the package lists" "check /etc/apt/sources.list*" \
+      sh -c '"$@" || echo "some package lists could not be updated"' - "${root[@]}" apt-get update
+    touch "$LOGS/updated"
+  fi
   step "installing system packages: ${missing[*]}" "check the network, then run: $by_hand" \
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-    -o DPkg::Lock::Timeout=300 "${missing[@]}"
+    -o DPkg::Lock::Timeout=300 -o APT::Keep-Downloaded-Packages=false "${missing[@]}"
 }
 
 # A virtual environment works only in its original folder, and with its original Python.
@@ -127,17 +163,56 @@ make_venv() {
     fail "Python 3.10 or newer is needed, not $("$PYTHON" -V)" "use Debian 12, Ubuntu 22.04, or newer"
   [ -w . ] || fail "$(id -un) may not write to $PWD" "clone the repository to a folder that you own"
   rm -rf "$VENV" 2>/dev/null || fail "$VENV belongs to another user" "remove it: sudo rm -r '$VENV'"
-  step "creating a virtual environment in ${VENV##*/}" "check the free disk space" \
-    "$PYTHON" -m venv --system-site-packages "$VENV"
-  pip_install "the build tools" 'setuptools>=64' wheel
+  local pip=(/usr/share/python-wheels/pip-*.whl)
+  if [ -f "${pip[0]}" ]; then # runs from its wheel; to install it first would take longer
+    step "creating a virtual environment in ${VENV##*/}" "check the free disk space" \
+      "$PYTHON" -m venv --system-site-packages --without-pip "$VENV"
+    pip=("$VENV/bin/python" "${pip[0]}/pip")
+  else
+    step "creating a virtual environment in ${VENV##*/}" "check the free disk space" \
+      "$PYTHON" -m venv --system-site-packages "$VENV"
+    pip=("$VENV/bin/python" -m pip)
+  fi
+  step "installing the installers" "$NO_DOWNLOAD" install_installers "${pip[@]}"
 }
 
-pip_install() { # NAME PACKAGE...
-  local what=$1
-  shift
-  [ -w "$VENV" ] || fail "$VENV belongs to another user" "remove it: sudo rm -r '$VENV'"
-  step "installing $what" "check the network and the free disk space, then run this again" \
-    "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input "$@"
+# pip is told what uv does not read, such as a mirror.
+is_told() { # PIP...
+  "$@" config list |
+    grep -E '\.(index-url|extra-index-url|find-links|no-index|constraint|proxy|trusted-host|client-cert)='
+}
+install_installers() { # PIP...
+  local install=("$@" install "${PIP_OPTIONS[@]}" --no-cache-dir --ignore-installed pip 'setuptools>=64' wheel)
+  if ! command -v uv && ! is_told "$@"; then
+    "${install[@]}" --only-binary uv uv && return
+    echo "without uv"
+  fi
+  "${install[@]}"
+}
+PIP_OPTIONS=(--disable-pip-version-check --no-input --no-compile)
+NO_DOWNLOAD="check the network and the free disk space, then run this again"
+
+# pip_install ARGUMENT...: with uv, which takes a fifth of the time; with pip, where it is told what uv
+# does not read, and where uv fails.
+pip_install() {
+  local uv pip=("$VENV/bin/python" -m pip)
+  uv=$(command -v uv || echo "$VENV/bin/uv")
+  if [ -x "$uv" ] && ! is_told "${pip[@]}"; then
+    "$uv" pip install --python "$VENV/bin/python" "$@" && return
+    echo "uv failed; now with pip"
+  fi
+  "${pip[@]}" install "${PIP_OPTIONS[@]}" "$@"
+}
+
+# What hrp_ros and an extra of it require, a line each.
+requirements() {
+  "$VENV/bin/python" - "$EXTRA" <<'PYTHON'
+import sys
+import setuptools
+from distutils.core import run_setup
+package = run_setup("setup.py", stop_after="init")
+print(*package.install_requires, *package.extras_require[sys.argv[1]], sep="\n")
+PYTHON
 }
 
 # ROS writes logs below HOME, and hrp_ros meshes; the account of a service may have no HOME.
@@ -147,21 +222,43 @@ ensure_home() {
   mkdir -p "$HOME"
 }
 
-install_ros() {
-  if [ -n "${ROS_DISTRO:-}" ] && [ "${HRP_ROS_DISTRO:-$ROS_DISTRO}" = "$ROS_DISTRO" ] && [ ! -e "$VENV/.setup/ros" ] && "$VENV/bin/python" -c 'import rclpy' 2>/dev/null; then
+# Whether a ROS 2 installation is used that was sourced.
+has_sourced_ros() {
+  [ -n "${ROS_DISTRO:-}" ] && [ "${HRP_ROS_DISTRO:-$ROS_DISTRO}" = "$ROS_DISTRO" ] &&
+    [ ! -e "$VENV/.setup/ros" ] && "$VENV/bin/python" -c 'import rclpy' 2>/dev/null
+}
+
+install_libraries() {
+  make_venv
+  ensure_home
+  [ -w "$VENV" ] || fail "$VENV belongs to another user" "remove it: sudo rm -r '$VENV'"
+  local mark wanted="$VENV/.setup/requirements.txt" ros=()
+  if has_sourced_ros; then
     say "using the sourced ROS 2 $ROS_DISTRO"
-    return
+  else
+    [ "$(uname -m)" = x86_64 ] ||
+      fail "PyPI has ROS 2 for x86_64 only, not for $(uname -m)" "install ROS 2, source its setup.bash, run this again"
+    ros=(-r "$ROS_WHEELS")
   fi
+  mark=$(cat setup.py "$ROS_WHEELS" | fingerprint "${ros[@]}")
+  is_done "$mark" "libraries-$EXTRA" libraries-test && return
+  mkdir -p "$VENV/.setup"
+  requirements >"$wanted"
+  step "installing libraries${ros[*]:+ and ROS 2 ${DISTRO^}}" "$NO_DOWNLOAD" \
+    pip_install -r "$wanted" "${ros[@]}"
+  [ ${#ros[@]} = 0 ] || touch "$VENV/.setup/ros"
+  mark_done "$mark" "libraries-$EXTRA"
+}
+
+build_messages() {
+  [ -e "$VENV/.setup/ros" ] || return 0
   local mark
   mark=$(find hrp_msgs/interfaces -type f ! -path '*__pycache__*' -print0 | sort -z | xargs -0 cat |
     fingerprint "$DISTRO")
-  is_done ros "$mark" && return
-  [ "$(uname -m)" = x86_64 ] ||
-    fail "PyPI has ROS 2 for x86_64 only, not for $(uname -m)" "install ROS 2, source its setup.bash, run this again"
-  pip_install "ROS 2 ${DISTRO^} from PyPI" -r "$ROS_WHEELS"
-  step "building the standard messages that PyPI lacks" "see the error of the compiler above" \
-    "$VENV/bin/python" -m hrp_msgs.interfaces.build
-  mark_done ros "$mark"
+  is_done "$mark" "messages-$EXTRA" messages-test messages-test-ros && return
+  step "building standard messages that PyPI lacks: ${MESSAGES[*]:-all}" "see the error of the compiler above" \
+    "$VENV/bin/python" -m hrp_msgs.interfaces.build "${MESSAGES[@]}"
+  mark_done "$mark" "messages-$EXTRA"
 }
 
 # Whether the command is installed, and runs the code of this checkout from any folder.
@@ -178,19 +275,35 @@ install_package() {
   mark=$({
     cat setup.py setup.cfg pyproject.toml
     find hrp_* -name '*.[ch]' -print0 | sort -z | xargs -0 cat
-  } | fingerprint "$PWD" "$EXTRA")
-  is_done package "$mark" && is_installed && return
-  pip_install "hrp_ros and its requirements" --no-build-isolation -e ".[$EXTRA]"
-  mark_done package "$mark"
+  } | fingerprint "$PWD")
+  is_done "$mark" package && is_installed && return
+  step "compiling and installing hrp_ros" "see the error of the compiler above" \
+    pip_install --no-build-isolation --no-deps -e .
+  mark_done "$mark" package
+}
+
+# What is downloaded by apt is unpacked beside what is by uv or pip; only apt may ask for a password.
+set_up() {
+  LOGS=$(mktemp -d)
+  trap clean_up EXIT
+  if [ -t 1 ]; then watch_logs & fi
+  alone scripts/bootstrap.sh install_apt_packages python3-venv
+  beside alone "$ROS_WHEELS" install_libraries
+  alone scripts/bootstrap.sh install_apt_packages "${APT_PACKAGES[@]}"
+  finish
+  ensure_home
+  beside alone "$ROS_WHEELS" build_messages
+  alone setup.py install_package # its extensions are in this folder
+  finish
+  clean_up
+  trap - EXIT
 }
 
 [ -f "$ROS_WHEELS" ] ||
   fail "HRP_ROS_DISTRO is '$DISTRO'" "unset it for Jazzy, or set it to kilted"
-alone setup.py install_apt_packages
-alone setup.py make_venv
-ensure_home
-alone "$VENV/pyvenv.cfg" install_ros # beside that of another distribution
-alone setup.py install_package       # its extensions are in this folder
+[[ $EXTRA =~ ^(view|test|test-ros)$ ]] ||
+  fail "HRP_ROS_EXTRA is '$EXTRA'" "unset it for all that tests need, or set it to view or test-ros"
+set_up
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   say "ready: source ${VENV##*/}/bin/activate"
 fi

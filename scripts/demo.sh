@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Install missing requirements, then simulate a humanoid in a room, show it in a browser, publish its
-# sensors to ROS 2, and show the share of messages that a second process receives. The address of the
-# page is printed first; where there is a display, the page is opened. Ctrl-C ends it.
+# Install what this needs and lacks, then simulate a humanoid in a room, show it in a browser, publish
+# its sensors to ROS 2, and show the share of messages that a second process receives. The address of
+# the page is printed first; where there is a display, the page is opened. Ctrl-C ends it.
 #
 #   bash scripts/demo.sh [--duration SECONDS] [any option of "hrp-sim run"]
 
 set -euo pipefail
 caller=$PWD
+export HRP_ROS_EXTRA=view
 # shellcheck source=scripts/bootstrap.sh
 source "$(dirname "${BASH_SOURCE[0]}")/bootstrap.sh"
 cd "$caller" # files named in the options are the caller's

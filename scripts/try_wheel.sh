@@ -56,7 +56,7 @@ echo "building the wheel in $builder"
 cp -ax "$bare" "$builder" # -x: without what is mounted there
 quietly inside "$builder" apt-get -q update
 quietly inside "$builder" apt-get -q install -y --no-install-recommends \
-  build-essential python3-dev libode-dev libyaml-dev
+  build-essential python3-dev libode-dev libqhull-dev libyaml-dev
 mkdir "$builder/hrp_ros"
 tar -c --exclude=.git --exclude='.venv*' --exclude=./build --exclude='*.so' --exclude='*.egg-info' . |
   tar -x -C "$builder/hrp_ros"

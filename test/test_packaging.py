@@ -33,7 +33,6 @@ LIBRARIES = {
     "re2": ("google-re2", None),
     "argcomplete": ("argcomplete", "python3-argcomplete"),
     "rich": ("rich", "python3-rich"),
-    "scipy": ("scipy", "python3-scipy"),
     "tomli": ("tomli", None),  # on Python 3.10, and only for settings of hrp-model check
     "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),
     "yaml": ("PyYAML", "python3-yaml"),
@@ -41,6 +40,7 @@ LIBRARIES = {
 # Tools that do more when these are there: the name on PyPI, and the extra that brings it.
 OPTIONAL = {
     "mujoco": ("mujoco", "verify"),
+    "scipy": ("scipy", "verify"),
     "pinocchio": ("pin", "verify"),
     "viser": ("viser", "view"),
     "mcap": ("mcap", "record"),
@@ -64,6 +64,7 @@ TEST_NAMES = {name: distribution for name, (distribution, _) in OPTIONAL.items()
 # No rosdep key brings these; the tests that use them skip without them.
 PYPI_ONLY = {*OPTIONAL, "coacd", "cyclonedds", "distributed", "embreex", "mpi4py", "playwright"}
 PYPI_ONLY |= {"trimesh", "yourdfpy"}
+PYPI_ONLY -= {"scipy"}
 
 
 class Wheel:
@@ -189,6 +190,7 @@ def test_every_module_is_in_the_wheel(wheel, package):
     [
         "hrp_sim/engine/ode/_core",
         "hrp_sim/sensors/_probe",
+        "hrp_model/collision/_hull",
         "hrp_model/kinematics/_dynamics",
         "hrp_model/readers/_numbers",
         "hrp_model/readers/yaml/_yaml",
@@ -378,9 +380,10 @@ def test_rosdep_installs_what_is_imported_and_no_more(manifest):
     # What is not known as a library is a ROS package, and its key is its name.
     keys = {LIBRARIES[name][1] if name in LIBRARIES else name for name in names} - {None}
     # Linked by the extensions; started by launch files; what starts these.
-    by_other_ways = {"opende", "libyaml", "rviz2", "joint_state_publisher_gui", "ros2launch"}
+    by_other_ways = {"opende", "libyaml", "libqhull"}
+    by_other_ways |= {"rviz2", "joint_state_publisher_gui", "ros2launch"}
     assert texts(manifest, "exec_depend", "depend") == keys | by_other_ways
-    assert texts(manifest, "build_depend", "depend") >= {"opende", "libyaml-dev"}
+    assert texts(manifest, "build_depend", "depend") >= {"opende", "libyaml-dev", "libqhull"}
 
 
 def modules_of_tests():

@@ -86,7 +86,8 @@ def test_every_library_in_the_wheel_has_its_licence_beside(wheel):
         licences = {n for n in names if ".dist-info/" in n and "/LICENSE" in n}
         texts = {n.rpartition("LICENSE")[2]: archive.read(n).decode() for n in licences}
     libraries = {n for n in names if n.startswith("hrp_ros.libs/") and ".so" in n}
-    assert {n.split("/")[1].split("-")[0] for n in libraries} == {"libode", "libccd", "libyaml"}
+    linked = {n.split("/")[1].split("-")[0] for n in libraries}
+    assert linked == {"libode", "libccd", "libqhull_r", "libyaml"}
     assert len(texts) == 1 + len(libraries)
     (ode,) = (text for name, text in texts.items() if name.startswith(".libode"))
     assert "Russell L. Smith" in ode

@@ -11,9 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..geometry import Box, Capsule, Cylinder, Geometry, IntArray, Mesh, Sphere
+from ..geometry import Box, Capsule, Cylinder, Geometry, Mesh, Sphere
 from ..rigid import IDENTITY_3, Array, Pose, axis_angle_matrix
 from ..shapes.measure import signed_volume, unique_rows, used_vertices
+from ._hull import facets
 
 # Thickness given to flat shapes, in [m], and its maximum as a share of their size: bodies without
 # volume cannot be simulated.
@@ -44,15 +45,8 @@ def convex_hull(points: Array) -> Mesh:
     Points in a plane or on a line are given a thickness of 1 mm, or of a hundredth of their
     size if that is less.
     """
-    from scipy.spatial import ConvexHull  # slow to import
-
     points = thickened(points)
-    hull = ConvexHull(points - points.mean(axis=0))
-    triangles: IntArray = hull.simplices
-    corners = hull.points[triangles]
-    facing = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("fi,fi->f", facing, hull.equations[:, :3]) < 0.0
-    triangles[inward] = triangles[inward, ::-1]
+    triangles = np.frombuffer(facets(points - points.mean(axis=0)), np.int32).reshape(-1, 3)
     used, renumbered = np.unique(triangles, return_inverse=True)
     return Mesh(points[used], renumbered.astype(np.int32))
 

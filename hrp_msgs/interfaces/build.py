@@ -4,11 +4,13 @@ A ROS installation has all of them, and nothing is built. PyPI wheels of ROS 2 l
 folders beside this file define these field by field, so that their type hashes are the official
 ones.
 
-    python -m hrp_msgs.interfaces.build
+    python -m hrp_msgs.interfaces.build              # all of them
+    python -m hrp_msgs.interfaces.build tf2_msgs
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib.util
 import os
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,6 +31,11 @@ _BUILDER_NUMPY = re.compile(r"/[^;\"]*?/site-packages/numpy/_?core/include")
 _FLAGS = "-O1 -DNDEBUG"
 # File in a built package with the hash of its definition.
 _MARK = "built_from.sha256"
+
+
+def definitions() -> list[str]:
+    """Return the packages that can be built."""
+    return sorted(p.parent.name for p in HERE.glob("*/package.xml"))
 
 
 def is_missing(package: str) -> bool:
@@ -109,10 +117,28 @@ def _try_to_build(package: str, prefix: Path) -> str | None:
     return None
 
 
-def main() -> int:
-    """Build missing and outdated packages; return the exit status."""
+def _package(name: str) -> str:
+    if name not in definitions():
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(definitions())}")
+    return name
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the arguments."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hrp_msgs.interfaces.build",
+        description="Compile standard messages of ROS 2 that PyPI lacks, where they are missing. "
+        "ROS 2 must be installed: pip install 'hrp_ros[ros]'.",
+    )
+    help_text = f"of {', '.join(definitions())}; all by default"
+    parser.add_argument("packages", nargs="*", type=_package, metavar="PACKAGE", help=help_text)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build packages that are missing or outdated, those named or all; return the exit status."""
     prefix = Path(sys.prefix)
-    packages = sorted(p.parent.name for p in HERE.glob("*/package.xml"))
+    packages: list[str] = _parser().parse_args(arguments).packages or definitions()
     wanted = [p for p in packages if is_missing(p) or is_outdated(p, prefix)]
     if not wanted:
         return 0

@@ -6,6 +6,7 @@ without ROS, too.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -56,3 +57,11 @@ def __getattr__(name: str) -> Any:  # only the packages that are needed are impo
     from .definitions import message_class
 
     return message_class(f"{package}/msg/{name}")
+
+
+def not_installed(package: str) -> str:
+    """Return the problem that a package of messages is not installed, with its remedy."""
+    remedy = f"python -m hrp_msgs.interfaces.build {package}"
+    if "ROS_DISTRO" in os.environ:  # a ROS installation was sourced
+        remedy = f"apt install ros-$ROS_DISTRO-{package.replace('_', '-')}"
+    return f"{package} is not installed ({remedy})"

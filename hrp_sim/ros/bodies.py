@@ -13,6 +13,7 @@ from std_msgs.msg import Bool, Float64
 from hrp_model.body import UNLIMITED
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs import names
+from hrp_msgs.messages import not_installed
 from hrp_msgs.node import qos
 from hrp_msgs.node.executor import CommandExecutor
 from hrp_msgs.node.parameters import Value
@@ -236,8 +237,7 @@ class CommandInterfaces:
             kinds += [*_JOINT_KINDS, *([names.CMD_VEL] if commands.is_vehicle else [])]
         if not self._has_action and names.FOLLOW_JOINT_TRAJECTORY in kinds:
             self.node.get_logger().warning(
-                f"{names.FOLLOW_JOINT_TRAJECTORY} is not available: the package control_msgs is "
-                "not installed",
+                f"{not_installed('control_msgs')}: there is no {names.FOLLOW_JOINT_TRAJECTORY}",
                 once=True,
             )
             kinds.remove(names.FOLLOW_JOINT_TRAJECTORY)

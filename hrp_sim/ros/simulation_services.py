@@ -16,7 +16,7 @@ from rclpy.action import CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-from hrp_msgs.messages import Message
+from hrp_msgs.messages import Message, not_installed
 from hrp_msgs.node.deferred import DeferredActionServer, DeferredService, Send
 
 from ..run.calls import Stepping, execute_for
@@ -86,7 +86,7 @@ class SimulationServices:
         missing = ["/".join(key) for key in needed if installed_type(*key) is None]
         if not missing:
             return
-        problem = f"{PACKAGE} is not installed: its services are not available"
+        problem = f"{not_installed(PACKAGE)}: there are none of its services"
         if self._services:
             lacking = ", ".join(missing)
             problem = f"the installed {PACKAGE} has no {lacking}: these are not available"

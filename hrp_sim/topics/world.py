@@ -14,6 +14,7 @@ from hrp_model.description.description import DescriptionOptions
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.rigid import Array
 from hrp_msgs.convert.tf import FramePose
+from hrp_msgs.messages import not_installed
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.topic import Topic, TopicMaker
 from hrp_msgs.topics.world import MIN_CLOCK_NS, ContactMarkerTopic, ContactTopic, SharedTopics
@@ -464,7 +465,7 @@ class _Contacts:
         try:
             self._numbers = ContactTopic(topics, options.world_frame)
         except ImportError:
-            _log.warning("ros_gz_interfaces is not installed: there is no topic 'contacts'")
+            _log.warning("%s: there is no topic 'contacts'", not_installed("ros_gz_interfaces"))
         numbers = [] if self._numbers is None else [self._numbers.topic]
         self.topics = [*numbers, self._markers.topic]
         self.sampler = ContactSampler(

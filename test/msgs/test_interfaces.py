@@ -128,7 +128,21 @@ def test_what_is_there_is_not_built_again(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "is_missing", lambda package: False)
     monkeypatch.setattr(build, "build", lambda *_: pytest.fail("nothing is missing"))
     monkeypatch.setattr(build, "adapt_cmake_targets", lambda _: pytest.fail("nothing is missing"))
-    assert build.main() == 0
+    assert build.main([]) == 0
+
+
+def test_only_packages_that_are_named_are_built(monkeypatch):
+    built = []
+    monkeypatch.setattr(build, "is_missing", lambda package: True)
+    monkeypatch.setattr(build, "build", lambda package, _: built.append(package))
+    monkeypatch.setattr(build, "adapt_cmake_targets", lambda _: None)
+    assert build.main(["tf2_msgs"]) == 0
+    assert built == ["tf2_msgs"]
+    with pytest.raises(SystemExit, match="2"):
+        build.main(["tf3_msgs"])
+    with pytest.raises(SystemExit, match="0"):
+        build.main(["--help"])
+    assert built == ["tf2_msgs"]
 
 
 def test_what_was_built_from_another_definition_is_built_again(tmp_path, monkeypatch):
@@ -144,14 +158,14 @@ def test_what_was_built_from_another_definition_is_built_again(tmp_path, monkeyp
     monkeypatch.setattr(
         build.subprocess, "run", lambda command, **_: commands.append(command) or SUCCESS
     )
-    assert build.main() == 0
+    assert build.main([]) == 0
     assert not commands
     build.build("some_msgs", tmp_path)
     commands.clear()
-    assert build.main() == 0
+    assert build.main([]) == 0
     assert not commands
     (tmp_path / "some_msgs" / "msg" / "More.msg").write_text("bool more\n")
-    assert build.main() == 0
+    assert build.main([]) == 0
     assert [command[0] for command in commands] == ["cmake", "cmake"]
     assert not build.is_outdated("some_msgs", tmp_path)
 
@@ -177,7 +191,7 @@ def test_without_a_compiler_it_says_what_is_needed(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(build, "HERE", tmp_path)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
-    assert build.main() == 1
+    assert build.main([]) == 1
     said = capsys.readouterr()
     assert said.out == "building the interface package absent_msgs\n"
     assert said.err.startswith("error: absent_msgs cannot be built: ")

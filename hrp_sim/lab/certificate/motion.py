@@ -8,15 +8,18 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from hrp_model import Body, Pose
+from hrp_model.diagnostics import needs_extra
 from hrp_model.rigid import Array, matrix_quaternion, quaternion_matrix
 from hrp_model.verify.motion import ForwardDynamics, MotionState
 
 from ...engine.engine import Engine, PhysicsSettings, Placement
 from ...engine.engines import make_ode_engine
 from ...engine.state import BodyMotion, SimulatedBody
+
+with needs_extra("verify"):
+    from scipy.integrate import solve_ivp
 
 # Steps in [s] from which accelerations are extrapolated: rounding errors of positions grow as
 # 1e-16 / step^2.

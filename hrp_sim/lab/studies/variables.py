@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hrp_model.diagnostics import Span, did_you_mean, did_you_mean_or_all
+from hrp_model.diagnostics import Span, did_you_mean, did_you_mean_or_all, needs_extra
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 
 from .key_paths import KeyPath
@@ -205,7 +205,8 @@ def _spaced(node: Mapping) -> tuple[float, ...] | None:
 
 def _drawn(name: str, node: Mapping, samples: tuple[int, int] | None) -> tuple[float, ...] | None:
     """Return samples of a distribution of scipy."""
-    import scipy.stats  # takes half a second
+    with needs_extra("sweep"):
+        import scipy.stats  # takes half a second
 
     word = node.text("distribution", default="")
     known = _distributions(scipy.stats)
