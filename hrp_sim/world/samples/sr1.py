@@ -6,7 +6,7 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ...control.controllers import ControllerIO
+from ...control.controllers import ControllerIO, ForceHook, ForceState
 from ..motion import load_motion
 from .pd import PDController
 
@@ -58,3 +58,23 @@ class Walk(Stand):
         """Go on in the motion."""
         super().restore(arrays)
         self.first = arrays["first"].copy()
+
+
+class Walk2D(Walk, ForceHook):
+    """Walks in the plane of x and z, in which springs hold its waist.
+
+    They stand for the 2D mode of Choreonoid.
+
+    Attributes:
+        hold: Stiffness and damping of the springs, in [N/m], [N s/m] and for angles in [N m/rad],
+            [N m s/rad].
+    """
+
+    hold = (5e4, 5e3, 2e4, 200.0)
+
+    def apply(self, state: ForceState, dt: float) -> None:  # noqa: ARG002
+        """Add the forces of the springs."""
+        motion, (k, d, k_turn, d_turn) = state.motion, self.hold
+        state.force[0, 1] = -k * motion.p[0, 1] - d * motion.v[0, 1]
+        side, (w_x, _, w_z) = motion.R[0, :, 1], motion.w[0]
+        state.torque[0] = -k_turn * side[2] - d_turn * w_x, 0.0, k_turn * side[0] - d_turn * w_z

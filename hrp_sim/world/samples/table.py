@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +16,8 @@ class Sample:
     """A controller that does what a sample does.
 
     Attributes:
-        name: Of its class in this package, as "MODULE:CLASS".
+        program: Name of the sample's program, as projects state it.
+        name: Of our class in this package, as "MODULE:CLASS".
         purpose: What it does, for people.
         joints: Links on moving joints or tracks that its body must have, since other programs may
             have the same name.
@@ -25,6 +25,7 @@ class Sample:
             ``motion``.
     """
 
+    program: str
     name: str
     purpose: str
     joints: tuple[str, ...]
@@ -37,40 +38,36 @@ class Sample:
 
 
 _SR1 = ("LLEG_HIP_R", "RLEG_HIP_R", "WAIST_P")
+_SR1_2D = ("LLEG_KNEE", "RLEG_KNEE", "WAIST_P")
 _TRACKS = ("TRACK_L", "TRACK_R")
 _CRAWLERS = ("CRAWLER_TRACK_L", "CRAWLER_TRACK_R")
 _WALKS = tuple(f"${{SHARE}}/motion/SR1/SR1WalkPattern{i}.seq" for i in (1, 2, 3))
+_TURRET = ("TURRET_Y", "TURRET_P")
 _ROUND = "drives a round until it is commanded"
+_BACK = "drives forward and back until it is commanded"
+_LOOK = "looks around until it is commanded"
 
-SAMPLES: Final[Mapping[str, Sample]] = {
-    "SR1MinimumController": Sample("sr1:Stand", "stands", _SR1),
-    "SR1WalkPatternController": Sample("sr1:Walk", "walks", _SR1, _WALKS),
-    "SR1LiftupController": Sample("lift:Lift", "lifts a box and throws it", _SR1),
-    "PA10PickupController": Sample(
-        "pick:Pick", "puts a box on another one", ("J7", "HAND_L", "HAND_R")
-    ),
-    "TankJoystickController": Sample("drive:Course", _ROUND, _TRACKS),
-    "TankTutorial_TrackController": Sample("drive:Course", _ROUND, _TRACKS),
-    "TankTutorial_TurretController1": Sample("pd:HoldBarrel", "holds the barrel", ("TURRET_P",)),
-    "TankTutorial_TurretController2": Sample(
-        "turret:LookAround", "looks around until it is commanded", ("TURRET_Y", "TURRET_P")
-    ),
-    "SampleCrawlerController": Sample(
-        "drive:TurnOnTheSpot", "drives and turns on the spot", _CRAWLERS
-    ),
-    "SampleCrawlerJoystickController": Sample(
-        "drive:BackAndForth", "drives forward and back until it is commanded", _CRAWLERS
-    ),
-    "FourWheelCarJoystickController": Sample(
-        "drive:Course", _ROUND, ("REAR_WHEEL", "STEERING_RIGHT")
-    ),
-    "AizuSpiderController": Sample("drive:Course", _ROUND, ("L_TRACK", "R_TRACK")),
-    "AizuWheelController": Sample("drive:Course", _ROUND, ("L_WHEEL", "R_WHEEL")),
-    "ConveyorController": Sample("conveyor:Belt", "runs the belt", ("TRACK",)),
-    "SpringModelController": Sample("pd:Spring", "acts as a spring", ("UPPER",)),
-    "PendulumSampleController": Sample("swing:SwingUp", "swings the pendulum up", ("ARM",)),
-}
-_CLASSES: Final = frozenset(sample.class_name for sample in SAMPLES.values())
+SAMPLES: Final = (
+    Sample("SR1MinimumController", "sr1:Stand", "stands", _SR1),
+    Sample("SR1WalkPatternController", "sr1:Walk", "walks", _SR1, _WALKS),
+    Sample("SR1WalkPatternController", "sr1:Walk2D", "walks in a plane", _SR1_2D, _WALKS),
+    Sample("SR1LiftupController", "lift:Lift", "lifts a box and throws it", _SR1),
+    Sample("PA10PickupController", "pick:Pick", "puts a box on another one", ("J7", "HAND_L")),
+    Sample("TankJoystickController", "drive:Course", _ROUND, _TRACKS),
+    Sample("TankTutorial_TrackController", "drive:Course", _ROUND, _TRACKS),
+    Sample("TankTutorial_TurretController1", "pd:HoldBarrel", "holds the barrel", _TURRET),
+    Sample("TankTutorial_TurretController2", "turret:LookAround", _LOOK, _TURRET),
+    Sample("SampleCrawlerController", "drive:TurnOnTheSpot", "drives and turns", _CRAWLERS),
+    Sample("SampleCrawlerJoystickController", "drive:BackAndForth", _BACK, _CRAWLERS),
+    Sample("FourWheelCarJoystickController", "drive:Course", _ROUND, ("REAR_WHEEL",)),
+    Sample("AizuSpiderController", "drive:Course", _ROUND, ("L_TRACK", "R_TRACK")),
+    Sample("AizuWheelController", "drive:Course", _ROUND, ("L_WHEEL", "R_WHEEL")),
+    Sample("ConveyorController", "conveyor:Belt", "runs the belt", ("TRACK",)),
+    Sample("SpringModelController", "pd:Spring", "acts as a spring", ("UPPER",)),
+    Sample("PendulumSampleController", "swing:SwingUp", "swings the pendulum up", ("ARM",)),
+    Sample("QuadcopterController", "fly:Fly", "flies a circle", ("PROP0", "PROP3")),
+)
+_CLASSES: Final = frozenset(sample.class_name for sample in SAMPLES)
 
 
 def sample_for(program: str, body: Body) -> Sample | None:
@@ -80,9 +77,9 @@ def sample_for(program: str, body: Body) -> Sample | None:
         program: Its name, as a project states it.
         body: The body that it controls.
     """
-    sample = SAMPLES.get(_LIBRARY.sub("", program))
-    has = {link.name for link in body.jointed_links}
-    return sample if sample and has.issuperset(sample.joints) else None
+    name, has = _LIBRARY.sub("", program), {link.name for link in body.jointed_links}
+    fitting = (x for x in SAMPLES if x.program == name and has.issuperset(x.joints))
+    return next(fitting, None)
 
 
 def is_sample(class_name: str) -> bool:

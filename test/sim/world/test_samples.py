@@ -14,6 +14,7 @@ from hrp_sim.world.reporting import OUTLINE
 from hrp_sim.world.samples import SAMPLES
 from hrp_sim.world.samples.conveyor import Belt
 from hrp_sim.world.samples.drive import Course
+from hrp_sim.world.samples.fly import Fly
 from hrp_sim.world.samples.turret import LookAround
 
 CHOREONOID = SHARED / "models" / "choreonoid__choreonoid" / "sample"
@@ -165,11 +166,11 @@ def test_they_go_on_from_a_saved_state_until_somebody_takes_over(rover):
 
 def test_all_are_documented():
     page = (ROOT / "docs" / "projects.md").read_text(encoding="utf-8")
-    assert not [name for name in SAMPLES if name not in page]
+    assert not [x for x in SAMPLES if x.program not in page or f"`{x.name}`" not in page]
 
 
 def has_walked(simulation):
-    body = simulation.bodies["SR1"]
+    body = next(body for name, body in simulation.bodies.items() if name.startswith("SR1"))
     feet = [body.body.link_index(f"{side}LEG_ANKLE_R") for side in "LR"]
     standing, lifts = body.motion.p[feet, 2].min(), np.zeros((600, 2), dtype=bool)
     for i in range(600):
@@ -254,6 +255,7 @@ def is_lifted_and_thrown(simulation):
 
 SHOWN = {
     "SimpleController/SR1Walk": has_walked,
+    "SimpleController/SR1Walk2D": has_walked,
     "SimpleController/SR1Minimum": stands,
     "SimpleController/SR1LiftupOneModel": is_lifted_and_thrown,
     "SimpleController/ConveyorSample": has_moved_on_the_belt,
@@ -320,3 +322,33 @@ def test_an_arm_puts_a_box_on_another_one(tmp_path):
         box = simulation.bodies["box"].motion
         np.testing.assert_allclose(box.p[0], [0.0, 0.7, 0.335], atol=0.01)
         assert simulation.bodies["PA10"].motion.p[-1, 2] > 0.6  # the hand has let go
+
+
+DRONE = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: drone
+links:
+  - { name: FRAME, joint_type: free, mass: 0.5, inertia: [ 3e-3, 0, 0, 0, 3e-3, 0, 0, 0, 5e-3 ] }
+  - &ROTOR { name: ROTOR0, parent: FRAME, joint_type: fixed, translation: [ 0.2, 0.1, 0 ],
+      mass: 0.05, inertia: [ 1e-5, 0, 0, 0, 1e-5, 0, 0, 0, 1e-5 ] }
+  - { <<: *ROTOR, name: ROTOR1, translation: [ -0.1, -0.2, 0 ] }
+  - { <<: *ROTOR, name: ROTOR2, translation: [ -0.2, 0.1, 0.05 ] }
+  - { <<: *ROTOR, name: ROTOR3, translation: [ 0.1, -0.2, 0 ] }
+"""
+
+
+def test_a_drone_of_any_shape_flies_its_circle(tmp_path):
+    (tmp_path / "drone.body").write_text(DRONE)
+    with Simulation(tmp_path / "drone.body", diagnostics=silent()) as simulation:
+        fly = Fly()
+        simulation.add_controller("drone", fly)
+        motion = simulation.bodies["drone"].motion
+        start = motion.p[0].copy()
+        simulation.run(4.0)
+        assert simulation.controllers.failures == []
+        middle = start + np.array([0.0, fly.radius, fly.height])
+        distance = np.linalg.norm(motion.p[0] - middle)
+        assert distance == pytest.approx(fly.radius, abs=0.05)
+        assert abs(motion.p[0, 2] - middle[2]) < 0.02
+        assert motion.R[0, 0, 0] > 0.99  # it looks ahead
