@@ -82,14 +82,18 @@ STEP = 0.001  # [s]
 
 
 def cases(*quantities):
-    """Parametrise a test over the ranges of quantities, of both kinds of joints."""
+    """Parametrise a test over the ranges of quantities; most of sliders are slow."""
     rows = [
         pytest.param(
-            kind, quantity, *row, id=f"{kind}-{quantity}-{row[0].lower:g}-{row[0].upper:g}"
+            kind,
+            quantity,
+            *row,
+            id=f"{kind}-{quantity}-{row[0].lower:g}-{row[0].upper:g}",
+            marks=[pytest.mark.slow] if kind == "prismatic" and i % 4 else [],
         )
         for kind in UNITS
         for quantity in quantities
-        for row in CASES[quantity]
+        for i, row in enumerate(CASES[quantity])
     ]
     return pytest.mark.parametrize(("kind", "quantity", "stated", "limits", "code"), rows)
 

@@ -26,8 +26,10 @@ def run(*lines, arguments=()):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("absence", [NO_LIBRARY, NOT_BUILT])
-@pytest.mark.parametrize("arguments", [["run", ARM, "--duration", "1"], ["sensors", ARM]])
+@pytest.mark.parametrize(
+    ("absence", "arguments"),
+    [(NO_LIBRARY, ["run", ARM, "--duration", "1"]), (NOT_BUILT, ["sensors", ARM])],
+)
 def test_the_command_says_in_one_sentence_what_to_install(absence, arguments):
     done = run(absence, HRP_SIM, arguments=arguments)
     assert done.returncode == 2

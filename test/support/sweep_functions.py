@@ -68,9 +68,6 @@ def troubled(sim, case):
                 os.kill(os.getpid(), signal.SIGKILL)
         case "kills another":
             os.kill(case["victim"], signal.SIGKILL)
-        case "steps forever":
-            while True:
-                sim.step()
         case "holds the lock":
             deque(repeat(0), maxlen=0)
         case "leaves a thread":

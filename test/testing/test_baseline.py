@@ -38,12 +38,12 @@ def scenario_world(folder, more=""):
     return load_scenario(write_scenario(folder, PASSING + more)).world
 
 
-@pytest.fixture
-def world(tmp_path):
-    return scenario_world(tmp_path)
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return scenario_world(tmp_path_factory.mktemp("world"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def baseline(world):
     return recorded(world)[0]
 
@@ -206,7 +206,7 @@ def test_a_baseline_of_another_time_step_is_named(world, baseline):
 
 
 def test_a_humanoid_of_ten_seconds_has_a_small_baseline(tmp_path):
-    run, _ = recorded(load_world("humanoid_in_room"), 300)
+    run, _ = recorded(load_world("humanoid_in_room"), 100)
     path = tmp_path / "run.json"
     write_baseline(path, run)
     sampled = SampledSteps.of_run(1_000_000, 10_000)

@@ -68,6 +68,7 @@ def test_a_heavier_forearm_is_named(repository):
         assert (repository / name).stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_a_weak_controller_misses_what_is_expected(repository):
     controller = repository / "controllers" / "reach.py"
     text = controller.read_text(encoding="utf-8")

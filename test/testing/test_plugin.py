@@ -1,18 +1,22 @@
 """The plugin of pytest, as its users run it: scenarios that pass, fail, differ, or are invalid."""
 
+import importlib
 import subprocess
 import sys
+from contextlib import suppress
 from xml.etree import ElementTree
 
 import pytest
 from scenario_files import BASELINE, HEAVIER, PASSING, write_scenario
 
 # What runs in this process is imported once: extension modules cannot be imported again.
+from hrp_ros.testing import runs
 from hrp_ros.testing.runs import _folder_name
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.usefixtures("only_own_plugin")
 
+SIZE = 320, 180  # of pictures
 FAILING = PASSING.replace("upper.z < 6 cm", "upper.z > 6 cm")
 
 
@@ -26,9 +30,20 @@ def run(pytester):
     return run
 
 
+@pytest.fixture(scope="module")
+def _small_pictures():
+    """Draw small pictures, with what is imported late: extensions cannot be imported again."""
+    for name in ("mcap.writer", "moderngl", "glcontext", "PIL.PngImagePlugin"):
+        with suppress(ImportError):
+            importlib.import_module(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "_SIZE", SIZE)
+        yield
+
+
 @pytest.fixture
-def quick(pytester):
-    """As ``run``, in this process, for tests that keep no files."""
+def quick(pytester, _small_pictures):
+    """As ``run``, in this process."""
 
     def quick(*arguments):
         return pytester.runpytest_inprocess(*arguments)
@@ -66,11 +81,11 @@ def test_a_fixture_runs_a_scenario_and_returns_its_result(pytester, quick):
     quick("tests/test_fall.py").assert_outcomes(passed=1)
 
 
-def test_a_wrong_expectation_fails_with_a_recording_and_a_picture(pytester, run):
+def test_a_wrong_expectation_fails_with_a_recording_and_a_picture(pytester, quick):
     pytest.importorskip("mcap", reason="recordings need mcap")
     pytest.importorskip("moderngl", reason="pictures need moderngl")
     write_scenario(pytester.path, FAILING)
-    done = run("--hrp-artifacts", "kept")
+    done = quick("--hrp-artifacts", "kept")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
         [
@@ -90,13 +105,13 @@ def test_a_wrong_expectation_fails_with_a_recording_and_a_picture(pytester, run)
 
     folder = pytester.path / "kept" / "fall.scenario.yaml_fall"
     with Image.open(folder / "moment.png") as picture:
-        assert picture.size == (1280, 720)
+        assert picture.size == SIZE
         assert len(picture.convert("RGB").getcolors(1 << 24)) > 100
     times = [m.time_ns for m in Recording(folder / "run.mcap").messages(["/clock"])]
     assert max(times) == 400_000_000
 
 
-def test_a_failure_in_the_fixture_shows_the_line_of_the_test(pytester, run):
+def test_a_failure_in_the_fixture_shows_the_line_of_the_test(pytester, quick):
     write_scenario(pytester.path, FAILING, name="fall")
     pytester.makepyfile(
         test_fall="""
@@ -104,7 +119,7 @@ def test_a_failure_in_the_fixture_shows_the_line_of_the_test(pytester, run):
             hrp_scenario("fall.scenario.yaml")
     """
     )
-    done = run("test_fall.py", "--hrp-artifacts=kept")
+    done = quick("test_fall.py", "--hrp-artifacts=kept")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
         [
@@ -116,7 +131,7 @@ def test_a_failure_in_the_fixture_shows_the_line_of_the_test(pytester, run):
     )
 
 
-def test_files_are_kept_of_a_run_whose_result_the_test_does_not_accept(pytester, run):
+def test_files_are_kept_of_a_run_whose_result_the_test_does_not_accept(pytester, quick):
     write_scenario(pytester.path)
     pytester.makepyfile(
         test_fall="""
@@ -124,7 +139,7 @@ def test_files_are_kept_of_a_run_whose_result_the_test_does_not_accept(pytester,
             assert hrp_scenario("fall.scenario.yaml").result.time > 1
     """
     )
-    done = run("test_fall.py", "--hrp-artifacts=kept", "--show-capture=no")
+    done = quick("test_fall.py", "--hrp-artifacts=kept", "--show-capture=no")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["*: */kept/test_fall.py_test_fall/*"])
 
@@ -155,24 +170,24 @@ def test_tests_keep_their_files_in_folders_of_their_own():
     assert max(map(len, names)) < 120
 
 
-def test_without_an_option_files_are_kept_in_the_cache(pytester, run):
+def test_without_an_option_files_are_kept_in_the_cache(pytester, quick):
     write_scenario(pytester.path, FAILING)
-    run().stdout.fnmatch_lines(["*/.pytest_cache/d/hrp_ros/fall.scenario.yaml_fall/*"])
+    quick().stdout.fnmatch_lines(["*/.pytest_cache/d/hrp_ros/fall.scenario.yaml_fall/*"])
 
 
 @pytest.mark.slow
-def test_files_are_kept_elsewhere_if_the_cache_cannot_be_written(pytester, run):
+def test_files_are_kept_elsewhere_if_the_cache_cannot_be_written(pytester, quick):
     write_scenario(pytester.path, FAILING)
     (pytester.path / ".pytest_cache").touch()
-    done = run()
+    done = quick()
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["*: */hrp_ros-*/fall.scenario.yaml_fall/*"])
 
 
-def test_a_folder_that_cannot_be_written_is_named(pytester, run):
+def test_a_folder_that_cannot_be_written_is_named(pytester, quick):
     write_scenario(pytester.path, FAILING)
     (pytester.path / "file").touch()
-    done = run("--hrp-artifacts=file/kept")
+    done = quick("--hrp-artifacts=file/kept")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["there is no picture: '*/moment.png': Not a directory"])
 
@@ -193,7 +208,7 @@ def test_a_missing_library_is_named_and_the_failure_stays(pytester, run, library
     assert "Traceback" not in done.stdout.str()
 
 
-def test_a_run_that_cannot_be_repeated_is_named(pytester, run):
+def test_a_run_that_cannot_be_repeated_is_named(pytester, quick):
     write_scenario(
         pytester.path,
         FAILING + "controllers: [{ class: wild.py:Wild, body: upper }]\n",
@@ -208,17 +223,17 @@ def test_a_run_that_cannot_be_repeated_is_named(pytester, run):
                 state.force[0] = [os.urandom(1)[0] + 1, os.urandom(1)[0], 0]
     """
     )
-    done = run()
+    done = quick()
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["the run was repeated for these files and ended in another state*"])
 
 
-def test_the_first_difference_from_a_baseline_is_named(pytester, run):
+def test_the_first_difference_from_a_baseline_is_named(pytester, quick):
     write_scenario(pytester.path, PASSING + BASELINE)
-    update(run).stdout.fnmatch_lines(["wrote the baseline fall.baseline.json"])
-    run().assert_outcomes(passed=1)
+    update(quick).stdout.fnmatch_lines(["wrote the baseline fall.baseline.json"])
+    quick().assert_outcomes(passed=1)
     write_scenario(pytester.path, PASSING + BASELINE + HEAVIER)
-    done = run()
+    done = quick()
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
         [
@@ -230,8 +245,8 @@ def test_the_first_difference_from_a_baseline_is_named(pytester, run):
         ]
     )
     assert "'upper', " not in done.stdout.str()
-    update(run)
-    run().assert_outcomes(passed=1)
+    update(quick)
+    quick().assert_outcomes(passed=1)
 
 
 def test_a_baseline_that_did_not_change_is_not_written_again(pytester, quick):
@@ -243,7 +258,7 @@ def test_a_baseline_that_did_not_change_is_not_written_again(pytester, quick):
     assert path.stat().st_ino == before.st_ino
 
 
-@pytest.mark.parametrize("duration", [0.39, 8])
+@pytest.mark.parametrize("duration", [0.39, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_changed_duration_differs_and_keeps_the_file_small(pytester, quick, duration):
     text = PASSING + BASELINE
     write_scenario(pytester.path, text)
@@ -437,9 +452,9 @@ def test_artifacts_need_a_folder(pytester, quick):
     done.stderr.fnmatch_lines(["ERROR: *--hrp-artifacts: 'file' is not a folder"])
 
 
-def test_reports_for_other_programs_name_the_files(pytester, run):
+def test_reports_for_other_programs_name_the_files(pytester, quick):
     write_scenario(pytester.path, FAILING)
-    run("--junit-xml=report.xml", "--hrp-artifacts=kept")
+    quick("--junit-xml=report.xml", "--hrp-artifacts=kept")
     (failure,) = ElementTree.parse(pytester.path / "report.xml").iter("failure")
     assert "expected upper.z > 6 cm" in failure.text
     assert "moment.png" in failure.text

@@ -134,7 +134,9 @@ def test_a_massless_coupler_keeps_its_loop_closed_and_takes_no_energy(solver):
 
 @needs_shared
 @pytest.mark.parametrize("model", PUBLISHED)
-@pytest.mark.parametrize("control", [LIMP, HOLD], ids=["limp", "held"])
+@pytest.mark.parametrize(
+    "control", [LIMP, pytest.param(HOLD, marks=pytest.mark.slow)], ids=["limp", "held"]
+)
 def test_published_robots_that_were_drawn_so_move(model, control):
     quiet = Diagnostics.silent()
     world = load_world(MODELS / model, quiet)
@@ -150,7 +152,7 @@ def test_published_robots_that_were_drawn_so_move(model, control):
     assert count == 1 or f"{count} links" in told.message
     simulation = Simulation(world, diagnostics=quiet)
     simulation.wanted = lambda name: False
-    for _ in range(2000):
+    for _ in range(500):
         simulation.step()
     motion = simulation.bodies[robot.name].motion
     drawn = BodyState(robot)

@@ -24,13 +24,14 @@ for _module in ("pinocchio", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")
 
 ALL = (ENGINE, *LIBRARIES)
+OURS = "arm/arm.body", "humanoid/humanoid.wrl", "rover/rover.body"
 EQUAL = "equal in ODE, pinocchio and MuJoCo"
 BOOM, JOINT = "link[@name='BOOM']/inertial", "joint[@name='BOOM_JOINT']"
 PUBLISHED = main_models()
 SAMPLED = random.Random(4).sample(PUBLISHED, min(5, len(PUBLISHED)))
 
 
-@pytest.mark.parametrize("model", ["humanoid/humanoid.wrl", "arm/arm.body", "rover/rover.body"])
+@pytest.mark.parametrize("model", mostly_slow(OURS, 1))
 def test_our_own_robots_are_equal(model):
     certificate = certify(load_body(MODELS / model, silent()), states=10)
     assert certificate.verdict == EQUAL

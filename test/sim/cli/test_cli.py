@@ -46,14 +46,12 @@ def test_a_run_sums_up_and_repeats_bit_by_bit(capsys):
     assert state_hash(out) == state_hash(again) != state_hash(longer)
 
 
-def test_a_project_runs_for_its_time_range_with_its_options(capsys):
+def test_a_project_runs_with_its_options(capsys):
     project = ROOT / "test" / "data" / "projects" / "workshop.cnoid"
     command = ("run", project, "--variable", f"SHARE={MODELS}")
-    status, out, err = run(capsys, *command)
+    status, first, err = run(capsys, *command, "--duration", "0.1")
     assert status == 0
-    assert "simulated 12.000 s" in out
     assert "the controller 'RoverJoystickController'" in err
-    first = run(capsys, *command, "--duration", "0.1")[1]
     other = run(capsys, *command, "--duration", "0.1", "--simulator", "AIST")[1]
     assert state_hash(first) != state_hash(other)
     status, _, err = run(capsys, *command, "--simulator", "AIS")
@@ -73,10 +71,9 @@ def test_the_files_that_were_written_are_reported(capsys, tmp_path):
     assert run(capsys, "run", ARM, "--duration", "0.01", "--save", "/dev/null")[2] == ""
 
 
-@pytest.mark.parametrize("solver", ["world", "quick"])
-def test_a_saved_run_goes_on_as_if_it_had_not_stopped(capsys, tmp_path, solver):
+def test_a_saved_run_goes_on_as_if_it_had_not_stopped(capsys, tmp_path):
     state = tmp_path / "state.npz"
-    again = ("run", HUMANOID, "--solver", solver)
+    again = ("run", HUMANOID, "--solver", "quick")
     whole = run(capsys, *again, "--duration", "0.2")[1]
     assert run(capsys, *again, "--duration", "0.05", "--save", state)[0] == 0
     command = [sys.executable, "-m", "hrp_sim.cli.main", *map(str, again)]
@@ -99,14 +96,6 @@ def test_a_state_that_does_not_fit_is_refused_with_its_file(capsys, tmp_path):
         assert (status, out) == (1, "")
         assert f"error: '{state}'" in err
         assert words in err
-
-
-def test_the_solver_can_be_chosen(capsys):
-    hashes = {
-        state_hash(run(capsys, "run", ARM, "--duration", "0.1", "--solver", solver)[1])
-        for solver in ("world", "quick")
-    }
-    assert len(hashes) == 2
 
 
 def test_the_time_step_can_be_chosen(capsys):
@@ -142,11 +131,6 @@ def test_a_file_whose_name_is_no_text_is_simulated_too(capsys, tmp_path):
         MOVING_LINK.replace("name: Bad\n", "") % ("BASE", "revolute", 1, "1,0,0,0,1,0,0,0,1")
     )
     assert run(capsys, "run", model, "--duration", "0.002")[0] == 0
-
-
-def test_a_package_uri_names_our_own_worlds(capsys):
-    uri = "package://hrp_ros/models/worlds/arm.yaml"
-    assert run(capsys, "run", uri, "--duration", "0.01")[0] == 0
 
 
 def test_a_trace_holds_the_motion_from_the_start(capsys, tmp_path):
@@ -229,12 +213,11 @@ def test_physics_that_fails_ends_the_run_with_the_link_and_the_time(capsys, tmp_
     assert "hint: a warning reported at the start may be the cause: fast-start" in err
 
 
-@pytest.mark.parametrize("arguments", [["sensors", ARM], ["run", "--list-codes"]])
-def test_a_reader_that_leaves_early_hears_no_complaint(arguments):
+def test_a_reader_that_leaves_early_hears_no_complaint():
     """As in ``hrp-sim sensors world.yaml | head -1``."""
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "hrp_sim.cli.main", *map(str, arguments)]
+    command = [sys.executable, "-m", "hrp_sim.cli.main", "sensors", str(ARM)]
     done = subprocess.run(
         command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT
     )

@@ -75,6 +75,3 @@ class Bench:
                 self.motion.dq[:] = self.drive.dq
             self.time_ns += STEP_NS
             self.controller.check_trajectories(self.time_ns)
-
-    def run_until(self, time_ns):
-        self.run((time_ns - self.time_ns) // STEP_NS)

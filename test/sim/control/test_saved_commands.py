@@ -280,7 +280,7 @@ def test_what_means_nothing_here_is_refused(name):
         SIMULATION.restore(Snapshot(arrays))
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.data())
 def test_a_snapshot_with_any_numbers_is_refused_or_runs(data):
     """Whatever stands in the arrays of what drives the joints; never an error of another kind."""

@@ -10,7 +10,7 @@ from hrp_model.body import Body
 from hrp_model.devices import Attachment, HoldCondition
 from hrp_model.geometry import Box, Mesh, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_sim import Simulation, Snapshot
+from hrp_sim import Simulation
 from hrp_sim.control.handling import GripError
 from hrp_sim.control.handling.holders import distance_to_link
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Placement, Solver
@@ -189,25 +189,6 @@ def test_a_holder_that_is_on_with_nothing_in_reach_goes_off_with_a_warning(caplo
     sim = lifting(on=True, max_distance=1e-3)
     assert not sim.is_enabled("cup")
     assert "holds nothing" in caplog.text
-
-
-@SOLVERS
-def test_a_snapshot_with_a_grip_continues_bit_by_bit(solver, tmp_path):
-    sim = lifting(solver)
-    sim.handling.hold("cup")
-    sim.command("lifter", {"HAND": 0.4})
-    sim.run(0.2)
-    sim.save().to_file(tmp_path / "world.npz")
-    saved = Snapshot.from_file(tmp_path / "world.npz")
-    sim.run(0.3)
-    end = sim.state_hash()
-    for again in (sim, lifting(solver)):
-        again.handling.let_go("cup")
-        again.restore(saved)
-        assert again.is_enabled("cup")
-        assert again.handling.held("cup").bodies[1] == "box"
-        again.run(0.3)
-        assert again.state_hash() == end
 
 
 def test_an_unknown_holder_lists_the_known_ones():

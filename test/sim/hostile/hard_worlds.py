@@ -35,11 +35,11 @@ from hrp_model.geometry import Box
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.engine.ode import OdeEngine
 
-STEPS = 50
+STEPS = 20
 SIDE = 0.1
 # Cubes in one point: all touch all. ODE's exact solver takes a second for 22, minutes for 60; ours
 # 0.2 s a step for 40.
-CROWDS = {Solver.QUICK: 60, Solver.WORLD: 40}
+CROWDS = {Solver.QUICK: 40, Solver.WORLD: 30}
 FEW = 16
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from each_case import mostly_slow
 from sim.physics.scenes import G, X, at, box_inertia, floor, lone, moving, placed, world
 
 from hrp_model.geometry import Box, Cylinder, Sphere
@@ -26,6 +27,7 @@ SPEED = 1e-6  # [m/s] of rates of contacts; the posture in the middle is known t
 YIELD = 2e-4  # [m/s] by which points of a patch give way under its load
 SETTLING = 5e-8  # [m/s] at which points sink in that hardly touch
 IMPACT = 2e-3  # [m/s] by which a patch gives way under a load that it did not carry before
+SEEDS = pytest.mark.parametrize("seed", mostly_slow(range(4), 1))
 EVENED = 4e-3  # [m/s] at most between points of a patch that are not equally deep
 
 
@@ -158,7 +160,7 @@ def heap(rng):
         yield moving(thing, pose, f"t{k}", v=rng.normal(size=3) * 0.5, w=rng.normal(size=3))
 
 
-def observed(seed, steps=150, solver=Solver.WORLD, friction=MU):
+def observed(seed, steps=100, solver=Solver.WORLD, friction=MU):
     """Yield every tenth step of a heap."""
     places = [floor(), *heap(np.random.default_rng(seed))]
     engine, _, *bodies = world(*places, friction=friction, solver=solver)
@@ -171,7 +173,7 @@ def observed(seed, steps=150, solver=Solver.WORLD, friction=MU):
     engine.close()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@SEEDS
 def test_a_heap_obeys_newton_euler_and_signorini(seed):
     pushing = parting = 0
     for step in observed(seed):
@@ -200,7 +202,7 @@ def test_a_heap_that_breaks_the_laws_is_noticed():
     assert worst > 1.002
 
 
-@pytest.mark.parametrize("seed", range(4))
+@SEEDS
 def test_a_heap_obeys_coulomb(seed):
     """Friction opposes the slip of each patch with mu times its normal force, or holds it."""
     shares, brakes, speeds = [], [], []
@@ -238,7 +240,7 @@ def test_bodies_that_stick_and_slide_side_by_side():
     for body, pull in zip(bodies, pulls, strict=True):
         body.wrench.force[0] = pull * MU * G * body.body.root.mass * X
     slid = set()
-    for _ in range(40):
+    for _ in range(15):
         engine.step(4)
         step = Observed(engine, bodies)
         step.assert_balanced()

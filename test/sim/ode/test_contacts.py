@@ -1,18 +1,13 @@
 """Things that lie, slide and roll."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sim.physics.scenes import (
     FIXED,
     REVOLUTE,
-    TRACK,
-    G,
     X,
     Y,
     at,
-    box_inertia,
     child,
     fixed,
     floor,
@@ -60,37 +55,6 @@ def test_each_shape_rests_at_its_height(name, solver):
     assert abs(thing.motion.v[0, 2]) < 5e-3
 
 
-@pytest.mark.parametrize("solver", list(Solver))
-def test_a_block_sticks_below_the_friction_angle_and_slides_above(solver):
-    mu = 0.5
-    for angle, acceleration in [
-        (0.9 * np.arctan(mu), 0.0),
-        (0.6, G * (np.sin(0.6) - mu * np.cos(0.6))),
-    ]:
-        R = axis_angle_matrix(Y, angle)
-        block = lone(
-            placed(Box(np.array([0.3, 0.3, 0.05]))), inertia=box_inertia(1, [0.3, 0.3, 0.05])
-        )
-        engine, thing, _ = world(
-            moving(block, at(R=R, **dict(zip("xyz", R @ [0, 0, 0.0249], strict=True)))),
-            floor(R=R),
-            friction=mu,
-            solver=solver,
-        )
-        engine.step(500)
-        downhill = R @ X
-        assert thing.motion.v[0] @ downhill == pytest.approx(acceleration * 0.5, abs=0.01)
-
-
-def test_a_pushed_ball_comes_to_roll():
-    ball = lone(placed(Sphere(0.1)), inertia=np.eye(3) * 0.4 * 0.01)
-    engine, thing, _ = world(moving(ball, at(z=0.0999), v=1.0 * X), floor(), friction=0.3)
-    engine.step(1000)
-    # Sliding turns into rolling at 5/7 of the speed, whatever the friction.
-    assert thing.motion.v[0, 0] == pytest.approx(5.0 / 7.0, rel=0.01)
-    assert thing.motion.w[0, 1] == pytest.approx(thing.motion.v[0, 0] / 0.1, rel=0.01)
-
-
 def test_contacts_of_a_fine_mesh_are_few_and_far_apart():
     n = 20
     grid = np.linspace(-0.1, 0.1, n)
@@ -106,15 +70,6 @@ def test_contacts_of_a_fine_mesh_are_few_and_far_apart():
     engine.step(1000)
     assert thing.motion.R[0, 2, 2] == pytest.approx(1.0, abs=1e-4)
     assert thing.motion.p[0, 2] == pytest.approx(0.0, abs=5e-4)
-
-
-def test_quick_steps_hold_a_stack():
-    cube = lone(placed(Box(np.full(3, 0.2))), inertia=box_inertia(1.0, np.full(3, 0.2)))
-    stack = [moving(cube, at(z=0.1 + 0.2 * k), name=f"cube{k}") for k in range(5)]
-    engine, *bodies = world(*stack, floor(), solver=Solver.QUICK)
-    engine.step(2000)
-    for k, thing in enumerate(bodies[:5]):
-        assert thing.motion.p[0, 2] == pytest.approx(0.1 + 0.2 * k, abs=5e-3)
 
 
 def folding(*, disabled=frozenset()):
@@ -150,61 +105,6 @@ def test_links_drawn_into_each_other_do_not_burst():
     engine, book = world(fixed(folding()), gravity=(0, 0, 0))
     engine.step(100)
     np.testing.assert_array_equal(book.motion.q, 0.0)
-
-
-def tracked(speed_left, speed_right, *ground, ground_first=False):
-    """A vehicle on two tracks beside each other, axes along Y."""
-    belt = (placed(Box(np.array([0.6, 0.1, 0.1]))),)
-    links = (
-        root(free=True, mass=10.0, inertia=np.eye(3) * 0.4),
-        child("L", "BASE", TRACK, Y, X_PL=at(y=0.25), collision=belt),
-        child("R", "BASE", TRACK, Y, X_PL=at(y=-0.25), collision=belt),
-    )
-    bodies = [moving(Body(name="rover", links=links), at(z=0.0499)), *(ground or [floor()])]
-    engine, *simulated = world(*(reversed(bodies) if ground_first else bodies))
-    rover = next(body for body in simulated if body.name == "rover")
-    rover.drive.track_speed[1:] = speed_left, speed_right
-    engine.step(2000)
-    return rover.motion
-
-
-@pytest.mark.parametrize("ground_first", [False, True])
-def test_a_tracked_vehicle_drives_at_the_speed_of_its_tracks(ground_first):
-    motion = tracked(0.4, 0.4, ground_first=ground_first)
-    np.testing.assert_allclose(motion.v[0], [0.4, 0.0, 0.0], atol=0.008)
-    np.testing.assert_allclose(motion.p[0, :2], [0.8, 0.0], atol=0.016)
-
-
-@pytest.mark.parametrize("ground_first", [False, True])
-def test_a_tracked_vehicle_drives_the_same_way_on_ground_that_could_move(ground_first):
-    slab = lone(
-        placed(Box(np.array([9.0, 9.0, 1.0]))), name="slab", mass=1e4, inertia=1e4 * np.eye(3)
-    )
-    below = replace(floor(), X_WL=at(z=-1.0))
-    motion = tracked(0.4, 0.4, moving(slab, at(z=-0.5)), below, ground_first=ground_first)
-    np.testing.assert_allclose(motion.v[0], [0.4, 0.0, 0.0], atol=0.02)
-
-
-def test_a_tracked_vehicle_turns_towards_its_slower_track():
-    motion = tracked(-0.2, 0.2)
-    assert motion.w[0, 2] > 0.2
-    assert np.linalg.norm(motion.p[0, :2]) < 0.02
-
-
-def test_a_standing_track_is_a_conveyor():
-    belt = Body(
-        name="belt",
-        links=(
-            root(),
-            child("BELT", "BASE", TRACK, Y, collision=(placed(Box(np.array([4.0, 1.0, 0.1]))),)),
-        ),
-    )
-    parcel = lone(placed(Box(np.full(3, 0.2))), name="parcel")
-    engine, carried, conveyor = world(moving(parcel, at(z=0.1499)), fixed(belt))
-    conveyor.drive.track_speed[1] = 0.3
-    engine.step(1000)
-    # As the top of a wheel that turns about +Y.
-    np.testing.assert_allclose(carried.motion.v[0], [0.3, 0.0, 0.0], atol=0.006)
 
 
 def test_shapes_on_fixed_links_move_with_their_group():

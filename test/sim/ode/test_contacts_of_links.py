@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import mostly_slow
 from sim.physics.scenes import (
     FREE,
     REVOLUTE,
@@ -83,7 +84,7 @@ def test_the_order_of_shapes_does_not_matter():
     np.testing.assert_allclose(back, forth, atol=1e-6)
 
 
-@pytest.mark.parametrize("most", [2, 3, 4, 7, 16])
+@pytest.mark.parametrize("most", [2, 3, 7])
 def test_a_pair_of_links_has_no_more_contacts_than_allowed(most):
     _, contacts = tilted(tiles(), max_contacts=most)
     assert max(contacts) <= most
@@ -163,7 +164,7 @@ def test_a_roller_of_several_shapes_rolls_on(parts):
     assert thing.motion.R[0, 1, 1] == pytest.approx(1.0, abs=1e-5)
 
 
-@pytest.mark.parametrize("slope", [0.3, np.pi / 4.0, 1.2])
+@pytest.mark.parametrize("slope", [0.3, 1.2])
 def test_a_ball_in_a_groove_touches_both_sides(slope):
     sides = []
     for sign in (-1.0, 1.0):
@@ -214,7 +215,7 @@ def poses(body):
     return np.concatenate([body.motion.p.ravel(), body.motion.R.ravel()])
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", mostly_slow([1, 2], 1))
 def test_what_was_far_apart_before_does_not_matter(seed):
     """A world that was just made finds the same contacts, to the last bit."""
     engine, body, _ = world(swarm(seed), floor())

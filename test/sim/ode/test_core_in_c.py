@@ -18,7 +18,7 @@ def program(tmp_path_factory):
         pytest.skip("there is no C compiler")
     made = tmp_path_factory.mktemp("core") / "core_tests"
     sources = [p for p in sorted(CORE.glob("*.c")) if p.name not in OF_PYTHON]
-    flags = ["-std=c11", "-O1", "-Wall", "-Wextra", f"-I{CORE}", "-o", made]
+    flags = ["-std=c11", "-O0", "-Wall", "-Wextra", f"-I{CORE}", "-o", made]
     tests = Path(__file__).with_name("core_tests.c")
     command = [compiler, *flags, tests, *sources, "-lode", "-lm", "-lpthread"]
     built = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -64,8 +64,7 @@ def closing_tangle(kind, turned):
 
 
 @KINDS
-@SOLVERS
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("solver", "turned"), [(Solver.WORLD, True), (Solver.QUICK, False)])
 def test_an_open_loop_is_pulled_into_what_the_kinematics_call_closed(kind, solver, turned):
     body = closing_tangle(kind, turned)
     closure, random = LoopClosure(body), np.random.default_rng(5)
@@ -75,11 +74,11 @@ def test_an_open_loop_is_pulled_into_what_the_kinematics_call_closed(kind, solve
     constraints = LoopConstraints(body)
     assert np.abs(constraints.residual(q)).max() > 3e-3
     tied.drive.kd[:] = 2.0
-    engine.step(1000)
+    engine.step(500)
     assert_allclose(constraints.residual(tied.motion.q), 0.0, atol=2e-5)
     tied.drive.kd[:] = 0.0
     tied.drive.effort[:] = random.uniform(-0.2, 0.2, len(q))
-    engine.step(300)
+    engine.step(200)
     assert np.abs(tied.motion.dq).max() > 0.01
     assert_allclose(constraints.residual(tied.motion.q), 0.0, atol=2e-5)
 

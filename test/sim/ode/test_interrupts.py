@@ -13,7 +13,7 @@ from hrp_sim.engine.engine import StepInterrupted
 TICK = 0.02  # [s]
 # Cubes in one point, and steps before: the first world takes long to find contacts, the second one
 # to solve them.
-CROWDS = pytest.mark.parametrize(("count", "before"), [(60, 0), (80, 4)])
+FINDING, SOLVING = (60, 0), (80, 4)
 
 
 class Alarm(BaseException):
@@ -115,7 +115,9 @@ def steps(engine, twin, is_stepping=None):
     raise AssertionError("no step was given up")
 
 
-@CROWDS
+@pytest.mark.parametrize(
+    ("count", "before"), [SOLVING, pytest.param(*FINDING, marks=pytest.mark.slow)]
+)
 def test_what_a_signal_handler_raises_ends_a_step(count, before):
     engine, twin, is_stepping = crowded(count, before), crowded(count, before), Flag()
     with alarms(is_stepping):
@@ -124,7 +126,9 @@ def test_what_a_signal_handler_raises_ends_a_step(count, before):
     assert_goes_on(engine, twin, start)
 
 
-@CROWDS
+@pytest.mark.parametrize(
+    ("count", "before"), [FINDING, pytest.param(*SOLVING, marks=pytest.mark.slow)]
+)
 def test_another_thread_interrupts_a_step(count, before):
     engine, twin = crowded(count, before), crowded(count, before)
     with interruptions(engine):

@@ -72,16 +72,6 @@ def test_a_piston_leaves_sliding_and_turning_about_its_axis():
     assert free.motion.q[1] == pytest.approx(0.5 * 0.3**2, rel=1e-2)
 
 
-def test_points_that_do_not_meet_are_pulled_together():
-    body = slider_crank(ExtraJointType.BALL)
-    engine, crank = world(fixed(body, q=np.array([0.0, 0.0, 0.02])), gravity=(0, 0, 0))
-    crank.drive.kd[:] = 1.0
-    engine.step(500)
-    m = crank.motion
-    end = m.R[2] @ [0.5, 0, 0] + m.p[2]
-    np.testing.assert_allclose(end, m.R[3] @ [0.7, 0, 0] + m.p[3], atol=1e-4)
-
-
 def test_a_fixed_extra_joint_holds_to_a_static_link():
     links = (root(), child("A", "BASE", REVOLUTE, X, center_of_mass=0.3 * Y, initial=0.5))
     weld = ExtraJoint(type=ExtraJointType.FIXED, links=("A", "BASE"))
@@ -166,14 +156,14 @@ def turning(body, crank, solver):
 
 @LOOPS
 @pytest.mark.parametrize("solver", list(Solver))
-def test_loops_stay_closed_for_ten_seconds(body, crank, solver):
+def test_loops_stay_closed_for_three_seconds(body, crank, solver):
     engine, loop = turning(body, crank, solver)
     constraints, open_by = LoopConstraints(body), 0.0
-    for _ in range(400):
+    for _ in range(120):
         engine.step(25)
         open_by = max(open_by, np.abs(constraints.residual(loop.motion.q)).max())
     assert open_by < (1e-5 if solver is Solver.WORLD else 5e-4)
-    assert abs(loop.motion.q[crank]) > 25.0
+    assert abs(loop.motion.q[crank]) > 7.5
 
 
 @LOOPS
@@ -184,16 +174,6 @@ def test_all_joints_of_a_loop_are_where_its_kinematics_say(body, crank):
         engine.step(10)
         near = closure.close(loop.motion.q, near=near)
         np.testing.assert_allclose(loop.motion.q, near, atol=1e-4)
-
-
-def test_a_yoke_and_a_lift_move_as_the_sine_of_their_crank():
-    engine, yoke = turning(scotch_yoke(), 1, Solver.WORLD)
-    lifting, table = turning(lift(), 1, Solver.WORLD)
-    for _ in range(40):
-        engine.step(50)
-        lifting.step(50)
-        assert yoke.motion.q[0] == pytest.approx(0.2 * np.cos(yoke.motion.q[1]) - 0.2, abs=1e-5)
-        assert table.motion.q[0] == pytest.approx(0.2 * np.sin(table.motion.q[1]), abs=1e-5)
 
 
 SAMPLES = (
@@ -221,7 +201,7 @@ def test_the_loops_of_published_models_stay_closed(model, control, caplog):
     simulation.command(
         simulated.name, JointCommand([simulated.body.moving_links[0].name], position=[0.05])
     )
-    for _ in range(2000):
+    for _ in range(600):
         simulation.step()
         assert max(gap.length for gap in closure.gaps(simulated.motion.q)) < 1e-3
     simulation.close()

@@ -97,7 +97,6 @@ def swung(body, q, dq, seconds, **settings):
     [
         (Solver.WORLD, 1e-3, 2.2e-3, 2e-5),
         (Solver.WORLD, 2.5e-4, 5.5e-4, 2e-6),  # of first order: nothing of the mend shows
-        (Solver.QUICK, 1e-3, 1e-2, 3e-4),
         (Solver.QUICK, 2.5e-4, 1e-2, 3e-5),
     ],
 )

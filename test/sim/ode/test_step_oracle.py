@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_case import mostly_slow
 from paths import MODELS
 from sim.ode.agreement import (
     drive_randomly,
@@ -101,7 +102,7 @@ def steps_agree(places, *, before=0, every=7, count=5, drive=lambda _engine: Non
     return found
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", mostly_slow(range(10), 4))
 def test_random_trees_with_everything_that_a_joint_may_have(seed):
     rng = np.random.default_rng(seed)
     engine = make_world([randomly(rng, random_tree(rng))], Solver.WORLD, self_collision=False)
@@ -158,16 +159,17 @@ def test_a_box_that_slides(mu):
     rng = np.random.default_rng(3)
     places = boxes(rng, 1)
     places[1] = replace(places[1], v=X, X_WL=at(z=0.15))
-    assert steps_agree(places, before=100, friction=mu, tolerance=1e-5, forces=1e-3) >= 10
+    allowed = {"tolerance": 1e-5, "forces": 1e-3}
+    assert steps_agree(places, before=100, friction=mu, count=3, **allowed) >= 6
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_slow(range(3), 1))
 def test_boxes_without_friction_in_a_heap(seed):
     places = boxes(np.random.default_rng(seed), 5, apart=0.1)
     assert steps_agree(places, before=100, every=100, friction=0.0) > 20
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", mostly_slow([1, 2], 1))
 def test_boxes_with_friction_in_a_heap(seed):
     """Where a patch turns, its pressure is not that of its contact points: hence the tolerance."""
     places = boxes(np.random.default_rng(seed), 3, apart=0.1)
@@ -195,7 +197,7 @@ def test_a_humanoid_that_stands():
 def test_a_chain_of_thousands_of_links_falls():
     """Without a root that is fixed, all links fall alike."""
     links = [root("B0", free=True)]
-    links += [child(f"B{k}", f"B{k - 1}", REVOLUTE, X, X_PL=at(z=0.01)) for k in range(1, 2500)]
+    links += [child(f"B{k}", f"B{k - 1}", REVOLUTE, X, X_PL=at(z=0.01)) for k in range(1, 1500)]
     engine = make_world([moving(Body(name="chain", links=tuple(links)))], Solver.WORLD)
     engine.step(2)
     motion = engine.state.bodies["chain"].motion

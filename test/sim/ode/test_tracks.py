@@ -1,5 +1,7 @@
 """Vehicles on continuous tracks, made in code and as published."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from paths import SHARED, needs_shared
@@ -88,6 +90,20 @@ def test_a_vehicle_turns_on_the_spot_about_its_middle(belt, solver):
         v, w = thing.motion.v[0], thing.motion.w[0, 2]
         centers.append(thing.motion.p[0, :2] + np.array([-v[1], v[0]]) / w)
     assert np.abs(centers).max() < 0.01
+
+
+@pytest.mark.parametrize("ground_first", [False, True])
+def test_a_vehicle_drives_the_same_way_on_ground_that_could_move(ground_first):
+    slab = lone(
+        placed(Box(np.array([9.0, 9.0, 1.0]))), name="slab", mass=1e4, inertia=1e4 * np.eye(3)
+    )
+    ground = moving(slab, at(z=-0.5)), replace(floor(), X_WL=at(z=-1.0))
+    bodies = [moving(rover(BELT), at(z=0.0499)), *ground]
+    engine, *simulated = world(*(reversed(bodies) if ground_first else bodies))
+    thing = next(body for body in simulated if body.name == "rover")
+    thing.drive.track_speed[1:] = 0.4
+    engine.step(1000)
+    np.testing.assert_allclose(thing.motion.v[0], [0.4, 0.0, 0.0], atol=0.02)
 
 
 def test_tracks_count_how_far_their_surfaces_run_on_the_ground_or_not():

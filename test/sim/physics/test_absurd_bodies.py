@@ -6,7 +6,7 @@ import sys
 
 from paths import PYTHONPATH
 
-COUNT = 100
+COUNT = 50
 
 
 def test_absurd_bodies_do_not_end_the_process():
@@ -21,4 +21,4 @@ def test_absurd_bodies_do_not_end_the_process():
     assert done.returncode == 0, done.stderr
     ran, failed = map(int, done.stdout.split())
     assert ran + failed == COUNT
-    assert min(ran, failed) > 10
+    assert min(ran, failed) > 5

@@ -12,7 +12,6 @@ from sim.physics.scenes import (
     at,
     child,
     fixed,
-    moving,
     one_joint,
     root,
 )
@@ -36,31 +35,6 @@ def test_an_effort_accelerates_joint_and_rotor(world, kind, rotor, effort):
     expected = 0.3 / (INERTIA[kind] + rotor) * 0.1
     assert arm.motion.dq[0] == pytest.approx(expected, rel=1e-6)
     assert arm.motion.effort[0] == pytest.approx(0.3)
-
-
-@KINDS
-@pytest.mark.parametrize("rotor", [0.0, 0.5])
-@pytest.mark.parametrize("effort", [Range(), Range(-100.0, 100.0), Range(-80.0, np.inf)])
-def test_a_servo_follows_the_implicit_formula(world, kind, rotor, effort):
-    kp, kd, h, q, dq = 40.0, 2.0, 0.001, 0.3, -1.0
-    engine, arm = world(
-        fixed(one_joint(kind, Y, rotor=rotor, effort=effort), q=np.array([q]), dq=np.array([dq])),
-        **WEIGHTLESS,
-    )
-    arm.drive.kp[:], arm.drive.kd[:] = kp, kd
-    arm.drive.q[:], arm.drive.dq[:], arm.drive.effort[:] = 0.5, 0.2, 0.7
-    J = INERTIA[kind] + rotor
-    for _ in range(50):
-        # J (v' - v) / h = effort + kp (q_ref - q - h v') + kd (v_ref - v'), where q is the position
-        # in the middle of the step.
-        q += h / 2.0 * dq
-        dq = (J / h * dq + 0.7 + kp * (0.5 - q) + kd * 0.2) / (J / h + kp * h + kd)
-        tau = 0.7 + kp * (0.5 - q - h * dq) + kd * (0.2 - dq)
-        q += h / 2.0 * dq
-        engine.step()
-        assert arm.motion.q[0] == pytest.approx(q, abs=1e-5)
-        assert arm.motion.dq[0] == pytest.approx(dq, abs=1e-5)
-        assert arm.motion.effort[0] == pytest.approx(tau, abs=1e-4)
 
 
 @KINDS
@@ -100,49 +74,11 @@ def test_effort_ranges_bound_the_drive_but_not_the_rotor(world, kind, rotor, eff
     assert arm.motion.effort[0] == pytest.approx(max(effort.lower, -1e5), rel=0.15)
 
 
-def test_an_effort_beyond_the_range_is_cut(world):
-    engine, arm = world(fixed(one_joint(REVOLUTE, effort=Range(-1.0, 1.0))), **WEIGHTLESS)
-    arm.drive.effort[:] = 50.0
-    engine.step(10)
-    assert arm.motion.effort[0] == 1.0
-    assert arm.motion.dq[0] == pytest.approx(1.0 / 0.01 * 0.01)
-
-
-def test_a_drive_pushes_the_parent_back(world):
-    links = (
-        root(free=True, inertia=np.eye(3) * 0.02),
-        child("A", "BASE", REVOLUTE, Z),
-        child("S", "BASE", PRISMATIC, X, X_PL=at(y=0.3)),
-    )
-    engine, body = world(
-        moving(Body(name="b", links=links)),
-        **WEIGHTLESS,
-    )
-    body.drive.effort[:] = 0.1, 0.5
-    engine.step(300)
-    m = body.motion
-    L = np.zeros(3)
-    for i, inertia in enumerate([0.02, 0.01, 0.01]):
-        L += np.cross(m.p[i], m.v[i]) + inertia * m.w[i]
-    np.testing.assert_allclose(m.v.sum(axis=0), 0.0, atol=1e-9)
-    np.testing.assert_allclose(L, 0.0, atol=1e-4)
-
-
 def test_a_limp_joint_is_limp(world):
     engine, arm = world(fixed(one_joint(REVOLUTE, X, center_of_mass=-Z), q=np.array([0.1])))
     engine.step()
     assert arm.motion.effort[0] == 0.0
     assert arm.motion.dq[0] == pytest.approx(-G * np.sin(0.1) / 1.01 * 0.001, rel=1e-4)
-
-
-def test_a_servo_at_its_stop_stays_quiet(world):
-    body = one_joint(REVOLUTE, X, position=Range(-0.2, 0.2), rotor=0.1, effort=Range(-50.0, 50.0))
-    engine, arm = world(fixed(body))
-    arm.drive.kp[:], arm.drive.kd[:], arm.drive.q[:] = 1e4, 100.0, 2.0
-    engine.step(2000)
-    assert arm.motion.q[0] == pytest.approx(0.2, abs=1e-3)
-    assert arm.motion.dq[0] == pytest.approx(0.0, abs=1e-6)
-    assert arm.motion.effort[0] == 50.0
 
 
 def test_quick_steps_report_the_effort_that_they_applied(world):

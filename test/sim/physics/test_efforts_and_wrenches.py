@@ -122,3 +122,16 @@ def test_what_a_stop_gives_is_in_the_wrench_and_not_in_the_effort(world, kind, g
     assert simulated.motion.q[0] == pytest.approx(np.sign(pressed) * 0.01, abs=1e-4)
     assert effort == pytest.approx(gains[0] * (pressed - simulated.motion.q[0]), abs=1e-3)
     assert effort + stop == pytest.approx(weight, rel=1e-3)
+
+
+@KINDS
+def test_what_drove_a_joint_is_not_felt_when_it_is_limp_again(world, kind):
+    engine, arm = world(fixed(one_joint(kind, Z, watched=True)), gravity=(0.0, 0.0, 0.0))
+    arm.drive.kp[:], arm.drive.q[:] = 100.0, 1.0
+    engine.step(5)
+    felt = np.concatenate([arm.motion.force[1], arm.motion.torque[1]])
+    assert np.abs(felt).max() > 1.0
+    arm.drive.kp[:] = 0.0
+    engine.step(5)
+    np.testing.assert_allclose(arm.motion.force[1], 0.0, atol=1e-6)
+    np.testing.assert_allclose(arm.motion.torque[1], 0.0, atol=1e-6)

@@ -49,24 +49,6 @@ def test_a_thrown_body_turns_about_its_centre_of_mass(world):
     np.testing.assert_allclose(thing.motion.a[0], inward, atol=2e-3)
 
 
-def test_angular_momentum_and_energy_of_a_tumbling_body_are_kept(world):
-    inertia = np.diag([0.01, 0.02, 0.03])
-    engine, thing = world(
-        moving(lone(inertia=inertia), w=np.array([1.0, 3.0, 0.5])), gravity=(0, 0, 0)
-    )
-
-    def momentum_and_energy():
-        R, w = thing.motion.R[0], thing.motion.w[0]
-        L = R @ inertia @ R.T @ w
-        return L, w @ L / 2.0
-
-    L0, E0 = momentum_and_energy()
-    engine.step(2000)
-    L, E = momentum_and_energy()
-    np.testing.assert_allclose(L, L0, atol=1e-11 * np.linalg.norm(L0))
-    assert pytest.approx(E0, rel=1e-6) == E
-
-
 def pendulum(length=1.0, **options):
     """A point mass on a rod that hangs along -Z at q = 0 and swings about X."""
     body = one_joint(
@@ -139,13 +121,6 @@ def test_the_rate_of_a_slider_on_a_turning_base_is_that_of_its_position(world):
         engine.step(10)
         rate = (arm.motion.q[0] - before) / 1e-3
         assert arm.motion.dq[0] == pytest.approx(rate, abs=2e-3)
-
-
-@pytest.mark.parametrize("speed", [30.0, -30.0, 300.0])
-def test_q_goes_on_beyond_pi_as_fast_as_the_joint_turns(world, speed):
-    engine, arm = world(fixed(one_joint(REVOLUTE), dq=np.array([speed])), gravity=(0, 0, 0))
-    engine.step(1000)
-    assert arm.motion.q[0] == pytest.approx(speed, rel=1e-9)
 
 
 def test_a_start_beyond_pi_is_kept(world):

@@ -25,7 +25,7 @@ from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim.engine.engine import Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
-HEADINGS = pytest.mark.parametrize("heading", [0.0, 0.4, np.pi / 4.0, 2.2, np.pi])
+HEADINGS = pytest.mark.parametrize("heading", [0.0, 0.4, 2.2])
 BLOCK = np.array([0.3, 0.3, 0.05])
 MU = 0.5
 
@@ -63,7 +63,7 @@ def test_a_block_sticks_just_below_the_angle_of_friction(heading, solver):
 
 @SOLVERS
 @HEADINGS
-@pytest.mark.parametrize("share", [1.01, 1.1, 1.5])
+@pytest.mark.parametrize("share", [1.01, 1.5])
 def test_a_block_slides_straight_down_above_the_angle_of_friction(share, heading, solver):
     angle = share * np.arctan(MU)
     engine, thing, down = on_slope(angle, heading, solver)

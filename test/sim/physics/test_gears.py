@@ -78,7 +78,7 @@ def test_a_weight_turns_its_leader(world):
 
 
 @pytest.mark.parametrize("kind", LOADS)
-@pytest.mark.parametrize("ratio", [1.0, -0.5, 30.0, 1e-3])
+@pytest.mark.parametrize("ratio", [-0.5, 30.0, 1e-3])
 @pytest.mark.parametrize("pushed", ["A", "B"])
 def test_efforts_and_inertias_are_reflected(world, kind, ratio, pushed):
     """Of links, rotors and viscous friction, on both sides."""
@@ -216,7 +216,7 @@ def test_gears_that_a_closed_loop_implies_change_nothing(world):
 
 @pytest.mark.parametrize("cfm", [1e-8, 1e-10])
 def test_gears_hold_under_load_without_drift(world, cfm):
-    """By the poses of links: a rack of 50 kg hangs on a wheel with a servo, for a minute."""
+    """By the poses of links: a rack of 50 kg hangs on a wheel with a servo, for 20 s."""
     ratio = 0.05
     body = gear(PRISMATIC, ratio)
     rack = replace(body.links[2], mass=50.0)
@@ -224,12 +224,12 @@ def test_gears_hold_under_load_without_drift(world, cfm):
     engine, gears = world(fixed(body), time_step=2e-3, cfm=cfm)
     wheel = index(gears)["A"]
     gears.drive.kp[wheel], gears.drive.kd[wheel] = 300.0, 30.0
-    for k in range(30):
+    for k in range(10):
         gears.drive.q[wheel] = 0.5 * np.sin(k)
         engine.step(1000)
         assert turned(gears, "B") == pytest.approx(ratio * turned(gears, "A"), abs=1e-6)
     sag = 50.0 * G * ratio / 300.0
-    assert gears.motion.q[wheel] == pytest.approx(0.5 * np.sin(29) - sag, abs=1e-6)
+    assert gears.motion.q[wheel] == pytest.approx(0.5 * np.sin(9) - sag, abs=1e-6)
 
 
 def test_reported_positions_agree_however_fast(world):

@@ -29,12 +29,12 @@ def box():
 @pytest.mark.parametrize("solver", list(Solver))
 def test_a_box_lies_on_any_slope_that_it_is_aligned_with(solver):
     # Of such pairs ODE's own test of boxes loses one in ten, from the first step on.
-    for R in oblique(100, seed=1):
+    for R in oblique(40, seed=1):
         up = R @ Z
         engine, thing, _ = world(
             moving(box(), Pose(R, up * (SIZE[2] / 2 - DEPTH))), floor(R=R), solver=solver
         )
-        engine.step(50)
+        engine.step(20)
         assert thing.motion.p[0] @ up == pytest.approx(SIZE[2] / 2 - DEPTH, abs=1e-6)
         np.testing.assert_allclose(thing.motion.R[0], R, atol=1e-6)
 
@@ -42,11 +42,11 @@ def test_a_box_lies_on_any_slope_that_it_is_aligned_with(solver):
 @pytest.mark.parametrize("tilt", [1e-16, 1e-13, 1e-10, 1e-7])
 @pytest.mark.parametrize("about", range(3))
 def test_a_box_lies_where_it_is_aligned_but_for_a_tilt_about_one_of_its_axes(about, tilt):
-    for R in oblique(40, seed=2):
+    for R in oblique(12, seed=2):
         R_WB = R @ axis_angle_matrix(np.eye(3)[about], tilt)
         up = R @ Z
         engine, thing, _ = world(moving(box(), Pose(R_WB, up * (SIZE[2] / 2 - DEPTH))), floor(R=R))
-        engine.step(50)
+        engine.step(20)
         assert thing.motion.p[0] @ up == pytest.approx(SIZE[2] / 2 - DEPTH, abs=1e-6)
 
 

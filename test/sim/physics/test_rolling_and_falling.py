@@ -26,7 +26,7 @@ def rolling(name):
 
 
 @SOLVERS
-@pytest.mark.parametrize("height", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("height", [0.01, 0.5])
 @pytest.mark.parametrize("name", DROPPED)
 def test_what_is_dropped_lands_without_a_bounce(name, height, solver):
     body, half = DROPPED[name]
@@ -34,7 +34,7 @@ def test_what_is_dropped_lands_without_a_bounce(name, height, solver):
     engine.step(int(np.sqrt(2.0 * height / G) * 1000.0) - 2)
     assert thing.motion.v[0, 2] == pytest.approx(-np.sqrt(2.0 * G * height), abs=0.05)
     heights = []
-    for _ in range(1500):
+    for _ in range(500):
         engine.step()
         heights.append(thing.motion.p[0, 2] - half)
     landed = int(np.argmin(heights))
@@ -83,7 +83,7 @@ def test_a_ball_slides_and_turns_where_the_slope_is_too_slippery(solver):
 
 
 @SOLVERS
-@pytest.mark.parametrize("heading", [0.0, 0.7, 2.5])
+@pytest.mark.parametrize("heading", [0.0, 0.7])
 def test_a_pushed_ball_comes_to_roll_at_five_sevenths_of_its_speed(heading, solver):
     along = np.array([np.cos(heading), np.sin(heading), 0.0])
     mu = 0.3

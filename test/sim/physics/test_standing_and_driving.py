@@ -53,18 +53,11 @@ def stack(count, shift=0.0):
 def test_iterations_hold_a_stack_of_ten_cubes(shift):
     placements = stack(10, shift)
     engine, *cubes = world(*placements, floor(), solver=Solver.QUICK)
-    for _ in range(100):
+    for _ in range(20):
         engine.step(100)
         for k, (cube, placement) in enumerate(zip(cubes, placements, strict=False)):
             assert cube.motion.p[0, 2] == pytest.approx(SIDE * (k + 0.5), abs=2e-3)
             np.testing.assert_allclose(cube.motion.p[0, :2], placement.X_WL.p[:2], atol=5e-3)
-
-
-def test_the_exact_solver_holds_three_cubes():
-    engine, *cubes = world(*stack(3), floor())
-    engine.step(3000)
-    for k, cube in enumerate(cubes[:3]):
-        assert cube.motion.p[0, 2] == pytest.approx(SIDE * (k + 0.5), abs=1e-3)
 
 
 def yaw(R0, R):
@@ -77,7 +70,7 @@ def test_a_humanoid_stands_without_drift():
     simulation.wanted = lambda name: False
     motion = simulation.bodies["Humanoid"].motion
     p, R, q = motion.p[0].copy(), motion.R[0].copy(), motion.q.copy()
-    for _ in range(20):
+    for _ in range(5):
         for _ in range(1000):
             simulation.step()
         np.testing.assert_allclose(motion.p[0], p, atol=4e-5)
@@ -96,54 +89,10 @@ def test_iterations_hold_a_humanoid_for_some_seconds_when_there_are_enough():
         simulation.wanted = lambda name: False
         motion = simulation.bodies["Humanoid"].motion
         start = motion.p[0].copy()
-        for _ in range(3000):
+        for _ in range(1500):
             simulation.step()
         drifts[iterations] = np.abs(motion.p[0] - start).max()
     assert drifts[150] < 1e-3 < drifts[50]
-
-
-def rover(solver):
-    """Return a simulation of a vehicle on two tracks, 0.5 m apart."""
-    belt = (placed(Box(np.array([0.6, 0.1, 0.1]))),)
-    links = (
-        root(free=True, mass=10.0, inertia=np.eye(3) * 0.4),
-        child("L", "BASE", TRACK, Y, X_PL=at(y=0.25), collision=belt),
-        child("R", "BASE", TRACK, Y, X_PL=at(y=-0.25), collision=belt),
-    )
-    engine, vehicle, _ = world(
-        moving(Body(name="rover", links=links), at(z=0.0499)), floor(), solver=solver
-    )
-    return engine, vehicle
-
-
-@SOLVERS
-@pytest.mark.parametrize("speed", [0.1, 0.5, -1.0])
-def test_a_track_drives_straight_at_its_speed(speed, solver):
-    engine, vehicle = rover(solver)
-    vehicle.drive.track_speed[1:] = speed
-    engine.step(1000)
-    p = vehicle.motion.p[0].copy()
-    engine.step(4000)
-    went = vehicle.motion.p[0] - p
-    assert went[0] == pytest.approx(4.0 * speed, rel=0.02)
-    assert abs(went[1]) < 1e-3 * abs(went[0])
-    assert yaw(np.eye(3), vehicle.motion.R[0]) == pytest.approx(0.0, abs=1e-3)
-
-
-@SOLVERS
-@pytest.mark.parametrize("speed", [0.3, -0.3])
-def test_tracks_that_run_apart_turn_a_vehicle_in_its_place(speed, solver):
-    engine, vehicle = rover(solver)
-    vehicle.drive.track_speed[1:] = -speed, speed
-    engine.step(500)
-    turned = 0.0
-    for _ in range(35):
-        before = vehicle.motion.R[0].copy()
-        engine.step(100)
-        turned += yaw(before, vehicle.motion.R[0])
-    # Its ends must slip sideways, so it turns slower than 2 v / 0.5 m; but it turns.
-    assert 0.3 < turned / 3.5 / (2.0 * speed / 0.5) < 1.02
-    assert np.linalg.norm(vehicle.motion.p[0, :2]) < 0.02
 
 
 def test_the_rover_of_the_models_drives_at_its_commanded_speed():
@@ -157,10 +106,10 @@ def test_the_rover_of_the_models_drives_at_its_commanded_speed():
     for _ in range(1000):
         simulation.step()
     p = rover.motion.p[0].copy()
-    for _ in range(3000):
+    for _ in range(1000):
         simulation.step()
     went = rover.motion.p[0] - p
-    assert np.linalg.norm(went) == pytest.approx(0.9, rel=0.02)
+    assert np.linalg.norm(went) == pytest.approx(0.3, rel=0.02)
     assert abs(went[1]) < 0.01
 
 
@@ -182,5 +131,5 @@ def test_a_conveyor_carries_at_its_speed_along_its_belt(heading, solver):
     conveyor.drive.track_speed[1] = 0.4
     engine.step(500)
     p = carried.motion.p[0].copy()
-    engine.step(3000)
-    np.testing.assert_allclose(carried.motion.p[0] - p, R @ [1.2, 0.0, 0.0], atol=0.01)
+    engine.step(1500)
+    np.testing.assert_allclose(carried.motion.p[0] - p, R @ [0.6, 0.0, 0.0], atol=0.01)

@@ -48,16 +48,6 @@ def test_a_top_leans_over_by_an_error_of_second_order():
         assert half == pytest.approx(whole / 4.0, rel=0.15)
 
 
-def test_a_fast_top_precesses_as_its_weight_over_its_spin():
-    spin = 200.0
-    # m g l / (I3 w3), to which the steady rate tends as the spin grows, and its first correction.
-    fast = WEIGHT / (ALONG * spin)
-    rate = fast + ABOUT_TIP * fast**2 * np.cos(0.5) / (ALONG * spin)
-    turned, leaned = precess(0.5, rate, spin, 1000)
-    assert turned == pytest.approx(rate, rel=1e-3)
-    assert leaned == pytest.approx(0.0, abs=1e-3)
-
-
 @pytest.mark.parametrize(("solver", "loss"), [(Solver.WORLD, 0.02), (Solver.QUICK, 0.06)])
 def test_a_top_that_does_not_spin_falls_as_a_pendulum(solver, loss):
     engine, simulated = world(fixed(TOP, q=np.array([0.0, 0.3, 0.0])), solver=solver)
@@ -114,13 +104,13 @@ TURNED = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), 0.7)
 
 
 @pytest.mark.parametrize("moments", [(1.0, 2.0, 2.9), (1.0, 1.001, 2.0), (1e-6, 1.0, 1.0)])
-@pytest.mark.parametrize("speed", [3.0, 50.0, 500.0])
+@pytest.mark.parametrize("speed", [3.0, 500.0])
 def test_a_free_body_keeps_its_momentum_and_its_energy_however_fast_it_tumbles(moments, speed):
     inertia = 0.01 * TURNED @ np.diag(moments) @ TURNED.T
     w = speed * np.array([0.3, 0.5, 0.8])
     engine, thing = world(moving(lone(inertia=inertia), w=w), gravity=(0, 0, 0))
     L, energies = inertia @ w, []
-    for _ in range(40):
+    for _ in range(10):
         engine.step(500)
         R, w = thing.motion.R[0], thing.motion.w[0]
         np.testing.assert_allclose(R @ inertia @ R.T @ w, L, atol=1e-10 * np.linalg.norm(L))
@@ -139,7 +129,7 @@ def satellite(*moments):
 @pytest.mark.parametrize(
     "moments", [(0.004, 0.002, 0.002), (0.002, 0.02, 0.02), (0.004, 3e-3, 2e-3)]
 )
-@pytest.mark.parametrize("spin", [100.0, 300.0, 500.0, 2000.0])
+@pytest.mark.parametrize("spin", [100.0, 2000.0])
 def test_a_reaction_wheel_keeps_the_momentum_of_its_satellite(moments, spin):
     thrown = moving(satellite(*moments), w=np.array([0.3, 0.4, 0.2]), dq=np.array([spin]))
     engine, simulated = world(thrown, gravity=(0, 0, 0))
@@ -151,22 +141,3 @@ def test_a_reaction_wheel_keeps_the_momentum_of_its_satellite(moments, spin):
     assert separation(simulated) < 1e-6
     R = simulated.motion.R
     np.testing.assert_allclose(R[1] @ X, R[0] @ X, atol=5e-3)
-
-
-def test_a_gyroscope_on_a_stand_precesses_and_keeps_its_height():
-    """Released with its precession, a wheel on a level arm neither rises nor falls."""
-    arm, spin = 0.2, 150.0
-    light = {"mass": 1e-3, "inertia": np.eye(3) * 1e-7}
-    wheel = np.diag([0.01, 0.005, 0.005])
-    links = (
-        root(),
-        child("YAW", "BASE", REVOLUTE, Z, **light),
-        child("PITCH", "YAW", REVOLUTE, Y, **light),
-        child("WHEEL", "PITCH", REVOLUTE, X, mass=1.0, inertia=wheel, center_of_mass=arm * X),
-    )
-    rate = G * arm / (0.01 * spin)
-    engine, gyro = world(fixed(Body(name="gyro", links=links), dq=np.array([rate, 0.0, spin])))
-    engine.step(2000)
-    assert gyro.motion.q[0] == pytest.approx(2.0 * rate, rel=1e-3)
-    assert gyro.motion.q[1] == pytest.approx(0.0, abs=1e-3)
-    assert gyro.motion.dq[2] == pytest.approx(spin, rel=1e-4)

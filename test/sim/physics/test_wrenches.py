@@ -7,7 +7,6 @@ from sim.physics.scenes import (
     PRISMATIC,
     REVOLUTE,
     X,
-    Y,
     Z,
     at,
     child,
@@ -69,15 +68,6 @@ def test_it_acts_in_steps_that_are_taken_again_with_bounded_efforts(world, kind)
     engine.step(100)
     assert arm.motion.effort[0] == 2.0
     assert arm.motion.dq[0] == pytest.approx(2.5 * 0.1, rel=1e-6)
-
-
-def test_a_force_sensor_feels_what_pushes_the_link_beyond_it(world):
-    engine, arm = world(fixed(one_joint(FIXED, watched=True, center_of_mass=0.1 * X)), **STILL)
-    arm.wrench.force[1] = 5.0 * Y
-    arm.wrench.torque[1] = 2.0 * X
-    engine.step(10)
-    np.testing.assert_allclose(arm.motion.force[1], -5.0 * Y, atol=1e-6)
-    np.testing.assert_allclose(arm.motion.torque[1], -2.0 * X, atol=1e-6)
 
 
 def test_links_that_cannot_move_ignore_it_and_a_reset_ends_it(world):

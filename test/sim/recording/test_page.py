@@ -70,14 +70,22 @@ def red_at(page):
     return float(columns.mean()) if len(columns) > 100 else None
 
 
-def test_the_slider_moves_the_robot_to_where_it_was(pages, tmp_path, capsys):
-    page = pages.open(make(slide(tmp_path / "run.mcap"), tmp_path / "run.html"), SIZE)
+def test_the_slider_moves_the_robot_to_where_it_was_and_its_hostile_names_are_text(
+    pages, tmp_path, capsys
+):
+    name = HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    joint = f'<joint name="j" type="fixed"><parent link="base_link"/><child link="{name}"/></joint>'
+    urdf = BOX.replace('name="box"', f'name="{name}"').replace(
+        "</robot>", f'<link name="{name}"/>{joint}</robot>'
+    )
+    page = pages.open(make(slide(tmp_path / "run.mcap", urdf), tmp_path / "run.html"), SIZE)
+    page.wait_for_text("onerror=alert")
+    assert page.tab.title() == "run"
+    assert page.tab.locator("aside img").count() == 0
     middle = page.tab.locator("iframe").bounding_box()["width"] / 2.0
     for time, low, high in (
-        (0.1, 0.0, middle - 50.0),
         (1.9, middle + 50.0, 2.0 * middle),
-        (1.0, middle - 30.0, middle + 30.0),  # backwards
-        (0.1, 0.0, middle - 50.0),
+        (0.1, 0.0, middle - 50.0),  # backwards
     ):
         slide_to(page, time)
 
@@ -87,18 +95,6 @@ def test_the_slider_moves_the_robot_to_where_it_was(pages, tmp_path, capsys):
 
         page.wait_until(is_there, f"the robot where it was at {time} s")
     assert "2 s" in capsys.readouterr().err
-
-
-def test_our_robot_is_visible(pages, tmp_path):
-    page = pages.open(make("arm", tmp_path / "page.html", "--duration", "0.5"), SIZE)
-    page.wait_for_text("Problems: none")
-
-    def is_drawn():
-        box = page.tab.locator("iframe").bounding_box()
-        middle = page.pixels()[80:320, 100 : int(box["width"]) - 100]
-        return len(np.unique(middle.reshape(-1, 3) // 16, axis=0)) > 20
-
-    page.wait_until(is_drawn, "a robot")
 
 
 OPENHRP = SHARED / "models" / "fkanehiro__openhrp3" / "sample" / "model"
@@ -117,7 +113,7 @@ ROBOTS = [
 ]
 
 
-@pytest.mark.parametrize("model", mostly_slow(ROBOTS, 2), ids=lambda path: path.stem)
+@pytest.mark.parametrize("model", mostly_slow(ROBOTS, 1), ids=lambda path: path.stem)
 def test_robots_are_visible_and_the_slider_moves_them(pages, tmp_path, model):
     if not model.is_file():
         pytest.skip("the models of others are not beside this checkout")
@@ -146,37 +142,19 @@ def test_robots_are_visible_and_the_slider_moves_them(pages, tmp_path, model):
     page.wait_until(has_moved, "a moved robot")
 
 
-def test_names_and_problems_are_text(pages, tmp_path):
+def test_a_page_shows_names_as_text_and_refuses_what_it_does_not_contain(pages, tmp_path):
+    scene = (
+        "<!DOCTYPE html><body><script>fetch('https://example.com').catch("
+        "() => document.body.append('refused'))</script>"
+    )
     section = Section("Problems: 1", [(Severity.ERROR, f"error: link '{HOSTILE}'")])
-    content = page_html(HOSTILE, [("file", HOSTILE)], [section], "<!DOCTYPE html><p>scene</p>")
+    content = page_html(HOSTILE, [("file", HOSTILE)], [section], scene)
     (tmp_path / "page.html").write_text(content)
     page = pages.open(f"file://{tmp_path}/page.html")
     page.wait_for_text("error: link")
     assert page.tab.title() == HOSTILE
     assert page.tab.locator("aside img").count() == 0
     assert page.tab.locator("h1").text_content() == HOSTILE
-
-
-def test_hostile_names_of_a_model_are_text(pages, tmp_path):
-    name = HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
-    urdf = BOX.replace('name="box"', f'name="{name}"').replace(
-        "<link", f'<link name="{name}"/><link'
-    )
-    joint = f'<joint name="j" type="fixed"><parent link="base_link"/><child link="{name}"/></joint>'
-    urdf = urdf.replace("</robot>", f"{joint}</robot>")
-    page = pages.open(make(slide(tmp_path / "run.mcap", urdf), tmp_path / "run.html"), SIZE)
-    page.wait_for_text("onerror=alert")
-    assert page.tab.title() == "run"
-    assert page.tab.locator("aside img").count() == 0
-
-
-def test_a_page_refuses_what_it_does_not_contain(pages, tmp_path):
-    scene = (
-        "<!DOCTYPE html><body><script>fetch('https://example.com').catch("
-        "() => document.body.append('refused'))</script>"
-    )
-    (tmp_path / "page.html").write_text(page_html("t", [], [], scene))
-    page = pages.open(f"file://{tmp_path}/page.html")
     page.tab.frame_locator("iframe").get_by_text("refused").wait_for(timeout=300_000)
     assert page.foreign == []
     page.errors.clear()  # the browser reports the refusal

@@ -137,20 +137,19 @@ CURVED = [
 ]
 
 
-@pytest.mark.parametrize("parts", [ALL_PARTS, DEPTH])
 @pytest.mark.parametrize(("geometry", "off"), CURVED, ids=str)
 @pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (0.02, 0.02, 0.02), (1.5, 0.7, -1.2)])
 def test_curved_primitives_are_as_deep_as_their_surfaces_whatever_their_corners(
-    parts, geometry, off, scale
+    geometry, off, scale
 ):
     rng = np.random.default_rng(2)
     size = max(np.abs(scale))
-    for _ in range(4):
+    for _ in range(2):
         X_WC = random_pose(rng)
         X_WO = X_WC @ OPTICAL
         X_WS = X_WO @ Pose(random_rotation(rng), [0.3 * size, -0.2 * size, 6.0 * size])
         T_WG = X_WS.matrix() @ np.diag([*scale, 1.0])
-        depth = picture(Shape(geometry, T_WG), X_WC=X_WC, parts=parts).depth
+        depth = picture(Shape(geometry, T_WG), X_WC=X_WC, parts=DEPTH).depth
         directions = pixel_rays((64, 48), camera_matrix(LENS)) @ X_WO.R.T
         hit = np.isfinite(depth)
         assert hit.sum() > 50

@@ -35,11 +35,6 @@ def test_an_unlit_colour_is_exact_from_every_direction(diagnostics, rgb):
     assert (picture(diagnostics, wall(glowing(rgb)), X_WC=X_WC) == rgb).all()
 
 
-def test_a_surface_that_faces_the_camera_shows_its_diffuse_colour(diagnostics):
-    pixels = picture(diagnostics, wall(Material(diffuse=(40 / 255, 0.6, 1.0))))
-    assert (pixels == (40, 153, 255)).all()
-
-
 def test_emissive_is_added_and_the_sum_saturates(diagnostics):
     material = Material(diffuse=(0.2, 0.8, 0.0), emissive=(0.2, 0.4, 0.6))
     assert middle(picture(diagnostics, wall(material))) == (102, 255, 153)

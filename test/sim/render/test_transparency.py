@@ -7,24 +7,18 @@ import numpy as np
 import pytest
 from PIL import Image
 from sim.render.scenes import (
-    CORNERS,
     LENS,
-    LOOKING_ALONG_X,
     UNIT_ST,
-    body_of,
     glowing,
     middle,
     needs_opengl,
     picture,
-    poses_of,
     square,
     wall,
 )
 
-from hrp_model import Pose
 from hrp_model.geometry import Attribute, Material, Mesh, Shape, Texture
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.render import Renderer
 
 pytestmark = needs_opengl
 RED, GREEN, BLUE = (200, 0, 0), (0, 200, 0), (0, 0, 200)
@@ -45,7 +39,7 @@ def moved(shape, p, turn=(0.0, 0.0, 0.0)):
     return shape.moved(T)
 
 
-@pytest.mark.parametrize("order", list(permutations(range(4))))
+@pytest.mark.parametrize("order", list(permutations(range(4)))[::5])
 def test_transparent_surfaces_are_blended_from_the_farthest_to_the_nearest(diagnostics, order):
     shapes = [
         BEHIND,
@@ -146,12 +140,6 @@ def test_the_solid_part_of_a_cut_out_hides_all_that_is_behind_it(diagnostics, tm
     assert tuple(pixels[32, 6]) == over((RED, 1.0), ((255, 255, 255), 0.5))
 
 
-def test_depths_go_through_the_holes_of_a_cut_out(tmp_path, diagnostics):
-    renderer = Renderer({"b": body_of("b", (half_open(tmp_path, GREEN, "hole.png"), BEHIND))})
-    seen = renderer.render(LENS, LOOKING_ALONG_X, {"b": poses_of(Pose())})
-    assert seen.depth[32, [16, 48]] == pytest.approx([4.95, 2.0])
-
-
 def test_the_edge_of_a_hole_has_no_fringe_of_invisible_pixels(diagnostics, tmp_path):
     shape = half_open(tmp_path, GREEN, "hole.png")
     pixels = picture(diagnostics, moved(shape, (1.3, 0, 0), (0.4, 0, 0)), BEHIND)
@@ -188,7 +176,3 @@ def test_a_texture_that_is_opaque_everywhere_is_opaque(diagnostics):
     nearer = textured(Texture(image=image_of(np.full((4, 4), 255, np.uint8), BLUE)))
     for shapes in permutations((behind, nearer, BEHIND)):
         assert middle(picture(diagnostics, *shapes)) == BLUE
-
-
-def test_corners_are_those_of_the_square():
-    assert square(Material()).geometry.triangles.tolist() == CORNERS.tolist()

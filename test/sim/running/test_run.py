@@ -193,10 +193,6 @@ def test_a_failure_of_the_physics_ends_the_run_and_is_kept():
     assert simulation.steps == 7
 
 
-def test_a_run_without_trouble_has_no_error():
-    assert run(Counter(), real_time_factor=0.0, duration=0.01).error is None
-
-
 def test_other_errors_are_not_swallowed():
     def broken(*_):
         raise ZeroDivisionError

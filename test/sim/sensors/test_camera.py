@@ -1,8 +1,6 @@
 """What cameras deliver: where points appear, what depths and clouds say, which parts there are."""
 
-import queue
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -23,10 +21,9 @@ from sim.sensors.handmade import random_pose
 from hrp_model import Pose, devices
 from hrp_model.devices import ImageType
 from hrp_model.geometry import Material, Shape, Sphere
-from hrp_model.rigid import axis_angle_matrix, rpy_matrix
+from hrp_model.rigid import rpy_matrix
 from hrp_sim import BodyEntry, Placement, Simulation, WorldConfig
 from hrp_sim.render import Parts, Pinhole, Renderer
-from hrp_sim.run.samplers import RenderThread
 
 COLOR_TYPES = {ImageType.COLOR, ImageType.COLOR_DEPTH, ImageType.COLOR_POINT_CLOUD}
 MONO_TYPES = {ImageType.MONO, ImageType.MONO_DEPTH}
@@ -246,45 +243,6 @@ def test_a_simulation_reads_all_that_a_camera_delivers_or_catches_it_for_later(d
 def test_a_camera_that_cannot_be_is_refused(fields, words):
     with pytest.raises(ValueError, match=words):
         camera(Renderer({}), **fields)
-
-
-@needs_opengl
-def test_a_spinning_cameras_images_come_in_order_and_show_their_moment():
-    count = 24
-    # Around the camera stand panels, each of its colour.
-    turns = [Pose(axis_angle_matrix([0, 0, 1], 2 * np.pi * i / count)) for i in range(count)]
-    panels = [
-        box_at((0.1, 0.4, 1.0), (3, 0, 0), glowing((10 * i, 255 - 10 * i, 77))).moved(X.matrix())
-        for i, X in enumerate(turns)
-    ]
-    bodies = {"robot": body_of("robot", ()), "panels": body_of("panels", panels)}
-    lens = Pinhole(32, 24, 0.3, 0.04, 100.0)
-    sensor = camera(Renderer(bodies), lens, image_type=ImageType.COLOR_DEPTH)
-    images = queue.Queue()
-    room = RenderThread(lambda name, image: images.put((name, image)))
-    period = 33_000_000
-
-    def submit(i):
-        poses = {"robot": poses_of(turns[i % count]), "panels": poses_of(Pose())}
-        world = camera_world(bodies, poses)._replace(time_ns=i * period)
-        room.submit("eye", partial(sensor.render, sensor.capture(world)))
-
-    found = []
-    for i in range(count):  # as fast as they are drawn: all arrive
-        submit(i)
-        found.append(images.get(timeout=300))
-    for i in range(count, 4 * count):  # faster: some are dropped, the newest never
-        submit(i)
-    while found[-1][1].time_ns < (4 * count - 1) * period:
-        found.append(images.get(timeout=300))
-    room.close()
-    stamps = [image.time_ns for _, image in found]
-    assert stamps[:count] == [i * period for i in range(count)]
-    assert (np.diff(stamps) > 0).all()
-    for name, image in found:
-        i = image.time_ns // period % count
-        assert (name, tuple(image.color[12, 16])) == ("eye", (10 * i, 255 - 10 * i, 77))
-        assert image.depth[12, 16] == pytest.approx(2.95, rel=1e-3)
 
 
 CALIBRATED = """

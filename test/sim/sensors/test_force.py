@@ -179,15 +179,6 @@ def test_noise_has_the_deviations_that_are_asked_for_after_the_low_pass_too():
         assert abs(later) < 0.06  # and each sample, too
 
 
-def test_noise_is_that_of_the_seed_and_the_time():
-    world = pulled(TIME_NS, x=1.0)
-    one, same = (noisy(force_stdev=1.0).read(world) for _ in range(2))
-    np.testing.assert_array_equal(one.force, same.force)
-    np.testing.assert_array_equal(one.torque, [0.0, 0.0, 0.0])
-    assert not np.any(noisy(seed=4, force_stdev=1.0).read(world).force == one.force)
-    assert not np.any(noisy(force_stdev=1.0).read(pulled(0, x=1.0)).force == one.force)
-
-
 def test_nothing_leaves_a_sensor_beyond_what_it_measures():
     sensor = noisy(max_force=np.full(3, 2.0), max_torque=np.full(3, 0.1), force_stdev=5.0)
     forces = np.array([sensor.read(pulled(step * MS, y=1.0)).force for step in range(100)])

@@ -97,13 +97,6 @@ def test_white_noise_has_the_deviation_that_was_asked_for_and_no_bias(errors):
     assert np.all(np.abs(ratio - 1.0) < SIGMAS * np.sqrt(2.0 / n))
 
 
-def test_the_errors_of_different_axes_and_sensors_are_independent(errors):
-    times = [2 * k * MS for k in range(len(errors))]
-    beside = series(imu("imu2", **WHITE), times)
-    between = np.corrcoef(np.hstack([errors, beside]).T) - np.eye(15)
-    assert np.abs(between).max() < SIGMAS / np.sqrt(len(errors))
-
-
 def test_the_reading_says_the_deviations_of_its_noise(readings):
     r = readings[0]
     stdevs = r.angular_velocity_stdev, r.linear_acceleration_stdev, r.orientation_stdev

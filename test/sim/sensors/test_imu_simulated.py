@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sim.physics.scenes import (
     PRISMATIC,
-    REVOLUTE,
     G,
     X,
     Y,
@@ -26,7 +25,7 @@ from sim.sensors.pendulum import ARM, UP, ObliquePendulum, imu, runge_kutta, spe
 
 from hrp_model import Pose
 from hrp_model.geometry import Box
-from hrp_model.rigid import axis_angle_matrix, rpy_matrix
+from hrp_model.rigid import rpy_matrix
 
 
 def assert_first_order(measure, expected, relative):
@@ -38,29 +37,7 @@ def assert_first_order(measure, expected, relative):
     assert 1.8 < middle / fine < 2.2
 
 
-MOUNTINGS = [random_pose(np.random.default_rng(seed)) for seed in range(4)]
-
-
-def test_in_free_fall_it_reads_nothing_wherever_it_sits():
-    R = random_rotation(np.random.default_rng(1))
-    engine, thing = world(moving(lone(com=(0.1, 0.2, 0.3)), at(0, 0, 5, R), v=np.array([1, 2, 3])))
-    for _ in range(100):
-        engine.step()
-        reading = imu(thing, 0, MOUNTINGS[0]).read(engine.state)
-        np.testing.assert_allclose(reading.linear_acceleration, 0.0, atol=1e-11)
-        np.testing.assert_array_equal(reading.angular_velocity, 0.0)
-
-
-@pytest.mark.parametrize("X_LS", MOUNTINGS)
-def test_on_a_spinning_body_in_free_fall_it_reads_the_centripetal_term_alone(X_LS):
-    R, rate = random_rotation(np.random.default_rng(2)), 7.0
-    body = lone(inertia=np.diag([0.01, 0.02, 0.03]))
-    engine, thing = world(moving(body, at(R=R), w=R @ Z * rate))
-    engine.step(200)
-    reading = imu(thing, 0, X_LS).read(engine.state)
-    expected = X_LS.R.T @ (-(rate**2) * np.array([*X_LS.p[:2], 0.0]))
-    np.testing.assert_allclose(reading.linear_acceleration, expected, atol=1e-9)
-    np.testing.assert_allclose(reading.angular_velocity, X_LS.R.T @ Z * rate, atol=1e-12)
+MOUNTINGS = [random_pose(np.random.default_rng(seed)) for seed in range(2)]
 
 
 def test_on_a_tumbling_body_it_reads_what_eulers_equations_say():
@@ -86,10 +63,7 @@ def test_on_a_tumbling_body_it_reads_what_eulers_equations_say():
 
 SIDES = {
     "z up": (rpy_matrix(0, 0, 0), Z),
-    "z down": (rpy_matrix(np.pi, 0, 0), -Z),
     "y up": (rpy_matrix(np.pi / 2, 0, 0), Y),
-    "y down": (rpy_matrix(-np.pi / 2, 0, 0), -Y),
-    "x up": (rpy_matrix(0, -np.pi / 2, 0), X),
     "x down": (rpy_matrix(0, np.pi / 2, 0), -X),
 }
 CUBE = lone(placed(Box(np.full(3, 0.2))), inertia=box_inertia(1.0, [0.2] * 3), name="cube")
@@ -107,33 +81,6 @@ def test_at_rest_on_the_floor_each_axis_reads_gravity(side):
     at_rest = sensor.read(engine.state)
     np.testing.assert_allclose(at_rest.linear_acceleration, up_L * G, atol=1e-9 * G)
     np.testing.assert_allclose(at_rest.angular_velocity, 0.0, atol=1e-9)
-
-
-@pytest.mark.parametrize("X_LS", MOUNTINGS)
-def test_on_a_turntable_it_reads_the_centripetal_term(X_LS):
-    tilt, rate = axis_angle_matrix(X, 0.3), 5.0
-    body = one_joint(REVOLUTE, Z, center_of_mass=0.1 * Z)
-    engine, arm = world(fixed(body, at(R=tilt), dq=np.array([rate])))
-    engine.step(400)
-    R_WL = tilt @ axis_angle_matrix(Z, rate * 0.4)
-    reading = imu(arm, ARM, X_LS).read(engine.state)
-    expected = specific_force(R_WL, rate * Z, np.zeros(3), X_LS)
-    np.testing.assert_allclose(reading.linear_acceleration, expected, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(reading.angular_velocity, X_LS.R.T @ Z * rate, atol=1e-9)
-
-
-@pytest.mark.parametrize("X_LS", MOUNTINGS)
-def test_a_turntable_that_speeds_up_adds_the_tangential_term(X_LS):
-    torque, inertia = 0.3, 0.02
-    body = one_joint(REVOLUTE, Z, inertia=np.eye(3) * inertia)
-    engine, arm = world(fixed(body))
-    arm.drive.effort[:] = torque
-    engine.step(400)
-    alpha = torque / inertia
-    reading = imu(arm, ARM, X_LS).read(engine.state)
-    # Gravity is along the axis, so that the angle does not matter.
-    expected = specific_force(np.eye(3), alpha * 0.4 * Z, alpha * Z, X_LS)
-    np.testing.assert_allclose(reading.linear_acceleration, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))

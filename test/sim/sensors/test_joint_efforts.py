@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from paths import MODELS
-from sim.physics.scenes import REVOLUTE, G, X, Y, fixed, one_joint, world
+from sim.physics.scenes import REVOLUTE, G, Y, fixed, one_joint, world
 
-from hrp_model import Range
 from hrp_model.kinematics import BodyState
 from hrp_sim import JointCommand, Simulation, load_world
 from hrp_sim.sensors import JointSensor
@@ -54,16 +53,6 @@ def test_at_rest_efforts_are_the_torques_of_the_weight(cfm, error):
     np.testing.assert_allclose(reading.effort, expected, atol=error)
 
 
-def test_efforts_accelerate_the_links_and_the_rotors():
-    simulation, arm = arm_of_models()
-    q = arm.motion.q.copy()
-    simulation.command("arm", JointCommand(joint_names(arm), effort=EFFORTS))
-    reading = sample(simulation)
-    np.testing.assert_array_equal(reading.effort, EFFORTS)
-    expected = inverse_dynamics(arm.body, q, np.zeros(6), reading.velocity / 0.001)
-    np.testing.assert_allclose(reading.effort, expected, rtol=1e-8)
-
-
 def test_in_motion_efforts_are_those_of_inverse_dynamics_to_second_order_in_the_step():
     """In the middle of the step. Coriolis and centrifugal forces alone make up to 1.7 N m here."""
     errors = []
@@ -78,17 +67,6 @@ def test_in_motion_efforts_are_those_of_inverse_dynamics_to_second_order_in_the_
     np.testing.assert_allclose(errors[1], errors[0] / 4.0, atol=2e-5)
 
 
-def test_efforts_are_clipped_to_what_the_joint_can_give():
-    simulation, arm = arm_of_models()
-    q, names = arm.motion.q.copy(), joint_names(arm)
-    simulation.command("arm", JointCommand(names[:1], effort=[1e4]))
-    simulation.command("arm", JointCommand(names[1:2], effort=[-1e4]))
-    reading = sample(simulation)
-    assert reading.effort[:2].tolist() == [150.0, -150.0]
-    expected = inverse_dynamics(arm.body, q, np.zeros(6), reading.velocity / 0.001)
-    np.testing.assert_allclose(reading.effort, expected, atol=1e-6)
-
-
 def joint_names(simulated):
     return [link.joint.name for link in simulated.body.moving_links]
 
@@ -96,35 +74,6 @@ def joint_names(simulated):
 def one_arm(engine):
     sensor = JointSensor(name="joint_states", body="one", rate_hz=500.0, joints=("ARM",))
     return lambda: sensor.read(engine.state)
-
-
-@pytest.mark.parametrize("effort", [0.0, 0.7])
-def test_what_a_stop_holds_is_not_among_the_efforts(effort):
-    """The weight turns the arm by m g 0.2 m, against a stop where it starts."""
-    body = one_joint(REVOLUTE, Y, center_of_mass=0.2 * X, position=Range(-1.0, 0.0))
-    engine, arm = world(fixed(body))
-    arm.drive.effort[:] = effort
-    engine.step(500)
-    reading = one_arm(engine)()
-    assert reading.position[0] == pytest.approx(0.0, abs=1e-4)
-    assert reading.effort[0] == effort
-
-
-def test_a_servo_beyond_a_stop_tells_its_own_push():
-    body = one_joint(REVOLUTE, Y, center_of_mass=0.2 * X, position=Range(-1.0, 0.0))
-    engine, arm = world(fixed(body))
-    arm.drive.kp[:], arm.drive.kd[:], arm.drive.q[:] = 50.0, 5.0, 0.3
-    engine.step(2000)
-    reading = one_arm(engine)()
-    assert reading.effort[0] == pytest.approx(50.0 * (0.3 - reading.position[0]), abs=1e-6)
-
-
-def test_friction_is_what_the_drive_works_against():
-    engine, arm = world(fixed(one_joint(REVOLUTE, Y, damping=0.4)), gravity=(0.0, 0.0, 0.0))
-    arm.drive.kd[:], arm.drive.dq[:] = 10.0, 1.5
-    engine.step(2000)
-    reading = one_arm(engine)()
-    assert reading.effort[0] == pytest.approx(0.4 * reading.velocity[0], rel=1e-9)
 
 
 def test_positions_and_velocities_are_those_at_the_end_of_the_step():

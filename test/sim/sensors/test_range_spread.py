@@ -125,24 +125,6 @@ def test_a_scan_of_a_sensor_that_does_not_move_is_that_of_all_at_once():
     np.testing.assert_array_equal(scan(True), scan(False))
 
 
-def test_a_snapshot_in_mid_scan_goes_on_to_the_last_bit():
-    noise = {"error_deviation": 0.02, "detection_rate": 0.9}
-    sim = simulation(options=noise)
-    run(sim, 0.155)
-    saved = sim.save()
-    once = run(sim, 0.3)
-    sim.restore(saved)
-    again = run(sim, 0.3)
-    other = simulation(options=noise)
-    other.restore(saved)
-    elsewhere = run(other, 0.3)
-    assert len(once) == 3
-    for one, two, three in zip(once, again, elsewhere, strict=True):
-        assert one[0] == two[0] == three[0]
-        np.testing.assert_array_equal(one[1].ranges, two[1].ranges)
-        np.testing.assert_array_equal(one[1].ranges, three[1].ranges)
-
-
 def test_a_reset_gives_up_the_scan_that_is_being_taken():
     sim = simulation()
     first = run(sim, 0.35)

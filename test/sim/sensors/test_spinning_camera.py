@@ -33,7 +33,7 @@ def balls():
 
 
 def turntable():
-    """Return a simulation of ten seconds and more, its camera's pictures to be drawn later."""
+    """Return a simulation whose camera's pictures to be drawn later."""
     eye = devices.Camera(
         name="eye", link="TABLE", X_LS=X_LS, frame_rate=30.0, width=96, height=72, field_of_view=0.9
     )
@@ -58,19 +58,19 @@ def turntable():
 
 
 @needs_opengl
-def test_three_hundred_pictures_in_ten_seconds_come_in_order_and_show_their_moment():
+def test_pictures_that_are_drawn_later_come_in_order_and_show_their_moment():
     simulation, images, found = turntable(), queue.Queue(), []
-    readings = [simulation.step() for _ in range(10_000)]
+    readings = [simulation.step() for _ in range(1500)]
     room = RenderThread(lambda _name, image: images.put(image))
     for exposure in (r["eye"] for r in readings if "eye" in r):  # long after each was caught
         room.submit("eye", partial(simulation.sensors["eye"].render, exposure))
         found.append(images.get(timeout=300))
     room.close()
     stamps = [image.time_ns for image in found]
-    assert stamps == [-(-k * 1000 // 30) * 1_000_000 for k in range(1, 301)]
+    assert stamps == [-(-k * 1000 // 30) * 1_000_000 for k in range(1, 46)]
     places, colors = balls()
     checked = sum(shown_as_expected(image, places, colors) for image in found)
-    assert checked > 200
+    assert checked > 30
 
 
 def shown_as_expected(image, places, colors):

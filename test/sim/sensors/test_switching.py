@@ -195,17 +195,6 @@ def test_what_is_remembered_is_forgotten_by_a_reset_and_by_switching(averaging):
     assert [count for _, _, count in readings(simulation, 5)] == [5]
 
 
-def test_a_run_restored_in_the_midst_of_a_filter_goes_on_to_the_last_bit(averaging, tmp_path):
-    simulation = averaging()
-    readings(simulation, 17)
-    simulation.save().to_file(tmp_path / "s.npz")
-    rest = readings(simulation, 40)
-    other = averaging()
-    other.set_enabled("average", False)
-    other.restore(Snapshot.from_file(tmp_path / "s.npz"))
-    assert readings(other, 40) == rest
-
-
 def everything(reading):
     """Return all that a reading says, to the last bit."""
     values = (getattr(reading, f.name) for f in fields(reading))

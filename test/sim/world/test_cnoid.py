@@ -16,7 +16,6 @@ from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.engine.engine import Solver
 from hrp_sim.engine.materials import Material, material_pair
-from hrp_sim.run.requests.resources import Resource, read_world
 from hrp_sim.world.load import load_world, load_world_text
 from hrp_sim.world.projects import ProjectOptions
 
@@ -134,14 +133,6 @@ def test_another_simulator_is_chosen_by_its_name():
     assert (bullet.physics.time_step, bullet.duration) == (0.004, None)
 
 
-def test_a_loaded_world_has_the_folders_of_the_node():
-    options = ProjectOptions(variables=SHARE)
-    world = read_world(
-        Resource(str(WORKSHOP)), silent(), strict=False, lenient=False, project=options
-    )
-    assert len(world.bodies) == 4
-
-
 @pytest.mark.parametrize("command", ["rviz", "page", "check", "sensors"])
 def test_commands_take_the_options_of_projects(command, tmp_path, capsys):
     output = [str(tmp_path / "out.html"), "--duration", "0.01"] if command == "page" else []
@@ -213,18 +204,6 @@ def test_a_motion_is_not_played_on_a_body_that_is_controlled_otherwise():
     project = MODELS / "projects" / "arm_waves.cnoid"
     world = load_world(project, silent(), project=ProjectOptions(controlled=["arm"]))
     assert world.controllers == ()
-
-
-def test_a_run_in_the_middle_of_a_motion_goes_on_from_a_saved_state():
-    world = load_world(MODELS / "projects" / "arm_waves.cnoid", silent())
-    with Simulation(world) as first, Simulation(world) as second:
-        for _ in range(300):
-            first.step()
-        second.restore(first.save())
-        for _ in range(200):
-            first.step()
-            second.step()
-        np.testing.assert_array_equal(first.bodies["arm"].motion.q, second.bodies["arm"].motion.q)
 
 
 def test_a_text_may_be_a_project():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from each_case import mostly_slow
 from numpy.testing import assert_allclose
 from paths import SHARED
 from scipy.spatial.transform import Rotation
@@ -21,7 +22,7 @@ from hrp_sim.world.load import load_world
 FOLDER = SHARED / "models" / "choreonoid__choreonoid"
 SHARE = FOLDER / "share"
 PROJECTS = sorted((SHARED / "models").rglob("*.cnoid"))
-STEPS = 300
+STEPS = 100
 SIMULATORS = ("AIST", "ODE", "PhysX", "MuJoCo", "AGX", "Bullet")
 
 pytestmark = pytest.mark.skipif(not PROJECTS, reason="there are no public projects here")
@@ -151,7 +152,7 @@ def name_of(path: Path) -> str:
     return path.stem
 
 
-@pytest.mark.parametrize("path", PROJECTS, ids=name_of)
+@pytest.mark.parametrize("path", mostly_slow(PROJECTS, 8), ids=name_of)
 def test_a_project_is_read_as_it_says_and_runs_or_names_what_is_missing(path):
     expected = read_again(path)
     if expected.missing or not expected.bodies:
