@@ -100,16 +100,17 @@ def test_every_period_is_answered_by_a_manager_whose_stamps_lag_behind(periods, 
 
 
 def test_a_reset_keeps_time_so_that_controllers_go_on_unless_time_is_asked_for(tmp_path):
-    with simulation(tmp_path, lock_step_timeout=0.0) as peer:
+    # Not as fast as possible: there is a while between zero and where time was.
+    with simulation(tmp_path, lock_step_timeout=0.0, real_time_factor=1.0) as peer:
         controllers = manager()
         try:
             times = controllers.times
-            peer.wait_until("commands", lambda: len(times) > 50)
+            peer.wait_until("commands", lambda: len(times) > 200)
             answer = peer.call("sim_node/reset", Trigger)
             assert answer.success
             assert "its time kept" in answer.message
             after_ns = times[-1]
-            peer.wait_until("more commands", lambda: len(times) > 100)
+            peer.wait_until("more commands", lambda: len(times) > 220)
             assert times[-1] >= after_ns > 0
             # They stand still now, and the run goes on without them.
             scope = ResetSimulation.Request.SCOPE_TIME
@@ -120,7 +121,7 @@ def test_a_reset_keeps_time_so_that_controllers_go_on_unless_time_is_asked_for(t
             peer.wait_until(
                 "a run without them",
                 lambda: any(
-                    50 * PERIOD_NS < stamp_ns(m.clock) < after_ns
+                    10 * PERIOD_NS < stamp_ns(m.clock) < after_ns
                     for m in list(peer.messages["/clock"])[heard:]
                 ),
             )

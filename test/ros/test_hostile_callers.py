@@ -33,7 +33,6 @@ from ros.ros_caller import Caller
 from ros_peer import ENVIRONMENT, PATIENCE, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from simulation_interfaces import srv
 from simulation_interfaces.msg import (
     Bounds,
     EntityFilters,
@@ -43,7 +42,6 @@ from simulation_interfaces.msg import (
     SimulationState,
 )
 from std_msgs.msg import Float64MultiArray, MultiArrayLayout
-from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 pytestmark = pytest.mark.ros
@@ -370,20 +368,6 @@ def test_parameters_that_make_no_sense_are_refused(caller):
         told = {p.name[:20]: r.reason for p, r in zip(wrong, done.results, strict=True)}
         assert not any(r.successful for r in done.results), told
         assert all(r.reason for r in done.results), told
-
-
-def test_what_is_gone_cannot_be_switched(caller):
-    felt = spawn(caller, name="felt", entity_resource=with_sensor("feel"))
-    assert felt.result.result == OK, felt.result
-    assert caller.call("felt/devices/feel/set_enabled", SetBool, data=False).success
-    client = caller.node.create_client(SetBool, "felt/devices/feel/set_enabled")
-    caller.wait_until("the service", client.service_is_ready)
-    deleting = caller.node.create_client(srv.DeleteEntity, "sim_node/delete_entity")
-    caller.wait_until("the service", deleting.service_is_ready)
-    gone = deleting.call_async(srv.DeleteEntity.Request(entity="felt"))
-    for _ in range(20):
-        client.call_async(SetBool.Request(data=True))
-    caller.wait_until("an answer", gone.done)
 
 
 def test_parameters_that_rclpy_itself_cannot_read_cost_an_answer_only(shared):

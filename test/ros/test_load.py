@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -19,8 +18,7 @@ import load_listener
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import qos_profile_sensor_data
-from ros_peer import PATIENCE, RELIABLE, Peer, running, stamp_ns
-from rosgraph_msgs.msg import Clock
+from ros_peer import PATIENCE, RELIABLE, Peer, running
 from sensor_msgs.msg import Image, JointState
 from std_srvs.srv import SetBool
 
@@ -178,60 +176,3 @@ def test_who_listens_misses_nothing_while_others_come_go_call_and_are_killed(tmp
         load.wait_for_all()  # the other is dead now, though not yet given up
         load.check_nothing_is_missing()
         load.end(signal.SIGTERM)
-
-
-def test_in_lock_step_a_killed_controller_holds_up_the_run_only_until_the_time_out(tmp_path):
-    parameters = ("lock_step:=joint_commands", "lock_step_timeout:=0.5", "real_time_factor:=0.0")
-    with loaded(tmp_path, *parameters) as load:
-        load.peer.follow("joint_commands", JointState)
-        stamps = load.ear.stamps["/joint_states"]
-        load.peer.wait_until("a reading", lambda: stamps)
-        for _ in range(2):
-            kill_a_controller(load, tmp_path)
-            before = int(load.told("lock-step", "time-outs"))
-            load.peer.wait_until(
-                "time-outs", lambda n=before: int(load.told("lock-step", "time-outs")) >= n + 2
-            )
-        assert load.peer.call("sim_node/pause", SetBool, data=True).success
-        assert load.peer.call("sim_node/pause", SetBool, data=False).success
-        load.peer.wait_until("what was answered", lambda: len(stamps) > COMMANDS)
-        assert load_listener.missing(stamps, load_listener.RATES["/joint_states"]) == 0
-        load.end(signal.SIGINT, signal.SIGINT)
-
-
-def test_a_listener_that_is_stopped_for_a_while_misses_nothing(tmp_path):
-    world, said = tmp_path / "load.yaml", tmp_path / "listener.txt"
-    world.write_text(WORLD, encoding="utf-8")
-    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={world}"]
-    rates = load_listener.RATES
-    with ExitStack() as stack:
-        stack.enter_context(running(arguments, tmp_path / "sim.txt"))
-        peer = Peer()
-        stack.callback(peer.close)
-        peer.follow("/clock", Clock)
-        shown = peer.messages["/clock"]
-        listener = stack.enter_context(running([load_listener.__file__], said))
-        for topic in rates:
-            peer.wait_until(topic, lambda t=topic: peer.node.count_subscribers(t))
-        peer.wait_until("the clock", lambda: shown)
-
-        def let_pass(seconds):
-            until_ns = stamp_ns(shown[-1].clock) + seconds * NS_PER_S
-            peer.wait_until("some time", lambda: stamp_ns(shown[-1].clock) >= until_ns)
-
-        let_pass(1.0)
-        for _ in range(STOPS):
-            listener.send_signal(signal.SIGSTOP)
-            let_pass(STOPPED)
-            listener.send_signal(signal.SIGCONT)
-            let_pass(BETWEEN)
-        assert peer.call("sim_node/pause", SetBool, data=True).success
-        end_ns = stamp_ns(shown[-1].clock)
-        # It waits for more than there is, until nothing comes any more.
-        listener.stdin.write(json.dumps(dict.fromkeys(rates, 10**9)).encode() + b"\n")
-        listener.stdin.flush()
-        assert listener.wait(PATIENCE) == 0
-    heard = json.loads(said.read_text(encoding="utf-8"))
-    assert {topic: heard[topic]["gaps"] for topic in rates} == dict.fromkeys(rates, 0)
-    for topic, rate in rates.items():
-        assert heard[topic]["last"] >= end_ns - 2 * NS_PER_S / rate, topic

@@ -112,31 +112,6 @@ def test_who_sends_stamps_of_another_time_is_told_of_them(run):
     peer.wait_until("words", is_told)
 
 
-def test_with_its_controller_it_needs_no_time_out(run):
-    peer, controller, _ = run
-    controller.begin()
-    done = int(told(peer, "control periods"))
-    peer.wait_until("periods", lambda: int(told(peer, "control periods")) >= done + 100)
-    timeouts = told(peer, "time-outs")
-    done = int(told(peer, "control periods"))
-    peer.wait_until("periods", lambda: int(told(peer, "control periods")) >= done + 100)
-    assert told(peer, "time-outs") == timeouts
-
-
-def test_commands_of_another_time_are_dropped_and_counted(run):
-    peer, controller, _ = run
-    controller.begin()
-    dropped = int(told(peer, "dropped commands"))
-    stale = JointState(name=["J1"], position=[1.0])
-    stale.header.stamp.sec = 1_000_000
-
-    def are_dropped() -> bool:  # the first may come before both sides have found each other
-        controller.send(header=stale.header, name=stale.name, position=stale.position)
-        return int(told(peer, "dropped commands")) >= dropped + 5
-
-    peer.wait_until("drops", are_dropped)
-
-
 def test_a_run_that_waits_answers_to_pause_and_reset(run):
     peer, controller, _ = run
     controller.answers = False

@@ -1,6 +1,5 @@
 """model_node while it runs: its parameters, its model's files, and its health."""
 
-import re
 import signal
 from contextlib import closing
 from math import cos, sin, sqrt
@@ -215,30 +214,6 @@ def test_joints_that_closed_loops_move_are_computed(robot):
     assert (mimic.joint, mimic.multiplier) == ("LEFT", 1.0)
 
 
-def test_joints_that_are_told_are_not_computed(robot):
-    found = robot.positions(LEFT=-0.4, TOP=0.41, RIGHT=-0.39)
-    assert found == {
-        n: pytest.approx(v) for n, v in (("LEFT", -0.4), ("TOP", 0.41), ("RIGHT", -0.39))
-    }
-
-
-def test_a_loop_that_cannot_close_is_told(robot):
-    robot.positions(CRANK=1.0, LEFT=0.1)
-    said = lambda: robot.log.read_text(encoding="utf-8")  # noqa: E731
-    robot.wait_until("words", lambda: "cannot close" in said())
-    level, message, values = robot.health("joint_states", lambda *x: x[2]["open loops"])
-    assert level == DiagnosticStatus.WARN
-    assert "CRANK = 1 rad" in message
-    assert float(values["loop residual [m]"]) > 1e-3
-    assert not re.search(OPEN, said())
-    robot.positions(CRANK=1.0, LEFT=0.1, TOP=0.5, RIGHT=0.1)  # another loop, soon after the first
-    robot.wait_until("other words", lambda: re.search(OPEN, said()))
-    assert said().count("cannot close") == 1
-    robot.positions(CRANK=0.5, LEFT=0.1)
-    _, _, values = robot.health("joint_states", lambda *x: not x[2]["open loops"])
-    assert float(values["loop residual [m]"]) < 1e-9
-
-
 def test_a_changed_file_is_read_again_and_a_broken_one_is_told_once(robot):
     assert robot.set(watch=True) == ""
     changes = robot.health("model", lambda *_: True)[2]["changes"]
@@ -266,48 +241,17 @@ def test_a_changed_file_is_read_again_and_a_broken_one_is_told_once(robot):
     assert int(values["changes"]) > int(changes)
 
 
-def test_without_watching_nothing_is_read(robot):
-    robot.model.write_text(mechanism("unseen"), encoding="utf-8")
-    known = len(robot.peer.messages[names.DIAGNOSTICS])
-    robot.wait_until(
-        "time to look", lambda: len(robot.peer.messages[names.DIAGNOSTICS]) > known + 2
-    )
-    assert robot.description().name == "mechanism"
-
-
 def test_the_health_of_a_model_tells_what_it_is(robot):
-    _, message, values = robot.health("model", lambda *_: True)
+    _, message, values = robot.health("model", lambda *x: x[2]["model"] == "mechanism")
     assert "mechanism" in message
-    expected = {"model": "mechanism", "links": "7", "moving joints": "6", "devices": "0"}
+    expected = {"links": "7", "moving joints": "6", "devices": "0"}
     assert expected.items() <= values.items()
     assert values["file"] == str(robot.model)
     assert float(values["mass [kg]"]) == 7.0
-
-
-def test_the_health_of_joint_states_is_stale_until_they_come(robot):
-    level, message, _ = robot.health(
-        "joint_states", lambda level, *_: level == DiagnosticStatus.STALE
-    )
-    assert message == "no joint_states received yet"
-    robot.positions(CRANK=0.1)
-    level, message, values = robot.health("joint_states", lambda *x: x[0] == DiagnosticStatus.WARN)
-    assert "LEFT" in message
-    assert values["computed joints"] == "ROD, SLIDER"
     robot.positions(CRANK=0.1, LEFT=0.2)
-    level, _, values = robot.health("joint_states", lambda *x: x[0] == DiagnosticStatus.OK)
+    _, _, values = robot.health("joint_states", lambda *x: x[0] == DiagnosticStatus.OK)
     assert values["joints without position"] == ""
-    robot.positions(CRANK=0.1, LEFT=0.2, SPOON=0.0)
-    level, message, _ = robot.health("joint_states", lambda *x: "SPOON" in x[1])
-    assert level == DiagnosticStatus.WARN
-
-
-def test_messages_without_positions_are_ignored(robot):
-    def ignored(level, message, values):
-        robot.joints.send_without_positions("CRANK")
-        return int(values["ignored"]) > 0
-
-    robot.health("joint_states", ignored)
-    assert robot.positions(CRANK=0.3)["CRANK"] == pytest.approx(0.3)
+    assert values["computed joints"] == "RIGHT, ROD, SLIDER, TOP"
 
 
 def test_tf_can_be_left_to_others(tmp_path, process):

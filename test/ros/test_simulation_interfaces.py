@@ -216,14 +216,6 @@ def test_the_action_is_cancelled_and_tells_of_each_step(client, steps):
     assert [f.remaining_steps for f in told] == list(range(19, -1, -1))
 
 
-def test_the_action_says_why_it_takes_no_step(client, steps):
-    client.set_state(PLAYING)
-    ended = result_of(client, send_goal(client, steps, 5, []))
-    assert ended.status == GoalStatus.STATUS_ABORTED
-    assert ended.result.result.result == FAILED
-    assert "PLAYING" in ended.result.result.error_message
-
-
 def test_what_is_spawned_has_topics_and_what_is_deleted_has_none(client):
     done = client.spawn(
         name="second", entity_resource=Resource(uri=f"file://{ARM}"), entity_namespace="other/one"
@@ -251,22 +243,6 @@ def test_a_body_that_is_spawned_into_another_is_there_and_the_log_warns_of_it(cl
     client.wait_until("a warning", lambda: words in log.read_text(encoding="utf-8"))
     assert "WARN" in next(k for k in log.read_text(encoding="utf-8").splitlines() if words in k)
     assert client.ask("delete_entity", entity="sunk").result.result == OK
-
-
-def test_rubbish_is_not_spawned_and_the_run_goes_on(client):
-    code = srv.SpawnEntity.Response
-    for expected, fields in (
-        (code.NO_RESOURCE, {}),
-        (code.RESOURCE_PARSE_ERROR, {"text": "rubbish"}),
-        (code.NAME_NOT_UNIQUE, {"text": BOX, "name": "arm"}),
-        (code.NAMESPACE_INVALID, {"text": BOX, "entity_namespace": "1/2"}),
-        (code.RESOURCE_PARSE_ERROR, {"text": "x" * 50_000_000}),
-    ):
-        done = client.spawn(**fields)
-        assert done.result.result == expected, done.result
-        assert done.result.error_message
-    assert list(client.ask("get_entities").entities).count("arm") == 1
-    assert client.ask("step_simulation", steps=1).result.result == OK
 
 
 def at(x, z):

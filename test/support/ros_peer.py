@@ -21,6 +21,7 @@ import numpy as np
 import rclpy
 from forked_programs import forked_programs
 from rclpy.action import ActionClient
+from rclpy.client import Client
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -76,6 +77,7 @@ class Peer:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._served: list[Node] = []
+        self._clients: dict[tuple[str, type], Client] = {}
         self._arrived = threading.Condition()
         self._ended = threading.Event()
         self.messages: dict[str, list] = defaultdict(list)
@@ -128,7 +130,9 @@ class Peer:
 
     def call(self, service: str, kind: type, **fields):
         """Call a service; return its answer."""
-        client = self.node.create_client(kind, service)
+        if (service, kind) not in self._clients:
+            self._clients[service, kind] = self.node.create_client(kind, service)
+        client = self._clients[service, kind]
         self.wait_until(f"service {service}", client.service_is_ready)
         future = client.call_async(kind.Request(**fields))
         self.wait_until(f"an answer of {service}", future.done)
