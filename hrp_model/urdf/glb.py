@@ -269,7 +269,7 @@ def add_mesh(
     Returns:
         Whether any triangle has an area.
     """
-    mesh = _select_triangles(mesh, np.any(face_normals(mesh), axis=1))
+    mesh = select_triangles(mesh, np.any(face_normals(mesh), axis=1))
     if not len(mesh.triangles):
         return False
     corners = {"POSITION": mesh.vertices[mesh.triangles], "NORMAL": corner_normals(mesh)}
@@ -296,7 +296,7 @@ def add_mesh(
     return True
 
 
-def _select_triangles(mesh: Mesh, mask: NDArray[np.bool_]) -> Mesh:
+def select_triangles(mesh: Mesh, mask: NDArray[np.bool_]) -> Mesh:
     """Return a mesh of the triangles for which a mask is true."""
     if mask.all():
         return mesh

@@ -12,7 +12,7 @@ from ..body import Body
 from ..diagnostics import Severity
 from ..printable import printable, printable_lines
 from ..rigid import Array
-from ..shapes.measure import BoundingBox, union
+from ..shapes.extents import Extents, sphere
 from .robot import RobotView
 from .viewer import Viewer
 
@@ -68,11 +68,16 @@ class SceneRecording:
     ) -> None:
         self._viewer = Viewer(port=0)
         try:
-            self._robots = {name: RobotView(self._viewer, name, x) for name, x in bodies.items()}
+            self._extents = Extents(bodies)
+            outer_walls = self._extents.outer_walls(poses)
+            self._robots = {
+                name: RobotView(self._viewer, name, body, outer_walls=outer_walls)
+                for name, body in bodies.items()
+            }
             self.notes = [note for robot in self._robots.values() for note in robot.meshes.notes]
             self._shown = {name: (np.array(p), np.array(R)) for name, (p, R) in poses.items()}
             self._move()
-            self._look_at(path)
+            self._look_at(poses, path)
             self._recorded = self._viewer.server.get_scene_serializer()
         except BaseException:
             self._viewer.close()
@@ -101,19 +106,12 @@ class SceneRecording:
         """Return the document; nothing may be recorded afterwards."""
         return str(self._recorded.as_html())
 
-    def _look_at(self, path: Array) -> None:
+    def _look_at(self, poses: Mapping[str, LinkPoses], path: Array) -> None:
         """Turn the camera to the robots that can move, or to all if there are none."""
-        robots = list(self._robots.values())
-        robots = [x for x in robots if not x.body.is_static] or robots
-        start = union(box for x in robots if (box := x.bounds()) is not None)
-        if start is None:
-            return
-        path = path[np.isfinite(path).all(axis=1)]
-        boxes = [start, BoundingBox(path.min(axis=0), path.max(axis=0))] if len(path) else [start]
-        whole = union(boxes)
-        assert whole is not None
-        is_near = whole.radius < _MAX_PATH * start.radius
-        self._viewer.look_at(whole if is_near else start)
+        start = self._extents.points(poses)
+        whole = np.vstack([start, path[np.isfinite(path).all(axis=1)]])
+        is_near = sphere(whole).radius < _MAX_PATH * sphere(start).radius
+        self._viewer.begin(self._extents, poses, whole if is_near else start)
 
     def _move(self) -> None:
         for name, robot in self._robots.items():

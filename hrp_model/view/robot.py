@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -17,9 +17,17 @@ from ..inertia import equivalent_box
 from ..kinematics.kinematic_state import KinematicState
 from ..printable import printable
 from ..rigid import Array, matrix_quaternion
+from ..shapes.light import albedo, emission
 from ..shapes.measure import BoundingBox, geometry_box, union
 from ..shapes.tessellate import shape_mesh
-from ..urdf.glb import EncodedImage, GlbFile, add_mesh, encoded_image, face_normals
+from ..urdf.glb import (
+    EncodedImage,
+    GlbFile,
+    add_mesh,
+    encoded_image,
+    face_normals,
+    select_triangles,
+)
 from .viewer import Subject, Viewer, quaternion_wxyz
 
 if TYPE_CHECKING:
@@ -35,6 +43,7 @@ _MAX_LABEL = 60  # characters
 _COLLISION_COLOR, _INERTIA_COLOR = (230, 120, 30), (40, 110, 220)
 _MASS_COLOR, _TOTAL_MASS_COLOR = (200, 40, 160), (220, 30, 30)
 _SELECTION_COLOR = (255, 170, 0)
+_MIN_FACING = 0.9  # cosine of the angle between a direction and the faces towards it
 _MIN_EDGE = 1e-3  # of the size of the robot, so that a flat box is visible
 
 
@@ -49,10 +58,15 @@ class ShapeMeshes:
 
     Args:
         max_triangles: Limit of the triangles of visual, and of collision shapes.
+        outer_walls: Shapes whose faces towards a direction in their link are not drawn, so that
+            they hide nothing from a viewer on that side; from ``Extents.outer_walls``.
     """
 
-    def __init__(self, max_triangles: int = MAX_TRIANGLES) -> None:
+    def __init__(
+        self, max_triangles: int = MAX_TRIANGLES, outer_walls: Mapping[Shape, Array] | None = None
+    ) -> None:
         self.notes: list[str] = []
+        self._outer_walls = outer_walls or {}
         self._max_triangles = max_triangles
         self._left = {False: max_triangles, True: max_triangles}
         self._image_bytes_left = MAX_IMAGE_BYTES
@@ -65,7 +79,7 @@ class ShapeMeshes:
             image = None
             if material.texture is not None and mesh.tex_coords is not None:
                 image = self._image(link, material.texture)
-            is_drawn |= add_mesh(file, _linear_mesh(mesh), _linear_material(material), image)
+            is_drawn |= add_mesh(file, _mesh_in_light(mesh), _material_in_light(material), image)
         return file.content() if is_drawn else None
 
     def collision(self, link: Link) -> tuple[Array, IntArray] | None:
@@ -95,7 +109,8 @@ class ShapeMeshes:
             shape = _bounding_shape(shape)
         made = shape_mesh(shape, solid=solid)
         self._left[solid] -= len(made.triangles)
-        return made
+        outward = None if solid else self._outer_walls.get(shape)
+        return made if outward is None else _without_faces(made, outward)
 
     def _image(self, link: Link, texture: Texture) -> EncodedImage | None:
         where = f"link '{link.name}': texture '{texture.name}' is left out"
@@ -116,6 +131,12 @@ class ShapeMeshes:
     def _note(self, note: str) -> None:
         if note not in self.notes and len(self.notes) < _MAX_NOTES:
             self.notes.append(note)
+
+
+def _without_faces(mesh: Mesh, outward: Array) -> Mesh:
+    """Return a mesh without the triangles that face a direction, of which the rest is solid."""
+    facing = face_normals(mesh) @ outward
+    return replace(select_triangles(mesh, facing < _MIN_FACING), solid=True)
 
 
 def outline(link: Link) -> tuple[Array, IntArray] | None:
@@ -156,31 +177,25 @@ def _joined(meshes: list[Mesh]) -> tuple[Array, IntArray] | None:
     return np.concatenate(vertices), np.concatenate(triangles)
 
 
-def _linear_mesh(mesh: Mesh) -> Mesh:
+def _mesh_in_light(mesh: Mesh) -> Mesh:
     if mesh.colors is None:
         return mesh
-    return replace(mesh, colors=Attribute(_linear(mesh.colors.values), mesh.colors.indices))
+    return replace(mesh, colors=Attribute(albedo(mesh.colors.values), mesh.colors.indices))
 
 
-def _linear_material(material: Material) -> Material:
-    """Return a material with linear colours, as glTF specifies and browsers expect."""
+def _material_in_light(material: Material) -> Material:
+    """Return a material with the colours that the light of pages needs; they are linear."""
 
-    def linear(color: Color) -> Color:
-        r, g, b = _linear(np.array(color, dtype=np.float64)).tolist()
+    def color(rgb: Array) -> Color:
+        r, g, b = rgb.tolist()
         return r, g, b
 
     return replace(
         material,
-        diffuse=linear(material.diffuse),
-        specular=linear(material.specular),
-        emissive=linear(material.emissive),
+        diffuse=color(albedo(np.array(material.diffuse))),
+        specular=color(np.clip(np.nan_to_num(np.array(material.specular)), 0.0, 1.0)),
+        emissive=color(emission(np.array(material.emissive))),
     )
-
-
-def _linear(srgb: Array) -> Array:
-    """Return sRGB values as linear ones (IEC 61966-2-1)."""
-    clipped = np.clip(np.nan_to_num(srgb), 0.0, 1.0)
-    return np.where(clipped <= 0.04045, clipped / 12.92, ((clipped + 0.055) / 1.055) ** 2.4)
 
 
 @dataclass(frozen=True)
@@ -260,6 +275,7 @@ class RobotView:
         name: Name of the robot in the scene, which no other one may have.
         body: The robot.
         on_select: Called with the name of a link that was clicked, in a thread of the server.
+        outer_walls: As of ``ShapeMeshes``.
     """
 
     def __init__(
@@ -268,9 +284,11 @@ class RobotView:
         name: str,
         body: Body,
         on_select: Callable[[str], None] | None = None,
+        outer_walls: Mapping[Shape, Array] | None = None,
     ) -> None:
         self.body = body
-        self.meshes = ShapeMeshes()
+        self._outer_walls = outer_walls or {}
+        self.meshes = ShapeMeshes(outer_walls=outer_walls)
         self._server, self._scene = viewer.server, viewer.server.scene
         self._on_select = on_select
         self._path = f"/{scene_name(name)}"
@@ -394,7 +412,9 @@ class RobotView:
         data = self.meshes.visual(link)
         if data is None:
             return []
-        node = self._scene.add_glb(path, data)
+        # Walls would shade what they surround, as they do not in films.
+        casts = not any(shape in self._outer_walls for shape in link.visual)
+        node = self._scene.add_glb(path, data, cast_shadow=casts)
         if self._on_select is not None:
             on_select = self._on_select
             node.on_click(lambda _: on_select(link.name))

@@ -25,10 +25,13 @@ from ..diagnostics import MissingLibraryError
 from ..printable import printable
 from ..program.console import print_note, print_text
 from ..rigid import Array, Pose
+from ..shapes.extents import BodyPoses, Extents, Ground
+from ..shapes.first_view import Viewpoint, first_viewpoint
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
 from .browser import CAMERA_ORDER, BrowserPages
 from .html import escaped, padded
+from .surroundings import add_background, add_floor, add_light
 
 try:
     import viser
@@ -60,7 +63,6 @@ _SWITCHED: tuple[Literal["gray"], Literal["blue"]] = ("gray", "blue")  # colours
 _PATIENCE = 0.4  # [s] for which a camera that somebody moves is left alone
 _Value = TypeVar("_Value")
 _FIELD_OF_VIEW = np.radians(45.0)  # vertical
-_VIEW_DIRECTION = np.array([1.0, -0.85, 0.5])  # from the robot to the camera: it faces +x
 _PANEL_WIDTH = 330  # pixels
 _FAREWELL = 0.2  # [s] in which the last message reaches the browsers
 
@@ -363,6 +365,7 @@ class Viewer:
         self.server.gui.main_panel.set_width(_PANEL_WIDTH)
         self.pages = BrowserPages(self.server, self._set_dark)
         self.server.scene.set_up_direction("+z")
+        add_light(self.server.scene)
         self.server.initial_camera.fov = _FIELD_OF_VIEW
         self.cameras = PageCameras(self.server)
         self.look_at(BoundingBox(-np.ones(3), np.ones(3)))
@@ -383,6 +386,7 @@ class Viewer:
         client = self.server.get_clients().get(page)
         if client is not None:
             set_theme(client.gui, dark=dark)
+            add_background(client.scene, dark=dark)
 
     @property
     def address(self) -> str:
@@ -407,36 +411,47 @@ class Viewer:
         # A browser may take long to start.
         threading.Thread(target=webbrowser.open, args=[self.address], daemon=True).start()
 
-    def look_at(self, box: BoundingBox, viewpoint: Pose | None = None) -> None:
-        """Let pages show a part of the scene, with a floor grid of its size.
+    def look_at(
+        self,
+        box: BoundingBox,
+        viewpoint: Pose | Viewpoint | None = None,
+        ground: Ground | None = None,
+    ) -> None:
+        """Let pages show a part of the scene, with a floor of its size.
 
         Pages whose camera somebody has moved keep it.
 
         Args:
             box: In the world, in [m].
-            viewpoint: Pose of the camera in the world, which looks along -Z; by default one from
-                which the whole box is visible.
+            viewpoint: Direction to look from, or pose of the camera in the world, which looks
+                along -Z; by default the direction ``Viewpoint()``.
+            ground: Height of the floor; by default below the box and not above zero.
         """
         radius = max(box.radius, 1e-3)
-        distance = 1.25 * radius / np.sin(_FIELD_OF_VIEW / 2.0)
-        direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
-        position, centre = box.center + distance * direction, box.center
-        if viewpoint is not None:
+        seen_from = viewpoint if isinstance(viewpoint, Viewpoint) else Viewpoint()
+        distance = seen_from.distance or fitting_distance(radius)
+        position, centre = box.center + distance * seen_from.backward, box.center
+        if isinstance(viewpoint, Pose):
             ahead = -viewpoint.R[:, 2]
             position = viewpoint.p
             centre = position + max(float(ahead @ (box.center - position)), radius) * ahead
         far = max(1000.0, 200.0 * distance)
         self.cameras.move(position, centre, near=distance / 200.0, far=far)
-        section = 10.0 ** np.floor(np.log10(2.0 * radius))
-        self.server.scene.add_grid(
-            "/floor",
-            infinite_grid=True,
-            cell_size=section / 10.0,
-            section_size=section,
-            cell_color=(215, 215, 215),
-            section_color=(165, 165, 165),
-            fade_distance=30.0 * radius,
+        ground = ground or Ground(min(0.0, float(box.low[2])))
+        add_floor(self.server.scene, radius, ground)
+
+    def begin(self, extents: Extents, poses: BodyPoses, points: Array) -> None:
+        """Let pages begin with a view of the robots of a world; arguments as of its parts."""
+        outer_walls = extents.outer_walls(poses)
+        box = BoundingBox(points.min(axis=0), points.max(axis=0))
+        viewpoint = first_viewpoint(
+            extents,
+            poses,
+            points,
+            lambda _: fitting_distance(max(box.radius, 1e-3)),
+            lambda _: outer_walls,
         )
+        self.look_at(box, viewpoint, extents.ground(poses))
 
     def close(self, message: str = "The program that served it has ended.") -> None:
         """Tell open pages that the server ends, and stop it; a second call does nothing.
@@ -462,6 +477,11 @@ def set_theme(gui: GuiApi, *, dark: bool) -> None:
     gui.configure_theme(
         control_width="medium", show_logo=False, show_share_button=False, dark_mode=dark
     )
+
+
+def fitting_distance(radius: float) -> float:
+    """Return the distance at which a sphere is in the picture of a page, in [m]."""
+    return float(1.25 * radius / np.sin(_FIELD_OF_VIEW / 2.0))
 
 
 def set_value(field: GuiInputHandle[_Value], value: _Value) -> None:

@@ -22,11 +22,9 @@ from hrp_sim import PhysicsError, Simulation
 from hrp_sim.engine.engines import ENGINES
 from hrp_sim.engine.schedule import NEVER_NS, NS_PER_S
 from hrp_sim.recording.video import (
-    Extents,
-    FixedView,
     Format,
     StudioRenderer,
-    Viewpoint,
+    make_view,
     poses_of,
     writing_film,
 )
@@ -262,7 +260,7 @@ class _Moment(Consumer):
         """
         bodies = {name: simulated.body for name, simulated in self.simulation.bodies.items()}
         poses = self._poses if self._is_past else poses_of(self.simulation.state)
-        view = FixedView(_SIZE, Viewpoint(), Extents(bodies).points(poses))
+        view = make_view(bodies, [poses], _SIZE)
         renderer = StudioRenderer(bodies, view, poses)
         renderer.prepare(_quiet())
         with writing_film(Format(path, _SIZE, 1.0)) as writer:

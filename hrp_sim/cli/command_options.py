@@ -145,7 +145,8 @@ def add_video(video: argparse.ArgumentParser) -> None:
         type=viewpoint,
         metavar="AZIMUTH,ELEVATION[,DISTANCE]",
         help="direction to look from, in degrees from the x axis and above the horizon, and "
-        "distance in [m], such as --view=-60,20 (default: 35,15, all robots in the picture)",
+        "distance in [m], such as --view=-60,20 (default: near the front, so that all robots are "
+        "in the picture and nothing hides them)",
     )
     video.add_argument(
         "--size",

@@ -158,7 +158,7 @@ def _format_and_view(
         bodies,
         [first] if options.follow else source.known_poses(_duration(options, source)),
         size,
-        viewpoint=Viewpoint(*(options.view or ())),
+        viewpoint=Viewpoint(*options.view) if options.view else None,
         follow=options.follow or "",
         camera=options.camera or "",
     )

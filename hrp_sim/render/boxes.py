@@ -1,61 +1,16 @@
-"""Oriented bounding boxes, and the drawing order of transparent shapes."""
+"""The drawing order of transparent shapes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.rigid import Array
+from hrp_model.shapes.boxes import OrientedBox
 
 # More boxes are sorted by distance only, since comparing all pairs would take too long.
 MAX_COMPARED = 128
-
-
-class OrientedBox(NamedTuple):
-    """A box in a frame F.
-
-    Attributes:
-        center: In [m], shape (3,).
-        axes: Unit vectors along its edges as columns, shape (3, 3).
-        half: Half the length of its edges, in [m], shape (3,).
-    """
-
-    center: Array
-    axes: Array
-    half: Array
-
-    def moved(self, X_EF: Array) -> OrientedBox:
-        """Return the box expressed in a frame E, from [R_EF | p_EF], shape (3, 4)."""
-        return OrientedBox(
-            X_EF[:, :3] @ self.center + X_EF[:, 3], X_EF[:, :3] @ self.axes, self.half
-        )
-
-
-def box_around(points: Array, A_FG: Array) -> OrientedBox:
-    """Return the smallest of several candidate boxes around points in F.
-
-    Their edges are along the axes of F, along those of the geometry, or along the principal axes
-    of the points, which suit flat shapes.
-
-    Args:
-        points: In F, in [m], shape (n, 3).
-        A_FG: From the geometry's own frame to F, shape (3, 3).
-    """
-    size = float(np.ptp(points, axis=0).max())
-    candidates = [np.eye(3)]
-    if 0.0 < size < inf:
-        from_mean = (points - points.mean(axis=0)) / size
-        candidates.append(np.linalg.eigh(from_mean.T @ from_mean)[1])
-    lengths = np.linalg.norm(A_FG, axis=0)
-    if lengths.all() and np.allclose((A_FG / lengths).T @ (A_FG / lengths), np.eye(3)):
-        candidates.append(A_FG / lengths)
-    boxes = [_box_along(points, axes) for axes in candidates]
-    # A little thickness, so that volumes of flat boxes can be compared.
-    return min(boxes, key=lambda box: float(np.prod(box.half / (size or 1.0) + 1e-6)))
 
 
 def back_to_front(boxes: Sequence[OrientedBox]) -> list[int]:
@@ -82,12 +37,6 @@ def back_to_front(boxes: Sequence[OrientedBox]) -> list[int]:
         rest.remove(order[-1])
         hidden -= hides[:, order[-1]]
     return order
-
-
-def _box_along(points: Array, axes: Array) -> OrientedBox:
-    along = points @ axes
-    low, high = along.min(axis=0), along.max(axis=0)
-    return OrientedBox(axes @ (low + high) / 2.0, axes, (high - low) / 2.0)
 
 
 def _hides(boxes: Sequence[OrientedBox]) -> NDArray[np.bool_]:

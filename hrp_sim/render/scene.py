@@ -13,12 +13,12 @@ from PIL import Image
 from hrp_model import Body, Diagnostics
 from hrp_model.devices import Light
 from hrp_model.geometry import Material, Mesh, Shape, Texture
+from hrp_model.shapes.boxes import OrientedBox, box_around
 from hrp_model.shapes.images import texture_image
 from hrp_model.shapes.measure import used_vertices
 from hrp_model.shapes.meshing import corner_normals
 from hrp_model.shapes.tessellate import drawn_mesh, transformed, transformed_coords
 
-from .boxes import OrientedBox, box_around
 from .curved import curved_surfaces
 from .lights import SceneLight, light_error
 from .shaders import MAX_LIGHTS

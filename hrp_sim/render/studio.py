@@ -1,20 +1,22 @@
-"""Studio pictures, which are made for people: light, ground and shaders. Does not call OpenGL.
+"""Studio pictures, which are made for people: shadows, ground and shaders. Does not call OpenGL.
 
-The shaders share vertices, poses and materials with those of the sensors (``shaders``), whose
-images they do not affect. Colours of models are sRGB values; light is added up in linear space.
-The lights of the models are not used.
+The light is that of ``hrp_model.shapes.light``; the lights of the models are not used. The shaders
+share vertices, poses and materials with those of the sensors (``shaders``), whose images they do
+not affect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrp_model import Pose
 from hrp_model.rigid import Array
+from hrp_model.shapes import light
 
 from .shaders import Variant, sources
 
@@ -30,21 +32,19 @@ BLOCK = np.dtype(
     [
         ("shadow", "f4", (4, 4)),
         ("X_WC", "f4", (4, 4)),
-        ("light", "f4", 3),
-        ("offset", "f4"),
         ("ground", "f4"),
         ("reach", "f4"),
         ("slopes", "f4", 2),
+        ("offset", "f4", 4),  # the rest is padding
     ]
 )
 
 
 @dataclass(frozen=True)
 class Studio:
-    """A directional light with soft shadows, and a ground with a grid.
+    """Soft shadows of the key light, and a ground with a grid.
 
     Attributes:
-        toward_light: Unit vector in W.
         center: Middle in W of the region in which shapes cast shadows, in [m].
         radius: Of that region across the light, in [m].
         height: Of that region above its middle, towards the light, in [m]. Walls and ceilings that
@@ -53,7 +53,6 @@ class Studio:
         reach: Distance from the camera at which the ground has faded to about a third, in [m].
     """
 
-    toward_light: Sequence[float]
     center: Array
     radius: float
     height: float
@@ -66,7 +65,7 @@ class Studio:
         S looks along -Z at the region. Its origin is a corner of a texel whatever the center, so
         that the edges of shadows do not flicker. The projection has shape (4, 4).
         """
-        z = np.asarray(self.toward_light, float)
+        z = light.KEY.direction
         x = np.cross((0.0, 1.0, 0.0) if abs(z[1]) < 0.9 else (1.0, 0.0, 0.0), z)
         x /= np.linalg.norm(x)
         R_WS = np.column_stack([x, np.cross(z, x), z])
@@ -90,9 +89,8 @@ class Studio:
         data = np.zeros((), BLOCK)
         data["shadow"] = (to_texture @ projection @ (X_WS.inverse() @ X_WC).matrix()).T
         data["X_WC"] = X_WC.matrix().T
-        data["light"] = X_WC.R.T @ np.asarray(self.toward_light, float)
         # Receivers are moved by some texels towards their outside, so as not to shade themselves.
-        data["offset"] = 3.0 * 2.0 * self.radius / MAP_SIZE
+        data["offset"][0] = 3.0 * 2.0 * self.radius / MAP_SIZE
         data["ground"], data["reach"], data["slopes"] = self.ground, self.reach, slopes
         return data.tobytes()
 
@@ -111,20 +109,68 @@ _BLOCK = """
 layout(std140) uniform Studio {
     mat4 shadow;  // from C to coordinates of the shadow map
     mat4 X_WC;
-    vec4 light;  // unit vector towards it, in C; w: offset of receivers [m]
     vec4 ground;  // height, reach, x/z and y/z at the edge of the image
+    float offset;  // of receivers [m]
 };
 """
+
+
+def _vector(numbers: Iterable[float]) -> str:
+    """Return numbers as a vector of the shading language."""
+    return f"vec3({', '.join(f'{x:.9g}' for x in numbers)})"
+
+
+def _rows(matrix: NDArray[np.floating]) -> str:
+    """Return a matrix M of shape (3, 3), transposed: ``v * matrix`` is M v."""
+    return f"mat3({', '.join(map(_vector, matrix))})"
+
+
+def _linear(srgb: tuple[float, float, float]) -> str:
+    return _vector(light.linear(np.array(srgb)))
+
 
 _LIGHT = f"""
 uniform sampler2D shadows;
 #define MAP_SIZE {MAP_SIZE}
 #define FINE {FINE}
 #define COARSE {COARSE}
-#define FROM_LIGHT 0.80
-#define FROM_SKY vec3(0.46, 0.50, 0.55)
-#define FROM_GROUND vec3(0.26, 0.25, 0.24)
-#define FROM_EYE 0.12
+const float PI = 3.14159265;
+const vec3 KEY = {_vector(light.KEY.direction)};
+const vec3 FILL = {_vector(light.FILL.direction)};
+const float FROM_KEY = {light.KEY.strength};
+const float FROM_FILL = {light.FILL.strength};
+const vec3 FROM_SKY = {_vector(light.SKY)};
+const vec3 FROM_GROUND = {_vector(light.GROUND)};
+const vec3 GROUND_COLOR = {_linear(light.GROUND_COLOR)};
+const vec3 HORIZON = {_linear(light.HORIZON_COLOR)};
+const vec3 ZENITH = {_linear(light.ZENITH_COLOR)};
+const mat3 TO_FIT = {_rows(light.TO_FIT)};
+const mat3 FROM_FIT = {_rows(light.FROM_FIT)};
+const mat3 INTO_FIT = {_rows(np.linalg.inv(light.FROM_FIT))};
+const mat3 OUT_OF_FIT = {_rows(np.linalg.inv(light.TO_FIT))};
+const vec3 NO_ALBEDO = {_vector(light.albedo(np.zeros(3)))};
+"""
+_A, _B, _C, _D, _E = light.FIT
+_LIGHT += f"""
+// The functions of hrp_model.shapes.light, for linear colours.
+vec3 toned(vec3 radiance) {{
+    vec3 x = radiance * TO_FIT;
+    return clamp((x * (x + {_A}) - {_B}) / (x * ({_C} * x + {_D}) + {_E}) * FROM_FIT, 0.0, 1.0);
+}}
+
+vec3 untoned(vec3 color) {{
+    vec3 y = color * INTO_FIT;
+    vec3 h = 0.5 * ({_A} - {_D} * y);
+    vec3 rest = 1.0 - {_C} * y;
+    return (sqrt(h * h + rest * ({_B} + {_E} * y)) - h) / rest * OUT_OF_FIT;
+}}
+
+vec3 albedo(vec3 color) {{
+    vec3 wanted = mix(vec3({light.LEAST}), vec3(1.0), clamp(color, 0.0, 1.0)) * {light.EXPOSURE};
+    vec3 found = untoned(wanted);
+    float lack = -min(found.r, min(found.g, found.b)) / max(found.r, max(found.g, found.b));
+    return max(untoned(wanted * (1.0 - 2.0 * max(lack - {light.PALENESS}, 0.0))), 0.0);
+}}
 """
 _LIGHT += """
 vec3 linear(vec3 c) {
@@ -138,7 +184,7 @@ vec3 encoded(vec3 c) {
 
 // Returns the share of the light that reaches a point with this normal, both in C.
 float visible(vec3 p, vec3 n) {
-    vec3 s = vec3(shadow * vec4(p + light.w * n, 1.0));
+    vec3 s = vec3(shadow * vec4(p + offset * n, 1.0));
     vec2 edge = smoothstep(0.42, 0.5, abs(s.xy - 0.5));
     // The mean of 3 x 3 bilinear samples, by the 4 x 4 texels that they have in common.
     vec2 texel = s.xy * float(MAP_SIZE) - 0.5;
@@ -158,16 +204,16 @@ float visible(vec3 p, vec3 n) {
     return mix(sum / 9.0, 1.0, max(edge.x, edge.y));
 }
 
-vec3 illuminated(vec3 base, vec3 n, vec3 to_eye, float share) {
-    float up = 0.5 + 0.5 * dot(vec3(X_WC[0].z, X_WC[1].z, X_WC[2].z), n);
-    vec3 received = mix(FROM_GROUND, FROM_SKY, up) + FROM_EYE * max(dot(n, to_eye), 0.0);
-    return base * (received + FROM_LIGHT * share * max(dot(n, light.xyz), 0.0));
+// Returns the irradiance of a surface with this normal in W.
+vec3 irradiance(vec3 n_W, float share) {
+    float key = FROM_KEY * share * max(dot(n_W, KEY), 0.0);
+    float fill = FROM_FILL * max(dot(n_W, FILL), 0.0);
+    return mix(FROM_GROUND, FROM_SKY, 0.5 + 0.5 * n_W.z) + key + fill;
 }
 
 // Returns the background in a direction in W: brightest at the horizon.
 vec3 backdrop(vec3 direction) {
-    float height = normalize(direction).z;
-    return mix(vec3(0.72, 0.77, 0.83), vec3(0.26, 0.36, 0.50), smoothstep(0.0, 0.7, height));
+    return mix(HORIZON, ZENITH, smoothstep(0.0, 0.7, normalize(direction).z));
 }
 
 // Returns how much lines at multiples of a distance cover a pixel.
@@ -193,6 +239,25 @@ flat in vec4 specular;
 flat in float opacity;
 out vec4 pixel;
 
+#if SHINY
+// Returns the highlight of a directional light towards KEY: glTF's dielectric microfacets
+// (KHR_materials_specular), GGX with Smith's masking and a^2 = 2 / (exponent + 2).
+vec3 mirrored(vec3 n, vec3 to_eye) {
+    vec3 half_way = normalize(KEY + to_eye);
+    float nl = max(dot(n, KEY), 0.0);
+    float nv = max(dot(n, to_eye), 0.0);
+    float nh = max(dot(n, half_way), 0.0);
+    float a2 = 2.0 / (specular.a + 2.0);
+    float d = nh * nh * (a2 - 1.0) + 1.0;
+    float spread = a2 / (PI * d * d);
+    float masked = nl * sqrt(a2 + (1.0 - a2) * nv * nv) + nv * sqrt(a2 + (1.0 - a2) * nl * nl);
+    vec3 color = clamp(specular.rgb, 0.0, 1.0);
+    float grazing = pow(1.0 - max(dot(to_eye, half_way), 0.0), 5.0);
+    float strongest = max(color.r, max(color.g, color.b));
+    return PI * nl * spread * 0.5 / max(masked, 1e-6) * mix(0.04 * color, vec3(strongest), grazing);
+}
+#endif
+
 void main() {
     vec3 base = diffuse;
     float alpha = opacity;
@@ -211,14 +276,14 @@ void main() {
     if (!gl_FrontFacing) n = -n;
     vec3 to_eye = normalize(-p_C);
     float share = visible(p_C, n);
-    vec3 c = linear(emissive.rgb) + illuminated(linear(base), n, to_eye, share);
+    vec3 n_W = mat3(X_WC) * n;
+    vec3 c = albedo(linear(emissive.rgb)) - NO_ALBEDO;
+    c += albedo(linear(base)) * irradiance(n_W, share);
 #if SHINY
-    vec3 half_way = normalize(light.xyz + to_eye);
-    float mirrored = pow(max(dot(n, half_way), 0.0), specular.a);
-    c += 0.5 * linear(specular.rgb) * mirrored * share * step(0.0, dot(n, light.xyz));
+    c += mirrored(n_W, mat3(X_WC) * to_eye) * FROM_KEY * share;
 #endif
     vec3 p_W = vec3(X_WC * vec4(p_C, 1.0));
-    vec3 n_W = mat3(X_WC) * n;
+    c = toned(c);
     float on_ground = step(0.999, n_W.z) * step(abs(p_W.z - ground.x), 2e-3);
     c *= 1.0 - on_ground * grid(p_W.xy);
     pixel = vec4(encoded(c), alpha);
@@ -273,7 +338,8 @@ in vec2 p_W;
 out vec4 pixel;
 void main() {
     vec3 n = vec3(X_WC[0].z, X_WC[1].z, X_WC[2].z);
-    vec3 c = illuminated(vec3(0.55, 0.56, 0.58), n, normalize(-p_C), visible(p_C, n));
+    vec3 up = vec3(0.0, 0.0, 1.0);
+    vec3 c = toned(albedo(GROUND_COLOR) * irradiance(up, visible(p_C, n)));
     c *= 1.0 - grid(p_W);
     float d = length(p_C) / ground.y;
     pixel = vec4(encoded(mix(backdrop(mat3(X_WC) * p_C), c, exp(-d * d))), 1.0);

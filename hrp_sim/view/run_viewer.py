@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hrp_model import Diagnostic
-from hrp_model.shapes.measure import union
 from hrp_model.view.robot import RobotView, scale_of
 from hrp_model.view.viewer import Viewer
 
@@ -21,7 +20,16 @@ from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
 from .controls import MODEL_TAB, Controls, JointTargets, ModelPanel
 from .curves import Curves
-from .scene import Bodies, Contacts, Falls, Pulling, Snapshot, take_snapshot
+from .scene import (
+    Bodies,
+    Contacts,
+    Falls,
+    Pulling,
+    Snapshot,
+    extents_of,
+    poses_of,
+    take_snapshot,
+)
 from .sensor_displays import SensorDisplays
 
 _log = logging.getLogger("hrp_sim")
@@ -144,13 +152,9 @@ class RunViewer(Consumer):
         self._pulling = Pulling(viewer, scale)
         self._follow_bodies(added or ())
         self._draw(take_snapshot(self._run), time.monotonic())
-        box = union(
-            found
-            for body, view in self._bodies.views.values()
-            if not body.body.is_static and (found := view.bounds()) is not None
-        )
-        if box is not None:
-            viewer.look_at(box)
+        bodies = self._run.simulation.bodies
+        extents, poses = extents_of(bodies), poses_of(bodies)
+        viewer.begin(extents, poses, extents.points(poses))
         viewer.set_title(self._models.shown)
         subject = self._bodies.subject(self._models.shown)
         if subject is not None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
+from hrp_model.shapes.extents import Extents
 from hrp_model.view.robot import Layer, RobotView, Scale, label_text
 from hrp_model.view.sensor_views import ArrowsView, PointsView
 from hrp_model.view.viewer import Subject, Viewer
@@ -135,6 +137,16 @@ class Falls:
         return {name: reason for name, reason in found.items() if reason}
 
 
+def extents_of(bodies: Mapping[str, SimulatedBody]) -> Extents:
+    """Return where bodies by name are."""
+    return Extents({name: simulated.body for name, simulated in bodies.items()})
+
+
+def poses_of(bodies: Mapping[str, SimulatedBody]) -> dict[str, tuple[Array, Array]]:
+    """Return a copy of the poses of all links, by the name of the body."""
+    return {name: (x.motion.p.copy(), x.motion.R.copy()) for name, x in bodies.items()}
+
+
 class Bodies:
     """Shows all bodies of a world, those that are added later, too.
 
@@ -178,7 +190,8 @@ class Bodies:
                 view.remove()
                 del self._shown[name]
         new = [body for name, body in bodies.items() if name not in self._shown]
-        added = [self._add(body) for body in new]
+        outer_walls = extents_of(bodies).outer_walls(poses_of(bodies)) if new else {}
+        added = [self._add(body, outer_walls) for body in new]
         movable = [view for body, view in self._shown.values() if not body.body.is_static]
         length = max((view.frame_length for view in movable), default=0.1)
         for body, view in added:
@@ -205,7 +218,9 @@ class Bodies:
             if body is poses.simulated:
                 view.move(poses.p, poses.R)
 
-    def _add(self, simulated: SimulatedBody) -> tuple[SimulatedBody, RobotView]:
+    def _add(
+        self, simulated: SimulatedBody, outer_walls: Mapping[Shape, Array]
+    ) -> tuple[SimulatedBody, RobotView]:
         self._count += 1
         name = simulated.name
         view = RobotView(
@@ -213,6 +228,7 @@ class Bodies:
             f"{self._count}_{name}",
             simulated.body,
             None if simulated.body.is_static else lambda link: self._on_select(name, link),
+            outer_walls,
         )
         view.move(simulated.motion.p.copy(), simulated.motion.R.copy())
         for layer, on in self._layers.items():

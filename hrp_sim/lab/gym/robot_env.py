@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import gymnasium
@@ -98,7 +98,7 @@ class RenderOptions:
 
     Attributes:
         size: Width and height, in pixels.
-        viewpoint: Direction to look from.
+        viewpoint: Direction to look from; None for one from which the robots are seen.
         follow: LINK or BODY/LINK that the viewer follows; "" for none.
         camera: CAMERA or BODY/CAMERA of a model, to show what it sees; "" for none.
 
@@ -107,7 +107,7 @@ class RenderOptions:
     """
 
     size: tuple[int, int] = (640, 480)
-    viewpoint: Viewpoint = field(default_factory=Viewpoint)
+    viewpoint: Viewpoint | None = None
     follow: str = ""
     camera: str = ""
 

@@ -1,14 +1,15 @@
 """Films and pictures of simulations and recorded runs, by this project's renderer."""
 
+from hrp_model.shapes.extents import Extents
+from hrp_model.shapes.first_view import Viewpoint
+
 from .sources import FilmSource, Frame, RecordedPoses, RecordingSource, SimulationSource, poses_of
 from .studio_renderer import StudioRenderer, film_frames
 from .views import (
-    Extents,
     FixedView,
     FollowingView,
     SensorView,
     View,
-    Viewpoint,
     find_camera,
     find_link,
     make_view,

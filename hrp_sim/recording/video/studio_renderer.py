@@ -6,24 +6,23 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from math import cos, radians, sin
 
 import numpy as np
 
 from hrp_model import Body, Diagnostics
 from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
+from hrp_model.shapes.extents import Extents, sphere
+from hrp_model.shapes.light import KEY
 
 from ...render import BodyPoses, Pixels, Renderer, Studio
 from .sources import Frame
-from .views import Extents, View
+from .views import View
 from .writers import FilmWriter
 
-# Of the light: to the left of the viewer, and above the horizon, in [deg].
-_LIGHT_AZIMUTH, _LIGHT_ELEVATION = 55.0, 52.0
 # Sizes relative to the robots' radius: of the region that casts shadows, and of the ground.
 _SHADOWS, _GROUND = 2.2, 14.0
-_MIN_RADIUS = 0.05  # [m]
+_MIN_HEIGHT = 0.05  # [m]
 # Share by which the sizes of that region grow if the robots leave it. They do not shrink, so that
 # shadows of things at rest do not change.
 _GROWTH = 1.25
@@ -37,7 +36,7 @@ class StudioRenderer:
     Args:
         bodies: Models by the names of the bodies in the world.
         view: The camera.
-        poses: At the start, for the height of the ground and the direction of the light.
+        poses: At the start, for the height of the ground.
         hide_walls: Whether walls between the camera and the robots are left out.
     """
 
@@ -57,10 +56,8 @@ class StudioRenderer:
         self._hidden: set[Shape] = set()
         _, X_WC = view.look(poses)
         points = self._extents.points(poses)
-        center, radius = _sphere(points)
-        lowest, floor = float(points[:, 2].min()), self._extents.floor(radius, poses)
-        self._toward_light = _light_from(X_WC.R[:, 2])
-        self._ground = floor if floor is not None else min(0.0, lowest)
+        center, radius = sphere(points)
+        self._ground = self._extents.ground(poses).height
         self._reach = max(_GROUND * radius, 2.0 * float(np.linalg.norm(X_WC.p - center)))
         self._radius, self._height = _SHADOWS * radius, _GROWTH * self._height_of(points - center)
 
@@ -76,19 +73,17 @@ class StudioRenderer:
         """Return the picture of these poses; raises what ``Renderer.render_studio`` does."""
         lens, X_WC = self._view.look(poses)
         points = self._extents.points(poses)
-        center, radius = _sphere(points)
+        center, radius = sphere(points)
         self._radius = _grown(self._radius, radius)
         self._height = _grown(self._height, self._height_of(points - center))
         if self._hide_walls:
             self._hide(self._extents.walls_between(X_WC.p, center, radius / 2.0, poses))
-        studio = Studio(
-            self._toward_light, center, self._radius, self._height, self._ground, self._reach
-        )
+        studio = Studio(center, self._radius, self._height, self._ground, self._reach)
         return self._renderer.render_studio(lens, X_WC, poses, studio)
 
     def _height_of(self, offsets: Array) -> float:
         """Return how far offsets reach towards the light, in [m]."""
-        return max(float((offsets @ self._toward_light).max()), _MIN_RADIUS)
+        return max(float((offsets @ KEY.direction).max()), _MIN_HEIGHT)
 
     def _hide(self, walls: set[Shape]) -> None:
         """Leave out walls from now on; those that were left out before stay so."""
@@ -146,13 +141,6 @@ def film_frames(
     return count
 
 
-def _sphere(points: Array) -> tuple[Array, float]:
-    """Return the middle of points and the distance of the farthest, in [m]."""
-    center = (points.min(axis=0) + points.max(axis=0)) / 2.0
-    radius = float(np.linalg.norm(points - center, axis=1).max())
-    return center, max(radius, _MIN_RADIUS)
-
-
 def _grown(size: float, needed: float) -> float:
     """Return a size of the region of shadows, grown if it is less than needed."""
     return size if size >= needed else _GROWTH * needed
@@ -167,10 +155,3 @@ def _without(body: Body, hidden: set[Shape]) -> Body:
         for link in body.links
     )
     return replace(body, links=tuple(links))
-
-
-def _light_from(backward: Array) -> tuple[float, float, float]:
-    """Return the direction towards the light, from that towards the viewer."""
-    azimuth = float(np.arctan2(backward[1], backward[0])) - radians(_LIGHT_AZIMUTH)
-    around = cos(radians(_LIGHT_ELEVATION))
-    return around * cos(azimuth), around * sin(azimuth), sin(radians(_LIGHT_ELEVATION))

@@ -1,10 +1,9 @@
-"""Cameras of films: fixed, following a link, or those of the models; and where the bodies are."""
+"""Cameras of films: fixed, following a link, or those of the models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from math import cos, isfinite, radians, sin, tan
+from collections.abc import Iterable, Mapping
+from math import isfinite, tan
 from typing import Protocol
 
 import numpy as np
@@ -12,145 +11,17 @@ import numpy as np
 from hrp_model import Body, Pose
 from hrp_model.devices import Camera
 from hrp_model.diagnostics import names_with_hint
-from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
-from hrp_model.shapes.tessellate import shape_mesh
+from hrp_model.shapes.extents import Extents, sphere
+from hrp_model.shapes.first_view import Viewpoint, first_viewpoint
 
-from ...engine.articulation.numeric_limits import MAX_COORDINATE
 from ...render import BodyPoses, Lens, Pinhole, make_lens
-from ...render.boxes import OrientedBox, box_around
 
-# Signs of the corners of a box.
-_CORNERS = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T
-# A wall is thinner than this share of its other sides.
-_MAX_THICKNESS = 0.2
-_LEVEL = 0.9999  # z of the normal of a level floor
 FIELD_OF_VIEW = 0.6  # [rad], across the shorter side
 # Distance of the automatic view relative to the one at which the robots fill the picture.
 _MARGIN = 1.2
 _FAR = 200.0  # farthest visible point, relative to the distance of the robots
 _NEAR = 0.02  # likewise
-
-
-class Extents:
-    """The boxes around the visible shapes of bodies.
-
-    Args:
-        bodies: By their names in the world.
-
-    Attributes:
-        robots: Names of the bodies that can move, or of all bodies if none can.
-    """
-
-    def __init__(self, bodies: Mapping[str, Body]) -> None:
-        self._bodies = bodies
-        moving = [name for name, body in bodies.items() if not body.is_static]
-        self.robots = moving or list(bodies)
-        self._corners = {name: _corners(bodies[name]) for name in self.robots}
-        self._scenery = [
-            (name, row, shape, box)
-            for name in bodies
-            if name not in self.robots
-            for row, link in enumerate(bodies[name].links)
-            for shape in link.visual
-            if (box := _box(shape)) is not None
-        ]
-
-    def points(self, poses: BodyPoses) -> Array:
-        """Return points in W whose convex hull contains the robots, in [m], shape (n, 3)."""
-        found = [np.zeros((0, 3))]
-        for name, (links, corners) in self._corners.items():
-            if name in poses:
-                p, R = poses[name].p[links], poses[name].R[links]
-                found.append(np.einsum("nij,nj->ni", R, corners) + p)
-        points = np.concatenate(found)
-        return points if len(points) else np.zeros((1, 3))
-
-    def walls_between(self, eye: Array, target: Array, size: float, poses: BodyPoses) -> set[Shape]:
-        """Return the walls and ceilings that separate the viewer from the robots.
-
-        Args:
-            eye: Position of the viewer in W, in [m], shape (3,).
-            target: Middle of the robots in W, in [m], shape (3,).
-            size: Smaller shapes are no walls, in [m].
-            poses: Of all links.
-        """
-        walls: set[Shape] = set()
-        for shape, center, normal, half in self._walls(size, poses):
-            here, there = (float((p - center) @ normal) for p in (eye, target))
-            if here * there < 0.0 and abs(here) > half < abs(there):
-                walls.add(shape)
-        return walls
-
-    def floor(self, size: float, poses: BodyPoses) -> float | None:
-        """Return the height in W of the top of the lowest level floor, in [m], if there is one.
-
-        Args:
-            size: Smaller shapes are no floors, in [m].
-            poses: Of all links.
-        """
-        walls = self._walls(size, poses)
-        tops = [center[2] + half for _, center, normal, half in walls if abs(normal[2]) > _LEVEL]
-        return float(min(tops)) if tops else None
-
-    def _walls(self, size: float, poses: BodyPoses) -> Iterator[tuple[Shape, Array, Array, float]]:
-        """Yield thin shapes, their middles, normals and halves of their thicknesses."""
-        for name, row, shape, box in self._scenery:
-            axis = int(np.argmin(box.half))
-            half, extent = float(box.half[axis]), float(np.delete(box.half, axis).min())
-            if name in poses and half < _MAX_THICKNESS * extent and 2.0 * extent > size:
-                moved = box.moved(np.column_stack([poses[name].R[row], poses[name].p[row]]))
-                yield shape, moved.center, moved.axes[:, axis], half
-
-
-def _box(shape: Shape) -> OrientedBox | None:
-    """Return the box around a shape, or None if it is not drawn."""
-    if shape.material.transparency >= 1.0:
-        return None
-    vertices = shape_mesh(shape).vertices
-    if not len(vertices) or not (np.abs(vertices) <= MAX_COORDINATE).all():
-        return None
-    return box_around(vertices, shape.T_FG[:3, :3])
-
-
-def _corners(body: Body) -> tuple[list[int], Array]:
-    """Return the corners of the boxes around all shapes in their links, and the links' rows."""
-    rows: list[int] = []
-    corners = [np.zeros((0, 3))]
-    for row, link in enumerate(body.links):
-        for shape in link.visual:
-            if (box := _box(shape)) is not None:
-                corners.append(box.center + (_CORNERS * box.half) @ box.axes.T)
-                rows += [row] * len(_CORNERS)
-    return rows, np.concatenate(corners)
-
-
-@dataclass(frozen=True)
-class Viewpoint:
-    """A direction to look from.
-
-    Attributes:
-        azimuth: From the x axis of W counter-clockwise to the viewer, in [deg].
-        elevation: Of the viewer above the horizon, in [deg].
-        distance: To the middle of the robots, in [m]; None so that they are all in the picture.
-    """
-
-    azimuth: float = 35.0
-    elevation: float = 15.0
-    distance: float | None = None
-
-    def __post_init__(self) -> None:
-        if not abs(self.azimuth) <= 360.0 or not abs(self.elevation) <= 89.0:
-            raise ValueError("azimuth must be within +-360 and elevation within +-89 degrees")
-        if self.distance is not None and not 1e-3 <= self.distance <= 1e4:
-            raise ValueError("distance must be from 0.001 to 10000 m")
-
-    @property
-    def backward(self) -> Array:
-        """Unit vector in W from the robots to the viewer, shape (3,)."""
-        azimuth, elevation = radians(self.azimuth), radians(self.elevation)
-        around = cos(elevation)
-        return np.array([around * cos(azimuth), around * sin(azimuth), sin(elevation)])
 
 
 class View(Protocol):
@@ -172,7 +43,7 @@ class FixedView:
     def __init__(self, size: tuple[int, int], viewpoint: Viewpoint, points: Array) -> None:
         R_WC = _looking_along(-viewpoint.backward)
         center = (points.min(axis=0) + points.max(axis=0)) / 2.0
-        distance = viewpoint.distance or _MARGIN * _distance_of((points - center) @ R_WC, size)
+        distance = viewpoint.distance or fitting_distance(viewpoint.backward, points, size)
         self._lens = Pinhole(*size, FIELD_OF_VIEW, _NEAR * distance, _FAR * distance)
         self._X_WC = Pose(R_WC, center + distance * viewpoint.backward)
 
@@ -231,7 +102,7 @@ def make_view(
     shown: Iterable[BodyPoses],
     size: tuple[int, int],
     *,
-    viewpoint: Viewpoint,
+    viewpoint: Viewpoint | None = None,
     follow: str = "",
     camera: str = "",
 ) -> View:
@@ -242,7 +113,7 @@ def make_view(
         shown: Poses in which a fixed camera has the robots in the picture; that at the start for
             one that follows a link.
         size: Width and height of the picture, in pixels.
-        viewpoint: Direction to look from.
+        viewpoint: Direction to look from; None for ``first_viewpoint``.
         follow: LINK or BODY/LINK that the camera follows; "" for none.
         camera: CAMERA or BODY/CAMERA of a model, to show what it sees; "" for none.
 
@@ -255,6 +126,15 @@ def make_view(
     poses = list(shown)
     extents = Extents(bodies)
     points = np.concatenate([extents.points(each) for each in poses])
+    if viewpoint is None:
+        target, radius = sphere(extents.points(poses[0]))
+        viewpoint = first_viewpoint(
+            extents,
+            poses[0],
+            points,
+            lambda backward: fitting_distance(backward, points, size),
+            lambda eye: extents.walls_between(eye, target, radius / 2.0, poses[0]),
+        )
     view = FixedView(size, viewpoint, points)
     return FollowingView(view, *find_link(bodies, follow), poses[0]) if follow else view
 
@@ -304,9 +184,17 @@ def _looking_along(forward: Array) -> Array:
     return np.column_stack([right, np.cross(right, forward), -forward])
 
 
-def _distance_of(points_C: Array, size: tuple[int, int]) -> float:
-    """Return the distance from which points relative to their middle fill a picture, in [m]."""
+def fitting_distance(backward: Array, points: Array, size: tuple[int, int]) -> float:
+    """Return the distance from which points are in a picture, with a margin, in [m].
+
+    Args:
+        backward: Unit vector in W to the viewer, shape (3,).
+        points: In W, in [m], shape (n, 3).
+        size: Width and height of the picture, in pixels.
+    """
+    center = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    points_C = (points - center) @ _looking_along(-backward)
     slope = tan(FIELD_OF_VIEW / 2.0) / min(size)
     x, y, z = np.abs(points_C[:, 0]), np.abs(points_C[:, 1]), points_C[:, 2]
     distance = float((z + np.maximum(x / (slope * size[0]), y / (slope * size[1]))).max())
-    return min(max(distance, 0.05), 1e4) if isfinite(distance) else 1.0
+    return _MARGIN * min(max(distance, 0.05), 1e4) if isfinite(distance) else _MARGIN

@@ -10,6 +10,7 @@ pytest.importorskip("viser")
 
 from hrp_model.body import Joint, JointType, Link
 from hrp_model.geometry import Box, Material, Mesh, Shape, Sphere, Texture
+from hrp_model.shapes import light
 from hrp_model.view.robot import ShapeMeshes, outline
 
 
@@ -32,8 +33,11 @@ def test_a_link_is_one_file_with_the_materials_of_all_its_shapes():
     grey = Shape(Sphere(0.5), material=Material(diffuse=(0.5, 0.5, 0.5), transparency=0.25))
     found = glb_json(ShapeMeshes().visual(link_of(red, grey)))
     colors = [m["pbrMetallicRoughness"]["baseColorFactor"] for m in found["materials"]]
-    linear_half = ((0.5 + 0.055) / 1.055) ** 2.4  # IEC 61966-2-1, as glTF wants it
-    np.testing.assert_allclose(colors, [[1, 0, 0, 1], [*[linear_half] * 3, 0.75]])
+    assert [color[3] for color in colors] == [1.0, 0.75]
+    # In full light they show the share EXPOSURE of their colours (IEC 61966-2-1).
+    linear_half = ((0.5 + 0.055) / 1.055) ** 2.4
+    shown = light.toned(np.array([color[:3] for color in colors])) / light.EXPOSURE
+    np.testing.assert_allclose(shown, [[1, 0, 0], [linear_half] * 3], atol=0.01)
 
 
 def test_images_of_several_shapes_of_a_link_are_kept():

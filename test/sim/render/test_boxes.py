@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sim.sensors.handmade import random_pose, random_rotation
 
-from hrp_sim.render.boxes import MAX_COMPARED, OrientedBox, back_to_front, box_around
+from hrp_model.shapes.boxes import OrientedBox, box_around
+from hrp_sim.render.boxes import MAX_COMPARED, back_to_front
 
 
 def corners(box):
