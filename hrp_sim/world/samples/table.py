@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -19,8 +20,8 @@ class Sample:
         program: Name of the sample's program, as projects state it.
         name: Of our class in this package, as "MODULE:CLASS".
         purpose: What it does, for people.
-        joints: Links on moving joints or tracks that its body must have, since other programs may
-            have the same name.
+        joints: Links on moving joints or tracks that its body must have, as patterns with "*",
+            since other programs may have the same name.
         motions: Motion files of which it plays the first one that exists, as its argument
             ``motion``.
     """
@@ -56,12 +57,14 @@ SAMPLES: Final = (
     Sample("TankJoystickController", "drive:Course", _ROUND, _TRACKS),
     Sample("TankTutorial_TrackController", "drive:Course", _ROUND, _TRACKS),
     Sample("TankTutorial_TurretController1", "pd:HoldBarrel", "holds the barrel", _TURRET),
-    Sample("TankTutorial_TurretController2", "turret:LookAround", _LOOK, _TURRET),
+    Sample("TankTutorial_TurretController2", "sway:LookAround", _LOOK, _TURRET),
     Sample("SampleCrawlerController", "drive:TurnOnTheSpot", "drives and turns", _CRAWLERS),
     Sample("SampleCrawlerJoystickController", "drive:BackAndForth", _BACK, _CRAWLERS),
     Sample("FourWheelCarJoystickController", "drive:Course", _ROUND, ("REAR_WHEEL",)),
     Sample("AizuSpiderController", "drive:Course", _ROUND, ("L_TRACK", "R_TRACK")),
     Sample("AizuWheelController", "drive:Course", _ROUND, ("L_WHEEL", "R_WHEEL")),
+    Sample("DoubleArmV7Controller", "drive:Course", _ROUND, _TRACKS),
+    Sample("Jaco2Controller", "sway:MoveArm", "moves until it is commanded", ("*WRIST1", "*HAND")),
     Sample("ConveyorController", "conveyor:Belt", "runs the belt", ("TRACK",)),
     Sample("SpringModelController", "pd:Spring", "acts as a spring", ("UPPER",)),
     Sample("PendulumSampleController", "swing:SwingUp", "swings the pendulum up", ("ARM",)),
@@ -77,9 +80,11 @@ def sample_for(program: str, body: Body) -> Sample | None:
         program: Its name, as a project states it.
         body: The body that it controls.
     """
-    name, has = _LIBRARY.sub("", program), {link.name for link in body.jointed_links}
-    fitting = (x for x in SAMPLES if x.program == name and has.issuperset(x.joints))
-    return next(fitting, None)
+    name, links = _LIBRARY.sub("", program), [link.name for link in body.jointed_links]
+    for sample in SAMPLES:
+        if sample.program == name and all(fnmatch.filter(links, x) for x in sample.joints):
+            return sample
+    return None
 
 
 def is_sample(class_name: str) -> bool:

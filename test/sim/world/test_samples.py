@@ -15,9 +15,20 @@ from hrp_sim.world.samples import SAMPLES
 from hrp_sim.world.samples.conveyor import Belt
 from hrp_sim.world.samples.drive import Course
 from hrp_sim.world.samples.fly import Fly
-from hrp_sim.world.samples.turret import LookAround
+from hrp_sim.world.samples.sway import LookAround
 
 CHOREONOID = SHARED / "models" / "choreonoid__choreonoid" / "sample"
+ARMS = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: arms
+links:
+  - { name: BASE, joint_type: fixed }
+  - &JOINT { name: LEFT_WRIST1, parent: BASE, joint_type: revolute, joint_id: 0, mass: 1.0,
+      joint_axis: [ 0, 0, 1 ], inertia: [ 1, 0, 0, 0, 1, 0, 0, 0, 1 ] }
+  - { <<: *JOINT, name: LEFT_HAND, joint_id: 1 }
+  - { <<: *JOINT, name: RIGHT_WRIST1, joint_id: 2 }
+"""
 PENDULUM = """\
 format: ChoreonoidBody
 format_version: 2.0
@@ -117,6 +128,15 @@ def test_what_has_none_says_how_to_write_one(model, program, project, capsys):
     printed = capsys.readouterr().err
     assert "class MyController(Controller):" in printed
     assert "\x1b" not in printed
+
+
+def test_of_several_arms_that_of_the_prefix_moves(project):
+    world, found = read(project(ARMS, "Jaco2Controller, controllerOptions: RIGHT_"))
+    assert found == [(Severity.NOTE, "sample-controller")]
+    with Simulation(world, diagnostics=silent()) as simulation:
+        simulation.run(1.0)
+        q = simulation.bodies["robot"].motion.q
+        np.testing.assert_allclose(q, [0.0, 0.0, 0.8], atol=0.05)
 
 
 @pytest.mark.parametrize(("simulator", "error"), [("", 2e-3), ("HighGain", 2e-2)])

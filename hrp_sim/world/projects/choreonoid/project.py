@@ -96,7 +96,8 @@ class Controllers:
         for item in self._by_body.get(body, ()):
             if item.kind != _PLAYER_ITEM:
                 sample = self._sample(item, entry)
-                running += [sample] if sample else []
+                if sample is not None and sample not in running:
+                    running.append(sample)
             elif name in self._options.controlled:
                 message = f"the motion of '{name}' is not played: a controller for it is given"
                 self._diagnostics.note("foreign-controller", message, item.span)

@@ -1,4 +1,4 @@
-"""A turret looks around until somebody takes over."""
+"""Turrets and arms sway until somebody takes over."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ class LookAround(Controller):
     """Lets servos sway joints about their first positions; they hold when the body is commanded.
 
     Attributes:
-        amplitudes: By joint, in [rad].
+        amplitudes: By end of the names of joints, in [rad].
         period: In [s].
     """
 
@@ -21,10 +21,15 @@ class LookAround(Controller):
     period = 6.0
 
     def initialize(self, io: ControllerIO) -> None:
-        """Drive the joints."""
+        """Drive the joints; of several arms, those whose prefix is an option of the project."""
         self.io = io
-        self.joints = [io.joint(name) for name in self.amplitudes]
-        io.drive("position", self.amplitudes)
+        names = [link.joint.name for link in io.model.moving_links]
+        prefixes = tuple(str(io.args.get("options", "")).split())
+        names = [name for name in names if name.startswith(prefixes)] or names
+        found = {n: a for n in names for end, a in self.amplitudes.items() if n.endswith(end)}
+        self.joints = [io.joint(name) for name in found]
+        self.ways = np.array([*found.values()])
+        io.drive("position", found)
 
     def start(self) -> None:
         """Begin in the middle."""
@@ -35,9 +40,9 @@ class LookAround(Controller):
         io, rate = self.io, 2.0 * np.pi / self.period
         if io.is_commanded:
             return False
-        amplitudes, phase = np.array([*self.amplitudes.values()]), rate * (io.time - self.begin)
-        io.q_target[self.joints] = self.middle + amplitudes * np.sin(phase)
-        io.dq_target[self.joints] = rate * amplitudes * np.cos(phase)
+        phase = rate * (io.time - self.begin)
+        io.q_target[self.joints] = self.middle + self.ways * np.sin(phase)
+        io.dq_target[self.joints] = rate * self.ways * np.cos(phase)
         return True
 
     def save(self) -> Mapping[str, Array]:
@@ -47,3 +52,10 @@ class LookAround(Controller):
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Go on swaying."""
         self.begin, self.middle = float(arrays["begin"]), arrays["middle"].copy()
+
+
+class MoveArm(LookAround):
+    """Moves the arm Jaco2."""
+
+    amplitudes: Mapping[str, float] = {"SHOULDER": 0.5, "FOREARM": 0.3, "WRIST1": 0.8}
+    period = 4.0
