@@ -64,16 +64,6 @@ def test_who_follows_takes_no_command(caplog):
     np.testing.assert_allclose(q, np.tile([0.0, 0.25], (300, 1)), atol=1e-3)
 
 
-def test_an_effort_on_who_follows_reaches_the_leader():
-    """Both links turn as one: with I = 1e-4 kg m^2 each, 1e-4 N m on the follower."""
-    sim = simulation(LIMP)
-    sim.command("gripper", JointCommand(names=("slave",), effort=[1e-4]))
-    q = run(sim, 300)
-    inertia = 1e-4 + 0.5**2 * 1e-4
-    assert q[-1, 0] == pytest.approx(-0.5 * 1e-4 / inertia * 0.3**2 / 2.0, rel=0.01)
-    np.testing.assert_allclose(q[:, 1], -0.5 * q[:, 0] + 0.25, rtol=0.0, atol=1e-9)
-
-
 def test_a_leader_in_position_mode_holds_what_hangs_on_its_follower():
     """The default gains are those of the inertia of both: critically damped."""
     sim = simulation(HOLD)

@@ -140,7 +140,7 @@ def test_a_world_that_steps_in_another_thread_is_not_looked_into():
     balls = [moving(ball, at(0.3 * k, z=0.1), f"ball{k}") for k in range(20)]
     engine, *_ = world(*balls, floor())
     core = engine._world
-    thread = threading.Thread(target=engine.step, args=(20_000,))
+    thread = threading.Thread(target=engine.step, args=(8_000,))
     thread.start()
     problem = None
     while thread.is_alive() and problem is None:

@@ -24,15 +24,6 @@ def test_a_reset_starts_the_same_run_again(solver):
     assert digest(engine) == first
 
 
-@pytest.mark.parametrize("solver", list(Solver))
-def test_many_steps_at_once_are_as_many_single_ones(solver):
-    engine, other = tumbling(solver), tumbling(solver)
-    engine.step(300)
-    for _ in range(300):
-        other.step()
-    assert digest(engine) == digest(other)
-
-
 def test_the_seed_orders_the_constraints_of_the_quick_solver():
     runs = [tumbling(Solver.QUICK, seed=seed) for seed in (1, 1, 2)]
     for engine in runs:

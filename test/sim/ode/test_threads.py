@@ -8,7 +8,7 @@ from hrp_sim import Simulation, load_world
 from hrp_sim.engine.engine import Solver
 
 WORLD = MODELS / "worlds" / "humanoid_in_room.yaml"
-STEPS = 200
+STEPS = 80
 
 
 def hashes(config, count):

@@ -10,7 +10,7 @@ from fake_engine import FakeEngine
 from paths import MODELS
 
 from hrp_sim import Simulation, load_world
-from hrp_sim.sensors import JointSensor, SensorSettings
+from hrp_sim.sensors import SensorSettings
 from hrp_sim.sensors.body_state import Encoders
 
 MS = 1_000_000
@@ -130,12 +130,6 @@ def test_a_snapshot_keeps_the_last_counts():
     assert there.velocity.all()
     np.testing.assert_array_equal(here.position, there.position)
     np.testing.assert_array_equal(here.velocity, there.velocity)
-
-
-def test_an_ideal_sensor_remembers_nothing():
-    sensor = JointSensor(name="joint_states", body="r1", rate_hz=500.0, joints=("A",))
-    assert sensor.memory == {}
-    sensor.reset()
 
 
 def test_a_body_without_encoders_stays_exact_and_says_so(diagnostics):

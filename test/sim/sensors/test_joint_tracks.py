@@ -76,15 +76,6 @@ def test_position_is_travelled_distance_velocity_the_speed_and_effort_unknown(ro
     np.testing.assert_array_equal(reading.velocity[:2], [-0.3, -0.2])
 
 
-def test_a_reset_counts_from_zero(rover):
-    first = run(rover, 500)
-    rover.reset()
-    assert run(rover, 2).position.tolist() == [0.0, 0.0, first.position[2]]
-    rover.command("rover", JointCommand(TRACKS, velocity=SPEEDS))
-    run(rover, 498)
-    np.testing.assert_allclose(run(rover, 2).position, first.position, atol=1e-15)
-
-
 def test_the_distance_is_right_after_nobody_listened(rover):
     run(rover, 500)
     rover.set_enabled("joint_states", False)
@@ -104,14 +95,3 @@ def test_a_snapshot_keeps_the_distance():
     there = run(simulation, 100).position
     simulation.restore(saved)
     np.testing.assert_array_equal(run(simulation, 100).position, there)
-
-
-def test_what_a_vehicle_drives_is_what_its_tracks_run():
-    simulation = Simulation(load_world(MODELS / "worlds" / "rover.yaml"))
-    simulation.wanted = lambda name: name == "joint_states"
-    rover = simulation.bodies["rover"]
-    simulation.command("rover", JointCommand(TRACKS, velocity=[0.3, 0.3]))
-    start, p = run(simulation, 300), rover.motion.p[0].copy()
-    run_on = run(simulation, 1000).position - start.position
-    drove = np.linalg.norm(rover.motion.p[0] - p)
-    assert drove == pytest.approx(run_on[0], rel=0.02)

@@ -47,17 +47,6 @@ def test_it_reads_the_effort_of_its_joint_along_the_axis_in_its_own_frame(joint_
     np.testing.assert_allclose(reading.torque, expected["torque"], atol=1e-12)
 
 
-def test_it_holds_an_arm_against_gravity():
-    """At rest, the drive balances the weight: 2 kg at 0.3 m along y, about an axis."""
-    body = body_with(JointType.REVOLUTE, devices.TorqueSensor(name="strain", link="ARM"))
-    config = WorldConfig(bodies=(BodyEntry(placement=Placement(name="r", body=body, fixed=True)),))
-    with Simulation(config) as simulation:
-        simulation.run(1.0)
-        reading = simulation.sensors["strain"].read(simulation.state)
-    weight = np.cross([0.0, 0.3, 0.0], [0.0, 0.0, -2.0 * 9.80665])
-    assert reading.torque @ AXIS == pytest.approx(-weight @ AXIS, rel=1e-3)
-
-
 def test_without_a_moving_joint_it_is_left_out_with_a_warning(diagnostics):
     device = devices.TorqueSensor(name="strain", link="BASE")
     made = sensors_of(diagnostics, device, root=JointType.FIXED)
