@@ -6,21 +6,12 @@ import html
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from math import inf
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from hrp_model import Diagnostic, Link
+from hrp_model import Diagnostic
 from hrp_model.printable import printable
 from hrp_model.view.browser import SETTINGS_ORDER, STATUS_ORDER, TOOLBAR, TOOLBAR_ORDER
-from hrp_model.view.html import SELECTION_LABEL, padded, style
-from hrp_model.view.joint_sliders import (
-    DEGREES,
-    DEGREES_HINT,
-    SliderScale,
-    is_angle,
-    slider_scale,
-)
+from hrp_model.view.html import SELECTION_LABEL, style
 from hrp_model.view.lists import (
     heading,
     is_within,
@@ -38,11 +29,10 @@ from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
 from ..engine.state import SimulatedBody
 from ..run.run import NotRunningError, Run, RunStateError
-from ..simulation import Simulation
-from .scene import SOURCE, Snapshot
+from .scene import Snapshot
 
 if TYPE_CHECKING:
-    from viser import ClientHandle, GuiDropdownHandle, GuiEvent, GuiSliderHandle
+    from viser import ClientHandle, GuiDropdownHandle
 
 MAX_STEPS = 100_000
 MAX_SLIDERS = 200
@@ -185,114 +175,6 @@ def _status(snapshot: Snapshot, hint: str, badge: str) -> str:
         parts.append(f'<div class="hrp-note">{words}</div>')
     return f'<div class="hrp-status">{"".join(parts)}</div>{badge}{TOOLBAR}'
 
-
-class JointTargets:
-    """Sliders of one body at a time, in the panel's present container.
-
-    A slider that the user has not moved follows the target of its joint, which others command.
-
-    All but the callbacks of the sliders is called in the viewer's thread.
-
-    Args:
-        viewer: The page.
-    """
-
-    def __init__(self, viewer: Viewer) -> None:
-        self._gui = viewer.server.gui
-        self._body: GuiDropdownHandle[str] = self._gui.add_dropdown("Robot", (_NONE,))
-        self._in_degrees = self._gui.add_checkbox(DEGREES, True, hint=DEGREES_HINT)
-        self._in_degrees.on_update(lambda _: self._change_unit())
-        self._none = self._gui.add_html(padded("No body has moving joints."), visible=False)
-        self._folder = self._gui.add_folder(None)
-        self._simulation: Simulation | None = None
-        self._bodies: Mapping[str, SimulatedBody] = {}
-        self._shown: SimulatedBody | None = None
-        self._is_changed = False  # the unit
-        self._sliders: list[_Slider] = []
-        self._moved: set[str] = set()  # joints whose sliders the user has moved
-        self._drawn = -inf
-
-    def follow(self, simulation: Simulation) -> None:
-        """Offer the bodies of a simulation whose joints can be commanded."""
-        if simulation is not self._simulation or simulation.bodies is not self._bodies:
-            self._simulation, self._bodies = simulation, simulation.bodies
-            movable = [k for k, s in self._bodies.items() if s.body.moving_links]
-            self._body.options = tuple(movable) or (_NONE,)
-            self._body.visible = len(movable) > 1
-            self._none.visible = not movable
-        shown = self._bodies.get(self._body.value)
-        if shown is not self._shown or self._is_changed:
-            self._shown, self._is_changed = shown, False
-            self._make_sliders()
-
-    def draw(self, snapshot: Snapshot, now: float) -> None:
-        """Show the present positions and targets, if it is time.
-
-        Args:
-            snapshot: The state of the run.
-            now: Of the steady clock, in [s].
-        """
-        poses = None if self._shown is None else snapshot.bodies.get(self._shown.name)
-        if poses is None or poses.simulated is not self._shown or now < self._drawn + _LABEL_PERIOD:
-            return
-        self._drawn = now
-        for index, link, scale, slider in self._sliders:
-            label = _label(link, scale, float(poses.q[index]))
-            if slider.label != label:
-                slider.label = label
-            target = scale.shown(float(self._shown.drive.q[index]))
-            if link.joint.name not in self._moved and abs(target - slider.value) > slider.step:
-                set_value(slider, target)
-
-    def restart(self) -> None:
-        """Let all sliders follow the targets of their joints, as after a reset."""
-        self._moved.clear()
-        self._drawn = -inf
-
-    def _change_unit(self) -> None:
-        self._is_changed = True
-
-    def _make_sliders(self) -> None:
-        for *_, slider in self._sliders:
-            slider.remove()
-        self._sliders = []
-        self._moved.clear()
-        links = () if self._shown is None else self._shown.body.moving_links[:MAX_SLIDERS]
-        self._in_degrees.visible = any(map(is_angle, links))
-        if self._shown is None:
-            return
-        with self._folder:
-            for index, link in enumerate(links):
-                value = float(self._shown.drive.q[index])
-                scale = slider_scale(link, value, self._in_degrees.value)
-                slider = self._gui.add_slider(
-                    _label(link, scale, value), scale.lower, scale.upper, scale.step,
-                    scale.shown(value), marks=(), hint=f"target of {printable(link.joint.name)} in "
-                    f"[{scale.unit}]; beside the name is the present position",
-                )  # fmt: skip
-                slider.on_update(partial(self._command, self._shown.name, link.joint.name, scale))
-                self._sliders.append((index, link, scale, slider))
-
-    def _command(
-        self, body: str, joint: str, scale: SliderScale, event: GuiEvent[GuiSliderHandle[float]]
-    ) -> None:
-        simulation = self._simulation
-        if event.client_id is None or simulation is None:
-            return  # not by the user
-        self._moved.add(joint)
-        target = {joint: scale.value(event.target.value)}
-        try_for(event.client, lambda: simulation.command(body, target, source=SOURCE))
-
-
-def _label(link: Link, scale: SliderScale, position: float) -> str:
-    """Return the name of a joint and its present position."""
-    number = round(scale.factor * position, 1 if scale.unit == "°" else 3) + 0.0
-    space = "" if scale.unit == "°" else " "
-    return f"{label_text(link.joint.name)} {number:g}{space}{scale.unit}"
-
-
-_Slider: TypeAlias = "tuple[int, Link, SliderScale, GuiSliderHandle[float]]"
-_NONE = "-"
 
 Views = Mapping[str, tuple[SimulatedBody, RobotView]]
 

@@ -18,8 +18,9 @@ from ..render import ALL_PARTS, NO_PARTS, Parts
 from ..run.run import Change, Consumer, Run
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
-from .controls import MODEL_TAB, Controls, JointTargets, ModelPanel
+from .controls import MODEL_TAB, Controls, ModelPanel
 from .curves import Curves
+from .driving import DrivePad
 from .scene import (
     Bodies,
     Contacts,
@@ -31,6 +32,7 @@ from .scene import (
     take_snapshot,
 )
 from .sensor_displays import SensorDisplays
+from .targets import JointTargets
 
 _log = logging.getLogger("hrp_sim")
 
@@ -130,6 +132,7 @@ class RunViewer(Consumer):
         viewer, gui = self._viewer, self._viewer.server.gui
         self._controls = Controls(viewer, self._run, hint)
         self._controls.show_problems(problems)
+        self._pad = DrivePad(viewer)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Control"):
             self._targets = JointTargets(viewer)
@@ -195,6 +198,7 @@ class RunViewer(Consumer):
         self._sensors.stop()
         self._contacts.stop()
         self._pulling.stop()
+        self._pad.stop()
 
     def _copy(self) -> None:
         """Copy the state of the run; called in the stepping thread."""
@@ -217,6 +221,7 @@ class RunViewer(Consumer):
             self._sensors.follow(simulation)
             self._curves.follow(simulation)
             self._targets.follow(simulation)
+            self._pad.follow(simulation, self._targets.shown)
             if self._has_restarted:
                 self._has_restarted = False
                 self._sensors.clear()
@@ -228,6 +233,7 @@ class RunViewer(Consumer):
             self._sensors.draw()
             self._contacts.draw()
             self._targets.draw(snapshot, now)
+            self._pad.draw(simulation, now)
             self._curves.draw(now)
             self._pulling.draw(snapshot)
 

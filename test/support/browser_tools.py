@@ -61,9 +61,9 @@ class Pages:
         self._browser = browser
         self._opened: list[Page] = []
 
-    def open(self, address: str, size: tuple[int, int] = SIZE) -> Page:
+    def open(self, address: str, size: tuple[int, int] = SIZE, *, dark: bool = False) -> Page:
         """Open an address, http:// or file://, in a browser profile of its own."""
-        page = Page(self._browser, address, size)
+        page = Page(self._browser, address, size, dark=dark)
         self._opened.append(page)
         return page
 
@@ -85,12 +85,14 @@ class Page:
         errors: Errors that it wrote to the console or did not catch.
     """
 
-    def __init__(self, browser, address: str, size: tuple[int, int]) -> None:
+    def __init__(self, browser, address: str, size: tuple[int, int], *, dark: bool = False) -> None:
         self.foreign: list[str] = []
         self.errors: list[str] = []
         self._own = urlsplit(address)
         width, height = size
-        self._context = browser.new_context(viewport={"width": width, "height": height})
+        self._context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+        )
         self._context.route("**/*", self._on_request)
         self.tab = self._context.new_page()
         self.tab.on("websocket", lambda socket: self._is_own(socket.url))

@@ -54,9 +54,11 @@ class RunPage:
         """Simulation time, in [s]."""
         return self.runner.simulation.state.time_ns / 1e9
 
-    def open(self, pages: Pages, size: tuple[int, int] = (1100, 400)) -> Page:
+    def open(
+        self, pages: Pages, size: tuple[int, int] = (1100, 400), *, dark: bool = False
+    ) -> Page:
         """Open the page in a browser; it is closed before the run ends."""
-        page = pages.open(self.viewer.address, size)
+        page = pages.open(self.viewer.address, size, dark=dark)
         self._pages.append(page)
         return page
 

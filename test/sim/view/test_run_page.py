@@ -1,6 +1,7 @@
 """The page of a run in a real browser."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ from browser_tools import client_of
 pytest.importorskip("viser")
 
 from run_page_tools import RunPage, gui, node
-from sim.physics.scenes import Z, at, box_inertia, root
+from sim.physics.scenes import Z, at, box_inertia, floor, root
 
 from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostic, Severity
 from hrp_model.geometry import Box, Material, Shape
+from hrp_model.load import load_body
 from hrp_sim import BodyEntry, WorldConfig
 from hrp_sim.engine.engine import PhysicsSettings, Placement
 
@@ -93,6 +95,51 @@ def test_a_link_that_is_pulled_with_the_mouse_follows(pages):
     page.errors.clear()
 
 
+def test_keys_drive_a_vehicle_which_the_camera_follows_also_on_a_phone_in_the_dark(pages):
+    with RunPage(rover_on_a_plain()) as run:
+        page = run.open(pages, (900, 450))
+        camera = client_of(run.viewer, page).camera
+        page.wait_until(lambda: shown_time(page) > 0.2, "a running clock")
+        motion = run.simulation.bodies["rover"].motion
+        page.tab.keyboard.down("w")
+        page.wait_until(lambda: motion.p[0, 0] > 1.0, "driven ahead")
+        # The scene is to the left of the panel, 330 pixels wide.
+        across, _ = page.project(motion.p[0], camera)
+        assert 570 / 3 < across < 2 * 570 / 3
+        page.tab.keyboard.up("w")
+        page.wait_until(lambda: np.abs(motion.v[0]).max() < 0.01, "stopped")
+        page.tab.keyboard.press("3")
+        page.wait_until(lambda: camera.position[2] > 1.2 and _is_above(camera, motion), "on top")
+        page.close()
+        phone = run.open(pages, (390, 844), dark=True)
+        pad = phone.tab.get_by_label("backward", exact=True)
+        phone.wait_until(pad.is_visible, "a drive pad")
+        heading = motion.p[0, 0]
+        pad.dispatch_event("pointerdown")
+        phone.wait_until(lambda: motion.p[0, 0] < heading - 0.2, "driven back")
+        pad.dispatch_event("pointerup")
+        phone.wait_until(lambda: np.abs(motion.v[0]).max() < 0.01, "stopped")
+        phone.wait_until(lambda: phone.pixels()[-20:, :].mean() < 80, "a dark panel")
+        sheet = (
+            phone.tab.locator(".mantine-Paper-root").filter(has_text="rover").first.bounding_box()
+        )
+        scene = phone.tab.locator("canvas[data-engine]").bounding_box()
+        assert sheet["width"] == 390
+        assert scene["height"] + sheet["height"] < 844 + 20
+
+
+def rover_on_a_plain():
+    """The rover without sensors, on a floor without walls."""
+    body = load_body("package://hrp_ros/models/rover/rover.body")
+    placement = Placement(name="rover", body=replace(body, devices=()), X_WL=at(z=0.2))
+    bodies = BodyEntry(placement=placement), BodyEntry(placement=floor())
+    return WorldConfig(bodies=bodies)
+
+
+def _is_above(camera, motion):
+    return np.hypot(*(camera.position - motion.p[0])[:2]) < 0.2
+
+
 def scan_and_camera_appear(run, page):
     page.open_part("Sensors")
     picture = page.tab.get_by_role("img").first
@@ -131,7 +178,7 @@ def a_slider_commands_its_joint(run, page):
     for _ in range(30):
         slider.press("ArrowRight")
     simulated = run.simulation.bodies["arm"]
-    target = run.run_viewer._targets._sliders[0][-1]
+    target = run.run_viewer._targets._sliders[0].handle
     page.wait_until(lambda: target.value > 0.0, "a target")
 
     def is_at_target():

@@ -181,7 +181,8 @@ def test_a_failure_of_the_physics_is_shown_with_its_hint_until_a_reset():
 
 def test_sliders_follow_the_targets_that_others_command():
     with RunPage("arm", viewer=WatchedViewer(0)) as run:
-        slider = next(x[-1] for x in run.run_viewer._targets._sliders if x[1].name == "J2")
+        sliders = run.run_viewer._targets._sliders
+        slider = next(x.handle for x in sliders if x.link.name == "J2")
         assert slider.value == pytest.approx(np.degrees(0.5), abs=0.1)  # of the world file
         run.simulation.command("arm", {"J2": 0.1}, source="test")
         q = run.simulation.bodies["arm"].motion.q
