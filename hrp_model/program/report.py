@@ -24,6 +24,8 @@ from .console import message_console
 _TABLE = Path(__file__).with_name("codes.csv")
 # A model, by the name that the user gave, and its diagnostics.
 Checked = tuple[str, Iterable[Diagnostic]]
+# Notes on what a run does, which it shows or logs as well.
+SHOWN_NOTES = frozenset(("sample-controller",))
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 _MAX_EXCERPT = 100  # columns
 _MAX_PER_CODE = 5  # diagnostics shown

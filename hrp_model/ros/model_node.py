@@ -43,6 +43,7 @@ from ..description.publisher import DescriptionPublisher, JointHealth, LastPosit
 from ..diagnostics import Diagnostic, Diagnostics, Severity, counted
 from ..files.writer import mesh_folder
 from ..program.console import print_message
+from ..program.report import SHOWN_NOTES
 from .parameters import MODEL_NODE
 from .serving import serve_until_signal
 
@@ -65,6 +66,8 @@ def logged_diagnostics(node: Node) -> Diagnostics:
     def log(diagnostic: Diagnostic) -> None:
         if diagnostic.severity is Severity.WARNING:
             node.get_logger().warning(str(diagnostic))
+        elif diagnostic.code in SHOWN_NOTES:
+            node.get_logger().info(str(diagnostic))
         elif diagnostic.severity is Severity.NOTE:
             node.get_logger().debug(str(diagnostic))
 

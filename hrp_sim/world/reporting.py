@@ -9,7 +9,7 @@ from pathlib import Path
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.program.console import print_message
 from hrp_model.program.report import CODES as MODEL_CODES
-from hrp_model.program.report import Codes, by_place, print_diagnostics, text_reports
+from hrp_model.program.report import SHOWN_NOTES, Codes, by_place, print_diagnostics, text_reports
 
 # Codes of worlds, sensors and advice, listed by ``hrp-sim run --list-codes``.
 CODES = Codes(
@@ -32,7 +32,6 @@ class MyController(Controller):
         io.effort_target = 200.0 * (self.goal - io.q) - 20.0 * io.dq
         return True
 """
-_SHOWN_NOTES = frozenset(("sample-controller",))  # also without 'check'
 _CHECK_ALL = "'hrp-sim check --all' shows them"
 
 
@@ -40,8 +39,8 @@ _CHECK_ALL = "'hrp-sim check --all' shows them"
 def printed_warnings(world: str, *, strict: bool = False) -> Iterator[Diagnostics]:
     """Collect the diagnostics of a block, and print the warnings at its end.
 
-    Errors are printed where the exception is handled; most notes are not printed. What is reported
-    after the block, during a run, is printed at once.
+    Errors are printed where the exception is handled; of the notes only ``SHOWN_NOTES``. What is
+    reported after the block, during a run, is printed at once.
 
     Args:
         world: The world as the user gave it.
@@ -57,7 +56,7 @@ def printed_warnings(world: str, *, strict: bool = False) -> Iterator[Diagnostic
     try:
         yield diagnostics
     finally:
-        notes = [note for note in diagnostics.found if note.code in _SHOWN_NOTES]
+        notes = [note for note in diagnostics.found if note.code in SHOWN_NOTES]
         print_severity(world, notes, Severity.NOTE)
         print_severity(world, diagnostics.found, Severity.WARNING)
         is_running = True
