@@ -16,8 +16,15 @@ from hrp_model.diagnostics import Diagnostic, Diagnostics
 __all__ = ["chromium", "pages", "shared_pages"]  # fixtures for all tests
 
 # The same examples on every machine and in every run; how long one takes says nothing.
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
-hypothesis.settings.load_profile("repeatable")
+for profile, examples in (("some", 30), ("all", 200)):
+    hypothesis.settings.register_profile(
+        profile, max_examples=examples, derandomize=True, deadline=None
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try more examples with slow tests, ``-m ""``."""
+    hypothesis.settings.load_profile("some" if config.option.markexpr else "all")
 
 
 def pytest_sessionstart() -> None:

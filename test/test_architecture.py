@@ -9,7 +9,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from code_tools import import_statements
+from code_tools import import_statements, tree_of
+from each_case import all_cases
 from paths import ROOT
 
 PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
@@ -40,11 +41,6 @@ def name_of(path: Path) -> str:
 
 def package_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).parts[:-1])
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
@@ -121,7 +117,7 @@ ONE_PLACE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", ONE_PLACE)
+@all_cases("rule", ONE_PLACE)
 def test_it_is_imported_in_its_packages_alone(rule):
     what, where, beside = ONE_PLACE[rule]
     assert imports_of(what, where=where, beside=beside) == []

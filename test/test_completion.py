@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from each_case import mostly_slow
 from paths import MODELS, PYTHONPATH
 
 COMMANDS = {"hrp-model": "hrp_model", "hrp-sim": "hrp_sim"}
@@ -45,21 +46,22 @@ def complete(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("line", "candidates"),
-    [
-        pytest.param("hrp-model d", ["dump"], marks=pytest.mark.slow),
-        ("hrp-sim r", ["replay", "run", "rviz"]),
-        ("hrp-sim run rover --solver ", ["quick", "world"]),
-        pytest.param("hrp-sim run --nam", [], marks=pytest.mark.slow),
-        ("hrp-sim sensors rover --nam", ["--naming"]),
-        ("hrp-model urdf arm", ["arm.body", "arm2.WRL", "arm_parts/"]),
-        pytest.param(
-            "hrp-model check arm.body arm_parts/", ["arm_parts/hand.body"], marks=pytest.mark.slow
-        ),
-        pytest.param("hrp-model tree .a", [".arm.body"], marks=pytest.mark.slow),
-        pytest.param("hrp-model tree nowhere/", [], marks=pytest.mark.slow),
-        pytest.param("hrp-model urdf arm.body -o arms", ["arms.txt"], marks=pytest.mark.slow),
-        ("hrp-sim check arm", ["arm", "arm.body", "arm2.WRL", "arm_parts/"]),
-    ],
+    mostly_slow(
+        [
+            ("hrp-sim check arm", ["arm", "arm.body", "arm2.WRL", "arm_parts/"]),
+            ("hrp-model d", ["dump"]),
+            ("hrp-sim r", ["replay", "run", "rviz"]),
+            ("hrp-sim run rover --solver ", ["quick", "world"]),
+            ("hrp-sim run --nam", []),
+            ("hrp-sim sensors rover --nam", ["--naming"]),
+            ("hrp-model urdf arm", ["arm.body", "arm2.WRL", "arm_parts/"]),
+            ("hrp-model check arm.body arm_parts/", ["arm_parts/hand.body"]),
+            ("hrp-model tree .a", [".arm.body"]),
+            ("hrp-model tree nowhere/", []),
+            ("hrp-model urdf arm.body -o arms", ["arms.txt"]),
+        ],
+        3,
+    ),
 )
 def test_a_shell_completes_commands_options_choices_worlds_and_files(line, candidates, complete):
     assert complete(line) == candidates

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_case import mostly_slow
 from paths import MODELS, SHARED, needs_shared
 
 from hrp_sim.render.context import RendererUnavailable, thread_context
@@ -59,7 +60,7 @@ def toy(folder: Path, **colors: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", mostly_slow(OWN, 1))
 def test_the_urdf_of_an_own_model_looks_like_the_model(name):
     compared = compare(MODELS / name, SIZE)
     assert compared.differing <= LIMIT
@@ -67,14 +68,14 @@ def test_the_urdf_of_an_own_model_looks_like_the_model(name):
 
 
 @needs_shared
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", mostly_slow(REAL, 1))
 def test_the_urdf_of_a_real_robot_looks_like_the_model(name):
     compared = compare(SHARED / "models" / name, SIZE)
     assert compared.differing <= LIMIT
     assert compared.differing_of_robot <= 0.03
 
 
-@pytest.mark.parametrize("rule", ["MESHES_KEEP_THEIRS", "URDF_REPLACES"])
+@pytest.mark.parametrize("rule", mostly_slow(["MESHES_KEEP_THEIRS", "URDF_REPLACES"], 1))
 def test_both_pictures_show_colours_and_sides_as_they_are(rule, tmp_path):
     one = compare(
         toy(tmp_path, red="[ 1, 0, 0 ]", green="[ 0, 1, 0 ]", white="[ 1, 1, 1 ]"),
@@ -93,6 +94,7 @@ def test_both_pictures_show_colours_and_sides_as_they_are(rule, tmp_path):
         assert np.argwhere(white)[:, 0].mean() < np.argwhere(red)[:, 0].mean() - 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["MESHES_KEEP_THEIRS", "URDF_REPLACES"])
 def test_a_translucent_link_of_one_colour_stays_translucent(rule, tmp_path):
     glass = "[ 0, 0, 1 ], transparency: 0.6"
@@ -114,6 +116,7 @@ def test_another_colour_or_a_missing_part_differs(tmp_path):
     assert whole.differing <= LIMIT
 
 
+@pytest.mark.slow
 def test_the_script_writes_a_page_and_its_pictures(tmp_path):
     page = tmp_path / "page.md"
     arguments = ["gallery", str(MODELS / "arm/arm.body"), "-o", str(page)]

@@ -16,7 +16,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from code_tools import import_statements
+from code_tools import import_statements, tree_of
+from each_case import all_cases
 from paths import ROOT
 
 import hrp_model.cli.main
@@ -156,7 +157,7 @@ def imports(folder: str) -> frozenset[str]:
     """Return the top-level names that the modules below a folder import from elsewhere."""
     found: set[str] = set()
     for path in (ROOT / folder).rglob("*.py"):
-        for node in import_statements(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in import_statements(tree_of(path)):
             if isinstance(node, ast.Import):
                 found.update(alias.name.split(".")[0] for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -314,10 +315,9 @@ def test_package_xml_is_what_ament_expects(manifest):
     assert settings["install"]["install_scripts"] == "$base/lib/hrp_ros"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "path",
     [ROOT / "package.xml", *sorted(ROOT.glob("hrp_msgs/interfaces/*/package.xml"))],
-    ids=lambda p: str(p.relative_to(ROOT)),
 )
 def test_ros_tools_accept_package_xml(path):
     package = pytest.importorskip("catkin_pkg.package", reason="catkin_pkg is not installed")
@@ -391,6 +391,7 @@ def modules_of_tests():
     return {path.stem for path in paths if path.suffix == ".py" or path.is_dir()}
 
 
+@pytest.mark.slow
 def test_what_tests_import_is_declared(wheel, manifest):
     extra = wheel.extra("test")
     local = modules_of_tests()

@@ -5,6 +5,7 @@ from math import nan, pi
 
 import numpy as np
 import pytest
+from each_case import all_cases
 
 from hrp_model import Body, Joint, JointType, Link
 from hrp_model.body import link_pair
@@ -35,7 +36,7 @@ def test_an_unknown_link_lists_those_there_are():
         body(link("BASE")).link("LEG")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("links", "message"),
     [
         ([], "at least one link"),
@@ -74,7 +75,7 @@ def test_the_first_of_equal_joint_ids_wins_and_both_still_move():
     assert [x.name for x in robot.moving_links] == ["A", "B"]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("told", "resolution"),
     [
         ({"encoder_pulse": 512.0}, pi / 256.0),

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from paths import SHARED
 
 from hrp_model import load_body
@@ -215,7 +216,7 @@ def distance(a, b):
         return np.where(a == b, 0.0, np.abs(a - b)).max(initial=0.0)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=str)
+@all_cases("pair", PAIRS)
 def test_the_links_are_the_same(pair):
     links = shared_links(pair)
     assert len(links) == len(body_of(pair.first).links) == len(body_of(pair.second).links)
@@ -231,7 +232,7 @@ def test_the_links_are_the_same(pair):
     np.testing.assert_allclose(*masses, rtol=0.0, atol=EXACT)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=str)
+@all_cases("pair", PAIRS)
 def test_the_links_are_in_the_same_places_in_any_posture(pair):
     rng = np.random.default_rng(2)
     names = [(a.name, b.name) for a, b in shared_links(pair)]

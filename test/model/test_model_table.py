@@ -1,13 +1,10 @@
 """The script that measures models."""
 
 import csv
-from dataclasses import replace
 
 import pytest
 
-from scripts.pages import models
-from scripts.pages.models import milliseconds
-from scripts.program import read_list, run_program
+from scripts.program import run_program
 
 BOX = "links: [ { name: BOX, joint_type: free, mass: 1, %s elements: [ { type: Shape, %s } ] } ]"
 SHAPE = "geometry: { type: Box, size: [ 1, 1, 1 ] }"
@@ -38,27 +35,6 @@ def folder(tmp_path):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     return root
-
-
-LIST = """\
-| directory | commit |
-| --- | --- |
-| some-one__some-robots | 0123abc |
-
-| path | format |
-| --- | --- |
-| some-one__some-robots/parts/doubtful.body | body |
-| some-one__some-robots/gone.body | body |
-| own/notes.txt | text |
-| own/broken.wrl | VRML97 |
-"""
-
-
-def test_a_list_names_models_and_commits(folder):
-    assert read_list(LIST, folder) == (
-        ["some-one__some-robots/parts/doubtful.body", "own/broken.wrl"],
-        {"some-one__some-robots": "0123abc"},
-    )
 
 
 def test_a_table_has_a_row_for_each_model(folder, tmp_path, capsys):
@@ -92,39 +68,3 @@ def test_a_table_has_what_independent_libraries_find(folder, tmp_path, capsys, n
         assert all(float(number) <= 1e-6 for number in numbers.split(", "))
     assert "(flat shape)" in rows["own/flat.body"][-1]
     assert "3 of 3 pass with all libraries" in capsys.readouterr().out
-
-
-def test_a_table_names_what_fails(folder, tmp_path, monkeypatch, capsys, needs_libraries):
-    honest = models.convert
-
-    def wrong(*args, **kwargs):
-        made = honest(*args, **kwargs)
-        return replace(made, urdf=made.urdf.replace('<mass value="1.0"', '<mass value="1.1"'))
-
-    monkeypatch.setattr(models, "convert", wrong)
-    assert run(folder, "-o", str(tmp_path), "--verify", "--jobs", "1") == 0
-    assert "0 of 2 pass with all libraries" in capsys.readouterr().out
-    good = rows_of(tmp_path)["some-one/some-robots/good.body"]
-    assert all("FAILED mass and inertia of links, FAILED total mass" in cell for cell in good[-2:])
-
-
-def test_a_list_selects_models_and_states_their_sources(folder, tmp_path):
-    (tmp_path / "list.md").write_text(LIST)
-    options = ["--list", str(tmp_path / "list.md"), "--repeats", "1", "-o", str(tmp_path)]
-    assert run(folder, *options) == 0
-    assert rows_of(tmp_path, "sources")["some-one/some-robots"][1] == "0123abc"
-    assert "some-one/some-robots/good.body" not in rows_of(tmp_path)
-
-
-def test_a_folder_without_models_is_wrong_use(tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        run(tmp_path)
-    assert stop.value.code == 2
-    assert "no models in" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0.00123, "1.2"), (0.0451, "45"), (0.678, "680"), (12.34, "12000")]
-)
-def test_times_have_two_digits_that_count(seconds, shown):
-    assert milliseconds(seconds) == shown

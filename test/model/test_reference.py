@@ -4,8 +4,6 @@ Lengths, angles and masses have to agree to 1e-9, dynamics to 1e-8, single-preci
 and colours to 1e-6. ``reference_deviations`` lists all that differs, and why.
 """
 
-from math import inf
-
 import numpy as np
 import pytest
 import reference_data
@@ -13,14 +11,9 @@ from each_case import check_each, some_or_all
 from model.reference_deviations import (
     DEVIATIONS,
     NO_DYNAMICS,
-    OPEN_FACE,
-    UNLIMITED,
-    kept,
-    moved,
-    named,
 )
 from paths import needs_shared
-from reference_compare import Difference, compare
+from reference_compare import compare
 from reference_dynamics import check_dynamics
 
 from hrp_model import load_body
@@ -50,7 +43,7 @@ def report(differences):
 
 
 @needs_shared
-@some_or_all("files", sorted(FILES.keys() - REFUSED), 60)
+@some_or_all("files", sorted(FILES.keys() - REFUSED), 20)
 def test_a_published_model_agrees_with_the_reference(files):
     check_each(files, check_file)
 
@@ -71,43 +64,6 @@ def check_file(file):
 def test_every_deviation_is_of_a_model_that_there_is():
     assert DEVIATIONS.keys() <= FILES.keys()
     assert not any(reference_data.load(file)["loaded"] for file in REFUSED)
-
-
-TURNED = [[0, -2, 0, 4], [2, 0, 0, 5], [0, 0, 2, 6]]
-
-
-@pytest.mark.parametrize(
-    ("deviation", "path", "explained", "hidden"),
-    [
-        (UNLIMITED, "devices.G.w_max", ([inf, 2.0], [-1.0, 2.0]), ([inf, 3.0], [-1.0, 2.0])),
-        (UNLIMITED, "devices.G.F_max", ([inf], [-1.0]), ([inf], [-2.0])),
-        (
-            kept("Fire"),
-            "devices",
-            ([("Fire", "F"), ("Imu", "I")], [("Imu", "I")]),
-            ([("Fire", "F"), ("Imu", "J")], [("Imu", "I")]),
-        ),
-        (kept("Fire"), "devices", ([("Fire", "F")], []), ([("Fire", "F"), ("Smoke", "S")], [])),
-        (named("Imu0"), "devices.Imu0.name", ("Imu0", ""), ("Imu1", "")),
-        (
-            moved((1, 0, 0), 3),
-            "links.A.visual.3.T",
-            (TURNED, np.subtract(TURNED, [[0, 0, 0, 1], [0] * 4, [0] * 4])),
-            (TURNED, np.subtract(TURNED, [[0, 0, 0, 1], [0] * 4, [0, 0, 0.1, 0]])),
-        ),
-        (
-            moved((1, 0, 0), 3),
-            "links.A.visual.3.bbox_min",
-            ([1, 2, 3], [0, 2, 3]),
-            ([1, 2, 3], [0, 2, 4]),
-        ),
-        (OPEN_FACE, "links.Root.visual.3.triangles", (7, 6), (8, 6)),
-    ],
-)
-def test_a_deviation_explains_nothing_else(deviation, path, explained, hidden):
-    assert deviation.explains(Difference(path, *explained))
-    assert not deviation.explains(Difference(path, *hidden))
-    assert not deviation.explains(Difference(f"links.{path}", *explained))
 
 
 @needs_shared

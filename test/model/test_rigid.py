@@ -5,6 +5,7 @@ from math import cos, pi, sin
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from numpy.testing import assert_allclose
 
 from hrp_model.rigid import (
@@ -185,7 +186,7 @@ def test_a_quaternion_of_any_length_is_a_rotation(size, rng):
         assert_allclose(quaternion_matrix((-q).tolist()), R, **EXACT)
 
 
-@pytest.mark.parametrize("size", [5e-324, 1e-200, 1.0, 1e200, 1.7e308])
+@all_cases("size", [5e-324, 1e-200, 1.0, 1e200, 1.7e308])
 def test_a_unit_vector_has_length_one_whatever_the_size(size):
     assert_allclose(unit_vector([0.0, -size, size]), [0.0, -(0.5**0.5), 0.5**0.5], **EXACT)
     assert unit_vector([0.0, 0.0, 0.0]) is None

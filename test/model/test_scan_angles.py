@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from each_case import all_cases
 
 from hrp_model.devices import pitch_angles, yaw_angles
 
 DEGREE = np.pi / 180.0
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("total", "step", "first", "last"),
     [
         (120, 1, -60, 60),
@@ -29,10 +30,8 @@ def test_yaw_angles_are_multiples_of_the_step_on_both_sides(total, step, first, 
     np.testing.assert_allclose(multiples, np.round(multiples), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "step", [90.0, 1.0, 0.25, 1.0 / 3.0, 0.7, 360.0 / 721.0, 180.0, 360.0, 700.0]
-)
-@pytest.mark.parametrize("total", [360.0, 360.0 - 1e-9, 360.0 + 1e-9, 500.0])
+@all_cases("step", [90.0, 1.0, 0.25, 1.0 / 3.0, 0.7, 360.0 / 721.0, 180.0, 360.0, 700.0])
+@all_cases("total", [360.0, 360.0 - 1e-9, 360.0 + 1e-9, 500.0])
 def test_around_a_full_circle_no_direction_is_there_twice(total, step):
     angles = yaw_angles(total * DEGREE, step * DEGREE) / DEGREE
     gap = 360.0 - (angles[-1] - angles[0])  # across the back, from the last ray to the first
@@ -47,7 +46,7 @@ def test_a_full_circle_in_rounded_degrees_begins_at_the_back():
     assert angles[0] == -180 * 0.0174533
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("total", "step", "expected"),
     [
         (30, 2, np.arange(-15, 16, 2)),  # sixteen layers, none of them level
@@ -62,8 +61,8 @@ def test_pitch_angles_begin_at_the_lowest(total, step, expected):
     np.testing.assert_allclose(angles, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("angles", [yaw_angles, pitch_angles])
-@pytest.mark.parametrize(
+@all_cases("angles", [yaw_angles, pitch_angles])
+@all_cases(
     ("total", "step"),
     [(1.0, 0.0), (1.0, -0.1), (1.0, np.nan), (-1.0, 0.1), (np.inf, 0.1), (np.nan, 0.1), (1, 1e-9)],
 )

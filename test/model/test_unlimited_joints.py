@@ -2,7 +2,7 @@
 
 from math import inf
 
-import pytest
+from each_case import all_cases
 
 from hrp_model import load_body_text
 from hrp_model.body import JointType, Range
@@ -53,8 +53,8 @@ def joint(kind, limit):
     return body, next(link.joint for link in body.links if link.joint.name == "j")
 
 
-@pytest.mark.parametrize("limit", ["1e6", "1e16", "1.7976931348623157e308"])
-@pytest.mark.parametrize("kind", FORMATS)
+@all_cases("limit", ["1e6", "1e16", "1.7976931348623157e308"])
+@all_cases("kind", FORMATS)
 def test_what_no_joint_comes_near_is_no_limit(kind, limit):
     body, found = joint(kind, limit)
     assert found.type is JointType.REVOLUTE
@@ -64,7 +64,7 @@ def test_what_no_joint_comes_near_is_no_limit(kind, limit):
         assert '<joint name="j" type="continuous">' in convert(body).urdf
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@all_cases("kind", FORMATS)
 def test_a_large_limit_is_one(kind):
     _, found = joint(kind, "999000.0")
     assert found.position == found.effort == Range(-999e3, 999e3)

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from paths import MODELS, ROOT
 
 from hrp_model import BodyState, load_body
@@ -21,24 +22,19 @@ def named(path):
     return str(path.relative_to(MODELS))
 
 
-@pytest.fixture(params=ROBOTS, ids=named)
+@pytest.fixture(scope="module", params=ROBOTS, ids=named)
 def robot(request):
     return load_body(request.param)
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
+@all_cases("path", FILES)
 def test_a_model_loads_without_a_single_remark(path, diagnostics):
     assert load_body(path, diagnostics).links
 
 
-@pytest.mark.parametrize("path", WORLDS, ids=named)
+@all_cases("path", WORLDS)
 def test_a_world_loads_without_a_single_remark(path, diagnostics):
     assert load_world(path, diagnostics).bodies
-
-
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_lines_fit_a_screen(path):
-    assert max(map(len, path.read_text(encoding="utf-8").splitlines())) <= 100
 
 
 def test_the_guide_names_every_model_world_and_sensor():
@@ -101,14 +97,6 @@ def test_nothing_touches_at_rest_but_neighbours(robot):
     for a, b in combinations(placed, 2):
         if link_pair(a, b) not in neighbours:
             assert all(apart(x, y) for x in placed[a] for y in placed[b]), (a, b)
-
-
-def test_boxes_are_told_apart_however_they_are_turned():
-    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    long = (np.zeros(3), turned, np.array([2.0, 0.1, 0.1]))
-    cube = np.eye(3), np.full(3, 0.5)
-    assert apart(long, (np.array([1.0, 0.0, 0.0]), *cube))
-    assert not apart(long, (np.array([0.0, 1.0, 0.0]), *cube))
 
 
 def bounding_size(geometry):

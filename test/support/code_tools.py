@@ -3,10 +3,18 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)+")
 # Hyphenated strings that are no codes.
 OTHERS = re.compile(r"hrp-model|hrp-sim|per-file-ignores|utf-.*|latin-1|cp932|.*-8859-.*")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def import_statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:

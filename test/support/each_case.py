@@ -1,8 +1,10 @@
 """Check many cases of one behaviour in one test."""
 
+import inspect
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import TypeVar
 
 import pytest
@@ -34,6 +36,41 @@ def mostly_slow(cases: Iterable[T], count: int) -> list[object]:
         else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
         for case in known
     ]
+
+
+def all_cases(names: str | Iterable[str], cases: Iterable[object]):
+    """Run a test with every row of a table, as ``pytest.mark.parametrize``, but as one test.
+
+    For many cheap cases without fixtures other than ``diagnostics``, which is checked after each.
+    """
+    keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    table = list(cases)
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def run(**fixtures: object) -> None:
+            found = fixtures.get("diagnostics")
+
+            def check(case: object) -> None:
+                values = case if len(keys) > 1 else (case,)
+                test(**dict(zip(keys, values, strict=True)), **fixtures)
+                assert found is None or not found.found, [str(d) for d in found.found]
+
+            def check_afresh(case: object) -> None:
+                try:
+                    check(case)
+                finally:
+                    if found is not None:
+                        found.found.clear()
+
+            check_each(table, check_afresh)
+
+        others = inspect.signature(test).parameters.values()
+        run.__signature__ = inspect.Signature([x for x in others if x.name not in keys])
+        del run.__wrapped__
+        return run
+
+    return decorate
 
 
 def check_each(cases: Iterable[T], check: Callable[[T], object]) -> None:

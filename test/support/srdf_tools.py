@@ -34,11 +34,16 @@ THEIRS = {
         )
     },
 }
+IN_DEFAULT = ("humanoid.wrl", "rover.body", "SR1.body", "ClosedLinkSample.body")
 robots = pytest.mark.parametrize(
     "path",
     [
-        *(pytest.param(path, id=name) for name, path in OURS.items()),
-        *(pytest.param(path, id=name, marks=needs_shared) for name, path in THEIRS.items()),
+        pytest.param(
+            path,
+            id=name,
+            marks=[needs_shared] * (name in THEIRS) + [pytest.mark.slow] * (name not in IN_DEFAULT),
+        )
+        for name, path in (OURS | THEIRS).items()
     ],
 )
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import trimesh
+from each_case import mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from paths import MODELS
@@ -161,7 +162,7 @@ def test_box_is_a_box_around_the_shape_as_it_stands(T, diagnostics):
     assert part.geometry.size.prod() <= 1.02 * smallest.prod()
 
 
-@pytest.mark.parametrize("library", ["vhacdx", "coacd"])
+@pytest.mark.parametrize("library", mostly_slow(["vhacdx", "coacd"], 1))
 def test_convex_parts_are_convex_and_together_about_the_shape(library, diagnostics, monkeypatch):
     pytest.importorskip(library)
     use_only(monkeypatch, library)
@@ -186,6 +187,7 @@ def use_only(monkeypatch, library):
     monkeypatch.setattr(decompose_module, "find_spec", lambda n: find(n) if n == library else None)
 
 
+@pytest.mark.slow
 def test_convex_parts_are_the_same_every_time(diagnostics):
     pytest.importorskip("vhacdx")
     shape = Shape(L_SHAPE)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import trimesh
+from each_case import all_cases
 
 from hrp_model.collision.hull import MAX_DISTANCE, MAX_VOLUME_SHARE, convex_equivalent, convex_hull
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
@@ -102,7 +103,7 @@ def test_a_coarse_cylinder_stays_the_prism_that_it_is():
         assert len(hull.triangles) == 4 * sides - 4
 
 
-@pytest.mark.parametrize("sides", range(20, 64, 4))
+@all_cases("sides", range(20, 64, 4))
 def test_a_primitive_lies_within_the_tolerances_of_its_mesh(sides):
     """A cylinder's sides lie above those of the prism by r (1 - cos(pi / n))."""
     radius, height = 0.1, 0.3
@@ -167,7 +168,7 @@ def test_a_surface_drawn_twice_is_left_alone():
     assert convex_equivalent(Mesh(part.vertices, np.tile(part.triangles, (2, 1)))) is None
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("vertices", "triangles"),
     [
         (np.zeros((0, 3)), np.zeros((0, 3), int)),
@@ -182,7 +183,7 @@ def test_flat_and_degenerate_meshes_are_left_alone(vertices, triangles):
     assert convex_equivalent(Mesh(vertices, triangles)) is None
 
 
-@pytest.mark.parametrize("seed", range(10))
+@all_cases("seed", range(10))
 def test_what_is_returned_reaches_as_far_in_every_direction(seed):
     rng = np.random.default_rng(seed)
     part = convex_hull(rng.standard_normal((40, 3)) * rng.uniform(0.1, 1.0, 3) + 5.0)

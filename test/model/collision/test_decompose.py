@@ -8,6 +8,7 @@ from threading import Thread
 import numpy as np
 import pytest
 import trimesh
+from each_case import mostly_slow
 
 from hrp_model.collision import decompose
 from hrp_model.collision.decompose import Decomposer, PartsCache
@@ -168,7 +169,7 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", mostly_slow(DAMAGE, 1))
 def test_a_damaged_file_is_made_anew(damage, expected, tmp_path):
     split([MESHES[0]], cache=tmp_path)
     (path,) = tmp_path.iterdir()
@@ -207,11 +208,13 @@ def test_parts_are_those_of_this_mesh_and_this_maker():
     assert cache.key(BOX) == PartsCache(None, MAKER).key(Mesh(BOX.vertices, BOX.triangles))
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_costs_only_time(expected, tmp_path):
     (tmp_path / "file").write_text("in the way")
     assert_same(split([MESHES[0]], cache=tmp_path / "file" / "cache"), expected[:1])
 
 
+@pytest.mark.slow
 def test_several_may_use_one_folder_at_once(expected, tmp_path):
     found = [None] * 3
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hrp_model import ModelError, load_body_text
@@ -53,7 +54,7 @@ def arm(diagnostics):
     return body
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("topic", "expected"),
     [
         ("/robot_description", ""),
@@ -238,7 +239,7 @@ def test_points_are_read_by_the_fields_of_the_cloud():
     assert_array_equal(cloud_points(cloud(points)), points.astype(np.float64))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "fields",
     [
         {"width": 8},
@@ -258,7 +259,7 @@ def test_an_inconsistent_cloud_is_an_error(fields):
         cloud_points(cloud(np.ones((7, 3)), **fields))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("encoding", "pixels", "expected"),
     [
         ("rgb8", PIXELS, PIXELS),
@@ -267,7 +268,7 @@ def test_an_inconsistent_cloud_is_an_error(fields):
         ("mono8", PIXELS[:, :, 0].copy(), PIXELS[:, :, [0, 0, 0]]),
     ],
 )
-@pytest.mark.parametrize("padding", [0, 5])
+@all_cases("padding", [0, 5])
 def test_colour_images_become_rgb(encoding, pixels, expected, padding):
     assert_array_equal(picture(image(pixels, encoding, padding=padding)), expected)
 
@@ -283,7 +284,7 @@ def test_depth_images_are_in_metres(encoding, dtype, is_bigendian, unit):
     assert_allclose(depths(message), np.array([[1.0, 2.0], [3.0, nan]]) * unit)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "change",
     [{"height": 3}, {"width": 5}, {"step": 2}, {"height": 0}, {"width": 2**31}, {"step": 2**31}],
 )

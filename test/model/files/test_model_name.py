@@ -1,12 +1,12 @@
 """Names of models with the arguments of a xacro file."""
 
-import pytest
+from each_case import all_cases
 
 from hrp_model.files.model_file import join_arguments, split_model_name
 from hrp_model.files.resources import path_from_uri
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "file", "arguments"),
     [
         ("r.urdf", "r.urdf", {}),

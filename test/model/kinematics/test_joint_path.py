@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinematics_samples import random_state
@@ -42,7 +43,7 @@ def names(path):
     return [path.joint(i).name for i in range(path.num_joints)]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("base", "target", "joints", "downward"),
     [
         ("ROOT", "HAND", ["RAIL", "HAND"], [True, True]),
@@ -67,7 +68,6 @@ def test_the_joints_between_two_links(base, target, joints, downward):
         path.is_joint_downward(-1)
 
 
-@settings(max_examples=40)
 @given(SEEDS, LINKS, LINKS)
 def test_the_jacobian_is_the_derivative_of_the_pose_seen_from_the_base(seed, base, target):
     state = random_state(seed)
@@ -101,7 +101,6 @@ def test_the_jacobian_from_the_root_gives_velocities(seed, target):
     np.testing.assert_allclose(path.calc_jacobian() @ state.dq[path.joints], expected, atol=1e-9)
 
 
-@settings(max_examples=40)
 @given(SEEDS, LINKS, LINKS)
 def test_the_base_stays_where_it_is_and_moves_as_it_did(seed, base, target):
     state = random_state(seed)
@@ -342,7 +341,7 @@ def test_a_path_without_joints_can_only_stay():
     assert not path.calc_inverse_kinematics(path.end_link.p + X, path.end_link.R)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("p", "R", "said"),
     [
         ([1, 2], np.eye(3), r"p must have shape \(3,\), got shape \(2,\)"),

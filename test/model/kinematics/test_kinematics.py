@@ -35,7 +35,7 @@ def check_file(file):
 SEEDS = st.integers(0, 2**20)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(SEEDS)
 def test_holding_still_is_inverse_dynamics_on_a_root_that_rises(seed):
     state = random_state(seed)

@@ -1,9 +1,8 @@
 """BodyState, against pinocchio on a model built without URDF."""
 
 import numpy as np
-import pytest
 import reference_data
-from each_case import check_each, some_or_all
+from each_case import all_cases, check_each, some_or_all
 from kinematics_samples import move_randomly, random_body
 from paths import MODELS, needs_shared
 
@@ -55,13 +54,13 @@ def check_against_pinocchio(body, seed=0):
     check(state.calc_angular_momentum_jacobian()[:, columns], H[:, columns], "H")
 
 
-@pytest.mark.parametrize("seed", range(10))
+@all_cases("seed", range(10))
 def test_a_random_tree(seed):
     root = (JointType.FREE, JointType.FIXED, JointType.REVOLUTE)[seed % 3]
     check_against_pinocchio(random_body(seed, links=5 + 4 * seed, root=root), seed)
 
 
-@pytest.mark.parametrize("path", OWN, ids=lambda p: str(p.relative_to(MODELS)))
+@all_cases("path", OWN)
 def test_a_model_of_this_package(path):
     check_against_pinocchio(load_body(path))
 

@@ -5,7 +5,8 @@ from math import cos, pi, sin
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from each_case import all_cases
+from hypothesis import given
 from hypothesis import strategies as st
 from loop_bodies import (
     GRASHOF,
@@ -130,7 +131,6 @@ def test_slopes_are_the_velocities_of_the_joints_that_follow():
         np.testing.assert_allclose(closure.slopes(q)[:, k], slopes, rtol=0, atol=1e-7)
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_the_jacobian_is_the_derivative_of_the_residual(seed):
     body = random_loops(seed)
@@ -144,7 +144,6 @@ def test_the_jacobian_is_the_derivative_of_the_residual(seed):
         np.testing.assert_allclose(J[:, k], slope, atol=1e-7)
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_random_loops_close_about_the_posture_they_were_made_in(seed):
     body = random_loops(seed)
@@ -176,8 +175,8 @@ def slow_pose(state, joint):
     return [poses[n] @ X for n, X in zip(joint.links, (joint.X_AJ, joint.X_BJ), strict=True)]
 
 
-@pytest.mark.parametrize("kind", list(ExtraJointType))
-@pytest.mark.parametrize("seed", range(8))
+@all_cases("kind", list(ExtraJointType))
+@all_cases("seed", range(8))
 def test_each_type_holds_what_it_says(kind, seed):
     body = random_loops(2 * seed + 1, loops=1, links=12, chain=True)
     joint = replace(body.extra_joints[0], type=kind)

@@ -6,7 +6,8 @@ from math import pi
 import numpy as np
 import pytest
 import reference_data
-from hypothesis import given, settings
+from each_case import all_cases
+from hypothesis import given
 from hypothesis import strategies as st
 from loop_bodies import (
     PLANAR,
@@ -37,8 +38,8 @@ def parallelogram(crank=1.0, **options):
     return four_bar(0.1, 0.2, 0.1, 0.2, crank=crank, rocker=crank, **options)
 
 
-@pytest.mark.parametrize("kind", PLANAR)
-@pytest.mark.parametrize("crank", [0.0, 0.4, -2.0, pi / 2])
+@all_cases("kind", PLANAR)
+@all_cases("crank", [0.0, 0.4, -2.0, pi / 2])
 def test_a_parallelogram_keeps_its_bars_parallel(kind, crank):
     found = mimic_joints(tilted(parallelogram(crank, kind=kind), Y, 0.4))
     assert found == {"COUPLER": Mimic("CRANK", -1.0, 0.0), "ROCKER": Mimic("CRANK", 1.0, 0.0)}
@@ -81,7 +82,7 @@ def test_a_wedge_drives_a_slider_in_proportion():
     assert found["LIFT"].multiplier == pytest.approx(-np.tan(pi / 6), abs=1e-11)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "body",
     [
         slider_crank(),
@@ -90,7 +91,6 @@ def test_a_wedge_drives_a_slider_in_proportion():
         four_bar(0.1, 0.2, 0.1 + 1e-5, 0.2, crank=1.0, rocker=1.0),
         hexapod(),
     ],
-    ids=["slider", "four-bar", "crossed", "nearly", "hexapod"],
 )
 def test_what_follows_along_a_curve_is_no_mimic(body):
     assert mimic_joints(body) == {}
@@ -152,7 +152,6 @@ def test_no_leader_follows():
         assert not found.keys() & {x.link for x in found.values()}
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_a_mimic_is_never_false(seed):
     """Wherever a random mechanism goes, its mimic joints are where their leaders put them."""

@@ -5,6 +5,7 @@ from math import cos, hypot, pi, sin
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from loop_bodies import (
     GRASHOF,
     PLANAR,
@@ -34,8 +35,8 @@ def rod_ends(positions, crank, rod):
     return crank * cos(a) + rod * cos(b), crank * sin(a) + rod * sin(b)
 
 
-@pytest.mark.parametrize("kind", PLANAR)
-@pytest.mark.parametrize("angle", [0.3, 1.5, 3.0])
+@all_cases("kind", PLANAR)
+@all_cases("angle", [0.3, 1.5, 3.0])
 def test_a_slider_crank_drawn_in_line_follows_its_slider(kind, angle):
     body = tilted(slider_crank(kind=kind), Y, 0.4)
     positions, problems, residual = loops(body).complete({"SLIDER": slider_position(angle)})
@@ -44,8 +45,8 @@ def test_a_slider_crank_drawn_in_line_follows_its_slider(kind, angle):
     assert abs(positions["CRANK"]) == pytest.approx(angle, abs=1e-9)
 
 
-@pytest.mark.parametrize("drawn", [0.0, 1e-9, 1e-6, 1e-5, 1e-3, pi - 1e-6, pi])
-@pytest.mark.parametrize(("crank", "rod"), [(0.2, 0.5), (20.0, 50.0), (0.002, 0.005)])
+@all_cases("drawn", [0.0, 1e-9, 1e-6, 1e-5, 1e-3, pi - 1e-6, pi])
+@all_cases(("crank", "rod"), [(0.2, 0.5), (20.0, 50.0), (0.002, 0.005)])
 def test_a_preferred_joint_leads_however_the_model_is_drawn(drawn, crank, rod):
     body = drawn_slider_crank(drawn, crank, rod)
     for name in ("CRANK", "ROD", "SLIDER"):

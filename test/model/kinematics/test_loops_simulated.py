@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
+from each_case import all_cases
 from loop_bodies import PRISMATIC, REVOLUTE, X, Y, Z, at, base, four_bar, link, slider_crank, tie
 
 from hrp_model.body import Body, ExtraJointType
@@ -58,7 +58,7 @@ def welded():
     return replace(body, links=(*body.links, twin), extra_joints=(*body.extra_joints, weld))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "body",
     [
         four_bar(0.2, 0.5, 0.4, 0.5, kind=ExtraJointType.BALL),
@@ -69,7 +69,6 @@ def welded():
         wedge(),
         welded(),
     ],
-    ids=["ball", "hinge", "piston", "sphere-hinge", "sphere-piston", "wedge", "weld"],
 )
 def test_joints_follow_where_physics_moves_them(body):
     closure = LoopClosure(body)

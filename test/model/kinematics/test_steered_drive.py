@@ -5,6 +5,7 @@ from math import inf, pi
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from vehicles import vehicle, wheel
 
 from hrp_model.body import JointType, Mimic, Range
@@ -94,8 +95,8 @@ def rolling(body, v, w, axle_x):
         yield velocity @ axle, velocity @ ahead, RADIUS * speed
 
 
-@pytest.mark.parametrize("v", [0.8, -0.5])
-@pytest.mark.parametrize("body", CARS.values(), ids=CARS)
+@all_cases("v", [0.8, -0.5])
+@all_cases("body", CARS.values())
 def test_no_wheel_slips_in_a_turn(body, v):
     axle_x = 0.1 if body is CARS["all steered"] else 0.0
     for curvature in (-0.7, -0.2, 1e-7, 0.5, 0.7):

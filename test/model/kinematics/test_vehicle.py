@@ -6,6 +6,7 @@ from math import inf, pi
 import numpy as np
 import pytest
 import reference_data
+from each_case import all_cases
 from paths import MODELS, needs_shared
 from vehicles import vehicle, wheel
 
@@ -98,7 +99,7 @@ def test_the_radius_of_a_ball_is_its_own():
     assert drive.wheel_radius == pytest.approx(0.1, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "body",
     [
         vehicle(LEFT, RIGHT, root=JointType.FIXED),
@@ -122,11 +123,6 @@ def test_the_radius_of_a_ball_is_its_own():
         ),
         vehicle(LEFT, RIGHT, chassis=(0.4, 0.3, 0.3)),
         vehicle(replace(LEFT, collision=()), replace(RIGHT, collision=())),
-    ],
-    ids=[
-        "fixed", "one", "both left", "unequal", "not opposite", "not as far out", "not as high",
-        "oblique", "limited", "sliding", "square", "three", "carrying",
-        "carrying on a hub", "lifted", "bare",
     ],
 )  # fmt: skip
 def test_what_is_in_doubt_is_no_vehicle(body):
@@ -169,7 +165,7 @@ def test_raised_wheels_of_a_track_turn_with_the_others():
     assert rolling_wheels(vehicle(raised, LEFT)) == {"RAISED", "L"}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "joint",
     [
         {"axis": [0, 0, 1]},
@@ -179,7 +175,6 @@ def test_raised_wheels_of_a_track_turn_with_the_others():
         {"shape": Shape(Box([0.2, 0.05, 0.2]))},
         {"parent": "MAST"},
     ],
-    ids=["upright", "oblique", "limited", "sliding", "square", "up in the air"],
 )
 def test_what_turns_without_rolling_is_no_wheel(joint):
     mast = wheel("MAST", [0, 0, 0.5], type=JointType.FIXED, shape=Shape(Box([0.1] * 3)))

@@ -1,13 +1,13 @@
 """The table of codes, and that it knows every code that the package gives."""
 
-import ast
 import csv
 import re
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from code_tools import check_rule, emitted
+from code_tools import check_rule, emitted, tree_of
 from each_case import check_each
 
 import hrp_model
@@ -21,10 +21,11 @@ PACKAGE = Path(hrp_model.__file__).parent
 COMPOSED = {"frame-name-collision", "joint-name-collision", "x3d"}
 
 
+@cache
 def emitted_anywhere():
     found = set()
     for path in sorted(PACKAGE.rglob("*.py")):
-        found |= emitted(ast.parse(path.read_text(encoding="utf-8")))
+        found |= emitted(tree_of(path))
     return found
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from each_case import mostly_slow
 from rich.table import Table
 from rich.text import Text
 
@@ -95,7 +96,7 @@ def python(code, **options):
     return subprocess.run([sys.executable, "-c", code], check=False, timeout=300, **options)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+@pytest.mark.parametrize("encoding", mostly_slow(["ascii", "latin-1", "utf-8"], 1))
 def test_a_pipe_gets_utf_8_and_escapes(encoding):
     env = {**os.environ, "PYTHONIOENCODING": encoding}
     done = python(PRINT, env=env, capture_output=True)

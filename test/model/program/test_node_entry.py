@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from each_case import mostly_slow
 
 # An entry None in sys.modules is how Python remembers that there is no such module.
 _START = """
@@ -16,11 +17,7 @@ sys.exit({program}())
 
 @pytest.mark.parametrize(
     ("program", "missing"),
-    [
-        ("model_node", "rclpy"),
-        ("sim_node", "tf2_msgs"),
-        ("view_node", "rclpy"),
-    ],
+    mostly_slow([("model_node", "rclpy"), ("sim_node", "tf2_msgs"), ("view_node", "rclpy")], 1),
 )
 def test_one_sentence_tells_what_to_install(program, missing):
     start = _START.format(missing=missing, program=program)
@@ -46,7 +43,7 @@ def test_a_defect_of_this_package_is_no_lack_of_ros():
 
 @pytest.mark.parametrize(
     ("program", "parameter", "word"),
-    [("model_node", "frame_prefix", "--help"), ("sim_node", "force_stdev", "-h")],
+    mostly_slow([("model_node", "frame_prefix", "--help"), ("sim_node", "force_stdev", "-h")], 1),
 )
 def test_help_lists_the_parameters(program, parameter, word):
     pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -59,6 +56,7 @@ def test_help_lists_the_parameters(program, parameter, word):
     assert f"\n  {parameter} " in done.stdout
 
 
+@pytest.mark.slow
 def test_who_has_read_enough_of_the_help_hears_no_complaint():
     pytest.importorskip("rclpy", reason="ROS 2 is not importable")
     program = (

@@ -5,6 +5,7 @@ from math import radians
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from silent_diagnostics import silent
 
 from hrp_model import load_body_text
@@ -97,7 +98,7 @@ URDF_SURFACES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("block", "expected"), URDF_SURFACES)
+@all_cases(("block", "expected"), URDF_SURFACES)
 def test_gazebo_blocks_of_a_urdf_declare_surfaces(block, expected):
     text = urdf(f'<gazebo reference="b">{block}</gazebo>')
     assert surface(text, "r.urdf", "b") == expected
@@ -125,7 +126,7 @@ SDF_SURFACES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("collision", "expected"), SDF_SURFACES)
+@all_cases(("collision", "expected"), SDF_SURFACES)
 def test_an_sdf_declares_surfaces(collision, expected):
     assert surface(sdf(collision=collision), "m.sdf") == expected
 
@@ -152,7 +153,7 @@ MJCF_SURFACES = [
 ]
 
 
-@pytest.mark.parametrize(("geom", "expected"), MJCF_SURFACES)
+@all_cases(("geom", "expected"), MJCF_SURFACES)
 def test_an_mjcf_declares_surfaces(geom, expected):
     assert surface(mjcf(geom), "m.xml") == expected
 
@@ -184,7 +185,7 @@ SELF_COLLISIONS = [  # of the model, of links a and b; what is the third pair of
 ]
 
 
-@pytest.mark.parametrize(("model", "links", "collide"), SELF_COLLISIONS)
+@all_cases(("model", "links", "collide"), SELF_COLLISIONS)
 def test_links_collide_unless_neither_may(model, links, collide):
     of_model = f"<gazebo><self_collide>{model}</self_collide></gazebo>" if model else ""
     blocks = "".join(
@@ -273,7 +274,7 @@ def test_numbers_that_cannot_be_read_are_reported():
     assert ("unknown-link", "2:9") in found
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "text", "attribute"),
     [
         ("r.urdf", partial(urdf, f'<gazebo reference="bc">{SPRING}</gazebo>'), "stiffness"),

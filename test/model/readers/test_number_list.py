@@ -5,7 +5,8 @@ import re
 import numpy as np
 import numpy_numbers
 import pytest
-from hypothesis import example, given, settings
+from each_case import all_cases
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hrp_model.diagnostics import Diagnostics, Source
@@ -28,9 +29,7 @@ def test_a_list_may_begin_anywhere_in_text_of_any_width(before):
     assert not found.flags.writeable
 
 
-@pytest.mark.parametrize(
-    "text", ["1 x]", "1 é]", "1 肘 2]", "1", "1 # ]", "", "nan]", "0x1]", "1e]", "+]"]
-)
+@all_cases("text", ["1 x]", "1 é]", "1 肘 2]", "1", "1 # ]", "", "nan]", "0x1]", "1e]", "+]"])
 def test_what_needs_a_closer_look_is_left_alone(text):
     assert numbers(text) is None
     assert numbers(text, integer=True) is None
@@ -54,7 +53,6 @@ DECIMALS = st.from_regex(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=500)
 @given(st.lists(DECIMALS | st.floats(allow_nan=False, allow_infinity=False).map(repr), max_size=5))
 @example(["9007199254740993", "9007199254740993e22", "1e23", "8.5e22", "4.35", "0.3e-22"])
 @example(["2.2250738585072011e-308", "1.7976931348623159e308", "5e-325", "-0", "-0.0", "1e999"])
@@ -64,7 +62,6 @@ def test_every_number_is_what_float_makes_of_it(texts):
     np.testing.assert_array_equal(found.view(np.int64), expected.view(np.int64))
 
 
-@settings(derandomize=True, deadline=None, max_examples=500)
 @given(st.text(alphabet="0123456789+-.eE, \n#]é肘", max_size=30), st.booleans())
 @example("1.e5 1.]", False)
 @example("-]", True)
@@ -80,7 +77,6 @@ def test_what_numpy_takes_the_extension_takes_too(text, integer):
 SOUP = "0123456789+-.eE, \n#]é肘"
 
 
-@settings(derandomize=True, deadline=None, max_examples=500)
 @given(st.text(alphabet=SOUP, max_size=30), st.sampled_from(["point", "coordIndex"]))
 @example("1-2+.5.5", "point")
 def test_a_file_reads_the_same_whoever_takes_its_lists(text, field):

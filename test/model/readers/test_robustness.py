@@ -4,6 +4,7 @@ import struct
 
 import pytest
 from bounded_reading import read_or_refused
+from each_case import mostly_slow
 from hostile import BODY, LEVELS, LINK, SPHERE, WRL, shown, write
 
 # --- files that include each other
@@ -107,9 +108,9 @@ ALIAS_BOMBS = {
 }
 
 
-@pytest.mark.parametrize("text", ALIAS_BOMBS.values(), ids=ALIAS_BOMBS)
-def test_alias_bombs_are_defused(tmp_path, text):
-    read_or_refused(write(tmp_path, a_body=text))
+@pytest.mark.parametrize("name", mostly_slow(ALIAS_BOMBS, 4))
+def test_alias_bombs_are_defused(tmp_path, name):
+    read_or_refused(write(tmp_path, a_body=ALIAS_BOMBS[name]))
 
 
 def test_bodies_that_include_two_each_are_refused(tmp_path):
@@ -128,7 +129,7 @@ def test_libraries_that_include_two_each_are_refused(tmp_path):
     assert read_or_refused(write(tmp_path, a_body=shown("l0.yaml"))).kind == "refused"
 
 
-@pytest.mark.parametrize("start", ["l0.wrl", "a.body", "r.wrl"])
+@pytest.mark.parametrize("start", mostly_slow(["a.body", "l0.wrl", "r.wrl"], 1))
 def test_inlines_of_two_each_are_refused(tmp_path, start):
     for i in range(LEVELS):
         (tmp_path / f"l{i}.wrl").write_text(WRL + f'Inline {{ url "l{i + 1}.wrl" }}\n' * 2)
@@ -159,7 +160,7 @@ CHAINS = {
 }
 
 
-@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize("kind", mostly_slow(CHAINS, 2))
 def test_an_endless_chain_of_files_is_refused(tmp_path, kind):
     suffix = kind.replace("nodes", "yaml")
     for i in range(1000):
@@ -210,9 +211,9 @@ MULTIPLYING_WRL = {
 }
 
 
-@pytest.mark.parametrize("text", MULTIPLYING_WRL.values(), ids=MULTIPLYING_WRL)
-def test_nodes_that_multiply_are_read_or_refused(tmp_path, text):
-    read_or_refused(write(tmp_path, a_wrl=WRL + text))
+@pytest.mark.parametrize("name", mostly_slow(MULTIPLYING_WRL, 3))
+def test_nodes_that_multiply_are_read_or_refused(tmp_path, name):
+    read_or_refused(write(tmp_path, a_wrl=WRL + MULTIPLYING_WRL[name]))
 
 
 def test_parts_whose_nodes_multiply_are_refused(tmp_path):
@@ -270,9 +271,9 @@ NODES_OF_COLLADA = {
 }
 
 
-@pytest.mark.parametrize("nodes", NODES_OF_COLLADA.values(), ids=NODES_OF_COLLADA)
-def test_nodes_of_collada_are_read_or_refused(tmp_path, nodes):
-    read_or_refused(write(tmp_path, a_body=shown("m.dae"), m_dae=COLLADA % nodes))
+@pytest.mark.parametrize("name", mostly_slow(NODES_OF_COLLADA, 3))
+def test_nodes_of_collada_are_read_or_refused(tmp_path, name):
+    read_or_refused(write(tmp_path, a_body=shown("m.dae"), m_dae=COLLADA % NODES_OF_COLLADA[name]))
 
 
 # --- deep nesting
@@ -305,7 +306,7 @@ DEEP_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("name", DEEP_TEXTS)
+@pytest.mark.parametrize("name", mostly_slow(DEEP_TEXTS, 6))
 def test_deep_nesting_is_refused(tmp_path, name):
     path = tmp_path / f"a.{name.rpartition('_')[2]}"
     path.write_text(DEEP_TEXTS[name])

@@ -5,9 +5,9 @@ import re
 
 import pytest
 from bounded_reading import outcome, read_or_refused
-from each_case import check_each
+from each_case import check_each, mostly_slow
 from hostile import BODY, LINK, WRL, body_link, shown, write
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from paths import MODELS, ROOT
 
@@ -50,7 +50,7 @@ BYTES = {
 }
 
 
-@pytest.mark.parametrize("name", [*TEXTS, *BYTES])
+@pytest.mark.parametrize("name", mostly_slow([*TEXTS, *BYTES], 13))
 def test_any_text_is_read_or_refused(tmp_path, name):
     path = tmp_path / f"a.{name.rpartition('_')[2]}"
     path.write_bytes(BYTES[name] if name in BYTES else TEXTS[name].encode())
@@ -75,7 +75,7 @@ def test_what_is_no_file_is_no_model(tmp_path, suffix):
         assert found.codes in (["unreadable-file"], ["unknown-suffix"]), name  # of /dev/zero
 
 
-@pytest.mark.parametrize("suffix", SHAPES)
+@pytest.mark.parametrize("suffix", mostly_slow(SHAPES, 3))
 def test_what_is_no_file_has_no_shapes(tmp_path, suffix):
     os.mkfifo(tmp_path / f"pipe.{suffix}")
     (tmp_path / f"folder.{suffix}").mkdir()
@@ -167,7 +167,6 @@ def check_ends(path, cuts, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["wrl", "body", "yaml", *SHAPES[1:]])
-@settings(max_examples=40)
 @given(data=st.binary(max_size=300))
 def test_random_bytes_are_read_or_refused(tmp_path_factory, suffix, data):
     path = tmp_path_factory.getbasetemp() / f"random.{suffix}"
@@ -176,7 +175,6 @@ def test_random_bytes_are_read_or_refused(tmp_path_factory, suffix, data):
 
 
 @pytest.mark.parametrize("name", ["humanoid/humanoid.wrl", "arm/arm.body"])
-@settings(max_examples=60)
 @given(data=st.data())
 def test_damaged_models_are_read_or_refused(tmp_path_factory, name, data):
     text = (MODELS / name).read_bytes()

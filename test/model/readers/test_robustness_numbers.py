@@ -2,6 +2,7 @@
 
 import pytest
 from bounded_reading import read_or_refused
+from each_case import mostly_slow
 from hostile import BODY, LINK, SPHERE, TRIANGLES, WRL, body_link, write
 
 # --- numbers
@@ -74,9 +75,9 @@ NUMBERS_WRL = {
 }
 
 
-@pytest.mark.parametrize("text", NUMBERS_WRL.values(), ids=NUMBERS_WRL)
-def test_any_numbers_in_vrml_are_read_or_refused(tmp_path, text):
-    read_or_refused(write(tmp_path, a_wrl=WRL + text))
+@pytest.mark.parametrize("name", mostly_slow(NUMBERS_WRL, 12))
+def test_any_numbers_in_vrml_are_read_or_refused(tmp_path, name):
+    read_or_refused(write(tmp_path, a_wrl=WRL + NUMBERS_WRL[name]))
 
 
 def body_shape(keys):
@@ -138,10 +139,10 @@ NUMBERS_BODY = {
 }
 
 
-@pytest.mark.parametrize("text", NUMBERS_BODY.values(), ids=NUMBERS_BODY)
-def test_any_numbers_in_a_body_are_read_or_refused(tmp_path, text):
+@pytest.mark.parametrize("name", mostly_slow(NUMBERS_BODY, 12))
+def test_any_numbers_in_a_body_are_read_or_refused(tmp_path, name):
     other = f"{BODY}links: [ {{ name: A }}, {{ name: B, parent: A, joint_id: 1 }} ]"
-    read_or_refused(write(tmp_path, a_body=text, b_body=other))
+    read_or_refused(write(tmp_path, a_body=NUMBERS_BODY[name], b_body=other))
 
 
 # --- many things
@@ -201,16 +202,17 @@ MANY_WRL = {
 }
 
 
-@pytest.mark.parametrize("text", MANY_BODY.values(), ids=MANY_BODY)
-def test_many_things_in_a_body_are_read_or_refused(tmp_path, text):
-    read_or_refused(write(tmp_path, a_body=text))
+@pytest.mark.parametrize("name", mostly_slow(MANY_BODY, 4))
+def test_many_things_in_a_body_are_read_or_refused(tmp_path, name):
+    read_or_refused(write(tmp_path, a_body=MANY_BODY[name]))
 
 
-@pytest.mark.parametrize("text", MANY_WRL.values(), ids=MANY_WRL)
-def test_many_things_in_vrml_are_read_or_refused(tmp_path, text):
-    read_or_refused(write(tmp_path, a_wrl=WRL + text))
+@pytest.mark.parametrize("name", mostly_slow(MANY_WRL, 5))
+def test_many_things_in_vrml_are_read_or_refused(tmp_path, name):
+    read_or_refused(write(tmp_path, a_wrl=WRL + MANY_WRL[name]))
 
 
+@pytest.mark.slow
 def test_a_long_list_in_vrml_is_read(tmp_path):
     points = "0.125 0.25 0.5\n" * 6_000_000
     index = "0 1 2 -1 " * 1_000_000
@@ -226,6 +228,7 @@ def test_a_long_list_of_more_than_numbers_in_vrml_is_read_or_refused(tmp_path):
     read_or_refused(write(tmp_path, a_wrl=WRL + shape))
 
 
+@pytest.mark.slow
 def test_a_long_list_in_a_body_is_read_or_refused(tmp_path):
     points = "0.125, 0.25, 0.5,\n" * 1_300_000
     text = body_shape(f"type: TriangleMesh, vertices: [ {points} ], faces: [ 0, 1, 2 ]")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import all_cases
 
 from hrp_model.shapes.triangulate import (
     fan_corners,
@@ -27,7 +28,7 @@ def triangulated(loops):
     return points, polygons_to_triangles(points, polygon_with_holes(loops))[0]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@all_cases("seed", range(8))
 def test_holes_are_cut_out(seed):
     rng = np.random.default_rng(seed)
     outline = ring(10.0, int(rng.integers(6, 12)), (0, 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from each_case import all_cases
 
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
 from hrp_model.rigid import rpy_matrix
@@ -16,14 +16,14 @@ GEOMETRIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("geometry", GEOMETRIES, ids=lambda g: type(g).__name__)
+@all_cases("geometry", GEOMETRIES)
 def test_the_box_of_a_geometry_is_that_of_its_triangles(geometry):
     np.testing.assert_allclose(
         geometry_box(geometry), bounding_box(mesh_of(geometry, 64)), rtol=0, atol=1e-12
     )
 
 
-@pytest.mark.parametrize("geometry", GEOMETRIES, ids=lambda g: type(g).__name__)
+@all_cases("geometry", GEOMETRIES)
 def test_a_transformed_box_contains_the_transformed_geometry(geometry):
     T = np.eye(4)
     T[:3, :3] = rpy_matrix(0.3, -0.7, 1.9) @ np.diag([1.0, -2.0, 0.5])

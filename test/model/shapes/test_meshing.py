@@ -71,6 +71,7 @@ def test_a_hole_joined_by_a_bridge_stays_a_hole():
     assert area(Mesh(points, triangles)) == pytest.approx(16.0 - 4.0)
 
 
+@pytest.mark.slow
 def test_a_large_polygon_that_crosses_itself_is_cut_up_in_reasonable_time():
     corners = np.random.default_rng(2).normal(size=(MAX_CONCAVE_CORNERS, 3))
     triangles, _, _ = polygons_to_triangles(corners, np.arange(len(corners)))

@@ -1,7 +1,7 @@
 """Normals of corners, against the definition taken word by word."""
 
 import numpy as np
-import pytest
+from each_case import all_cases
 
 from hrp_model.geometry import Mesh
 from hrp_model.shapes.meshing import corner_normals
@@ -23,8 +23,8 @@ def by_definition(mesh):
     return result / np.linalg.norm(result, axis=2, keepdims=True)
 
 
-@pytest.mark.parametrize("crease_angle", [0.05, 0.5, 0.8, 1.5, 2.5, 3.1])
-@pytest.mark.parametrize("seed", range(3))
+@all_cases("crease_angle", [0.05, 0.5, 0.8, 1.5, 2.5, 3.1])
+@all_cases("seed", range(3))
 def test_a_normal_is_the_mean_over_the_faces_within_the_crease_angle(crease_angle, seed):
     """On a rough surface, where some corners are smooth, some sharp and some both."""
     rng = np.random.default_rng(seed)

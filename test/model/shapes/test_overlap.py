@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from urdf_tools import random_pose
 
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
@@ -15,7 +16,7 @@ def box(size=(1.0, 1.0, 1.0), at=(0.0, 0.0, 0.0)):
     return transformed(solid_mesh(Box(np.array(size))), T)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("at", "expected"),
     [
         ((0.0, 0.0, 0.0), True),

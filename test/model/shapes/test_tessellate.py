@@ -5,6 +5,7 @@ from math import cos, pi, sin
 import numpy as np
 import pytest
 import trimesh
+from each_case import all_cases
 
 from hrp_model.geometry import Attribute, Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix
@@ -39,8 +40,8 @@ def face_normals(mesh):
     return n / np.linalg.norm(n, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("divisions", [3, 4, 5, 20, 21])
-@pytest.mark.parametrize("geometry", PRIMITIVES, ids=kind)
+@all_cases("divisions", [3, 4, 5, 20, 21])
+@all_cases("geometry", PRIMITIVES)
 def test_primitives_are_closed_and_face_outward(geometry, divisions):
     mesh = mesh_of(geometry, divisions)
     peer = trimesh.Trimesh(mesh.vertices, mesh.triangles, process=False)
@@ -51,14 +52,14 @@ def test_primitives_are_closed_and_face_outward(geometry, divisions):
     assert area(mesh) == pytest.approx(peer.area)
 
 
-@pytest.mark.parametrize("geometry", PRIMITIVES, ids=kind)
+@all_cases("geometry", PRIMITIVES)
 def test_primitives_have_their_extents(geometry):
     lower, upper = bounding_box(mesh_of(geometry, 20))
     np.testing.assert_allclose(upper - lower, EXTENTS[kind(geometry)], atol=1e-12)
     np.testing.assert_allclose(upper + lower, 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("geometry", PRIMITIVES, ids=kind)
+@all_cases("geometry", PRIMITIVES)
 def test_volume_converges_to_the_formula_from_below(geometry):
     coarse, fine = (signed_volume(mesh_of(geometry, n)) for n in (20, 200))
     exact = VOLUMES[kind(geometry)]

@@ -4,6 +4,7 @@ from math import pi
 
 import numpy as np
 import pytest
+from each_case import all_cases
 
 from hrp_model.geometry import (
     Attribute,
@@ -41,7 +42,7 @@ def faces_towards(geometry, direction):
     return points[facing].reshape(-1, 3), st[facing].reshape(-1, 2)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("outside", "right", "up"),
     [
         ((0, 0, 1), (1, 0, 0), (0, 1, 0)),
@@ -51,7 +52,6 @@ def faces_towards(geometry, direction):
         ((0, 1, 0), (1, 0, 0), (0, 0, -1)),
         ((0, -1, 0), (1, 0, 0), (0, 0, 1)),
     ],
-    ids=["front", "back", "right", "left", "top", "bottom"],
 )
 def test_each_face_of_a_box_shows_the_whole_image_upright(outside, right, up):
     size = np.array([1.0, 2.0, 3.0])
@@ -60,8 +60,8 @@ def test_each_face_of_a_box_shows_the_whole_image_upright(outside, right, up):
     np.testing.assert_allclose(st, 0.5 + 0.5 * np.c_[halves @ right, halves @ up])
 
 
-@pytest.mark.parametrize("geometry", PRIMITIVES, ids=lambda g: type(g).__name__)
-@pytest.mark.parametrize("divisions", [5, 20])
+@all_cases("geometry", PRIMITIVES)
+@all_cases("divisions", [5, 20])
 def test_no_image_is_mirrored_or_torn(geometry, divisions):
     _, st = corners(geometry, divisions)
     a, b = st[:, 1] - st[:, 0], st[:, 2] - st[:, 0]
@@ -151,7 +151,7 @@ def test_coordinates_of_its_own_come_first():
     assert shape_mesh(Shape(mesh, material=PAINTED)).tex_coords is own
 
 
-@pytest.mark.parametrize("geometry", PRIMITIVES, ids=lambda g: type(g).__name__)
+@all_cases("geometry", PRIMITIVES)
 def test_only_what_is_painted_has_coordinates_and_placing_keeps_them(geometry):
     T = np.diag([2.0, 3.0, 4.0, 1.0])
     assert shape_mesh(Shape(geometry, T)).tex_coords is None

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from urdf_tools import (
     check_urdf,
     needs_check_urdf,
@@ -44,7 +45,7 @@ def scaled(*factors):
     return np.diag([*factors, 1.0])
 
 
-@pytest.mark.parametrize("off", [0.0, 1e-16, 1e-13, 1e-11, 6.8e-9, 1e-7, 1e-4])
+@all_cases("off", [0.0, 1e-16, 1e-13, 1e-11, 6.8e-9, 1e-7, 1e-4])
 def test_a_pitch_near_a_right_angle_loses_no_digits(off, diagnostics):
     R = rpy_matrix(0.7, math.pi / 2 - off, -1.9)
     body = wheel()
@@ -53,7 +54,7 @@ def test_a_pitch_near_a_right_angle_loses_no_digits(off, diagnostics):
     np.testing.assert_allclose(origin_matrix(joint.origin)[:3, :3], R, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@all_cases("seed", SEEDS)
 def test_masses_and_inertias_are_exact(seed, diagnostics):
     body = random_body(seed)
     robot = parsed(body_to_urdf(body, diagnostics=diagnostics))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import yaml
 from control_tools import numbered, silent, written
+from each_case import all_cases
 from paths import MODELS
 from urdf_tools import random_body
 from vehicles import vehicle, wheel
@@ -240,9 +241,7 @@ def test_wheels_without_motors_are_not_driven():
     assert list(parameters(body, ros2_control=Hardware.GZ)) == ["joint_state_broadcaster"]
 
 
-@pytest.mark.parametrize(
-    "name", ["on", "1", "a: b", "né", "- x", "'", '"', "{}", "~", "1e3", "y", "#"]
-)
+@all_cases("name", ["on", "1", "a: b", "né", "- x", "'", '"', "{}", "~", "1e3", "y", "#"])
 def test_any_name_of_a_joint_is_read_back(name):
     found = parameters(limb(name), command_interface=CommandInterface.EFFORT)
     assert found["joint_trajectory_controller"]["joints"] == [name]

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 from math import degrees, inf, pi, radians, tan
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import yaml
 from control_tools import robots, silent, written
+from each_case import all_cases
 from paths import MODELS
 from urdf_tools import random_pose
 
@@ -112,8 +112,8 @@ def sdf_pose(sensor):
 # Where sensors stand
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("kind", [Camera, RangeSensor])
+@all_cases("seed", range(5))
+@all_cases("kind", [Camera, RangeSensor])
 def test_what_gazebo_takes_for_ahead_and_up_is_the_models(kind, seed):
     """Gazebo looks along +X with +Z up; the model along -Z with +Y up."""
     X_LS = random_pose(np.random.default_rng(seed))
@@ -176,8 +176,8 @@ def test_messages_carry_the_frames_of_the_description():
 # Cameras
 
 
-@pytest.mark.parametrize(("width", "height"), [(640, 480), (480, 640), (64, 64), (1920, 200)])
-@pytest.mark.parametrize("angle", [0.3, pi / 4, 2.5])
+@all_cases(("width", "height"), [(640, 480), (480, 640), (64, 64), (1920, 200)])
+@all_cases("angle", [0.3, pi / 4, 2.5])
 def test_the_focal_length_is_the_models(width, height, angle):
     lens = sensor_of(
         Camera(name="eye", link="HEAD", width=width, height=height, field_of_view=angle)
@@ -195,7 +195,7 @@ def test_an_image_that_is_higher_than_wide_has_the_models_angle_across_its_width
     assert float(sensor_of(camera).findtext("camera/horizontal_fov")) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("image", "kind", "topic", "info"),
     [
         ("color", "camera", "eye/image_raw", "eye/camera_info"),
@@ -232,7 +232,7 @@ def test_a_camera_delivers_what_the_models_does(image, kind, topic, info):
         assert (depth.findtext("near"), depth.findtext("far")) == ("0.3", "8.0")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "keys",
     [
         {"image_type": ImageType.NONE},
@@ -251,7 +251,7 @@ def test_a_camera_that_gazebo_cannot_simulate_is_left_out(keys):
 # Scanners
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("span", "step", "lowest", "highest", "count"),
     [(240, 0.5, -120, 120, 481), (100, 3, -48, 48, 33), (0, 1, 0, 0, 1), (0, 0, 0, 0, 1),
      (360, 1, -180, 179, 360)],
@@ -391,10 +391,3 @@ def test_an_angle_across_the_shorter_side_is_not_one_across_the_width():
     camera = Camera(name="eye", link="HEAD", width=640, height=480, field_of_view=radians(60))
     found = float(sensor_of(camera).findtext("camera/horizontal_fov"))
     assert degrees(found) == pytest.approx(75.1782, abs=1e-3)
-
-
-def test_check_sdf_can_fail():
-    with pytest.raises(AssertionError):
-        check_sdf(ElementTree.fromstring("<lidar><rays/></lidar>"))
-    with pytest.raises(ValueError, match="abc"):
-        check_sdf(ElementTree.fromstring("<range><min>abc</min></range>"))

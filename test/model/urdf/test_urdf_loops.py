@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from each_case import all_cases
 from loop_bodies import (
     PLANAR,
     REVOLUTE,
@@ -46,7 +47,7 @@ def pose(end):
     return Pose(rpy_matrix(*end["rpy"]), end["xyz"])
 
 
-@pytest.mark.parametrize("seed", range(30))
+@all_cases("seed", range(30))
 def test_the_numbers_are_those_of_loops_that_close(seed):
     """At the posture in the file, the frames in the file fit together as their types say."""
     body = random_loops(seed)

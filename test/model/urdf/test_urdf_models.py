@@ -35,13 +35,18 @@ whole_robots = pytest.mark.parametrize(
     "path",
     [
         *(pytest.param(MODELS / name, id=name) for name in OURS),
-        *(pytest.param(path, id=name, marks=needs_shared) for name, path in THEIRS.items()),
+        pytest.param(THEIRS["SR1.body"], id="SR1.body", marks=needs_shared),
+        *(
+            pytest.param(path, id=name, marks=[needs_shared, pytest.mark.slow])
+            for name, path in THEIRS.items()
+            if name != "SR1.body"
+        ),
     ],
 )
 
 
 @needs_shared
-@some_or_all("files", REFERENCES, 40)
+@some_or_all("files", REFERENCES, 12)
 def test_its_links_stand_where_the_reference_says(files):
     """With bodies made of the reference's own numbers, so that no reader is involved."""
     check_each(files, check_places)
@@ -64,7 +69,7 @@ def check_places(file):
 
 
 @needs_shared
-@some_or_all("files", LOADED, 40)
+@some_or_all("files", LOADED, 15)
 def test_every_model_that_loads_becomes_a_urdf(files, tmp_path):
     check_each(files, lambda file: check_urdf_of(file, tmp_path))
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from each_case import all_cases, mostly_slow
+from hypothesis import given
 from hypothesis import strategies as st
 from silent_diagnostics import silent
 from urdf_tools import (
@@ -86,7 +87,7 @@ def test_a_prefix_stands_before_frames_but_not_before_joints(diagnostics):
         np.testing.assert_array_equal(theirs[f"left/{name}"], X)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("prefix", "name", "frame", "told"),
     [
         ("", " WAIST ", "WAIST", True),
@@ -163,7 +164,7 @@ def test_a_massless_root_of_that_name_is_the_base_itself(root, mass, base, frame
         assert "base_link_2" in diagnostics.take("frame-name-collision").message
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("names", "mass", "inertia", "base"),
     [
         (["PELVIS", "ARM"], 1.0, 1.0, ["base_link"]),
@@ -202,7 +203,6 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(max_examples=150)
 @given(
     names=st.lists(HOSTILE, min_size=3, max_size=6, unique=True),
     joints=st.lists(HOSTILE, min_size=6, max_size=6),
@@ -259,14 +259,12 @@ NEAR_VERTICAL = st.builds(
 )
 
 
-@settings(max_examples=500)
 @given(roll=TURNS, pitch=st.one_of(TURNS, NEAR_VERTICAL), yaw=TURNS)
 def test_any_rotation_comes_back_from_its_three_angles(roll, pitch, yaw):
     R = rpy_matrix(roll, pitch, yaw)
     np.testing.assert_allclose(rpy_matrix(*matrix_rpy(R)), R, atol=2e-12)
 
 
-@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**31),
     count=st.integers(4, 25),
@@ -294,8 +292,9 @@ def test_equal_bodies_give_equal_text():
 
 
 @needs_check_urdf
-@pytest.mark.parametrize("base", Base)
-@pytest.mark.parametrize("naming", LinkNaming)
+@pytest.mark.parametrize(
+    ("base", "naming"), mostly_slow([(base, naming) for base in Base for naming in LinkNaming], 2)
+)
 def test_check_urdf_accepts_every_kind_of_names(base, naming, tmp_path):
     body = random_body(4)
     segments = [{"segments": [f"{link.name}_LINK"]} for link in body.links]

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
+from each_case import all_cases
 from package_tools import (
     contents,
     humanoid,
@@ -121,7 +122,7 @@ def test_its_manifest_is_valid_and_names_what_its_launch_files_start(hardware, t
         assert {"joint_state_broadcaster", "joint_trajectory_controller"} <= needed
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("robot", "expected"),
     [
         ("SR1", "sr1_description"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from urdf_tools import chain, parsed
 
 from hrp_model import ModelError, load_body
@@ -27,7 +28,7 @@ def moving(link=None, devices=(), **joint):
 NAN, INF = math.nan, math.inf
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("body", "words"),
     [
         (moving(friction=NAN), "the friction of link 'L'"),

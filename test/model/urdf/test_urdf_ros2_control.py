@@ -15,7 +15,7 @@ from control_tools import (
     with_hardware,
     written,
 )
-from paths import needs_shared
+from each_case import mostly_slow
 from urdf_parser_py import urdf
 from urdf_parser_py.xml_reflection import core
 from urdf_tools import check_urdf, needs_check_urdf, parsed, random_body
@@ -127,11 +127,6 @@ def test_every_numbered_joint_has_one_command_and_three_states_and_a_controller(
             raise AssertionError(f"{name}: {error}") from None
         count += len(numbered(body))
     assert count > 60
-
-
-@needs_shared
-def test_the_published_robots_have_many_joints():
-    assert sum(len(numbered(body)) for _, body, _, _ in robots()) > 400
 
 
 # Joints
@@ -373,7 +368,7 @@ def test_urdf_parser_py_reads_the_whole_but_the_blocks_of_others(hardware, seed,
 
 
 @needs_check_urdf
-@EVERY_HARDWARE
+@pytest.mark.parametrize("hardware", mostly_slow(Hardware, 1))
 def test_check_urdf_accepts_the_whole(hardware, tmp_path):
     body = numbered_body(3)
     options = {"ros2_control": hardware, "gazebo": True}

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from each_case import all_cases
 from srdf_tools import OURS, complaints, described, limb, link, loaded, read, robots, silent, tree
 from urdf_tools import random_body
 
@@ -26,7 +27,7 @@ def test_nor_with_other_frames(base):
     assert complaints(*described(loaded(OURS["humanoid.wrl"]), options)) == []
 
 
-@pytest.mark.parametrize("seed", range(8))
+@all_cases("seed", range(8))
 def test_nor_with_any_tree(seed):
     assert complaints(*described(random_body(seed, 25))) == []
 
@@ -119,7 +120,7 @@ def test_every_joint_that_moves_is_in_one_group_and_in_the_whole(path):
         assert set(found.members("whole_body")[0]) == set(joints)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("names", "expected"),
     [
         (("LARM_JOINT0", "LARM_JOINT1"), "LARM"),

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from paths import ROOT
 from silent_diagnostics import silent
 from urdf_tools import random_body
@@ -83,8 +84,8 @@ def test_limits_of_acceleration_are_read_back_from_1_2():
     assert "deceleration" not in written(limited(max_jerk=1.0), UrdfVersion.V1_2)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("version", VERSIONS)
+@all_cases("seed", range(4))
+@all_cases("version", VERSIONS)
 def test_poses_are_read_back(seed, version):
     body = random_body(seed)
     again = load_body_text(written(body, version), silent())

@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import inf, nan
 
 import numpy as np
-import pytest
+from each_case import all_cases
 
 from hrp_model.body import (
     Body,
@@ -77,7 +77,7 @@ SOUND = {
 }
 
 
-@pytest.mark.parametrize("sound", SOUND.values(), ids=SOUND)
+@all_cases("sound", SOUND.values())
 def test_a_sound_body_passes(sound, diagnostics):
     validate(sound, diagnostics)
 
@@ -132,7 +132,7 @@ WARNINGS = [
 ]
 
 
-@pytest.mark.parametrize(("code", "bad", "place", "words"), WARNINGS, ids=[w[0] for w in WARNINGS])
+@all_cases(("code", "bad", "place", "words"), WARNINGS)
 def test_doubtful_things_give_one_located_warning(code, bad, place, words, diagnostics):
     validate(bad, diagnostics)
     found = diagnostics.take(code)
@@ -194,7 +194,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("code", "bad", "place"), ERRORS, ids=[e[0] for e in ERRORS])
+@all_cases(("code", "bad", "place"), ERRORS)
 def test_unusable_things_are_located_errors(code, bad, place, diagnostics):
     validate(bad, diagnostics)
     found = diagnostics.take(code)
@@ -255,7 +255,7 @@ RADIANS = {
 }
 
 
-@pytest.mark.parametrize("limits", DEGREES.values(), ids=DEGREES)
+@all_cases("limits", DEGREES.values())
 def test_degrees_in_the_place_of_radians_show_in_most_joints_at_once(limits, diagnostics):
     validate(revolute(*limits), diagnostics)
     found = diagnostics.take("degrees-as-radians")
@@ -264,7 +264,7 @@ def test_degrees_in_the_place_of_radians_show_in_most_joints_at_once(limits, dia
     assert "'J0' " in found.message
 
 
-@pytest.mark.parametrize("limits", RADIANS.values(), ids=RADIANS)
+@all_cases("limits", RADIANS.values())
 def test_joints_that_turn_often_or_for_ever_are_in_radians(limits, diagnostics):
     validate(revolute(*limits), diagnostics)
 

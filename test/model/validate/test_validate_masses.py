@@ -5,6 +5,7 @@ from math import nan
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,7 +70,7 @@ def test_masses_anywhere_within_the_shape_suit_it(points):
     assert "inertia-out-of-proportion" not in found
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "shape",
     [
         Shape(Sphere(0.15)),
@@ -79,7 +80,6 @@ def test_masses_anywhere_within_the_shape_suit_it(points):
         Shape(Mesh(np.array([[0, 0, 0], [0.2, 0, 0], [0, 0.3, 0], [0, 0, 0.2]]), [[0, 1, 2]])),
         Shape(Sphere(1.0), np.diag([0.1, 0.1, 0.2, 1.0])),
     ],
-    ids=lambda shape: type(shape.geometry).__name__,
 )
 def test_every_kind_of_shape_tells_mistakes_of_units(shape):
     sound = np.diag([0.011, 0.011, 0.009])

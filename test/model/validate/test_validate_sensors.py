@@ -4,8 +4,8 @@ from dataclasses import replace
 from math import inf, pi
 
 import body_tools
-import pytest
 import vrml_tools
+from each_case import all_cases
 
 from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import (
@@ -64,7 +64,7 @@ SOUND = [
 ]
 
 
-@pytest.mark.parametrize("device", SOUND, ids=lambda d: type(d).__name__)
+@all_cases("device", SOUND)
 def test_a_sound_device_passes(device, diagnostics):
     validate(body(device), diagnostics)
 
@@ -135,7 +135,7 @@ SENSELESS = [
 ]
 
 
-@pytest.mark.parametrize(("code", "device", "words"), SENSELESS, ids=[s[2] for s in SENSELESS])
+@all_cases(("code", "device", "words"), SENSELESS)
 def test_a_setting_that_makes_no_sense_is_one_warning_at_the_device(
     code, device, words, diagnostics
 ):
@@ -205,8 +205,8 @@ def test_names_that_no_file_of_xml_can_carry_are_told(diagnostics):
     diagnostics.take("illegal-name")
 
 
-@pytest.mark.parametrize("other", [SCANNER, TORQUE, BEAM], ids=lambda d: type(d).__name__)
-@pytest.mark.parametrize(("a", "b"), [("eye-1", "eye.1"), ("左", "右"), ("1", "n1")])
+@all_cases("other", [SCANNER, TORQUE, BEAM])
+@all_cases(("a", "b"), [("eye-1", "eye.1"), ("左", "右"), ("1", "n1")])
 def test_sensors_that_would_share_a_topic_are_told(a, b, other, diagnostics):
     first, second = replace(CAMERA, name=a), replace(other, name=b)
     validate(body(first, second), diagnostics)

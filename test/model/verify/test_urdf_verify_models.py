@@ -34,7 +34,7 @@ def test_the_list_names_models():
 
 
 @needs_shared
-@some_or_all("models", ALL, 40)
+@some_or_all("models", ALL, 12)
 def test_kinematics_and_dynamics_are_the_models(models, tmp_path):
     check_each(models, lambda model: check_motion(model, tmp_path))
 
@@ -48,7 +48,7 @@ def check_motion(model, tmp_path):
 
 
 @needs_shared
-@pytest.mark.parametrize("model", mostly_slow(SAMPLED, 3))
+@pytest.mark.parametrize("model", mostly_slow(SAMPLED, 1))
 def test_everything_is_the_models(model, tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo reads URDFs independently of us")
     report = report_of(read(model), tmp_path, postures=1)

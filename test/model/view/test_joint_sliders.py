@@ -5,6 +5,7 @@ from math import degrees, pi
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from paths import ROOT
 
 pytest.importorskip("viser")
@@ -31,7 +32,7 @@ def body_of(*links):
     return Body(name="robot", links=(root, *links))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("kind", "limits", "expected"),
     [
         (JointType.REVOLUTE, Range(-1.0, 2.0), (-1.0, 2.0)),

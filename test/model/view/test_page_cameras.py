@@ -15,6 +15,7 @@ def box(size):
     return BoundingBox(-size * np.ones(3), size * np.ones(3))
 
 
+@pytest.mark.slow
 def test_an_open_page_follows_the_scene_until_somebody_moves_its_camera(pages):
     with Viewer(0) as viewer:
         page = pages.open(viewer.address, (800, 400))

@@ -11,6 +11,7 @@ from hrp_model.rigid import rpy_matrix
 from hrp_model.view.robot import Layer, RobotView
 from hrp_model.view.viewer import Viewer
 
+pytestmark = pytest.mark.slow  # test_model_viewer looks at links, layers and clicks, too
 P = np.array([[0.0, 0.0, 0.0], [0.0, 0.8, 0.4]])
 R = np.stack([np.eye(3)] * 2)
 ASIDE = np.array([0.0, 0.1, 0.0])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import all_cases
 
 pytest.importorskip("viser")
 
@@ -91,7 +92,7 @@ def test_arrows_go_from_their_starts_along_their_vectors(viewer):
     view.remove()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@all_cases("seed", range(5))
 def test_an_arrow_is_closed_but_for_its_start_and_has_the_volume_of_its_parts(seed):
     rng = np.random.default_rng(seed)
     start, vector, width = rng.normal(size=(1, 3)), rng.normal(size=(1, 3)), 0.05

@@ -5,6 +5,7 @@ import struct
 
 import numpy as np
 import pytest
+from each_case import all_cases
 
 pytest.importorskip("viser")
 
@@ -85,7 +86,7 @@ def test_images_beyond_the_limit_are_left_out_with_a_note(monkeypatch):
     assert "left out" in note
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "mesh",
     [
         triangle(triangles=((0, 1, 7),)),
@@ -94,7 +95,6 @@ def test_images_beyond_the_limit_are_left_out_with_a_note(monkeypatch):
         triangle(vertices=((0, 0, 0), (0, 0, 0), (0, 0, 0))),
         triangle(triangles=np.empty((0, 3))),
     ],
-    ids=["no such vertex", "negative index", "not finite", "no area", "empty"],
 )
 def test_damaged_meshes_are_left_out(mesh):
     link = link_of(Shape(mesh))

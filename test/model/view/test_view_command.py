@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
+from each_case import all_cases, mostly_slow
 from view_models import TWO_CUBES
 
 pytest.importorskip("viser")
@@ -109,7 +110,7 @@ def test_without_viser_the_message_says_how_to_install_it(monkeypatch):
         __import__("hrp_model.view.viewer")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", mostly_slow([signal.SIGINT, signal.SIGTERM], 1))
 def test_a_signal_ends_it_without_an_error(model, number):
     with shown(model) as (process, _):
         process.send_signal(number)
@@ -164,7 +165,7 @@ def test_closing_twice_is_harmless_and_a_viewer_in_use_is_refused():
         assert again.port == viewer.port
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("origin", "host", "is_let_in"),
     [
         ("http://localhost:{}", "localhost:{}", True),
@@ -198,7 +199,7 @@ def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
                     connection.recv(timeout=300)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("origin", "host", "listening", "is_own"),
     [
         ("http://[::1]:80", "[::1]:80", "::1", True),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from body_tools import read_file
+from each_case import all_cases
 from model.readers.choreonoid.body_page import IGNORED, SUPPORTED, emitted_codes, plain, rows
 from paths import ROOT
 
@@ -53,14 +54,14 @@ def rounded(value):
     return round(value, 12) + 0.0 if isinstance(value, float) else value
 
 
-@pytest.mark.parametrize("path", VALID, ids=lambda p: p.stem)
+@all_cases("path", VALID)
 def test_a_valid_file_gives_its_body(path, diagnostics):
     body = read_file(path, diagnostics)
     assert summary(body) == json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     diagnostics.found = [d for d in diagnostics.found if d.severity is not Severity.NOTE]
 
 
-@pytest.mark.parametrize("path", INVALID, ids=lambda p: p.stem)
+@all_cases("path", INVALID)
 def test_an_invalid_file_gives_its_diagnostics(path, diagnostics):
     body = read_file(path, diagnostics)
     # Some messages name a file that was looked for, with all its folders.

@@ -6,13 +6,14 @@ from math import inf, pi, radians
 import numpy as np
 import pytest
 from body_tools import read_device, read_text
+from each_case import all_cases
 
 from hrp_model import devices
 from hrp_model.devices import ImageType, LensType
 from hrp_model.readers.choreonoid.devices import NUMBER_FIELD_READERS, number_field_reader
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("type_name", "kind"),
     [
         ("AccelerationSensor", devices.AccelerationSensor),
@@ -39,14 +40,6 @@ def test_a_device_without_name_or_id(diagnostics):
     device = read_device("type: ForceSensor", diagnostics)
     assert (device.name, device.id) == ("ForceSensor0", None)
     assert device.max_force.tolist() == [inf, inf, inf]
-
-
-@pytest.mark.parametrize(
-    "key", ["max_force: [1, 2, 3], max_torque", "maxForce: [1, 2, 3], maxTorque"]
-)
-def test_limits_in_both_spellings(key, diagnostics):
-    device = read_device(f"type: ForceSensor, {key}: [4, 5, 6]", diagnostics)
-    assert (device.max_force.tolist(), device.max_torque.tolist()) == ([1, 2, 3], [4, 5, 6])
 
 
 def test_one_limit_may_serve_all_axes(diagnostics):
@@ -95,24 +88,6 @@ def test_a_camera_that_measures_is_not_ideal(keys, diagnostics):
 def test_a_camera_without_format_takes_colours(diagnostics):
     assert read_device("type: Camera", diagnostics).image_type is ImageType.COLOR
     diagnostics.take("no-format")
-
-
-def test_a_camera_of_unknown_format_takes_colours_too(diagnostics):
-    device = read_device("type: Camera, format: COLOUR", diagnostics)
-    assert device.image_type is ImageType.COLOR
-    assert diagnostics.take("no-format").severity.value == "warning"
-
-
-def test_an_unknown_lens_is_a_normal_one(diagnostics):
-    device = read_device("type: Camera, format: COLOR, lens_type: FISHYE", diagnostics)
-    assert device.lens_type is LensType.NORMAL
-    assert "Did you mean 'FISHEYE'?" in diagnostics.take("unknown-word").message
-
-
-@pytest.mark.parametrize("word", ["1", "maybe", "0"])
-def test_what_is_neither_true_nor_false_leaves_the_default(word, diagnostics):
-    assert read_device(f"type: PointLight, on: {word}", diagnostics).on
-    assert diagnostics.take("unknown-word").severity.value == "warning"
 
 
 def test_a_step_wins_over_a_number_of_rays(diagnostics):
@@ -201,12 +176,6 @@ def test_devices_of_other_programs_are_kept_whole(diagnostics):
     assert device.info == {"name": "t", "force_range": [0, 7], "mode": "on"}
 
 
-def test_an_unknown_type_is_kept_with_a_warning(diagnostics):
-    device = read_device("type: ForceSensr, name: f, x: 1", diagnostics)
-    assert (device.type_name, device.info["x"]) == ("ForceSensr", 1)
-    assert "Did you mean 'ForceSensor'?" in diagnostics.take("unknown-type").message
-
-
 def test_shapes_on_a_device_belong_to_its_link(diagnostics):
     text = (
         "links: [{name: A, elements: {Camera: {format: COLOR, translation: [0, 0, 1],"
@@ -230,17 +199,3 @@ def test_a_device_of_numbers_alone_is_read_by_the_names_of_its_fields(diagnostic
         assert (type(device), device.name, device.id) == (Barometer, "b", 1)
         assert (device.sample_rate, device.bias) == (20.0, 3.0)
     assert read_device("type: Barometer", diagnostics).sample_rate == 50.0
-
-
-def test_a_key_that_no_field_has_is_told_for_such_a_device_too(diagnostics, monkeypatch):
-    monkeypatch.setitem(NUMBER_FIELD_READERS, "Barometer", number_field_reader(Barometer))
-    read_device("type: Barometer, biass: 3", diagnostics)
-    assert [d.code for d in diagnostics.found] == ["unknown-key"]
-    diagnostics.found.clear()
-
-
-@pytest.mark.parametrize(
-    "kind", [devices.Device, devices.Light, devices.ForceSensor, devices.GenericDevice]
-)
-def test_devices_with_more_than_numbers_have_functions_of_their_own(kind):
-    assert number_field_reader(kind) is None

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from body_tools import read_link, read_text
+from each_case import all_cases
 
-from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
+from hrp_model.geometry import Capsule, Cone, Cylinder, Mesh, Sphere
 from hrp_model.shapes.measure import area, signed_volume
 from hrp_model.shapes.tessellate import shape_mesh
 
@@ -19,32 +20,6 @@ def link_of(elements, diagnostics):
 def geometry(written, diagnostics):
     (shape,) = link_of(f"[{{type: Shape, geometry: {{{written}}}}}]", diagnostics).visual
     return shape.geometry
-
-
-@pytest.mark.parametrize(
-    "elements",
-    [
-        f"[{BOX_SHAPE}]",
-        f"{BOX_SHAPE}",
-        f"{{ Shape: {{ geometry: {BOX} }} }}",
-        f"{{ Shape: {{ type: Shape, geometry: {BOX} }} }}",
-        f"{{ Shape: [{{ geometry: {BOX} }}] }}",
-        f"[{{ Shape: {{ geometry: {BOX} }} }}]",
-        f"{{ Group: {{ elements: [{BOX_SHAPE}] }} }}",
-        f"[{{ type: Transform, elements: {{ Shape: {{ geometry: {BOX} }} }} }}]",
-    ],
-)
-def test_all_forms_of_elements_mean_the_same(elements, diagnostics):
-    link = link_of(elements, diagnostics)
-    (shape,) = link.visual
-    assert isinstance(shape.geometry, Box)
-    assert link.collision is link.visual
-
-
-def test_a_merge_may_bring_the_type(diagnostics):
-    text = f"X: &X {BOX_SHAPE}\nlinks: [{{name: A, elements: [{{<<: *X, translation: [1,0,0]}}]}}]"
-    (shape,) = read_text(text, diagnostics).root.visual
-    assert shape.T_FG[0, 3] == 1.0
 
 
 def test_aliases_share_one_mesh_and_one_material(diagnostics):
@@ -90,40 +65,9 @@ def test_scale_moves_a_device_but_does_not_stretch_its_axes(diagnostics):
     np.testing.assert_allclose(device.X_LS.R[:, 0], (0, 1, 0), atol=1e-15)
 
 
-def test_visual_and_collision_tell_shapes_apart(diagnostics):
-    link = read_link(
-        """
-        elements:
-          - { type: Visual, shape: { geometry: { type: Box } } }
-          - { type: Shape, geometry: { type: Sphere } }
-          - type: Collision
-            translation: [1, 0, 0]
-            elements: { Shape: { geometry: { type: Cone } } }
-        """.replace("        ", ""),
-        diagnostics,
-    )
-    assert [type(s.geometry) for s in link.visual] == [Box, Sphere]
-    assert [type(s.geometry) for s in link.collision] == [Sphere, Cone]
-    assert link.collision[1].T_FG[0, 3] == 1.0
-
-
-def test_a_link_with_only_visual_shapes_touches_nothing(diagnostics):
-    link = link_of("{ Visual: { shape: { geometry: { type: Box } } } }", diagnostics)
-    assert len(link.visual) == 1
-    assert link.collision == ()
-
-
 def test_an_empty_visual_makes_no_difference(diagnostics):
     link = link_of(f"[{{ type: Visual }}, {BOX_SHAPE}]", diagnostics)
     assert link.collision is link.visual
-
-
-def test_visual_inside_collision_is_an_error(diagnostics):
-    link_of(
-        "{ Visual: { elements: { Collision: { shape: { geometry: { type: Box } } } } } }",
-        diagnostics,
-    )
-    diagnostics.take("bad-nesting")
 
 
 @pytest.mark.parametrize(
@@ -141,14 +85,6 @@ def test_primitives_and_their_defaults(written, expected, diagnostics):
 
 def test_a_box_is_a_metre_wide_by_default(diagnostics):
     assert geometry("type: Box", diagnostics).size.tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    "written", ["type: Sphere, radius: 0", "type: Box, size: [1, -1, 1]", "type: Cone, height: -2"]
-)
-def test_a_shape_without_extent_is_left_out(written, diagnostics):
-    assert link_of(f"[{{type: Shape, geometry: {{{written}}}}}]", diagnostics).visual == ()
-    diagnostics.take("bad-size")
 
 
 @pytest.mark.parametrize(
@@ -174,29 +110,6 @@ def test_normals_and_texture_coordinates_follow_the_faces(diagnostics):
     )
     assert mesh.normals.indices.tolist() == [[0, 0, 0]]
     assert mesh.tex_coords.indices.tolist() == [[0, 1, 2]]
-
-
-def test_an_attribute_that_does_not_fit_is_left_out(diagnostics):
-    written = (
-        "type: TriangleMesh, vertices: [0,0,0, 1,0,0, 0,1,0], faces: [0,1,2], normals: [0,0,1]"
-    )
-    assert geometry(written, diagnostics).normals is None
-    diagnostics.take("bad-attribute")
-
-
-def test_faces_of_vertices_that_are_not_there_are_left_out(diagnostics):
-    mesh = geometry(
-        "type: TriangleMesh, vertices: [0,0,0, 1,0,0, 0,1,0], faces: [0,1,2, 0,1,7]", diagnostics
-    )
-    assert len(mesh.triangles) == 1
-    diagnostics.take("bad-index")
-
-
-def test_a_face_too_large_to_be_cut_with_care_is_reported(diagnostics):
-    vertices = ", ".join(["0, 1, 2"] * 5000)
-    faces = ", ".join(map(str, range(5000)))
-    geometry(f"type: IndexedFaceSet, vertices: [{vertices}], faces: [{faces}]", diagnostics)
-    assert "5000 corners" in diagnostics.take("large-face").message
 
 
 def test_an_extrusion_uses_the_unit_of_angles(diagnostics):
@@ -229,53 +142,9 @@ def test_a_height_field_may_say_where_an_image_lies(diagnostics):
     diagnostics.take("bad-attribute")
 
 
-@pytest.mark.parametrize("number", ["2", "-1", "1001"])
-def test_an_impossible_number_of_divisions_is_left_out(number, diagnostics):
-    assert geometry(f"type: Sphere, division_number: {number}", diagnostics) == Sphere(1.0)
-    diagnostics.take("bad-division-number")
-
-
-def test_a_height_field_without_all_heights_is_an_error(diagnostics):
-    link_of(
-        "{Shape: {geometry: {type: ElevationGrid, x_dimension: 2, z_dimension: 2, height: [0]}}}",
-        diagnostics,
-    )
-    diagnostics.take("wrong-count")
-
-
-def test_an_unknown_geometry_is_an_error_with_a_suggestion(diagnostics):
-    link_of("{Shape: {geometry: {type: Cilinder}}}", diagnostics)
-    assert "Did you mean 'Cylinder'?" in diagnostics.take("unknown-geometry").message
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "diffuse: [1, 0, 0], ambient: 0.5, specular: [0, 1, 0], emissive: [0, 0, 1]",
-        "diffuseColor: [1, 0, 0], ambientIntensity: 0.5, specularColor: [0, 1, 0],"
-        " emissiveColor: [0, 0, 1]",
-    ],
-)
-def test_materials_in_both_spellings(written, diagnostics):
-    appearance = f"{{material: {{{written}, transparency: 0.25, shininess: 1}}}}"
-    text = f"{{Shape: {{geometry: {{type: Box}}, appearance: {appearance}}}}}"
-    material = link_of(text, diagnostics).visual[0].material
-    assert (material.diffuse, material.specular, material.emissive) == (
-        (1, 0, 0),
-        (0, 1, 0),
-        (0, 0, 1),
-    )
-    assert (material.ambient, material.transparency, material.shininess) == (0.5, 0.25, 1.0)
-
-
 def test_without_a_material_shapes_are_white(diagnostics):
     material = link_of(f"[{BOX_SHAPE}]", diagnostics).visual[0].material
     assert (material.diffuse, material.shininess * 128) == ((1, 1, 1), 25)
-
-
-def test_unknown_keys_of_a_material_are_reported(diagnostics):
-    link_of("{Shape: {geometry: {type: Box}, appearance: {material: {shinines: 1}}}}", diagnostics)
-    assert "Did you mean 'shininess'?" in diagnostics.take("unknown-key").message
 
 
 def test_a_texture_gives_a_mesh_coordinates(tmp_path, diagnostics):
@@ -316,14 +185,6 @@ def test_a_texture_may_be_turned_about_an_axis(tmp_path, diagnostics):
     assert link.visual[0].material.texture.rotation == pytest.approx(-np.pi / 2)
 
 
-def test_numbers_left_over_in_a_list_of_points_are_reported(diagnostics):
-    mesh = geometry(
-        "type: TriangleMesh, vertices: [0,0,0, 1,0,0, 0,1,0, 7], faces: [0,1,2]", diagnostics
-    )
-    assert len(mesh.vertices) == 3
-    assert diagnostics.take("wrong-count").severity.value == "warning"
-
-
 def test_a_node_that_may_be_skipped_is_kept_with_no_more_than_a_note(diagnostics):
     text = "links: [{name: A, elements: {Gadget: {isOptional: true, x: 1}}}]"
     (device,) = read_text(text, diagnostics).devices
@@ -344,13 +205,7 @@ def test_what_is_skipped_is_skipped_with_its_contents(diagnostics):
     assert link_of("{ Skip: { elements: [{ type: Nonsense }] } }", diagnostics).visual == ()
 
 
-def test_nodes_of_the_scene_alone_are_left_out_with_a_note(diagnostics):
-    link_of("[{type: LineSet, vertices: [0, 0, 0]}, {type: Fog}]", diagnostics)
-    assert diagnostics.take("left-out").severity.value == "note"
-    diagnostics.take("left-out")
-
-
-@pytest.mark.parametrize(
+@all_cases(
     ("elements", "code"),
     [
         ("7", "wrong-type"),
@@ -371,3 +226,11 @@ def test_an_appearance_is_no_geometry_wherever_an_alias_puts_it(diagnostics):
     shape = "{ type: Shape, appearance: &a { material: {} }, geometry: *a }"
     assert not link_of(f"[ {shape} ]", diagnostics).visual
     diagnostics.take("missing-key")
+
+
+@pytest.mark.parametrize(
+    "written", ["type: Sphere, radius: 0", "type: Box, size: [1, -1, 1]", "type: Cone, height: -2"]
+)
+def test_a_shape_without_extent_is_left_out(written, diagnostics):
+    assert link_of(f"[{{type: Shape, geometry: {{{written}}}}}]", diagnostics).visual == ()
+    diagnostics.take("bad-size")

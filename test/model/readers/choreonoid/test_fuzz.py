@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import pytest
 import yaml
 from body_tools import HEADER, read_text
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from paths import ROOT
 
@@ -59,14 +59,12 @@ def read(text, header=HEADER):
         assert str(found)
 
 
-@settings(max_examples=80, derandomize=True, deadline=None)
 @given(LINKS, NODES, NODES)
 def test_no_tree_of_known_words_crashes(entries, rules, loops):
     top = {"links": entries, "collision_detection_rules": rules, "extra_joints": loops}
     read(yaml.safe_dump(top, allow_unicode=True))
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
 @given(NODES)
 def test_no_scene_of_known_words_crashes(nodes):
     with TemporaryDirectory() as folder:
@@ -77,7 +75,6 @@ def test_no_scene_of_known_words_crashes(nodes):
         assert read_text(text, diagnostics, Path(folder)) is not None
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(max_size=40))
 def test_no_text_crashes(text):
     read(text)

@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 import reference_data
 from body_tools import HEADER, read_file, read_text
+from each_case import all_cases
 from paths import SHARED, needs_shared
 from reference_compare import compare
 
-from hrp_model.body import ExtraJointType, JointType, link_pair
+from hrp_model.body import JointType, link_pair
 
-LINKS = """
-links:
-  - { name: R }
-  - { name: A, parent: R }
-  - { name: B, parent: A }
-  - { name: C, parent: B }
-"""
 SUB = """
 name: SUB
 links:
@@ -42,68 +36,7 @@ def pairs(*written):
     return {link_pair(*pair) for pair in written}
 
 
-def test_a_parent_may_come_later(diagnostics):
-    text = "links: [{name: R}, {name: B, parent: A}, {name: A, parent: R}, {name: C, parent: R}]"
-    assert names(read_text(text, diagnostics)) == ["R", "A", "B", "C"]
-
-
-def test_the_root_may_be_named(diagnostics):
-    text = "root_link: R\nlinks: [{name: A, parent: R}, {name: R}]"
-    assert names(read_text(text, diagnostics)) == ["R", "A"]
-
-
-@pytest.mark.parametrize(
-    ("links", "code", "place"),
-    [
-        ("[{name: R}, {name: A, parent: Q}]", "unknown-parent", "m.body:4:38"),
-        ("[{name: R}, {name: A}]", "second-root", "m.body:4:27"),
-        ("[{name: R}, {name: A, parent: B}, {name: B, parent: A}]", "link-cycle", "m.body:4:38"),
-        ("[]", "no-links", "m.body:4:8"),
-        ("[7]", "wrong-type", "m.body:4:9"),
-        ("[{name: R, type: Lnik}]", "unknown-type", "m.body:4:25"),
-    ],
-)
-def test_what_makes_no_tree_is_an_error(links, code, place, diagnostics):
-    assert read_text(f"links: {links}", diagnostics) is None
-    assert str(diagnostics.take(code).at) == place
-
-
-def test_an_unknown_root_is_an_error(diagnostics):
-    assert read_text("root_link: Q\nlinks: [{name: R}]", diagnostics) is None
-    diagnostics.take("unknown-root")
-
-
-def test_names_are_made_unique_with_warnings(diagnostics):
-    text = "links: [{name: A}, {name: A, parent: A}, {parent: A}, {name: A_2, parent: A}]"
-    body = read_text(text, diagnostics)
-    assert names(body) == ["A", "A_3", "link2", "A_2"]
-    assert [link.joint.name for link in body.links] == names(body)
-    diagnostics.take("duplicate-link-name")
-    diagnostics.take("unnamed-link")
-
-
-def test_joint_names_are_made_unique_with_warnings(diagnostics):
-    text = "links: [{name: R}, {name: A, parent: R, joint_name: J}, {name: J, parent: R}]"
-    body = read_text(text, diagnostics)
-    assert [link.joint.name for link in body.links] == ["R", "J", "J_2"]
-    assert names(body) == ["R", "A", "J"]
-    assert "'J_2'" in diagnostics.take("duplicate-joint-name").message
-
-
-def test_links_may_stand_under_their_types(diagnostics):
-    body = read_text("links: {Link: {name: A}}", diagnostics)
-    assert names(body) == ["A"]
-    read_text("links: {Link: {type: Skip, name: A}}", diagnostics)
-    diagnostics.take("type-mismatch")
-    diagnostics.found.clear()
-
-
-def test_neighbours_do_not_collide(diagnostics):
-    disabled = read_text(LINKS, diagnostics).self_collision_disabled
-    assert disabled == pairs("RA", "AB", "BC")
-
-
-@pytest.mark.parametrize(
+@all_cases(
     ("rules", "expected"),
     [
         ("[{disabled_link_chain_level: 2}]", ("RA", "AB", "BC", "RB", "AC")),
@@ -121,14 +54,6 @@ def test_collision_rules_apply_in_order(rules, expected, diagnostics):
     assert body.self_collision_disabled == pairs(*expected)
 
 
-def test_the_older_collision_keys(diagnostics):
-    old = (
-        "{ excludeTreeDepth: 0, excludeLinks: [C], excludeLinkGroups: [{name: g, links: [R, B]}] }"
-    )
-    body = read_text(f"collisionDetection: {old}{LINKS}", diagnostics)
-    assert body.self_collision_disabled == pairs("RB", "RC", "AC", "BC")
-
-
 @pytest.mark.parametrize("rule", ["{disabled_links: all}", "{disabled_link_chain_level: 9}"])
 def test_more_pairs_than_a_model_can_have_are_not_kept(rule, diagnostics):
     links = ", ".join(f"{{name: L{i}, parent: L0}}" for i in range(1, 500))
@@ -137,44 +62,10 @@ def test_more_pairs_than_a_model_can_have_are_not_kept(rule, diagnostics):
     diagnostics.take("too-large")
 
 
-def test_a_rule_about_an_unknown_link_is_reported(diagnostics):
-    read_text(f"collision_detection_rules: [{{disabled_links: [Q]}}]{LINKS}", diagnostics)
-    diagnostics.take("unknown-link")
-
-
 def test_what_floats_freely_collides_with_its_parent(diagnostics):
     loose = "{name: A, parent: R, joint_type: free, mass: 1, inertia: [1, 0, 0, 1, 0, 1]}"
     text = f"links: [{{name: R}}, {loose}]"
     assert read_text(text, diagnostics).self_collision_disabled == frozenset()
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [
-        "link1_name: A, link2_name: B, joint_type: piston, axis: [0, 0, 2],"
-        " translation_in_link1: [1, 0, 0], translation_in_link2: [0, 1, 0]",
-        "link1Name: A, link2Name: B, jointType: piston, jointAxis: [0, 0, 2],"
-        " link1LocalPos: [1, 0, 0], link2_local_pos: [0, 1, 0]",
-    ],
-)
-def test_loops_in_every_spelling(keys, diagnostics):
-    (joint,) = read_text(f"extraJoints: [{{{keys}}}]{LINKS}", diagnostics).extra_joints
-    assert (joint.type, joint.links) == (ExtraJointType.PISTON, ("A", "B"))
-    assert (joint.X_AJ.p.tolist(), joint.X_BJ.p.tolist()) == ([1, 0, 0], [0, 1, 0])
-    assert joint.axis.tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("keys", "code"),
-    [
-        ("link1_name: A, link2_name: Q, joint_type: ball", "unknown-link"),
-        ("link1_name: A, link2_name: B, joint_type: bal", "unknown-joint-type"),
-        ("link1_name: A, link2_name: B", "missing-key"),
-    ],
-)
-def test_a_broken_loop_is_an_error(keys, code, diagnostics):
-    assert read_text(f"extra_joints: [{{{keys}}}]{LINKS}", diagnostics).extra_joints == ()
-    assert diagnostics.take(code).severity.value == "error"
 
 
 def test_an_included_body_is_renamed_and_placed(tmp_path, diagnostics):
@@ -208,13 +99,6 @@ def test_of_an_included_body_names_and_masses_stay(tmp_path, diagnostics):
     assert [diagnostics.take("left-out").severity.value for _ in range(2)] == ["note"] * 2
 
 
-def test_a_body_that_includes_itself_is_an_error(tmp_path, diagnostics):
-    path = tmp_path / "a.body"
-    path.write_text(HEADER + "links: [{name: R}, {type: SubBody, uri: a.body, parent: R}]\n")
-    read_file(path, diagnostics)
-    assert "a.body -> a.body" in diagnostics.take("resource-cycle").message
-
-
 def test_a_body_used_twice_is_read_once(tmp_path, diagnostics):
     (tmp_path / "sub.body").write_text(HEADER + "links: [{name: A, mass: 1 kg}]\n")
     entries = ", ".join(f"{{type: SubBody, uri: sub.body, parent: R, prefix: {p}}}" for p in "LR")
@@ -222,13 +106,6 @@ def test_a_body_used_twice_is_read_once(tmp_path, diagnostics):
         "R", "LA", "RA",
     ]  # fmt: skip
     diagnostics.take("trailing-text")
-
-
-def test_without_a_body_that_is_missing_the_rest_is_read(tmp_path, diagnostics):
-    text = "links: [{name: R}, {type: SubBody, uri: no.body, parent: R}, {name: A, parent: R}]"
-    assert names(read_text(text, diagnostics, tmp_path)) == ["R", "A"]
-    found = str(diagnostics.take("missing-resource"))
-    assert "warning: 'no.body' is left out: no such file" in found
 
 
 @pytest.mark.parametrize(
@@ -336,39 +213,6 @@ def test_a_track_without_its_measures_is_an_error(keys, code, diagnostics):
     diagnostics.found.clear()
 
 
-@pytest.mark.parametrize("links", ["5", "", "word"])
-def test_links_that_are_no_list_are_an_error(links, diagnostics):
-    assert read_text(f"links: {links}\n", diagnostics) is None
-    assert "expected a list of links" in diagnostics.take("wrong-type").message
-
-
-@pytest.mark.parametrize(
-    ("header", "code"),
-    [
-        ("format: ChoreonoidBdy\nformat_version: 1.0\n", "not-a-model"),
-        ("name: x\n", "not-a-model"),
-        ("format: ChoreonoidBody\nformat_version: 2.1\n", "unknown-version"),
-        ("modelFile: none.wrl\n", "missing-resource"),
-        ("- 1\n", "not-a-model"),
-        ("", "not-a-model"),
-    ],
-)
-def test_what_is_no_model_is_an_error(header, code, diagnostics):
-    assert read_text("", diagnostics, header=header) is None
-    assert diagnostics.take(code).severity.value == "error"
-    diagnostics.found.clear()
-
-
-def test_version_2_has_degrees_only(diagnostics):
-    read_text("angle_unit: radian\nlinks: [{name: A}]", diagnostics)
-    diagnostics.take("radian")
-
-
-def test_a_version_is_expected(diagnostics):
-    read_text("links: [{name: A}]", diagnostics, header="format: ChoreonoidBody\n")
-    diagnostics.take("no-version")
-
-
 def test_a_model_without_name_has_that_of_its_file(tmp_path, diagnostics):
     (tmp_path / "robot.body").write_text(
         "format: ChoreonoidBody\nformat_version: 2.0\nlinks: [{name: A}]\n"
@@ -377,9 +221,7 @@ def test_a_model_without_name_has_that_of_its_file(tmp_path, diagnostics):
 
 
 @needs_shared
-@pytest.mark.parametrize(
-    "path", sorted((SHARED / "reference" / "quirks").glob("b*.body")), ids=lambda p: p.stem
-)
+@all_cases("path", sorted((SHARED / "reference" / "quirks").glob("b*.body")))
 def test_quirks_agree_with_the_reference(path, diagnostics):
     body = read_file(path, diagnostics)
     assert not diagnostics.has_errors
@@ -411,3 +253,12 @@ def test_disabled_links_touch_nothing_at_all(rules, expected, diagnostics):
 def test_so_do_the_links_that_the_older_keys_exclude(diagnostics):
     body = read_text(f"collisionDetection: {{ excludeLinks: [C, A] }}{LINKS}", diagnostics)
     assert body.collision_disabled == {"A", "C"}
+
+
+def test_names_are_made_unique_with_warnings(diagnostics):
+    text = "links: [{name: A}, {name: A, parent: A}, {parent: A}, {name: A_2, parent: A}]"
+    body = read_text(text, diagnostics)
+    assert names(body) == ["A", "A_3", "link2", "A_2"]
+    assert [link.joint.name for link in body.links] == names(body)
+    diagnostics.take("duplicate-link-name")
+    diagnostics.take("unnamed-link")

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from body_tools import read_device, read_link, read_text
+from body_tools import read_device, read_link
+from each_case import all_cases
 
-from hrp_model import load_body_text
 
-
-@pytest.mark.parametrize(
+@all_cases(
     ("key", "attribute", "default", "shown"),
     [
         ("center_of_mass: 0 0 -0.15", "center_of_mass", [0, 0, 0], "the default, 0 0 0, is used"),
@@ -33,7 +32,7 @@ def test_a_link_keeps_its_default(key, attribute, default, shown, diagnostics):
     assert found.at.source.text[found.at.start : found.at.end] in key
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("geometry", "attribute", "default"),
     [
         ("type: Sphere, radius: [0.5]", "radius", 1.0),
@@ -50,7 +49,7 @@ def test_a_shape_keeps_its_default(geometry, attribute, default, diagnostics):
     assert diagnostics.take("wrong-type").severity.value == "warning"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("device", "attribute", "default", "shown"),
     [
         ("type: Camera, format: COLOR, width: [64]", "width", 640, "640"),
@@ -66,17 +65,7 @@ def test_a_device_keeps_its_default(device, attribute, default, shown, diagnosti
     assert f"the default, {shown}, is used" in diagnostics.take("wrong-type").message
 
 
-@pytest.mark.parametrize(
-    "top",
-    ["extra_joints: 3", "angle_unit: [degree]"],
-)
-def test_the_top_of_a_file_keeps_its_default(top, diagnostics):
-    body = read_text(f"{top}\nlinks: [{{name: A}}]", diagnostics)
-    assert body.extra_joints == ()
-    assert diagnostics.take("wrong-type").severity.value == "warning"
-
-
-@pytest.mark.parametrize(
+@all_cases(
     ("link", "code"),
     [
         ("parent: [A]", "wrong-type"),
@@ -112,16 +101,3 @@ def test_a_file_of_shapes_and_a_library_are_read_by_the_same_rule(diagnostics, t
         link = read_link(f"elements: {{ Resource: {{ uri: {name} }} }}", diagnostics, tmp_path)
         assert link.visual[0].geometry.radius == 1.0
         assert diagnostics.take("wrong-type").severity.value == "warning"
-
-
-def test_a_model_with_a_scalar_centre_of_mass_is_read_to_its_end(diagnostics):
-    text = (
-        "format: ChoreonoidBody\nformat_version: 1.0\nname: arm\nlinks:\n"
-        "  - { name: ROOT, joint_type: free, mass: 1, centerOfMass: 0 0 -0.15,\n"
-        "      inertia: [ 1, 0, 0, 0, 1, 0, 0, 0, 1 ] }\n"
-    )
-    body = load_body_text(text, diagnostics)
-    assert body.root.mass == 1.0
-    assert diagnostics.take("wrong-type").message == (
-        "expected a list of numbers, found '0 0 -0.15'; the default, 0 0 0, is used"
-    )

@@ -2,6 +2,7 @@
 
 import pytest
 from collada_tools import ARM, BARE, arm, changed, found
+from each_case import all_cases
 
 from hrp_model import load_body_text
 from hrp_model.read_context import _MAX_COUNTS
@@ -17,7 +18,7 @@ def line_of(text, part):
     return text[: text.index(part)].count("\n") + 1
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("change", "code", "at"),
     [
         (("</technique_common></kin", '<link name="OTHER"/></technique_common></kin'),
@@ -46,7 +47,7 @@ def test_errors_have_places(change, code, at):
     assert str(problem.at).startswith(f"arm.dae:{line_of(text, at)}:")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("changes", "code", "message"),
     [
         ([('system url="#robot1_kinematics"', 'system url="#robot1_motion"')],
@@ -66,7 +67,7 @@ def test_errors_of_scenes_and_masses(changes, code, message):
     assert message in problem.message
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("old", "new", "code", "message"),
     [
         ('meter="0.01"', 'meter="0"', "wrong-value", "the length unit '0'"),

@@ -5,6 +5,7 @@ from math import inf, radians
 import numpy as np
 import pytest
 from collada_tools import ARM, BARE, arm, changed, found
+from each_case import all_cases
 from paths import ROOT
 
 from hrp_model import ModelError, load_body, load_body_text
@@ -16,7 +17,7 @@ TOOL = "OpenHRP3 Collada Writer"
 DEGREE = radians(1.0)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("tool", "scale", "effort", "acceleration"),
     [
         (TOOL, 1.0, 12.0, inf),

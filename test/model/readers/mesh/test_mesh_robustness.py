@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import trimesh
 from body_tools import read_context, read_link
+from each_case import mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from mesh_samples import DAE, binary_stl, obj, text_stl
@@ -173,7 +174,7 @@ WITH_USABLE_PARTS = (
 )
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", mostly_slow(ATTACKS, 14))
 def test_a_harmful_file_is_left_out_and_takes_little_memory(name, tmp_path, diagnostics):
     path = tmp_path / name
     path.write_bytes(ATTACKS[name])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import trimesh
 from body_tools import read_context
-from hypothesis import given, settings
+from each_case import all_cases
+from hypothesis import given
 from hypothesis import strategies as st
 from mesh_samples import CORNERS, DAE, FACES, binary_stl, text_stl
 from paths import SHARED, needs_shared
@@ -36,7 +37,7 @@ def test_equal_corners_are_joined_even_with_signed_zeros():
     assert len(read_stl(data).vertices) == 4
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "data",
     [
         text_stl().replace(b"facet normal 0 0 0", b"facet  normal 0 0 0"),
@@ -48,17 +49,13 @@ def test_equal_corners_are_joined_even_with_signed_zeros():
         "\ufeff".encode() + text_stl(),
         text_stl().decode().encode("utf-16"),
     ],
-    ids=[
-        *("spaces", "normals that are none", "other line ends", "two solids"),
-        *("a name of keywords", "one line", "a mark", "wide characters"),
-    ],
 )
 def test_a_text_stl_may_be_untidy(data):
     solids = data.replace(b"\0", b"").count(b"endsolid")
     assert signed_volume(read_stl(data)) == pytest.approx(solids)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("data", "reason"),
     [
         (b"", "neither"),
@@ -75,7 +72,6 @@ def test_a_broken_stl_is_refused_with_a_reason(data, reason):
         read_stl(data)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.binary(max_size=200), st.booleans())
 def test_no_bytes_crash_the_stl_reader(data, headed):
     try:

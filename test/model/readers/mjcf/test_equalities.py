@@ -1,6 +1,7 @@
 """Equalities of joints of an MJCF as mimic joints."""
 
 import pytest
+from each_case import all_cases
 from silent_diagnostics import silent
 
 from hrp_model import load_body_text
@@ -29,7 +30,7 @@ def read(equalities, actuators="", refs=(0, 0, 0, 0)):
     return mimics, [(d.code, str(d.at), d.message) for d in found.found]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("equalities", "expected"),
     [  # q_x = constant + factor * q_y
         ([("b", "a", (0.5, 2))], {"b": ("a", 2, 0.5)}),
@@ -39,7 +40,6 @@ def read(equalities, actuators="", refs=(0, 0, 0, 0)):
         ([("b", "a", (0, 2)), ("c", "b", (0, 2)), ("a", "c", (0, 0.25))],
          {"b": ("a", 2, 0), "c": ("a", 4, 0)}),
     ],
-    ids=["one", "train", "two of one", "held", "consistent cycle"],
 )  # fmt: skip
 def test_equalities_are_mimic_joints_of_one_leader(equalities, expected):
     assert read(equalities) == (expected, [])

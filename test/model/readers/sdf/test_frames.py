@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from paths import ROOT
 from silent_diagnostics import silent
 
@@ -90,7 +91,7 @@ class Writer:
         return f'<joint name="joint {link.name}" type="{kind}">{written}{ends}{axis}</joint>'
 
 
-@pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.name)
+@all_cases("path", ROBOTS)
 def test_poses_in_any_frame_give_the_same_robot(path):
     pytest.importorskip("xacro", reason="xacro is not installed")
     body, rng = load_body(path, silent()), np.random.default_rng(len(path.name))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from scipy.spatial.transform import Rotation
 from silent_diagnostics import silent
 
@@ -143,8 +144,8 @@ def turn_of(body, wheel, positions):
     return Rotation.from_matrix(R).as_rotvec()[2]
 
 
-@pytest.mark.parametrize("reversed_joint", [-1, 0, 1])
-@pytest.mark.parametrize("flipped", ["0 0 1", "0 0 -1"])
+@all_cases("reversed_joint", [-1, 0, 1])
+@all_cases("flipped", ["0 0 1", "0 0 -1"])
 def test_a_gearbox_turns_the_child_against_the_parent(flipped, reversed_joint):
     """With the angles on the reference body about Z: theta_2 = -ratio theta_1."""
     body, found = gear_train(

@@ -4,6 +4,7 @@ import random
 import re
 
 import pytest
+from each_case import all_cases, mostly_slow
 from paths import ROOT
 from silent_diagnostics import silent
 
@@ -24,7 +25,7 @@ def problems(inside, version="1.9", outer="model"):
     return [(d.code, str(d.at), d.message) for d in found.found if d.code == "no-counterpart"]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("inside", "code", "at", "words"),
     [
         (LINK + "\n" + '<link name="b"/>', "second-root", "2:1", "not 'a', 'b'"),
@@ -65,7 +66,7 @@ def test_errors_have_places(inside, code, at, words):
     assert words in message
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("inside", "at", "words"),
     [
         (LINK + '\n<plugin name="p" filename="p.so"/>', "4:1", "<plugin>"),
@@ -142,7 +143,7 @@ SHAPES = """<visual name="v"><geometry><box><size>1 1 1</size></box></geometry><
 <samples>9</samples></horizontal></scan><range><max>3</max></range></lidar></sensor></link>"""
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", mostly_slow(range(4), 1))
 def test_no_values_crash_the_reader(seed):
     rng = random.Random(seed)
     texts = [path.read_text("utf-8") for path in sorted(FOLDER.glob("*.sdf"))]

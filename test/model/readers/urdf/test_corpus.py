@@ -1,6 +1,6 @@
 """Files and what they must give: ``y.urdf`` beside the problems in ``y.txt``."""
 
-import pytest
+from each_case import all_cases
 from paths import ROOT
 
 from hrp_model import Diagnostics, ModelError, load_body
@@ -20,7 +20,7 @@ def found_in(path):
     return found, True
 
 
-@pytest.mark.parametrize("path", INVALID, ids=lambda path: path.stem)
+@all_cases("path", INVALID)
 def test_an_invalid_file_gives_its_diagnostics(path):
     found, _ = found_in(path)
     expected = path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()

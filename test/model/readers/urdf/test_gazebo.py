@@ -4,6 +4,7 @@ from math import atan, inf, pi, tan
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from urdf_reader_tools import arm, codes, equal, joint, read, robot
 
 from hrp_model import JointType
@@ -63,7 +64,7 @@ def directions(yaws, pitches=(0.0,)):
     )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("low", "high", "samples"),
     [
         *((-1.0, 1.0, 5), (-0.5, 1.0, 7), (0.25, 1.25, 11), (-1.5, 1.5, 4)),
@@ -199,7 +200,7 @@ R_TURNED = np.linalg.multi_dot(
 )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("how", "turn"),
     [
         ("", np.radians(TURNED)),

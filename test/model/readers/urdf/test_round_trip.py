@@ -5,7 +5,7 @@ from math import tan
 
 import numpy as np
 import pytest
-from each_case import check_each, some_or_all
+from each_case import all_cases, check_each, some_or_all
 from paths import MODELS, SHARED, needs_shared
 from urdf_tools import random_body
 from verify_samples import crane, main_models, silent
@@ -193,7 +193,7 @@ DEVICES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("device", DEVICES, ids=lambda d: d.name)
+@all_cases("device", DEVICES)
 def test_a_device_comes_back(device):
     plain = random_body(2)
     a, b = there_and_back(replace(plain, devices=(device,)))

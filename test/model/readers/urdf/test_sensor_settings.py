@@ -6,6 +6,7 @@ from math import inf, pi, tan
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from paths import ROOT
 from urdf_reader_tools import arm, read
 
@@ -144,9 +145,7 @@ def told(device):
     return {name: repr(getattr(device, name)) for name in kept}
 
 
-@pytest.mark.parametrize(
-    ("kind", "element", "path", "settings"), CASES, ids=[f"{c[0]}-{c[2]}" for c in CASES]
-)
+@all_cases(("kind", "element", "path", "settings"), CASES)
 def test_a_setting_is_in_the_device_or_in_a_diagnostic(kind, element, path, settings):
     more = {key: value for key, value in settings.items() if key != path}
     plain, before = sensed(kind, element, more)
@@ -194,7 +193,7 @@ def test_intrinsics_and_distortion_are_those_of_camera_info():
     assert tan(device.field_of_view / 2.0) == pytest.approx(240.0 / 500.0)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("kind", "radius"),
     [
         ("gnomonical", tan),

@@ -4,6 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from urdf_reader_tools import HINGE, arm, codes, equal, joint, read, refused, robot
 
 from hrp_model import Diagnostics, JointType, load_body, load_body_text
@@ -91,7 +92,7 @@ def test_an_inertia_is_turned_into_the_axes_of_its_link():
     equal(link.inertia, np.diag([2, 1, 2.5]))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("parts", "root", "kind"),
     [
         (['<link name="base"/>'], "base", JointType.FREE),

@@ -6,6 +6,7 @@ from math import isinf
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from paths import ROOT
 from vrml_tools import read_context
 
@@ -29,7 +30,7 @@ def read(path):
     return read_context(found).read_body(path, name=path.name), found
 
 
-@pytest.mark.parametrize("path", files("valid"))
+@all_cases("path", files("valid"))
 def test_a_valid_file_gives_its_robot_without_a_word(path):
     body, found = read(path)
     assert [str(d) for d in found.found] == []
@@ -37,7 +38,7 @@ def test_a_valid_file_gives_its_robot_without_a_word(path):
     assert summary(body) == expected
 
 
-@pytest.mark.parametrize("path", files("invalid"))
+@all_cases("path", files("invalid"))
 def test_an_invalid_file_gives_its_diagnostics(path):
     body, found = read(path)
     expected = path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()

@@ -56,11 +56,6 @@ def test_the_latest_of_two_equal_names_counts(diagnostics):
     assert "at m.wrl:1:7 and m.wrl:1:40" in diagnostics.take("ambiguous-use").message
 
 
-def test_use_of_nothing_is_left_out(diagnostics):
-    assert shapes_of("Group { children [ USE B ] } DEF B Group { }", diagnostics) == ()
-    assert "'B'" in diagnostics.take("unknown-use").message
-
-
 @pytest.mark.parametrize(
     "doubled", ["children [ USE {0} USE {0} ]", "children [ P{0} {{ }} P{0} {{ }} ]"]
 )

@@ -5,7 +5,7 @@ import pytest
 
 from hrp_model.diagnostics import Diagnostics, Source
 from hrp_model.readers.vrml.fields import known_types
-from hrp_model.readers.vrml.nodes import Is, Node, Use
+from hrp_model.readers.vrml.nodes import Is, Use
 from hrp_model.readers.vrml.parser import MAX_DEPTH, parse
 
 
@@ -86,12 +86,6 @@ def test_the_files_own_proto_decides_type_and_default(diagnostics):
     assert made.get("rotorInertia") == 0.0
 
 
-def test_a_field_its_proto_forgot_is_read_with_a_warning(diagnostics):
-    made = node("PROTO Joint [ ] { } Joint { jointId 2 }", diagnostics)
-    assert made.values["jointId"] == 2
-    assert str(diagnostics.take("undeclared-field").at) == "m.wrl:1:29"
-
-
 def test_use_means_the_latest_node_above(diagnostics):
     text = "DEF A Box {} DEF A Sphere {} USE A DEF A Cone {}"
     _, sphere, use, _ = document(text, diagnostics).nodes
@@ -117,15 +111,6 @@ def test_is_is_kept_in_the_body(diagnostics):
     assert isinstance(body.values["size"], Is)
 
 
-def test_an_unknown_field_is_skipped_whole(diagnostics):
-    for value in ("1 2 3", "[1 2]", '"x"', "[ Group { } 1 ]", "DEF B Box {}", "word"):
-        text = f"Box {{ sizes {value} size 1 1 1 }}"
-        assert node(text, diagnostics).values == {"size": (1.0, 1.0, 1.0)}
-        found = diagnostics.take("unknown-field")
-        assert "Did you mean 'size'?" in found.message
-        assert str(found.at) == "m.wrl:1:7"
-
-
 def test_an_unknown_node_keeps_its_fields_as_they_are(diagnostics):
     made = node('Trafo { a 1 2 b "x" c [ "y" TRUE ] children Box {} }', diagnostics)
     children = made.values.pop("children")
@@ -134,63 +119,9 @@ def test_an_unknown_node_keeps_its_fields_as_they_are(diagnostics):
     assert "only its pose and children are read" in diagnostics.take("unknown-node").message
 
 
-def test_a_missing_name_after_def_is_noticed(diagnostics):
-    made = node("DEF Transform { translation 1 0 0 }", diagnostics)
-    assert (made.type_name, made.name) == ("Transform", "")
-    diagnostics.take("missing-def-name")
-
-
-def test_what_animates_is_passed_over_with_a_note(diagnostics):
-    text = """EXTERNPROTO E [ field SFBool b eventIn SFTime t ] [ "e.wrl" ]
-    DEF S Script { field SFBool on TRUE url "javascript: {" eventIn SFFloat f }
-    ROUTE A-1.x TO B.y
-    E { b TRUE }"""
-    assert [n.type_name for n in document(text, diagnostics).nodes] == ["Script", "E"]
-    for code in ("externproto", "script", "route"):
-        diagnostics.take(code)
-
-
-def test_a_wrong_value_is_located_and_the_rest_is_read(diagnostics):
-    made = node('Cylinder { radius "r" height 3 top 1 side FALSE }', diagnostics)
-    assert made.values == {"height": 3.0, "side": False}
-    assert str(diagnostics.take("syntax-error")) == (
-        "m.wrl:1:19: error: expected a number, got '\"r\"' [syntax-error]"
-    )
-    assert "TRUE or FALSE" in diagnostics.take("syntax-error").message
-
-
-def test_too_few_numbers_are_noticed_at_the_next_word(diagnostics):
-    made = node("Transform { translation 1 2 children [] }", diagnostics)
-    assert made.values == {"children": ()}
-    assert str(diagnostics.take("syntax-error").at) == "m.wrl:1:29"
-
-
-def test_an_odd_count_of_vectors_is_noticed(diagnostics):
-    made = node("Coordinate { point [1 2 3 4] }", diagnostics)
-    assert made.values["point"].shape == (1, 3)
-    diagnostics.take("odd-count")
-
-
-def test_a_field_written_twice_is_noticed(diagnostics):
-    assert node("Sphere { radius 1 radius 2 }", diagnostics).values["radius"] == 2.0
-    diagnostics.take("duplicate-field")
-
-
-def test_a_truncated_file_says_so_once(diagnostics):
-    made = node("Group { children [ Transform { children Shape { geometry", diagnostics)
-    assert made.type_name == "Group"
-    assert "the file ends" in diagnostics.take("unexpected-end").message
-
-
 def test_a_binary_file_is_refused_in_one_message(diagnostics):
     assert document("\x89\0\x1a' {", diagnostics).nodes == ()
     assert "binary" in diagnostics.take("not-text").message
-
-
-@pytest.mark.parametrize("header", ["#VRML V1.0 ascii", "#Inventor V2.1 ascii"])
-def test_vrml_1_is_refused(header, diagnostics):
-    document(f"{header}\nSeparator {{ }}", diagnostics)
-    assert "VRML97" in diagnostics.take("vrml-1").message
 
 
 def test_many_errors_end_the_reading(diagnostics):
@@ -198,13 +129,6 @@ def test_many_errors_end_the_reading(diagnostics):
     assert len(diagnostics.found) == 21
     assert diagnostics.found[-1].code == "too-many-errors"
     diagnostics.found.clear()
-
-
-def test_deep_nesting_is_an_error_and_no_crash(diagnostics):
-    depth = MAX_DEPTH + 1
-    made = node("Group { children " * depth + "Box {}" + "}" * depth, diagnostics)
-    assert isinstance(made, Node)
-    assert str(depth - 1) in diagnostics.take("too-deep").message
 
 
 @pytest.mark.parametrize(

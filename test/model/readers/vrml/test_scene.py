@@ -89,19 +89,6 @@ def test_an_inline_without_any_file_names_them_all(tmp_path, diagnostics):
         assert name in diagnostics.take("missing-resource").message
 
 
-def test_files_in_a_circle_are_an_error(tmp_path, diagnostics):
-    path = write(tmp_path, m=f'{BOX} Inline {{ url "a.wrl" }}', a='Inline { url "m.wrl" }')
-    scene = scene_of(path, diagnostics)
-    assert len(scene.flattened()) == 1
-    assert "m.wrl -> a.wrl -> m.wrl" in diagnostics.take("resource-cycle").message
-
-
-def test_a_long_chain_of_files_is_no_crash(tmp_path, diagnostics):
-    texts = {f"f{i}": f'Inline {{ url "f{i + 1}.wrl" }}' for i in range(400)}
-    scene_of(write(tmp_path, **texts, f400=BOX), diagnostics)
-    diagnostics.take("too-deep")
-
-
 def test_a_missing_file_is_an_oserror(tmp_path, diagnostics):
     with pytest.raises(OSError, match=r"none\.wrl"):
         vrml.read_scene(tmp_path / "none.wrl", read_context(diagnostics))

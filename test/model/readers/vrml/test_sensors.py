@@ -96,12 +96,6 @@ def test_the_defaults_of_a_camera_are_openhrps():
     assert (made.width, made.height, made.field_of_view) == (320, 240, 0.785398)
 
 
-def test_an_unknown_type_of_camera_is_warned_about(diagnostics):
-    made = device('DEF C VisionSensor { type "COLOUR" }', diagnostics)
-    assert made.image_type is ImageType.NONE
-    assert "Did you mean 'COLOR'?" in diagnostics.take("unknown-image-type").message
-
-
 def test_a_range_sensor_gives_its_total_angle():
     made = device("""DEF L RangeSensor { scanAngle 3 scanStep 0.5 scanRate 20 minDistance 0.2
       maxDistance 30 }""")
@@ -166,11 +160,6 @@ def test_other_devices_keep_all_that_is_written(text, info):
     assert isinstance(made, GenericDevice)
     assert made.type_name == text.split()[0]
     assert made.info == info
-
-
-def test_a_device_without_a_name_gets_one(diagnostics):
-    assert device("Gyro { }", diagnostics).name == "Gyro1"
-    diagnostics.take("unnamed-device")
 
 
 def test_what_a_sensor_looks_like_belongs_to_its_link():

@@ -4,6 +4,7 @@ from math import pi
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from vrml_tools import body_of, shapes_of, write
 
 from hrp_model.geometry import Box, Cone, Cylinder, Mesh, Sphere, Texture
@@ -44,7 +45,7 @@ def test_faces_of_primitives_can_be_left_out():
     assert geometry("Cone { bottom FALSE height 3 bottomRadius 4 }") == Cone(4, 3, bottom=False)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@all_cases("seed", range(5))
 def test_a_transform_is_the_standards_product(seed):
     rng = np.random.default_rng(seed)
     t, c, s, a, b = rng.uniform(-2, 2, (5, 3)).round(6)
@@ -71,14 +72,6 @@ def test_transforms_nest_from_outside_in():
     np.testing.assert_allclose(shapes_of(text)[0].T_FG[:3, 3], [1, 2, 0], atol=1e-12)
 
 
-def test_a_rotation_without_axis_is_none_at_all(diagnostics):
-    text = "Transform {{ rotation 0 0 0 {} children Shape {{ geometry Box {{ }} }} }}"
-    for angle in (0, 1):
-        (shape,) = shapes_of(text.format(angle), diagnostics)
-        np.testing.assert_array_equal(shape.T_FG, np.eye(4))
-    diagnostics.take("zero-axis")
-
-
 def test_switch_and_lod_show_one_of_their_nodes():
     box, ball = "Shape { geometry Box { } }", "Shape { geometry Sphere { } }"
     for number in ("", "whichChoice -1", "whichChoice 2"):
@@ -90,7 +83,7 @@ def test_switch_and_lod_show_one_of_their_nodes():
     assert isinstance(finest.geometry, Box)
 
 
-@pytest.mark.parametrize("group", ["Group", "Anchor", "Billboard", "Collision", "CylinderSensorX"])
+@all_cases("group", ["Group", "Anchor", "Billboard", "Collision", "CylinderSensorX"])
 def test_groups_show_what_is_in_them(group):
     assert len(shapes_of(f"{group} {{ children Shape {{ geometry Box {{ }} }} }}")) == 1
 
@@ -110,18 +103,6 @@ def test_a_concave_polygon_is_cut_inside_itself():
     assert (np.cross(b - a, c - a)[:, 2] > 0.0).all()
 
 
-def test_faces_with_points_that_do_not_exist_are_left_out(diagnostics):
-    text = "coord Coordinate { point [0 0 0 1 0 0 0 1 0] } coordIndex [0 1 2 -1 0 1 3 -1]"
-    assert len(mesh(text, diagnostics).triangles) == 1
-    assert "face 2" in diagnostics.take("bad-index").message
-
-
-def test_a_face_too_large_to_be_cut_with_care_is_reported(diagnostics):
-    index = " ".join(map(str, range(5000)))
-    mesh(f"coord Coordinate {{ point [{'0 1 2 ' * 5000}] }} coordIndex [{index}]", diagnostics)
-    assert "5000 corners" in diagnostics.take("large-face").message
-
-
 def test_points_that_are_no_numbers_take_their_faces_with_them(diagnostics):
     text = "coord Coordinate { point [0 0 0 1 0 0 0 1 0 0 nan 0] } coordIndex [0 1 2 -1 0 1 3 -1]"
     made = mesh(text, diagnostics)
@@ -130,16 +111,11 @@ def test_points_that_are_no_numbers_take_their_faces_with_them(diagnostics):
     diagnostics.take("not-finite")
 
 
-def test_a_face_set_without_faces_is_noted(diagnostics):
-    assert shapes_of("Shape { geometry IndexedFaceSet { } }", diagnostics) == ()
-    diagnostics.take("empty-mesh")
-
-
 TRIANGLES = """coord Coordinate { point [0 0 0 1 0 0 0 1 0 1 1 0] } coordIndex [0 1 2 -1 2 1 3 -1]
   color Color { color [ 1 0 0, 0 1 0, 0 0 1, 1 1 1 ] }"""
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("fields", "indices"),
     [
         ("", [[0, 1, 2], [2, 1, 3]]),
@@ -170,13 +146,6 @@ def test_normals_without_indices_follow_the_points():
     assert len(normals.values) == 8
 
 
-def test_attributes_that_do_not_match_are_left_out(diagnostics):
-    made = mesh(f"{TRIANGLES} colorIndex [0 1 9 -1 0 0 0 -1]", diagnostics)
-    assert made.colors is None
-    assert len(made.triangles) == 2
-    assert "colors" in diagnostics.take("mismatched-attribute").message
-
-
 def test_crease_angle_and_solid_are_kept():
     made = mesh(CUBE + " creaseAngle 0.5 solid FALSE")
     assert (made.crease_angle, made.solid) == (0.5, False)
@@ -193,11 +162,6 @@ def test_an_extrusion_along_a_line_has_the_volume_of_its_section():
     assert abs(signed_volume(made)) == pytest.approx(12.0)
 
 
-def test_a_short_list_of_an_extrusion_is_noticed(diagnostics):
-    geometry("Extrusion { spine [0 0 0 0 1 0 0 2 0] scale [1 1 2 2] }", diagnostics)
-    assert "2 values of 'scale' for 3 points" in diagnostics.take("short-list").message
-
-
 def test_an_elevation_grid_counts_x_fastest():
     grid = geometry("ElevationGrid { xDimension 2 zDimension 3 zSpacing 2 height [0 1 2 3 4 5] }")
     assert grid.vertices.tolist() == (
@@ -212,26 +176,6 @@ def test_colours_of_an_elevation_grid_go_to_cells_or_points():
     assert geometry(text.format("FALSE")).colors.indices[:, 0].tolist() == [0, 0, 1, 1]
     grid = geometry(text.format("TRUE"))
     np.testing.assert_array_equal(grid.colors.indices, grid.triangles)
-
-
-def test_a_grid_with_the_wrong_number_of_heights_is_left_out(diagnostics):
-    text = "Shape { geometry ElevationGrid { xDimension 2 zDimension 2 height [1 2 3] } }"
-    assert shapes_of(text, diagnostics) == ()
-    assert "4" not in diagnostics.take("bad-size").code
-
-
-@pytest.mark.parametrize(
-    "text", ["Box { size 1 -1 1 }", "Sphere { radius -1 }", "Cone { height -1 }"]
-)
-def test_negative_sizes_are_left_out(text, diagnostics):
-    assert shapes_of(f"Shape {{ geometry {text} }}", diagnostics) == ()
-    diagnostics.take("bad-size")
-
-
-def test_lines_and_words_have_no_surface(diagnostics):
-    for text in ("IndexedLineSet { }", "PointSet { }", 'Text { string "a" }'):
-        assert shapes_of(f"Shape {{ geometry {text} }}", diagnostics) == ()
-        diagnostics.take("no-surface")
 
 
 def test_a_material_is_read_whole():
@@ -266,13 +210,6 @@ def test_a_textured_face_set_gets_the_standards_coordinates(tmp_path):
     assert shape.geometry.tex_coords is None  # worked out when somebody draws it
     st = shape_mesh(shape).tex_coords
     assert st.values[st.indices].max(axis=(0, 1)).tolist() == [1.0, 0.5]
-
-
-def test_a_missing_texture_leaves_the_shape(diagnostics):
-    text = """Shape { geometry Box { } appearance Appearance {
-      texture ImageTexture { url "none.png" } } }"""
-    assert shapes_of(text, diagnostics)[0].material.texture is None
-    diagnostics.take("missing-resource")
 
 
 def test_an_extrusion_may_bend_and_close():

@@ -4,6 +4,7 @@ from math import inf, pi
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from vrml_tools import body_of, link_of, robot, write
 
 from hrp_model.body import ExtraJointType, JointType, link_pair
@@ -71,7 +72,7 @@ def test_a_link_frame_is_translation_then_rotation():
     assert str(link.at) == "m.wrl:1:40"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("word", "joint_type"),
     [
         ("fixed", JointType.FIXED),
@@ -87,60 +88,14 @@ def test_joint_types(word, joint_type):
     assert joint_of(f'jointType "{word}"').type is joint_type
 
 
-def test_an_unknown_joint_type_leaves_the_root_free_and_others_fixed(diagnostics):
-    assert joint_of('jointType "rotat"', diagnostics).type is JointType.FIXED
-    assert str(diagnostics.take("unknown-joint-type")) == (
-        "m.wrl:1:88: warning: joint 'J' has unknown jointType 'rotat'; it is treated as fixed."
-        " Did you mean 'rotate'? [unknown-joint-type]"
-    )
-    assert not robot('jointType "floating"', diagnostics).is_root_fixed
-    assert "treated as free" in diagnostics.take("unknown-joint-type").message
-
-
-def test_a_link_below_the_root_that_floats_is_warned_about(diagnostics):
-    assert joint_of('jointType "free"', diagnostics).type is JointType.FREE
-    diagnostics.take("inner-free-joint")
-
-
 def test_what_floats_freely_collides_with_its_parent(diagnostics):
     body = robot('jointType "free" children DEF J Joint { jointType "free" }', diagnostics)
     assert not body.self_collision_disabled
     diagnostics.take("inner-free-joint")
 
 
-def test_without_a_joint_type_the_root_is_free_and_others_are_fixed(diagnostics):
-    body = robot("children DEF J Joint { }", diagnostics)
-    assert [x.joint.type for x in body.links] == [JointType.FREE, JointType.FIXED]
-    for _ in body.links:
-        diagnostics.take("missing-joint-type")
-
-
 STRING_AXIS = """PROTO Joint [ field MFNode children [] field SFString jointType ""
   field SFString jointAxis "Y" ] { } """
-
-
-@pytest.mark.parametrize(
-    ("written", "axis"),
-    [("", [0, 1, 0]), ('jointAxis "X"', [1, 0, 0]), ('jointAxis "-z"', [0, 0, -1])],
-)
-def test_a_letter_may_name_the_axis(written, axis):
-    joint = joint_of(f'jointType "rotate" {written}', above=STRING_AXIS)
-    assert joint.axis.tolist() == axis
-
-
-def test_a_vector_gives_the_direction_of_the_axis(diagnostics):
-    assert joint_of('jointType "rotate"').axis.tolist() == [0, 0, 1]
-    joint = joint_of('jointType "slide" jointAxis 0 3 4', diagnostics)
-    np.testing.assert_allclose(joint.axis, [0, 0.6, 0.8], atol=1e-15)
-    assert "length 5" in diagnostics.take("axis-not-unit").message
-
-
-def test_an_axis_that_says_nothing_is_an_error(diagnostics):
-    assert joint_of('jointType "rotate" jointAxis 0 0 0', diagnostics).axis.tolist() == [0, 0, 1]
-    diagnostics.take("zero-axis")
-    joint_of('jointType "rotate" jointAxis "W"', diagnostics, STRING_AXIS)
-    diagnostics.take("unknown-axis")
-    joint_of('jointType "fixed" jointAxis 0 0 0', diagnostics)
 
 
 def test_limits_are_the_first_of_a_list_and_empty_means_none():
@@ -183,18 +138,6 @@ def test_what_else_a_joint_says_is_kept_as_information():
     assert link.joint.initial == 0.0
 
 
-def test_fields_that_no_loader_heeds_are_warned_about(diagnostics):
-    link_of("center 1 0 0 scale 2 2 2", diagnostics)
-    for name in ("center", "scale"):
-        assert name in diagnostics.take("ignored-field").message
-    body_of(
-        'DEF R Humanoid { translation 1 0 0 humanoidBody DEF B Joint { jointType "free" } }',
-        diagnostics,
-    )
-    diagnostics.take("ignored-field")
-    link_of("center 0 0 0 scale 1 1 1", diagnostics)
-
-
 def test_segments_are_merged_with_their_transforms():
     ball = "mass 2 momentsOfInertia [1 0 0 0 2 0 0 0 3]"
     turned = f"Transform {{ translation 2 0 0 rotation 0 0 1 {pi / 2} children {segment(ball)} }}"
@@ -203,12 +146,6 @@ def test_segments_are_merged_with_their_transforms():
     np.testing.assert_allclose(link.center_of_mass, [1, 0, 0], atol=1e-15)
     # Each part lies 1 m from the middle: 2 kg m^2 more about y and z, twice.
     np.testing.assert_allclose(link.inertia, np.diag([1 + 2, 2 + 1 + 4, 6 + 4]), atol=1e-12)
-
-
-def test_a_massless_segment_keeps_its_inertia():
-    link = link_of(f"children {segment('centerOfMass 1 1 1 momentsOfInertia [1 0 0 0 1 0 0 0 1]')}")
-    assert link.mass == 0.0
-    np.testing.assert_array_equal(link.inertia, np.eye(3))
 
 
 def inertia(numbers, diagnostics):
@@ -254,19 +191,6 @@ def test_surfaces_tell_what_touches_from_what_is_drawn():
     assert link.collision[0].T_FG[:3, 3].tolist() == [0, 0, 1]
 
 
-def test_shapes_outside_of_segments_are_left_out_with_a_warning(diagnostics):
-    assert link_of(f"children [ {BOX} Group {{ children {BOX} }} ]", diagnostics).visual == ()
-    for _ in range(2):
-        diagnostics.take("shape-outside-segment")
-
-
-def test_wrappers_may_stand_between_joints():
-    body = robot("""jointType "free" children CylinderSensorX { maxAngle 1 children [
-      DEF J Joint { jointType "rotate" } DEF S Segment { mass 2 } ] }""")
-    assert body.link("J").parent == "BASE"
-    assert body.root.mass == 2.0
-
-
 def test_the_authors_own_wrapper_may_turn_forth_and_back():
     wrapper = """PROTO W [ exposedField MFNode children [] ] {
       Transform { rotation 0 0 1 -1.5708 children [ DEF A CylinderSensor { } DEF B Transform {
@@ -274,38 +198,6 @@ def test_the_authors_own_wrapper_may_turn_forth_and_back():
       ROUTE A.rotation_changed TO B.set_rotation } """
     inside = 'jointType "free" children W { children DEF J Joint { jointType "rotate" } }'
     assert robot(inside, above=wrapper).link("J").parent == "BASE"
-
-
-def test_a_joint_that_a_transform_moves_is_an_error(diagnostics):
-    joint = 'DEF J Joint { jointType "rotate" }'
-    robot(f'jointType "free" children Transform {{ children {joint} }}', diagnostics)
-    robot(
-        f'jointType "free" children Transform {{ translation 0 0 1 children {joint} }}', diagnostics
-    )
-    diagnostics.take("moved-joint")
-
-
-def test_names_are_made_unique(diagnostics):
-    joint = 'DEF J Joint { jointType "fixed" }'
-    unnamed = 'Joint { jointType "fixed" }'
-    body = robot(f'jointType "free" children [ {joint} {joint} {unnamed} ]', diagnostics)
-    assert [x.name for x in body.links] == ["BASE", "J", "J_2", "link3"]
-    assert "'J_2'" in diagnostics.take("duplicate-link").message
-    assert "'link3'" in diagnostics.take("unnamed-link").message
-
-
-def test_a_humanoid_has_one_root(diagnostics):
-    joint = 'DEF J Joint { jointType "fixed" }'
-    assert body_of("DEF R Humanoid { humanoidBody [ ] }", diagnostics) is None
-    diagnostics.take("bad-humanoid-body")
-    body_of(f"DEF R Humanoid {{ humanoidBody [ {joint} {joint} ] }}", diagnostics)
-    assert str(diagnostics.take("bad-humanoid-body").at) == "m.wrl:1:73"
-
-
-def test_the_first_humanoid_counts(diagnostics):
-    text = 'DEF {0} Humanoid {{ humanoidBody DEF J{0} Joint {{ jointType "fixed" }} }} '
-    assert body_of(text.format(1) + text.format(2), diagnostics).name == "1"
-    diagnostics.take("second-humanoid")
 
 
 def test_without_a_humanoid_a_file_is_one_fixed_link(diagnostics):
@@ -337,22 +229,11 @@ def test_a_part_may_bring_joints_and_sensors(tmp_path, diagnostics):
     assert body.root.visual[0].T_FG[:3, 3].tolist() == [1, 0, 0]
 
 
-def test_parts_in_a_circle_are_an_error(tmp_path, diagnostics):
-    path = write(
-        tmp_path,
-        m="""DEF R Humanoid { humanoidBody DEF BASE Joint { jointType "free" children
-          Inline { url "a.wrl" } } }""",
-        a='DEF A Joint { jointType "rotate" children Inline { url "a.wrl" } }',
-    )
-    assert len(body_of(path.read_text(), diagnostics, path=path).links) == 2
-    assert "a.wrl -> a.wrl" in diagnostics.take("resource-cycle").message
-
-
 EXTRA = """DEF E ExtraJoint {{ link1Name "BASE" link2Name "{}" link1LocalPos 1 2 3
   link2LocalPos 4 5 6 jointType "{}" jointAxis 0 1 0 }} """
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("word", "extra_type"),
     [
         ("xyz", ExtraJointType.BALL),
@@ -372,25 +253,12 @@ def test_extra_joints_close_loops(word, extra_type):
     assert joint.axis.tolist() == [0, 1, 0]
 
 
-def test_an_extra_joint_needs_its_links_and_a_type(diagnostics):
-    above = EXTRA.format("BASS", "xyy")
-    assert robot('jointType "free"', diagnostics, above).extra_joints == ()
-    assert "Did you mean 'BASE'?" in diagnostics.take("unknown-link").message
-    assert "Did you mean 'xy'?" in diagnostics.take("unknown-joint-type").message
-
-
 def test_a_value_of_the_wrong_kind_is_located(diagnostics):
     above = 'PROTO Segment [ field SFString mass "" ] { } '
     body = robot('jointType "free" children Segment { mass "5" }', diagnostics, above)
     assert body.root.mass == 0.0
     assert "'mass'" in diagnostics.take("wrong-value").message
     assert link_of("translation 0 nan 0", diagnostics).X_PL.p.tolist() == [0, 0, 0]
-    diagnostics.take("wrong-value")
-
-
-def test_a_mass_without_end_is_refused_and_a_limit_is_none(diagnostics):
-    link = link_of(f"children {segment('mass inf')} ulimit inf", diagnostics)
-    assert (link.mass, link.joint.position) == (0.0, (-inf, inf))
     diagnostics.take("wrong-value")
 
 
@@ -402,8 +270,3 @@ def test_a_part_may_be_a_mesh_of_another_format(tmp_path):
     (shape,) = body_of(text, path=tmp_path / "m.wrl").root.visual
     assert len(shape.geometry.triangles) == 1
     assert shape.T_FG[:3, 3].tolist() == [0, 0, 1]
-
-
-def test_scenery_beside_the_root_joint_is_no_second_root():
-    text = 'DEF R Humanoid { humanoidBody [ Viewpoint { } DEF B Joint { jointType "free" } ] }'
-    assert body_of(text).root.name == "B"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,7 +37,7 @@ def test_text_is_parted_into_words(text, expected, diagnostics):
     assert texts(text, diagnostics) == expected.split()
 
 
-@pytest.mark.parametrize("text", ["nan", "-nan", "+NaN", "inf", "-Infinity", "0x1F", "5.", "+1"])
+@all_cases("text", ["nan", "-nan", "+NaN", "inf", "-Infinity", "0x1F", "5.", "+1"])
 def test_what_strtod_reads_is_a_number(text, diagnostics):
     assert [(kind, t) for kind, t, _, _ in tokens(f"{text} x", diagnostics)] == [
         (TokenKind.NUMBER, text),
@@ -55,17 +56,6 @@ def test_words_after_def_may_be_nearly_anything(diagnostics):
     assert (lexer.kind, lexer.text) == (TokenKind.NAME, "0a.b/c-(d)'\u8098")
 
 
-def test_stray_characters_are_located_once(diagnostics):
-    assert texts("Joint {\n  mass ''' 1 }", diagnostics) == ["Joint", "{", "mass", "1", "}"]
-    found = diagnostics.take("stray-character")
-    assert str(found) == "m.wrl:2:8: error: unexpected \"'''\" [stray-character]"
-
-
-def test_a_string_without_end_is_located_where_it_begins(diagnostics):
-    assert texts('url [ "a.wrl ]\n}', diagnostics) == ["url", "["]
-    assert str(diagnostics.take("unterminated-string").at) == "m.wrl:1:7"
-
-
 def numbers(text, integer=False):
     lexer = Lexer(Source("m.wrl", text), Diagnostics.silent())
     return lexer.take_numbers(integer), lexer
@@ -82,7 +72,7 @@ def test_decimals_are_read_to_the_last_digit():
     assert numbers(f"[{written}]"[1:])[0].tolist() == written
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     ["[1 # see [3]", "[nan]", "[0x10]", "[1 2", "[1 . 2]", "[1 e 2]", "[\u0661]", '["1"]'],
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_case import all_cases
 from paths import ROOT
 from silent_diagnostics import silent
 
@@ -47,7 +48,7 @@ def test_there_are_ten_robots():
     assert len({Path(split_model_name(robot)[0]) for robot in ROBOTS}) >= 10
 
 
-@pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.rpartition("/")[2])
+@all_cases("robot", ROBOTS)
 def test_kinematics_and_mass_matrix_are_those_of_pinocchio(robot):
     body = load_body(robot, silent())
     root = () if body.is_root_fixed else (pin.JointModelFreeFlyer(),)

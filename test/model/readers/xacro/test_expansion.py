@@ -1,6 +1,7 @@
 """Macros, arguments and expressions of xacro files, and what they must not do."""
 
 import pytest
+from each_case import all_cases
 from paths import ROOT
 from silent_diagnostics import silent
 
@@ -63,7 +64,7 @@ def test_a_missing_argument_is_an_error():
     assert message == "the argument 'side' is not given: append side:=VALUE to the file"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("expression", "value"),
     [
         ("${1 + 2}", "3"),
@@ -80,7 +81,7 @@ def test_expressions_calculate(expression, value):
     assert read(define, f'<link name="l{expression}"/>')[0].root.name == f"l{value}"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "expression",
     [
         "${().__class__}",
@@ -112,7 +113,7 @@ def test_no_expression_gets_at_files_and_processes(tmp_path):
     assert not target.exists()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("lines", "code", "at", "words"),
     [
         (['<link name="${foo}"/>'], "xacro-error", "2:1", "name 'foo' is not defined, when eval"),

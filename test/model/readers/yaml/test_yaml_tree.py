@@ -2,8 +2,8 @@
 
 import pytest
 import yaml
-from each_case import check_each, some_or_all
-from hypothesis import example, given, settings
+from each_case import all_cases, check_each, some_or_all
+from hypothesis import example, given
 from hypothesis import strategies as st
 from paths import MODELS, ROOT, SHARED
 from pyyaml_events import LOADERS, PyYamlEvents
@@ -48,7 +48,7 @@ def written(node):
     return node.span.source.text[node.span.start : node.span.end]
 
 
-@pytest.mark.parametrize("text", ["on", "010", "1e-6", "1:30", "yes", "null", "2001-01-01"])
+@all_cases("text", ["on", "010", "1e-6", "1:30", "yes", "null", "2001-01-01"])
 def test_a_scalar_stays_text(text, diagnostics):
     root = tree(f"{text}: {text}\n", diagnostics)
     ((key, value),) = root.items()
@@ -116,7 +116,7 @@ def test_aliases_may_name_nodes_of_another_file(diagnostics):
     assert set(part.anchors) == {"b"}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "place"),
     [
         ("a: [1, 2\nb: 3\n", "m.yaml:2:2"),
@@ -162,7 +162,7 @@ def test_an_alias_bomb_is_refused(diagnostics):
     diagnostics.take("alias-bomb")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "value"),
     [("1.E-3", 1e-3), (".5", 0.5), ("+7", 7.0), ("010", 10.0), ("0x1F", 31.0), ("-0x1F", -31.0)],
 )
@@ -188,13 +188,13 @@ def test_a_key_without_value_says_nothing(getter, diagnostics):
     assert diagnostics.take("empty-value").severity.value == "warning"
 
 
-@pytest.mark.parametrize("text", ["x", "''", "nan", "inf", "1e999", "[1]", "{a: 1}", "١"])
+@all_cases("text", ["x", "''", "nan", "inf", "1e999", "[1]", "{a: 1}", "١"])
 def test_what_is_no_finite_number_is_an_error(text, diagnostics):
     assert tree(f"a: {text}\n", diagnostics).number("a", default=-1.0) == -1.0
     assert str(diagnostics.take("wrong-type").at) in ("m.yaml:1:3", "m.yaml:1:4")
 
 
-@pytest.mark.parametrize("text", ["[1, x]", "[1, nan]", "[1, [2]]", "7", "{a: 1}"])
+@all_cases("text", ["[1, x]", "[1, nan]", "[1, [2]]", "7", "{a: 1}"])
 def test_what_is_no_list_of_numbers_is_an_error(text, diagnostics):
     assert tree(f"a: {text}\n", diagnostics).numbers("a", count=2, default=None) is None
     diagnostics.take("wrong-type")
@@ -205,7 +205,7 @@ def test_a_list_of_the_wrong_length_is_an_error(diagnostics):
     assert str(diagnostics.take("wrong-count").at) == "m.yaml:1:4"
 
 
-@pytest.mark.parametrize("word", ["y", "Yes", "TRUE", "on", "n", "No", "false", "OFF"])
+@all_cases("word", ["y", "Yes", "TRUE", "on", "n", "No", "false", "OFF"])
 def test_truth_has_many_words(word, diagnostics):
     root = tree(f"a: {word}\n", diagnostics)
     assert root.boolean("a", default=None) == (word.lower() in {"y", "yes", "true", "on"})
@@ -258,7 +258,6 @@ def test_an_empty_value_counts_as_absent_for_lists_and_mappings(diagnostics):
     assert root.sequence("b") is None
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(alphabet=ALPHABET, max_size=60) | st.text(max_size=30))
 def test_any_text_gives_a_tree_or_an_error(text):
     diagnostics = Diagnostics.silent()
@@ -316,7 +315,6 @@ def test_both_parsers_read_a_file_alike(files):
 
 
 @needs_both
-@settings(derandomize=True, deadline=None, max_examples=500)
 @given(st.text(alphabet=ALPHABET, max_size=60) | st.text(alphabet="[], 1.5e-x&*#\n:", max_size=40))
 @example("[" * 101 + "1 @")
 @example("&a [1, 2, &a 3]")
@@ -349,7 +347,6 @@ def test_a_list_of_numbers_is_text_still(loader, diagnostics):
     assert items.plain_value() == [1, -2.5, 5.0]
 
 
-@settings(derandomize=True, deadline=None)
 @given(VALUES)
 def test_what_pyyaml_writes_comes_back(value):
     text = yaml.safe_dump(value, allow_unicode=True)
