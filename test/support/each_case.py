@@ -45,6 +45,7 @@ def all_cases(names: str | Iterable[str], cases: Iterable[object]):
     """
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     table = list(cases)
+    assert not any(hasattr(case, "marks") for case in table), "pytest.param is for parametrize"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)

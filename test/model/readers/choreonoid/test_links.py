@@ -38,6 +38,24 @@ def test_an_axis_is_scaled_to_length_one(diagnostics):
 
 
 @all_cases(
+    ("words", "kind"),
+    [
+        ("revolute", JointType.REVOLUTE),
+        ("prismatic slide", JointType.PRISMATIC),
+        ("free", JointType.FREE),
+        ("fixed", JointType.FIXED),
+        (
+            "pseudo_continuous_track pseudoContinuousTrack pseudoContinousTrack",
+            JointType.TRACK,
+        ),
+    ],
+)
+def test_joint_types(words, kind, diagnostics):
+    for word in words.split():
+        assert joint(f"joint_type: {word}", diagnostics).type is kind
+
+
+@all_cases(
     ("written", "lower", "upper"),
     [
         ("[-90, 45]", -pi / 2, pi / 4),
