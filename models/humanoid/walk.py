@@ -25,10 +25,12 @@ WIDTH, LIFT = 0.19, 0.05  # between the feet, and height of the swinging one, in
 REACH, NARROW, WIDE = 0.4, 0.135, 0.42  # of a step, forward and to the side, in [m]
 CENTRE, STRAIGHT, RADIUS = np.array([-0.15, 0.25]), 0.75, 0.65  # of the way, in [m]
 LAP, PAUSE = 24.0, 7.0  # of walking, and of waving after it, in [s]
+FIRST = 6.0  # of walking at the start, in [s]
 REST = 4.0  # on the floor, in [s]
 PELVIS = 0.7086  # height on bent knees, in [m]
 
-STATE = ["mode", "phase", "stance", "clock", "yaw", "headings", "swing", "lift_off", "hold"]
+STATE = ["mode", "phase", "stance", "clock", "yaw", "headings", "feet"]
+STATE += ["swing", "lift_off", "hold"]
 
 
 class Walk(Controller):
@@ -45,11 +47,13 @@ class Walk(Controller):
         io.drive("effort")
 
     def start(self):
-        self.mode, self.clock, self.stance, self.phase = "stand", 0.0, 0, 0.0
+        self.mode, self.clock, self.stance, self.phase = "stand", LAP - FIRST, 0, 0.0
         self.yaw = atan2(*self.io.motion.R[0, 1::-1, 0])
         self.headings = np.full(2, self.yaw)
         self.swing, self.lift_off = np.zeros((3, 3)), 0.0
-        self.hold = self.standing[12:].copy()
+        self.robot.update(self.io)
+        self.feet = self.robot.foot.copy()
+        self.hold = self.io.q[12:].copy()
 
     def save(self):
         return {name: getattr(self, name) for name in STATE}
@@ -62,6 +66,9 @@ class Walk(Controller):
     def control(self):
         io, robot = self.io, self.robot
         robot.update(io)
+        if np.abs(robot.foot - self.feet)[self.stance].max() > 0.05:  # somebody has moved it
+            self.start()
+        self.feet = robot.foot.copy()
         self.clock += io.time_step
         up = robot.state.R[0, 2, 2]
         if self.mode != "fallen" and (up < 0.6 or robot.com[2] < 0.7 * HEIGHT):
@@ -208,9 +215,6 @@ class Walk(Controller):
         goal = CENTRE + axis + RADIUS * out
         yaw = atan2(out[0], -out[1])
         self.io.place([*goal, PELVIS], rotation(yaw), self.standing)
-        self.mode, self.clock, self.yaw = "stand", 0.0, yaw
-        self.headings[:] = yaw
-        self.hold[:] = self.standing[12:]
 
 
 def rotation(yaw):

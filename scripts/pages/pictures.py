@@ -12,10 +12,10 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from math import cos, pi, sin
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from browser_tools import TIMEOUT, Page, Pages, client_of, running_chromium
 from page_walk import Walk, missing, steps_of
 from PIL import Image
@@ -33,7 +33,6 @@ from hrp_sim.recording.video import (
     Extents,
     FixedView,
     Format,
-    Frame,
     SimulationSource,
     StudioRenderer,
     Viewpoint,
@@ -47,8 +46,9 @@ FOLDER = ROOT / "docs" / "pictures"
 SIZE = 1280, 800  # of a page, in pixels
 TUTORIAL = "tutorial/1-model.md", "tutorial/2-drive.md", "tutorial/3-room.md"
 COLORS = 200  # of a picture of a page, so that its file is small
-PERIOD = 6.0  # [s], after which the film of the humanoid repeats
-COMMANDS = 100.0  # in this film, in [Hz]
+FILM_TIMES = 1.0, 15.0  # from and to, of the film of the humanoid, in [s]
+FILM_VIEW = Viewpoint(46.0, 14.0, 3.4)
+FILM_OFFSET = 0.9, 0.1, -0.05  # of what it shows, from where the humanoid starts, in [m]
 
 
 @contextmanager
@@ -160,56 +160,15 @@ def slid_block(path: Path) -> None:
 
 
 def humanoid(path: Path) -> None:
-    """The humanoid greets, and bends its knees, in the room; the film repeats seamlessly."""
-    film = Format(path, (640, 400), 20.0)
-    with Simulation("humanoid_in_room", defer_images=True) as sim:
+    """The humanoid walks through the room, looks around and waves, and walks on."""
+    film = Format(path, (640, 400), 15.0)
+    with Simulation("walking_humanoid", defer_images=True) as sim:
         source, poses = SimulationSource(sim), poses_of(sim.state)
-        view = FixedView(
-            film.size, Viewpoint(46.0, 14.0, 3.6), Extents(source.bodies).points(poses)
-        )
-        renderer = StudioRenderer(source.bodies, view, poses)
+        points = Extents(source.bodies).points(poses) + np.array(FILM_OFFSET)
+        renderer = StudioRenderer(source.bodies, FixedView(film.size, FILM_VIEW, points), poses)
         with writing_film(film) as writer:
-            film_frames(_greeting(sim, source, round(COMMANDS / film.fps)), renderer, writer)
-
-
-def _greeting(sim: Simulation, source: SimulationSource, every: int) -> Iterator[Frame]:
-    """Yield the frames of the second of two equal periods, when the start has died away."""
-    count = round(PERIOD * COMMANDS)
-    for number, frame in enumerate(islice(source.frames(COMMANDS), 2 * count)):
-        sim.command("humanoid", _posture(number / COMMANDS))
-        if number >= count and number % every == 0:
-            yield frame
-
-
-def _posture(t: float) -> dict[str, float]:
-    """Return joint positions in [rad] at a time in [s]."""
-    phase = 2.0 * pi * t / PERIOD
-    down = 0.5 * (1.0 - cos(2.0 * phase))  # twice in a period
-    raised = smooth(0.5 - 1.1 * cos(phase))
-    wave = raised * sin(8.0 * phase)
-    bend = 0.5 * down
-    legs = {
-        f"{side}LEG_{joint}": angle
-        for side in "LR"
-        for joint, angle in (("HIP_P", -bend), ("KNEE", 2.0 * bend), ("ANKLE_P", -bend))
-    }
-    return {
-        **legs,
-        "CHEST": 0.15 * sin(phase),
-        "NECK": 0.35 * sin(phase),
-        "LARM_SHOULDER_P": -0.5 * down,
-        "LARM_SHOULDER_R": 0.1 + 0.5 * down,
-        "LARM_ELBOW": -0.9 * down - 0.2,
-        "RARM_SHOULDER_P": -0.2 * raised,
-        "RARM_SHOULDER_R": -0.1 - 2.3 * raised - 0.25 * wave,
-        "RARM_ELBOW": -0.2 - 0.5 * raised,
-    }
-
-
-def smooth(x: float) -> float:
-    """Return 0 below 0, 1 above 1, and a smooth step between them."""
-    x = min(max(x, 0.0), 1.0)
-    return x * x * (3.0 - 2.0 * x)
+            frames = islice(source.frames(film.fps), *(round(t * film.fps) for t in FILM_TIMES))
+            film_frames(frames, renderer, writer)
 
 
 def pushed_humanoid(path: Path) -> None:
