@@ -68,6 +68,15 @@ class Controls:
         self._reset = gui.add_button(
             "Reset", icon=Icon.ROTATE, color="gray", order=TOOLBAR_ORDER + 2
         )
+        self._fallen: tuple[str, ...] = ()
+        self._stand_up = gui.add_button(
+            "Stand up",
+            icon=Icon.ARROW_UP,
+            color="gray",
+            order=TOOLBAR_ORDER + 3,
+            visible=False,
+            hint="puts what fell back to where it started",
+        )
         self._steps = gui.add_number("Steps", 1, min=1, max=MAX_STEPS, step=1, order=SETTINGS_ORDER)
         factors = {_factor_text(f): f for f in sorted({*_FACTORS, run.real_time_factor} - {0.0})}
         self._factors = {**factors, _FASTEST: 0.0}
@@ -82,6 +91,7 @@ class Controls:
         self._play.on_click(lambda event: try_for(event.client, self._toggle))
         self._step.on_click(lambda event: try_for(event.client, self._take_steps))
         self._reset.on_click(lambda event: try_for(event.client, run.reset))
+        self._stand_up.on_click(lambda event: try_for(event.client, self._put_back))
         self._speed.on_update(lambda event: self._set_speed(event.client_id is not None))
         gui.add_command("Play or pause", hotkey="P").on_trigger(
             lambda event: try_for(event.client, self._toggle)
@@ -101,6 +111,9 @@ class Controls:
             speed = _factor_text(snapshot.target_factor)
             if self._factors[speed] == snapshot.target_factor and self._speed.value != speed:
                 set_value(self._speed, speed)  # it was changed elsewhere
+        if tuple(snapshot.falls) != self._fallen:
+            self._fallen = tuple(snapshot.falls)
+            self._stand_up.visible = bool(self._fallen)
         self._show(_status(snapshot, self._hint, self._badge))
 
     def show_problems(self, problems: Sequence[Diagnostic]) -> None:
@@ -110,8 +123,9 @@ class Controls:
     def end(self, message: str) -> None:
         """Show that the run has ended."""
         self._show(f'<div class="hrp-status"><b>{html.escape(message)}</b></div>')
-        for handle in (self._play, self._step, self._reset, self._steps, self._speed):
+        for handle in (self._play, self._step, self._reset, self._stand_up, self._steps):
             handle.disabled = True
+        self._speed.disabled = True
 
     def _show(self, text: str) -> None:
         if text != self._text:
@@ -131,6 +145,17 @@ class Controls:
     def _take_steps(self) -> None:
         # A page may send any number.
         self._run.step(min(max(1, int(self._steps.value)), MAX_STEPS))
+
+    def _put_back(self) -> None:
+        """Teleport the fallen bodies to where they started, while all others go on."""
+
+        def move() -> None:
+            simulation = self._run.simulation
+            for body in self._fallen:
+                if body in simulation.bodies:
+                    simulation.move(simulation.placements.initial(body))
+
+        self._run.change(move)
 
     def _set_speed(self, by_user: bool) -> None:
         if by_user:

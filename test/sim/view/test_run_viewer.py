@@ -1,5 +1,7 @@
 """The viewer of a run without a browser: what it costs, what it follows, what its controls do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ pytest.importorskip("viser")
 from run_page_tools import RunPage, gui, node, wait_until
 from sim.physics.scenes import at, moving, one_joint, root
 
-from hrp_model import JointType, devices
+from hrp_model import JointType, Pose, devices
 from hrp_model.body import Body
 from hrp_model.view.viewer import Viewer, set_value
 from hrp_sim import BodyEntry, Simulation, WorldConfig
@@ -191,3 +193,19 @@ def test_sliders_follow_the_targets_that_others_command():
         assert slider.value == pytest.approx(np.degrees(0.1), abs=0.1)
         set_value(gui(run.viewer, "Reset"), True)
         wait_until(lambda: slider.value == pytest.approx(np.degrees(0.5), abs=0.1))
+
+
+def test_a_robot_that_fell_is_stood_up_by_a_button_while_the_world_goes_on():
+    with RunPage("humanoid_in_room", viewer=WatchedViewer(0)) as run:
+        button, simulation = gui(run.viewer, "Stand up"), run.simulation
+        motion = simulation.bodies["humanoid"].motion
+        assert not button.visible
+        start = simulation.placements.present("humanoid")
+        lying = Pose(np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]), [0, 0, 0.3])
+        run.runner.call(lambda: simulation.move(replace(start, X_WL=lying)))
+        wait_until(lambda: button.visible)
+        time_ns = simulation.state.time_ns
+        set_value(button, True)
+        wait_until(lambda: not button.visible)
+        np.testing.assert_allclose(motion.p[0], [0.0, 0.0, 0.76], atol=0.01)
+        assert simulation.state.time_ns >= time_ns
