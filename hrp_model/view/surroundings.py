@@ -54,7 +54,8 @@ def add_light(scene: SceneApi) -> None:
 def add_background(scene: SceneApi, *, dark: bool) -> None:
     """Show the background behind a scene; a second call replaces it."""
     share = np.clip(2.0 * np.linspace(0.0, 1.0, _BACKGROUND_ROWS), 0.0, 1.0)[:, np.newaxis]
-    colors = share * light.HORIZON_COLOR + (1.0 - share) * np.array(light.ZENITH_COLOR)
+    top = 0.6 * np.array(light.HORIZON_COLOR) + 0.4 * np.array(light.ZENITH_COLOR)
+    colors = share * light.HORIZON_COLOR + (1.0 - share) * top
     colors *= _DARK if dark else 1.0
     image = np.round(255.0 * colors).astype(np.uint8)[:, np.newaxis]
     scene.set_background_image(np.repeat(image, 4, axis=1), format="png")

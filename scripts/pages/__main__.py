@@ -14,6 +14,7 @@ COMMANDS = {
     "certificates": "certificates of the models in a folder",
     "collision": "time of collision detection of the models in folders",
     "gallery": "pictures of models, and of their URDFs by another renderer",
+    "light": "models by films, cameras and pages, side by side",
     "models": "whether the models in a folder load, their diagnostics, the time to load",
     "parameters": "tables of the parameters of the nodes",
     "pictures": "pictures of pages, robots and runs in docs/pictures",

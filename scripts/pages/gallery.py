@@ -16,7 +16,7 @@ from PIL import Image
 from urdf_picture import LIMIT, TOLERANCE, Comparison, compare
 
 from hrp_model import BodyState, Diagnostics, load_body
-from hrp_sim.recording.video import Extents, FixedView, StudioRenderer, Viewpoint
+from hrp_sim.recording.video import Extents, StudioRenderer, make_view
 from hrp_sim.render import LinkPoses
 
 PORTRAIT, SMALL = (960, 720), (240, 180)
@@ -45,7 +45,7 @@ def portrait(path: Path, size: tuple[int, int] = PORTRAIT) -> Image.Image:
     poses = {"robot": LinkPoses(state.p, state.R)}
     on_ground = state.p - [0.0, 0.0, extents.points(poses)[:, 2].min()]
     poses = {"robot": LinkPoses(on_ground, state.R)}
-    view = FixedView(size, Viewpoint(), extents.points(poses))
+    view = make_view(bodies, [poses], size)
     return Image.fromarray(StudioRenderer(bodies, view, poses).picture(poses))
 
 
@@ -57,7 +57,7 @@ def page(compared: Sequence[Comparison], folder: str) -> str:
         rows.append(
             f"| {one.name} "
             f"| [![{one.name}]({place}_small.webp)]({place}.webp) "
-            f'| [<img src="{place}.png" width="360" alt="comparison">]({place}.png) '
+            f"| [![comparison]({place}.png)]({place}.png) "
             f"| {one.differing:.2%} | {one.differing_of_robot:.2%} |\n"
         )
     return HEADER.format(tolerance=TOLERANCE, limit=LIMIT) + "".join(rows)

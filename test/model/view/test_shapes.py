@@ -12,7 +12,7 @@ pytest.importorskip("viser")
 from hrp_model.body import Joint, JointType, Link
 from hrp_model.geometry import Box, Material, Mesh, Shape, Sphere, Texture
 from hrp_model.shapes import light
-from hrp_model.view.robot import ShapeMeshes, outline
+from hrp_model.view.link_meshes import ShapeMeshes, outline
 
 
 def link_of(*shapes):
@@ -76,7 +76,7 @@ def test_shapes_beyond_the_limit_are_left_out_with_one_note():
 
 
 def test_images_beyond_the_limit_are_left_out_with_a_note(monkeypatch):
-    monkeypatch.setattr("hrp_model.view.robot.MAX_IMAGE_BYTES", 1000)
+    monkeypatch.setattr("hrp_model.view.link_meshes.MAX_IMAGE_BYTES", 1000)
     noise = np.random.default_rng(0).integers(0, 256, (15, 15, 3), dtype=np.uint8)
     shape = Shape(Box(np.ones(3)), material=Material(texture=Texture(image=noise)))
     meshes = ShapeMeshes()
