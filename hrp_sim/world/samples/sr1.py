@@ -24,10 +24,11 @@ class Walk(Stand):
     Argument ``motion``: path of the motion; joints that it lacks stay where they are.
 
     Attributes:
-        speed: Of the joint with the longest way in the transition, in [rad/s].
+        speed: Of the joint with the longest way in the transition, in [rad/s]; if it is faster,
+            the body still sways when the motion begins.
     """
 
-    speed = 0.5
+    speed = 0.25
 
     def initialize(self, io: ControllerIO) -> None:
         """Load the motion."""

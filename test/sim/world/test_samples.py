@@ -192,13 +192,20 @@ def test_all_are_documented():
 def has_walked(simulation):
     body = next(body for name, body in simulation.bodies.items() if name.startswith("SR1"))
     feet = [body.body.link_index(f"{side}LEG_ANKLE_R") for side in "LR"]
-    standing, lifts = body.motion.p[feet, 2].min(), np.zeros((600, 2), dtype=bool)
-    for i in range(600):
+    standing, lifts = body.motion.p[feet, 2].min(), np.zeros((650, 2), dtype=bool)
+    for i in range(650):
         simulation.run(0.02)
         lifts[i] = body.motion.p[feet, 2] > standing + 0.02
     assert (np.diff(lifts, axis=0).sum(axis=0) >= 6).all()  # each up and down
     assert body.motion.R[0, 2, 2] > 0.99
     assert body.motion.p[0, 0] > 0.85
+
+
+def slides(simulation):
+    motion = simulation.bodies["SR1"].motion
+    simulation.run(13.0)
+    assert motion.R[0, 2, 2] > 0.99
+    assert 0.5 < motion.p[0, 0] < 0.8
 
 
 def stands(simulation):
@@ -276,6 +283,8 @@ def is_lifted_and_thrown(simulation):
 SHOWN = {
     "SimpleController/SR1Walk": has_walked,
     "SimpleController/SR1Walk2D": has_walked,
+    "SimpleController/SR1DHWalk": has_walked,
+    "SimpleController/SR1WalkSlippy": slides,
     "SimpleController/SR1Minimum": stands,
     "SimpleController/SR1LiftupOneModel": is_lifted_and_thrown,
     "SimpleController/ConveyorSample": has_moved_on_the_belt,
