@@ -114,6 +114,7 @@ MIN_SHARE = 0.9
 # A lagging listener needs time to empty its queue; it reports once a second.
 SETTLING_REPORTS = 10
 SETTLING_TIME = 3.0  # [s]
+STARTING_TIME = 60.0  # [s]; a process may start slowly on a loaded machine
 
 
 def missing_messages(
@@ -147,6 +148,7 @@ class Listener:
         self._first: dict[str, tuple[int, int]] = {}
         self._last: dict[str, tuple[int, int]] = {}
         self._reported = threading.Condition()
+        self._has_started = False  # or has ended without a report
         self._process = subprocess.Popen(
             [sys.executable, "-m", "hrp_msgs.topics.listen"],
             stdin=subprocess.PIPE,
@@ -171,6 +173,7 @@ class Listener:
     def wait_for_discovery(self) -> None:
         """Wait until it has received a latched message, with a time limit."""
         with self._reported:
+            self._reported.wait_for(lambda: self._has_started, STARTING_TIME)
             for _ in range(SETTLING_REPORTS):
                 if self._last or not self._reported.wait(SETTLING_TIME):
                     return
@@ -218,4 +221,8 @@ class Listener:
                         counts = received, published.get(topic, 0)
                         self._first.setdefault(topic, counts)  # before _last, for ``share``
                         self._last[topic] = counts
+                self._has_started = True
                 self._reported.notify_all()
+        with self._reported:
+            self._has_started = True
+            self._reported.notify_all()

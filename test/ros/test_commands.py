@@ -258,6 +258,17 @@ def test_joints_go_limp_when_commands_stop_coming_if_asked_to(robot):
     robot.set(command_timeout=0.0, command_fallback="")
 
 
+def test_a_command_with_an_old_stamp_is_refused_if_its_age_matters(robot):
+    old = JointState(name=["J1"], position=[1.0])
+    old.header.stamp = stamp(1)
+    robot.set(command_max_age=0.1)
+    said = lambda: "command_max_age is 0.1 s" in robot.log.read_text(encoding="utf-8")  # noqa: E731
+    robot.publish_until("joint_commands", old, "a warning", said)
+    assert robot.where("J1") == pytest.approx(0.0, abs=5e-3)
+    robot.set(command_max_age=0.0)
+    robot.publish_until("joint_commands", old, "the way", lambda: robot.where("J1") > 0.1)
+
+
 def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
     rubbish = [
         ("effort_commands", Float64MultiArray(data=[1.0])),

@@ -208,7 +208,7 @@ def test_ctrl_c_ends_it_cleanly(robot):
 
 def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
     log = tmp_path / "log.txt"
-    words = ["run", str(WORLD), "--ros", "--listen", "--duration", "0.5"]
+    words = ["run", str(WORLD), "--ros", "--listen", "--duration", "0.5", "--rtf", "0.2"]
     with running(["-m", "hrp_sim.cli.main", *words], log) as process:
         status = process.wait(PATIENCE)
     said = log.read_text(encoding="utf-8")
