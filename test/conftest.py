@@ -53,7 +53,7 @@ def pytest_report_collectionfinish(items: list[pytest.Item]) -> str:
 
 
 # Average time of a test, in [s], by folder.
-_SECONDS = {"model": 0.04, "models": 0.1, "msgs": 0.02, "sim": 0.1, "ros": 0.5}
+_SECONDS = {"model": 0.04, "models": 0.1, "msgs": 0.02, "sim": 0.06, "ros": 0.5}
 _OTHER_SECONDS = 0.3
 
 
