@@ -152,7 +152,7 @@ class RunCourse:
             if recording is not None:
                 stack.callback(recording.close)
             if page is not None:
-                page.serve(run, setup.problems, setup.hint, setup.reloader)
+                page.serve(run, setup.problems, setup.hint, setup.reloader, self._recorder)
                 stack.callback(page.end, run)
             signals.stop(run.stop)
             table = LiveTable(

@@ -12,6 +12,7 @@ from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
 from ..run.reload import Reloader
 from ..run.run import Run
+from ..run.summary import RunRecorder
 from ..view.run_viewer import RunViewer
 
 
@@ -47,9 +48,10 @@ class RunPage:
         problems: Sequence[Diagnostic],
         hint: str,
         reloader: Reloader | None,
+        recorder: RunRecorder,
     ) -> None:
         """Show a run, before it begins, and load its world again after changes."""
-        self._run_viewer = RunViewer(self._viewer, run, problems, hint)
+        self._run_viewer = RunViewer(self._viewer, run, problems, hint, recorder)
         if reloader is not None:
             reloader.start(run)
 

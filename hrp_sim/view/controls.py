@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hrp_model import Diagnostic
+from hrp_model import Diagnostic, ModelError
+from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.printable import printable
 from hrp_model.view.browser import SETTINGS_ORDER, STATUS_ORDER, TOOLBAR, TOOLBAR_ORDER
 from hrp_model.view.html import SELECTION_LABEL, style
@@ -73,7 +74,7 @@ class Controls:
             "Stand up",
             icon=Icon.ARROW_UP,
             color="gray",
-            order=TOOLBAR_ORDER + 3,
+            order=TOOLBAR_ORDER + 5,
             visible=False,
             hint="puts what fell back to where it started",
         )
@@ -162,11 +163,17 @@ class Controls:
             self._run.real_time_factor = self._factors[self._speed.value]
 
 
+_REFUSALS = (
+    NotRunningError, PhysicsError, RunStateError, ModelError, MissingLibraryError, KeyError,
+    ValueError, RuntimeError, OSError,
+)  # fmt: skip
+
+
 def try_for(client: ClientHandle | None, action: Callable[[], object]) -> None:
     """Execute an action of a user; show in their page why it is not possible."""
     try:
         action()
-    except (NotRunningError, PhysicsError, RunStateError, KeyError, ValueError) as error:
+    except _REFUSALS as error:
         if client is not None:
             text = error.args[0] if isinstance(error, KeyError) and error.args else error
             client.add_notification(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hrp_model.rigid import Array
+from hrp_model.view.browser import part
 from hrp_model.view.robot import label_text
 from hrp_model.view.viewer import Viewer
 
@@ -35,6 +36,8 @@ MAX_CURVES = 16
 _DRAW_PERIOD = 0.1  # [s] of wall time between two updates of the plots
 _MAX_WAITING = 1000  # samples that are not drawn yet
 _NONE = "-"  # no source
+_PART = "curves"
+_FIRST, _FIRST_JOINTS = ("linear_speed", "angular_velocity.z"), 3  # chosen at first
 
 
 @dataclass
@@ -204,6 +207,8 @@ class Curves:
             maxlen=_MAX_WAITING
         )
         self._known: tuple[object, object] = (None, None)  # the bodies and sensors offered
+        self._viewer, self._has_begun = viewer, False
+        gui.add_html(part(_PART))
         self._drawn = -inf
 
     def wants(self, sensor: str) -> bool:
@@ -255,8 +260,20 @@ class Curves:
         by_name = {q.name: q for source in self._sources.values() for q in source.values()}
         self._choose(tuple(by_name[q.name] for q in self._chosen if q.name in by_name))
 
+    def begin(self, body: str, *, is_fixed: bool) -> None:
+        """Choose curves of a body, unless somebody has chosen some: its speeds, or its joints."""
+        if self._has_begun or self._chosen:
+            return
+        self._has_begun = True
+        own = self._sources.get("odometry") or self._sources.get(f"{body}/odometry", {})
+        chosen = [own[k] for k in _FIRST if k in own]
+        joints = [x["position"] for x in self._sources.values() if "position" in x]
+        prefix = f"{body}: "
+        joints = [x for x in joints if x.name.startswith(prefix)] or joints
+        self._choose(tuple(joints[:_FIRST_JOINTS] if is_fixed or not chosen else chosen))
+
     def draw(self, now: float) -> None:
-        """Draw the samples taken so far, if it is time.
+        """Draw the samples taken so far, if it is time and somebody sees the curves.
 
         Args:
             now: Of the steady clock, in [s].
@@ -266,6 +283,8 @@ class Curves:
             self._plotted = chosen
             self._plots.set([(q.name, q.unit) for q in chosen])
         if not self._waiting or now < self._drawn + _DRAW_PERIOD:
+            return
+        if not self._viewer.pages.sees(_PART):
             return
         self._drawn = now
         while self._waiting:
@@ -286,6 +305,8 @@ class Curves:
 
     def _choose(self, chosen: tuple[Quantity, ...]) -> None:
         self._chosen = chosen
+        if not chosen:
+            self._waiting.clear()
         self._sensors = frozenset(q.sensor for q in chosen if q.sensor is not None)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hrp_model import Diagnostic
+from hrp_model.view.browser import part
+from hrp_model.view.html import escaped, padded
 from hrp_model.view.robot import RobotView, scale_of
 from hrp_model.view.viewer import Viewer
 
@@ -16,8 +18,10 @@ from ..engine.schedule import NEVER_NS
 from ..engine.state import SimulatedBody
 from ..render import ALL_PARTS, NO_PARTS, Parts
 from ..run.run import Change, Consumer, Run
+from ..run.summary import RunRecorder, present_lines
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
+from .capture import Capture
 from .controls import MODEL_TAB, Controls, ModelPanel
 from .curves import Curves
 from .driving import DrivePad
@@ -37,6 +41,7 @@ from .targets import JointTargets
 _log = logging.getLogger("hrp_sim")
 
 _PERIOD = 1.0 / 30.0  # [s] of wall time between two frames
+_RESULT = "result"
 _FALLS_PERIOD = 0.2  # [s] of wall time between two looks for robots that have fallen
 _TIMEOUT = 0.5  # [s] to wait for the stepping thread, which may take long steps
 
@@ -52,6 +57,7 @@ class RunViewer(Consumer):
         run: The run, before it begins.
         problems: Warnings about the world and its models.
         hint: Shown with a failure of the physics.
+        recorder: Of the run, whose result so far is shown; None for none.
     """
 
     def __init__(
@@ -60,8 +66,9 @@ class RunViewer(Consumer):
         run: Run,
         problems: Sequence[Diagnostic] = (),
         hint: str = "",
+        recorder: RunRecorder | None = None,
     ) -> None:
-        self._viewer, self._run = viewer, run
+        self._viewer, self._run, self._recorder = viewer, run, recorder
         self._is_watched = False
         self._was_watched = False  # at the last step
         self._is_closing = False
@@ -74,6 +81,8 @@ class RunViewer(Consumer):
         self._falls, self._falls_due = Falls(), 0.0
         self._falls.follow(run.simulation)
         self._fallen: Mapping[str, str] = {}
+        self._lines: Sequence[str] = ()  # of the result so far
+        self._shown_lines: Sequence[str] = ()
         self._build(problems, hint)
         run.add(self)
         viewer.server.on_client_connect(lambda _: self._wake.set())
@@ -89,6 +98,7 @@ class RunViewer(Consumer):
         self._arrived.set()
         self._thread.join()
         self._run.remove(self)
+        self._capture.close()
         self._controls.end(message)
         self._viewer.close(message)
 
@@ -132,6 +142,7 @@ class RunViewer(Consumer):
         viewer, gui = self._viewer, self._viewer.server.gui
         self._controls = Controls(viewer, self._run, hint)
         self._controls.show_problems(problems)
+        self._capture = Capture(viewer, self._run)
         self._pad = DrivePad(viewer)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Control"):
@@ -140,6 +151,9 @@ class RunViewer(Consumer):
         with tabs.add_tab(MODEL_TAB):
             self._models = ModelPanel(viewer, problems)
             folder = gui.add_folder("Show")
+            with gui.add_folder("Result so far", visible=self._recorder is not None):
+                gui.add_html(part(_RESULT))
+                self._result = gui.add_html("")
         with folder:
             self._bodies = Bodies(viewer, self._models.select)
         added = self._bodies.follow(self._run.simulation.bodies)
@@ -159,9 +173,13 @@ class RunViewer(Consumer):
         extents, poses = extents_of(bodies), poses_of(bodies)
         viewer.begin(extents, poses, extents.points(poses))
         viewer.set_title(self._models.shown)
+        self._capture.name = self._models.shown
         subject = self._bodies.subject(self._models.shown)
         if subject is not None:
             viewer.cameras.begin(subject, follows=True)
+        main = self._bodies.main(self._models.shown)
+        if main is not None:
+            self._curves.begin(main.name, is_fixed=self._run.simulation.is_fixed(main.name))
 
     def _work(self) -> None:
         """Draw frames while a browser shows the page; the thread of the viewer."""
@@ -199,6 +217,7 @@ class RunViewer(Consumer):
         self._contacts.stop()
         self._pulling.stop()
         self._pad.stop()
+        self._capture.stop()
 
     def _copy(self) -> None:
         """Copy the state of the run; called in the stepping thread."""
@@ -209,6 +228,8 @@ class RunViewer(Consumer):
             self._falls_due = now + _FALLS_PERIOD
             self._falls.follow(snapshot.simulation)
             self._fallen = self._falls.reasons()
+            if self._recorder is not None and self._viewer.pages.sees(_RESULT):
+                self._lines = present_lines(self._recorder)
         self._snapshot = replace(snapshot, falls=self._fallen)
         self._arrived.set()
 
@@ -235,6 +256,11 @@ class RunViewer(Consumer):
             self._targets.draw(snapshot, now)
             self._pad.draw(simulation, now)
             self._curves.draw(now)
+            self._capture.draw(now)
+            if self._lines is not self._shown_lines:
+                self._shown_lines = self._lines
+                rows = "".join(f"<div>{escaped(line)}</div>" for line in self._lines)
+                self._result.content = padded(rows)
             self._pulling.draw(snapshot)
 
     def _follow_subject(self, now: float) -> None:

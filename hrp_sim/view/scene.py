@@ -201,9 +201,14 @@ class Bodies:
 
     def subject(self, label: str) -> Subject | None:
         """Return a movable body that cameras look at, by its label; None if there is none."""
-        for name, (body, view) in self._shown.items():
+        main = self.main(label)
+        return None if main is None else self._shown[main.name][1].subject()
+
+    def main(self, label: str) -> SimulatedBody | None:
+        """Return a movable body by its label; None if there is none."""
+        for name, (body, _) in self._shown.items():
             if label_text(name) == label and not body.body.is_static:
-                return view.subject()
+                return body
         return None
 
     def draw(self, snapshot: Snapshot) -> None:

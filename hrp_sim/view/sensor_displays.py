@@ -13,6 +13,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.frames import X_S_OPTICAL, X_S_SCAN
 from hrp_model.rigid import Array
+from hrp_model.view.browser import part
 from hrp_model.view.html import padded
 from hrp_model.view.robot import Scale, label_text, scene_name
 from hrp_model.view.sensor_views import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 IMAGE_PERIOD = 0.1  # [s] of wall time between two pictures of a camera
 _MAX_CAPTURES = 8  # of one camera, that are being rendered
+_PART = "sensors"
 _CAMERAS_AT_FIRST = 2  # of which pictures are shown at first
 
 
@@ -109,6 +111,11 @@ class _Display:
         """Whether the sensor is to be shown."""
         return self.switch is None or self.switch.value
 
+    @property
+    def is_cloud(self) -> bool:
+        """Whether it shows the points that a camera sees."""
+        return self.points is not None and self.points.value
+
     def remove(self) -> None:
         """Remove it from the page."""
         for view in self.views:
@@ -133,6 +140,7 @@ class SensorDisplays:
     def __init__(self, viewer: Viewer, scale: Scale) -> None:
         self._viewer, self._scale = viewer, scale
         gui = viewer.server.gui
+        gui.add_html(part(_PART))
         self._none = gui.add_html(padded("No sensor has readings to draw."), visible=False)
         self._folder = gui.add_folder(None)
         self._displays: Mapping[str, _Display] = {}  # replaced, never changed
@@ -186,8 +194,10 @@ class SensorDisplays:
         Args:
             now: Of the steady clock, in [s].
         """
+        sees_pictures = self._viewer.pages.sees(_PART)
         for name, display in self._displays.items():
-            if display.is_on and now >= display.due:
+            is_seen = display.is_cloud or sees_pictures or display.parts == NO_PARTS
+            if display.is_on and is_seen and now >= display.due:
                 display.due = now + display.period
                 self._due.add(name)
 

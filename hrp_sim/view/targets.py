@@ -101,7 +101,9 @@ class JointTargets:
         self._viewer, self._gui = viewer, viewer.server.gui
         self._body: GuiDropdownHandle[str] = self._gui.add_dropdown("Robot", (_NONE,))
         self._none = self._gui.add_html(padded("No body has moving joints."), visible=False)
-        self._buttons = self._gui.add_folder(None)
+        self._area = self._gui.add_folder(None)
+        with self._area:
+            self._buttons = self._gui.add_folder(None)
         self._in_degrees = self._gui.add_checkbox(DEGREES, True, hint=DEGREES_HINT)
         self._in_degrees.on_update(lambda _: self._change_unit())
         self._folder = self._gui.add_folder(None)
@@ -175,7 +177,8 @@ class JointTargets:
         self._kept.clear()
         self._limb = None
         self._remove_tip()
-        self._buttons = self._gui.add_folder(None, order=self._none.order)
+        with self._area:
+            self._buttons = self._gui.add_folder(None)
         if self._shown is None:
             return
         body = self._shown.body

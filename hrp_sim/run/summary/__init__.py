@@ -3,7 +3,7 @@
 from .expectations import Expectation, ExpectationError, Outcome
 from .quantities import Meter, meters, quantities
 from .recorder import RunRecorder
-from .result import RunResult, result_lines, result_object, result_of, speed_lines
+from .result import RunResult, present_lines, result_lines, result_object, result_of, speed_lines
 
 __all__ = [
     "Expectation",
@@ -13,6 +13,7 @@ __all__ = [
     "RunRecorder",
     "RunResult",
     "meters",
+    "present_lines",
     "quantities",
     "result_lines",
     "result_object",

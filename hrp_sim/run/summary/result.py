@@ -247,6 +247,24 @@ def result_lines(result: RunResult, recording: Mapping[str, Any] | None = None) 
     ]
 
 
+def present_lines(recorder: RunRecorder) -> list[str]:
+    """Return the result of a run so far as lines of text, without its sensors."""
+    recorder.add_new_bodies()
+    engine = recorder.simulation.engine
+    result = RunResult(
+        world="",
+        time=engine.time_ns / NS_PER_S,
+        simulated=recorder.simulated_ns / NS_PER_S,
+        elapsed=0.0,
+        state="",
+        bodies=body_results(recorder),
+        contacts=engine.contacts,
+        max_contacts=recorder.most_contacts,
+        peak_force=recorder.peak_force,
+    )
+    return result_lines(result)
+
+
 def speed_lines(result: RunResult) -> list[str]:
     """Return the speed and the final state of a run as lines of text."""
     return [

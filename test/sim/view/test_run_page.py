@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from browser_tools import client_of
+from browser_tools import client_of, has_color
+from PIL import Image
 
 pytest.importorskip("viser")
 
@@ -16,6 +17,7 @@ from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostic, Severity
 from hrp_model.geometry import Box, Material, Shape
 from hrp_model.load import load_body
+from hrp_msgs.recording import Recording
 from hrp_sim import BodyEntry, WorldConfig
 from hrp_sim.engine.engine import PhysicsSettings, Placement
 
@@ -67,11 +69,29 @@ def test_the_controls_act_on_the_run_and_its_clock_and_sensors_appear(pages):
         scan_and_camera_appear(run, page)
 
 
+def it_records_and_takes_a_picture(run, page):
+    press(page, "Record")
+    page.wait_until(lambda: run.run_viewer._capture._recorded, "recording")
+    begin = run.time
+    page.wait_until(lambda: run.time > begin + 0.3)
+    with page.tab.expect_download() as download:
+        press(page, "Stop and save the recording")
+    recording = Recording(download.value.path())
+    assert max(m.time_ns for m in recording.messages(["/tf"])) / 1e9 > begin
+    press(page, "Pause")
+    with page.tab.expect_download() as download:
+        press(page, "Picture")
+    with Image.open(download.value.path()) as image:
+        assert has_color(np.asarray(image), RED).mean() > 0.01
+
+
 def test_a_link_that_is_pulled_with_the_mouse_follows(pages):
     with RunPage(block_in_space()) as run:
         page = run.open(pages)
         camera = client_of(run.viewer, page).camera
         page.wait_for_point(RED, Z, camera)
+        it_records_and_takes_a_picture(run, page)
+        press(page, "Play")
         goal = page.project(1.2 * Z, camera)  # pixels
         mouse = page.tab.mouse
         page.tab.keyboard.down("Control")
@@ -156,8 +176,11 @@ def test_curves_of_joints_and_sensors_are_drawn_and_a_slider_commands_its_joint(
         page = run.open(pages)
         a_slider_commands_its_joint(run, page)
         page.open_part("Curves")
-        press(page, "Add curve")
         page.wait_until(lambda: page.tab.locator(".uplot").count() == 1, "a plot")
+        page.wait_for_text("J3 position")  # chosen at first
+        press(page, "Remove all")
+        page.wait_until(lambda: page.tab.locator(".uplot").count() == 0, "no plot")
+        press(page, "Add curve")
         page.wait_for_text("J1 position")
         page.wait_until(lambda: len(_data(run)[0]) > 20, "samples")
         times, values = _data(run)
