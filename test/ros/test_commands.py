@@ -262,6 +262,7 @@ def test_a_command_with_an_old_stamp_is_refused_if_its_age_matters(robot):
     old = JointState(name=["J1"], position=[1.0])
     old.header.stamp = stamp(1)
     robot.set(command_max_age=0.1)
+    robot.wait(0.2)  # until it is older than that
     said = lambda: "command_max_age is 0.1 s" in robot.log.read_text(encoding="utf-8")  # noqa: E731
     robot.publish_until("joint_commands", old, "a warning", said)
     assert robot.where("J1") == pytest.approx(0.0, abs=5e-3)
