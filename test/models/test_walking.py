@@ -10,8 +10,8 @@ SCENARIOS = ROOT / "examples" / "scenarios"
 
 
 @pytest.fixture
-def walking(diagnostics):
-    with Simulation("walking_humanoid", diagnostics=diagnostics) as simulation:
+def walking():
+    with Simulation("walking_humanoid") as simulation:
         yield simulation
         assert simulation.controllers.failures == []
 
@@ -45,8 +45,8 @@ def test_it_stands_again_after_a_fall(walking):
     assert height[2] > 0.65
 
 
-def test_the_rover_drives_a_round_until_somebody_takes_over(diagnostics):
-    with Simulation("driving_rover", diagnostics=diagnostics) as simulation:
+def test_the_rover_drives_a_round_until_somebody_takes_over():
+    with Simulation("driving_rover") as simulation:
         motion = simulation.bodies["rover"].motion
         simulation.run(1.0)
         assert motion.p[0, 0] > 0.1
