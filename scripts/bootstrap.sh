@@ -2,8 +2,8 @@
 # Install what hrp_ros needs in .venv of this checkout: libraries, ROS 2, the programs. Safe to run
 # again: completed steps are skipped. Other scripts source it.
 #
-# HRP_ROS_EXTRA=view installs only what a run with ROS 2 and its page needs, test-ros what the tests
-# with ROS 2 need; by default it is what all tests need.
+# HRP_ROS_EXTRA=view installs only what a run with ROS 2 and its page needs, all what all commands
+# need, test-ros what the tests with ROS 2 need; by default it is what all tests need.
 # HRP_ROS_DISTRO=kilted sets up ROS 2 Kilted instead of Jazzy, beside it in .venv-kilted.
 #
 # Needs apt (Debian 12/13, Ubuntu 22.04/24.04) and, if packages of it are missing, root or sudo.
@@ -24,7 +24,8 @@ APT_PACKAGES=(
   libegl1 libgl1 libgl1-mesa-dri         # camera images without a display or a GPU
 )
 MESSAGES=(tf2_msgs) # of those that PyPI lacks, what every node needs
-if [ "$EXTRA" != view ]; then
+[ "$EXTRA" = view ] || MESSAGES=() # all
+if [[ $EXTRA == test* ]]; then
   APT_PACKAGES+=(
     build-essential            # what colcon builds packages with
     python3-pyode              # the second physics engine
@@ -32,7 +33,6 @@ if [ "$EXTRA" != view ]; then
     strace                     # shows tests what a command writes
     chromium fonts-dejavu-core # the browser that tests look at pages with
   )
-  MESSAGES=() # all
 fi
 ROS_WHEELS="hrp_msgs/interfaces/requirements-$DISTRO.txt"
 LOGS=   # a folder, while steps are run
@@ -142,9 +142,13 @@ install_apt_packages() { # PACKAGE...
       sh -c '"$@" || echo "some package lists could not be updated"' - "${root[@]}" apt-get update
     touch "$LOGS/updated"
   fi
+  # As in images of containers, dpkg does not wait for the disk after each package, which would take
+  # twice as long; "sync" makes it write them all, while the next step runs.
   step "installing system packages: ${missing[*]}" "check the network, then run: $by_hand" \
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-    -o DPkg::Lock::Timeout=300 -o APT::Keep-Downloaded-Packages=false "${missing[@]}"
+    -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-unsafe-io \
+    -o APT::Keep-Downloaded-Packages=false "${missing[@]}"
+  sync -f /usr 9<&- &
 }
 
 # A virtual environment works only in its original folder, and with its original Python.
@@ -255,7 +259,7 @@ build_messages() {
   local mark
   mark=$(find hrp_msgs/interfaces -type f ! -path '*__pycache__*' -print0 | sort -z | xargs -0 cat |
     fingerprint "$DISTRO")
-  is_done "$mark" "messages-$EXTRA" messages-test messages-test-ros && return
+  is_done "$mark" "messages-$EXTRA" messages-all messages-test messages-test-ros && return
   step "building standard messages that PyPI lacks: ${MESSAGES[*]:-all}" "see the error of the compiler above" \
     "$VENV/bin/python" -m hrp_msgs.interfaces.build "${MESSAGES[@]}"
   mark_done "$mark" "messages-$EXTRA"
@@ -301,8 +305,8 @@ set_up() {
 
 [ -f "$ROS_WHEELS" ] ||
   fail "HRP_ROS_DISTRO is '$DISTRO'" "unset it for Jazzy, or set it to kilted"
-[[ $EXTRA =~ ^(view|test|test-ros)$ ]] ||
-  fail "HRP_ROS_EXTRA is '$EXTRA'" "unset it for all that tests need, or set it to view or test-ros"
+[[ $EXTRA =~ ^(view|all|test|test-ros)$ ]] ||
+  fail "HRP_ROS_EXTRA is '$EXTRA'" "unset it for all that tests need, or set it to view, all or test-ros"
 set_up
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   say "ready: source ${VENV##*/}/bin/activate"

@@ -65,7 +65,9 @@ def set_up(tmp_path):
     return SetUp(tmp_path)
 
 
-@pytest.mark.parametrize(("extra", "unneeded"), [("view", ONLY_FOR_TESTS), ("test", set())])
+@pytest.mark.parametrize(
+    ("extra", "unneeded"), [("view", ONLY_FOR_TESTS), ("all", ONLY_FOR_TESTS), ("test", set())]
+)
 def test_apt_installs_what_the_purpose_needs(set_up, extra, unneeded):
     set_up.command("dpkg-query", "exit 1")
     set_up.command("apt-get")
