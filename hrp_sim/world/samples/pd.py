@@ -18,24 +18,27 @@ class PDController(Controller):
     Attributes:
         joints: Names of the joints that it moves; () means all that have an id.
         kp: Stiffness of all joints, or by joint id, in [N m/rad] or [N/m].
-        kd: Damping of all joints, in [N m s/rad] or [N s/m].
+        kd: Damping likewise, in [N m s/rad] or [N s/m].
         goal: The posture of all joints of the body, in [rad] or [m].
     """
 
     joints: Sequence[str] = ()
     kp: float | Sequence[float] = 1000.0
-    kd: float = 100.0
+    kd: float | Sequence[float] = 100.0
 
     def initialize(self, io: ControllerIO) -> None:
         """Drive the joints."""
         self.io = io
         self.uses_servos = "position" in str(io.args.get("options", "")).split()
         io.drive("position" if self.uses_servos else "effort", self.joints or None)
-        if isinstance(self.kp, float):
-            self.stiffness = np.full(len(io.q), self.kp)
-        else:
-            ids = (link.joint.id for link in io.model.moving_links)
-            self.stiffness = np.array([0.0 if i is None else self.kp[i] for i in ids])
+        self.stiffness, self.damping = self.of_joints(self.kp), self.of_joints(self.kd)
+
+    def of_joints(self, gain: float | Sequence[float]) -> Array:
+        """Return a gain of all joints, given one for all or by joint id."""
+        ids = [link.joint.id for link in self.io.model.moving_links]
+        if isinstance(gain, float):
+            return np.full(len(ids), gain)
+        return np.array([0.0 if i is None else gain[i] for i in ids])
 
     def start(self) -> None:
         """Begin in the present posture."""
@@ -58,7 +61,7 @@ class PDController(Controller):
         if self.uses_servos:
             io.q_target, io.dq_target = self.goal, speed
         else:
-            io.effort_target = self.stiffness * (self.goal - io.q) + self.kd * (speed - io.dq)
+            io.effort_target = self.stiffness * (self.goal - io.q) + self.damping * (speed - io.dq)
         return True
 
     def save(self) -> Mapping[str, Array]:

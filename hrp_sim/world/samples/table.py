@@ -46,6 +46,7 @@ _WALKS = tuple(f"${{SHARE}}/motion/SR1/SR1WalkPattern{i}.seq" for i in (1, 2, 3)
 _TURRET = ("TURRET_Y", "TURRET_P")
 _ROUND = "drives a round until it is commanded"
 _BACK = "drives forward and back until it is commanded"
+_PILE = "puts a box on another one"
 _LOOK = "looks around until it is commanded"
 
 SAMPLES: Final = (
@@ -53,7 +54,10 @@ SAMPLES: Final = (
     Sample("SR1WalkPatternController", "sr1:Walk", "walks", _SR1, _WALKS),
     Sample("SR1WalkPatternController", "sr1:Walk2D", "walks in a plane", _SR1_2D, _WALKS),
     Sample("SR1LiftupController", "lift:Lift", "lifts a box and throws it", _SR1),
-    Sample("PA10PickupController", "pick:Pick", "puts a box on another one", ("J7", "HAND_L")),
+    Sample("PA10PickupController", "pick:Pick", _PILE, ("J7", "HAND_L")),
+    Sample(
+        "UniversalRobotPickupController", "pick_ur:PickUR", _PILE, ("WRIST3", "Finger1_knuckle")
+    ),
     Sample("TankJoystickController", "drive:Course", _ROUND, _TRACKS),
     Sample("TankTutorial_TrackController", "drive:Course", _ROUND, _TRACKS),
     Sample("TankTutorial_TurretController1", "pd:HoldBarrel", "holds the barrel", _TURRET),

@@ -334,6 +334,40 @@ items:
     - {{ class: BodyItem, name: box,
         data: {{ file: box.body, root_translation: [ 0.9, 0, 0.035 ] }} }}
 """
+# With the lengths of a UR5, and fingers without shapes.
+SIX_JOINTS = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: UR5-like
+links:
+  - { name: BASE, joint_type: fixed }
+  - &LINK { name: SHOULDER, parent: BASE, translation: [ 0, 0, 0.089 ], joint_type: revolute,
+      joint_id: 0, joint_axis: [ 0, 0, 1 ], mass: 4.0,
+      inertia: [ 0.2, 0, 0, 0, 0.2, 0, 0, 0, 0.2 ] }
+  - { <<: *LINK, name: UPPER_ARM, parent: SHOULDER, translation: [ 0, 0.136, 0 ], joint_id: 1,
+      joint_axis: [ 0, 1, 0 ] }
+  - { <<: *LINK, name: FOREARM, parent: UPPER_ARM, translation: [ 0.425, -0.12, 0 ], joint_id: 2,
+      joint_axis: [ 0, 1, 0 ] }
+  - { <<: *LINK, name: WRIST1, parent: FOREARM, translation: [ 0.392, 0, 0 ], joint_id: 3,
+      joint_axis: [ 0, 1, 0 ] }
+  - { <<: *LINK, name: WRIST2, parent: WRIST1, translation: [ 0, 0.093, 0 ], joint_id: 4 }
+  - { <<: *LINK, name: WRIST3, parent: WRIST2, translation: [ 0, 0, -0.095 ], joint_id: 5,
+      joint_axis: [ 0, 1, 0 ] }
+  - { <<: *LINK, name: Finger1_knuckle, parent: WRIST3, joint_id: 6, mass: 0.1 }
+  - { <<: *LINK, name: Finger2_knuckle, parent: WRIST3, joint_id: 9, mass: 0.1 }
+"""
+
+
+def test_an_arm_of_six_joints_reaches_down_to_the_box(project):
+    path = project(SIX_JOINTS, "UniversalRobotPickupController", "fix_root: true")
+    with Simulation(read(path)[0], diagnostics=silent()) as simulation:
+        simulation.run(3.5)
+        body = simulation.bodies["robot"]
+        wrist = body.body.link_index("WRIST3")
+        np.testing.assert_allclose(body.motion.p[wrist], [0.8, 0.0, 0.33], atol=0.03)
+        np.testing.assert_allclose(body.motion.R[wrist, :, 1], [0.0, 0.0, -1.0], atol=0.05)
+        assert body.motion.q[-2:].min() > 0.1  # the fingers close
+        assert simulation.controllers.failures == []
 
 
 @pytest.mark.slow
