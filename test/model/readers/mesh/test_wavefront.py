@@ -5,7 +5,6 @@ import pytest
 from body_tools import read_context, read_link
 from hypothesis import given
 from hypothesis import strategies as st
-from mesh_samples import obj
 
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material
@@ -294,7 +293,3 @@ def test_any_notation_gives_the_triangles_that_it_draws(file, block, tmp_path_fa
         (found,) = read_scene(path, ReadContext(Diagnostics())).flattened()
     mesh = found.geometry
     np.testing.assert_array_equal(mesh.vertices[mesh.triangles], triangles)
-
-
-def test_the_sample_square_is_whole(tmp_path, diagnostics):
-    assert area(shape(obj(), tmp_path, diagnostics).geometry) == 1.0

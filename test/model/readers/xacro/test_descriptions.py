@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from each_case import all_cases
+from each_case import check_each, some_or_all
 from paths import ROOT
 from silent_diagnostics import silent
 
@@ -48,8 +48,12 @@ def test_there_are_ten_robots():
     assert len({Path(split_model_name(robot)[0]) for robot in ROBOTS}) >= 10
 
 
-@all_cases("robot", ROBOTS)
-def test_kinematics_and_mass_matrix_are_those_of_pinocchio(robot):
+@some_or_all("robots", ROBOTS, 4)
+def test_kinematics_and_mass_matrix_are_those_of_pinocchio(robots):
+    check_each(robots, check_against_pinocchio)
+
+
+def check_against_pinocchio(robot):
     body = load_body(robot, silent())
     root = () if body.is_root_fixed else (pin.JointModelFreeFlyer(),)
     model = pin.buildModelFromXML(urdf_of(robot), *root)
