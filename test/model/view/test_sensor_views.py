@@ -120,7 +120,7 @@ def test_the_frustum_of_a_camera_has_its_field_of_view_and_pose(viewer):
     view.move(pose)
     view.show(picture)
     assert frustum.visible
-    assert frustum.image.shape == (250, 375, 3)  # not larger than the panel
+    assert view._picture.image.shape == (250, 375, 3)  # not larger than the panel
     w, x, y, z = frustum.wxyz
     np.testing.assert_allclose(quaternion_matrix([x, y, z, w]), pose.R, atol=1e-12)
     np.testing.assert_allclose(frustum.position, pose.p)
