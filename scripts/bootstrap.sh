@@ -39,11 +39,13 @@ LOGS=   # a folder, while steps are run
 BESIDE= # process group of a step that runs beside others
 
 bold() { if [ -t 1 ]; then printf '\033[1m%s\033[0m' "$1"; else printf '%s' "$1"; fi; }
+clear_line() { if [ -t 1 ]; then printf '\r\033[K'; fi; } # of watch_logs
 say() {
-  if [ -t 1 ]; then printf '\r\033[K'; fi
+  clear_line
   printf '%s %s\n' "$(bold '[setup]')" "$*"
 }
 fail() { # PROBLEM REMEDY
+  clear_line
   printf '%s %s\n  remedy: %s\n' "$(bold '[setup] failed:')" "$1" "$2" >&2
   exit 1
 }
@@ -52,7 +54,7 @@ fail() { # PROBLEM REMEDY
 watch_logs() {
   local newest
   while newest=$(ls -t "$LOGS" 2>/dev/null); do
-    newest=$(tail -qn 1 "$LOGS/${newest%%$'\n'*}" 2>/dev/null | tr -cd '[:print:]')
+    newest=$(tail -qn 1 "$LOGS/${newest%%$'\n'*}" 2>/dev/null | tr -cd '[:print:]') || true
     printf '\r\033[K%8d s  %.*s' "$SECONDS" $((${COLUMNS:-80} - 14)) "$newest"
     sleep 0.5
   done
@@ -67,6 +69,7 @@ step() {
   say "$title ..."
   "$@" >"$log" 2>&1 || status=$?
   if [ "$status" != 0 ]; then
+    clear_line
     tail -n 30 "$log" | sed 's/^/  | /' >&2
     fail "$title" "$advice"
   fi
@@ -91,7 +94,7 @@ clean_up() {
   [ -z "$BESIDE" ] || kill -- "-$BESIDE" 2>/dev/null || true
   rm -rf "$LOGS"
   wait
-  if [ -t 1 ]; then printf '\r\033[K'; fi
+  clear_line
 }
 
 # A step is marked with a fingerprint of its inputs, and runs again when they change.
