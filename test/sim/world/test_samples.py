@@ -398,20 +398,44 @@ links:
   - { <<: *ROTOR, name: ROTOR1, translation: [ -0.1, -0.2, 0 ] }
   - { <<: *ROTOR, name: ROTOR2, translation: [ -0.2, 0.1, 0.05 ] }
   - { <<: *ROTOR, name: ROTOR3, translation: [ 0.1, -0.2, 0 ] }
+  - &PROP { name: PROP0, parent: FRAME, joint_type: revolute, joint_id: 0, mass: 0.001,
+      joint_axis: [ 0, 0, 1 ], inertia: [ 1e-5, 0, 0, 0, 1e-5, 0, 0, 0, 1e-5 ] }
+  - { <<: *PROP, name: PROP3, joint_id: 1 }
 """
 
 
-def test_a_drone_of_any_shape_flies_its_circle(tmp_path):
-    (tmp_path / "drone.body").write_text(DRONE)
-    with Simulation(tmp_path / "drone.body", diagnostics=silent()) as simulation:
-        fly = Fly()
-        simulation.add_controller("drone", fly)
-        motion = simulation.bodies["drone"].motion
-        start = motion.p[0].copy()
+def test_a_drone_of_any_shape_flies_its_circle(project):
+    with Simulation(read(project(DRONE, "QuadcopterController"))[0]) as simulation:
+        motion = simulation.bodies["robot"].motion
+        middle = motion.p[0] + np.array([0.0, Fly.radius, Fly.height])
         simulation.run(4.0)
         assert simulation.controllers.failures == []
-        middle = start + np.array([0.0, fly.radius, fly.height])
-        distance = np.linalg.norm(motion.p[0] - middle)
-        assert distance == pytest.approx(fly.radius, abs=0.05)
+        assert np.linalg.norm(motion.p[0] - middle) == pytest.approx(Fly.radius, abs=0.05)
         assert abs(motion.p[0, 2] - middle[2]) < 0.02
         assert motion.R[0, 0, 0] > 0.99  # it looks ahead
+
+
+@pytest.mark.parametrize(
+    ("model", "program"),
+    [
+        (PENDULUM, "PendulumSampleController"),
+        (WALKER, "SR1WalkPatternController"),
+        (SIX_JOINTS, "UniversalRobotPickupController"),
+        (DRONE, "QuadcopterController"),
+    ],
+)
+def test_they_go_on_in_another_process(model, program, project, tmp_path):
+    folder = tmp_path / "share" / "motion" / "SR1"
+    folder.mkdir(parents=True)
+    (folder / "SR1WalkPattern1.seq").write_text("0.0 0.2 0.0 0.0\n1.0 0.2 0.4 0.0\n")
+    world, _ = read(project(model, program))
+    with Simulation(world, diagnostics=silent()) as simulation:
+        simulation.run(2.7)
+        snapshot = simulation.save()
+        simulation.run(0.3)
+        expected = simulation.state_hash()
+    with Simulation(world, diagnostics=silent()) as simulation:
+        assert len(simulation.controllers.plugins) == 1
+        simulation.restore(snapshot)
+        simulation.run(0.3)
+        assert simulation.state_hash() == expected
