@@ -102,7 +102,7 @@ class Walk(Controller):
         robot, middle = self.robot, self.robot.foot[:, :2].mean(axis=0)
         off = rotation(self.yaw)[:2, :2].T @ (self.dcm - middle)
         goal = middle
-        if speed > 0.0:  # shift the weight to a foot first
+        if speed > 0.0:  # first to where the DCM begins a step: near the foot that stands
             goal = 0.27 * middle + 0.73 * robot.foot[self.stance, :2]
             if np.hypot(*(self.dcm - goal)) < 0.015:
                 self.lift()

@@ -8,6 +8,11 @@ GRAVITY = 9.80665  # [m/s^2]
 FRICTION = 0.6  # of the soles; less than in the room, to be safe
 SOLE = np.array([0.02, 0.0, -0.03])  # centre of the lower face of a sole, in its frame, in [m]
 HALF = np.array([0.11, 0.05])  # of a sole, on which the pressure may act, in [m]
+TWIST = 0.05  # largest moment about the vertical, for a normal force of 1 N, in [m]
+# Feet and centre of mass first, where a stretched leg cannot do all; forces before moments.
+WEIGHTS = np.r_[np.full(15, 10.0), np.full(12, 1.0)]
+FORCE_WEIGHTS = np.r_[1.0, 1.0, 1.0, 0.02, 0.02, 0.02]
+REGULAR = 1e-4  # keeps accelerations finite with a stretched leg
 
 
 def clip(x, bound):
@@ -32,7 +37,7 @@ class WholeBody:
     "Optimal distribution of contact forces with inverse dynamics control" (2013).
 
     Args:
-        model: The robot.
+        state: A ``BodyState`` of the robot.
         feet: Names of the links that touch the floor, left and right.
 
     Attributes:
@@ -95,14 +100,18 @@ class WholeBody:
         b[:15] -= self.bias
         A, W = self.A, WEIGHTS
         H = A.T @ (W[:, None] * A)
-        H[np.diag_indices_from(H)] += 1e-4
+        H[np.diag_indices_from(H)] += REGULAR
         a = np.linalg.solve(H, A.T @ (W * b))
         net = self.M @ a + self.h
         f = self.contact_forces(net[:6], load)
         return net[6:] - A[:12, 6:].T @ f
 
     def contact_forces(self, wrench, load):
-        """Share a wrench about the pelvis among the feet, within friction and soles: (12,)."""
+        """Return the forces and moments of the feet that give a wrench about the pelvis: (12,).
+
+        The shares of least squares are then bounded by friction and by where the pressure may be,
+        so that a sole neither slides nor tips; what they cannot give, the robot's motion lacks.
+        """
         G = self.A[:12, :6].T
         V = np.concatenate([share * FORCE_WEIGHTS for share in load])
         GV = G * V
@@ -114,11 +123,7 @@ class WholeBody:
             slip = min(1.0, FRICTION * z / (hypot(x, y) + 1e-9))
             own[:] = [
                 [slip * x, slip * y, z],
-                [clip(roll, HALF[1] * z), clip(pitch, HALF[0] * z), clip(twist, 0.05 * z)],
+                [clip(roll, HALF[1] * z), clip(pitch, HALF[0] * z), clip(twist, TWIST * z)],
             ]
             own[:] = own @ R.T
         return f
-
-
-WEIGHTS = np.r_[np.full(12, 10.0), 10.0, 10.0, 10.0, np.full(3, 1.0), np.full(9, 1.0)]
-FORCE_WEIGHTS = np.r_[1.0, 1.0, 1.0, 0.02, 0.02, 0.02]
