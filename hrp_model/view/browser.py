@@ -29,7 +29,7 @@ PHONE = "(max-width: 36em)"  # at which viser shows the panel as a sheet
 
 _STYLE = f"""
 div:has(> .hrp-page) + div {{ display: none }}
-:has(> div > .hrp-bar) {{ display: flex; flex-wrap: wrap; padding-inline: 0.4em }}
+:has(> div > .hrp-bar) {{ display: flex; flex-wrap: wrap; padding-inline: 0.4em 0.7em }}
 :has(> div > .hrp-bar) > * {{ flex: 0 0 100%; min-width: 0 }}
 :has(> div > .hrp-bar) > :has(> .mantine-Button-root) {{
   flex: 1 1 0; margin-inline: 2px !important; padding-bottom: 4px !important }}
@@ -45,9 +45,11 @@ div:has(> .hrp-page) + div {{ display: none }}
   --button-bd: 1px solid var(--mantine-color-default-border) !important;
   border: 1px solid var(--mantine-color-default-border) }}
 .mantine-Flex-root > div:has(> p > label) {{ padding-right: 0.5em !important }}
-.mantine-Flex-root > div:has(+ div .mantine-Slider-root) {{ width: 7.6em !important }}
+.mantine-Flex-root > div:has(+ div .mantine-Slider-root) {{ width: 8.9em !important }}
+.mantine-Flex-root > div:has(+ div .mantine-Slider-root) wbr {{ display: none }}
+.mantine-Flex-root > .mantine-Slider-root {{ align-self: center; padding: 0 !important }}
 .mantine-Flex-root > div:has(+ div .mantine-Slider-root) p {{ white-space: nowrap;
-  overflow: hidden; text-overflow: ellipsis }}
+  font-size: 0.8em !important; overflow: hidden; text-overflow: ellipsis }}
 .mantine-Flex-root > div:has(+ div .mantine-Checkbox-root) {{ width: 11em !important }}
 .mantine-Slider-mark {{ visibility: hidden }}
 .hrp-link {{ cursor: pointer; border-radius: 3px }}
@@ -58,8 +60,9 @@ div:has(> .hrp-page) + div {{ display: none }}
 .hrp-status code {{ font-size: 1.25em }}
 .hrp-chip {{ border-radius: 1em; padding: 0 0.7em; font-size: 0.75rem; line-height: 1.6;
   background: rgba(128, 128, 128, 0.2) }}
-.hrp-bad {{ background: #c92a2a; color: #fff }}
-.hrp-warn {{ background: #e08700; color: #fff; cursor: pointer; border: 0; font-family: inherit }}
+button.hrp-chip {{ cursor: pointer; border: 0; font-family: inherit; color: inherit }}
+button.hrp-warn {{ background: #b35c00; color: #fff }}
+button.hrp-bad, .hrp-bad {{ background: #c92a2a; color: #fff }}
 .hrp-note {{ flex: 0 0 100%; color: #e03131 }}
 .hrp-pad {{ display: grid; grid-template-columns: repeat(3, 3.2em); gap: 4px;
   justify-content: center; padding: 0.2em 0 0.6em; touch-action: none; user-select: none }}
@@ -68,8 +71,6 @@ div:has(> .hrp-page) + div {{ display: none }}
   background: var(--mantine-color-default); touch-action: none }}
 .hrp-pad button:active, .hrp-pad button.hrp-on {{ background: var(--mantine-color-blue-filled);
   color: #fff }}
-.hrp-nogl {{ position: absolute; inset: 0; z-index: 5; display: flex; align-items: center;
-  justify-content: center; padding: 2em; text-align: center; background: #e9ecef; color: #212529 }}
 @media {PHONE} {{
   .mantine-Paper-root[style*="width: 20em"] {{ width: 100% !important; max-height: 46% !important;
     border-radius: 14px 14px 0 0 !important }}
@@ -176,15 +177,6 @@ if (!page.dark) {
   page.dark.addEventListener('change', () => page.send());
   if (page.dark.matches) {
     document.documentElement.setAttribute('data-mantine-color-scheme', 'dark');
-  }
-  const probe = document.createElement('canvas');
-  if (!probe.getContext('webgl2')) {
-    const words = document.createElement('div');
-    words.className = 'hrp-nogl';
-    words.textContent = 'This browser cannot draw in 3D: WebGL 2 is switched off or missing. '
-      + 'Allow hardware acceleration in its settings, or open this address in another browser.';
-    const place = document.querySelector('[data-dock-root]') || document.body;
-    place.appendChild(words);
   }
 }
 setTimeout(page.send, 50);

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MIN_JOINTS = 3  # of a limb that is moved by its tip
 _ALL_DIRECTIONS = 6  # joints that reach any pose
+_MIN_CLOSING = 0.1  # of the distance of fingers to their middle
 _TOLERANCE, _MAX_ITERATIONS = 1e-4, 40  # of the inverse kinematics
 
 
@@ -42,12 +43,15 @@ def hands_of(body: Body) -> dict[str, tuple[dict[str, float], dict[str, float]]]
     found = {}
     for chain in Limbs(body).chains:
         fingers = [link for link in chain.hand if all(map(isfinite, link.joint.position_limits))]
-        if fingers and len(fingers) == len(chain.hand):
-            found[printable(chain.tip.name)] = _open_and_closed(body, fingers)
+        postures = _open_and_closed(body, fingers) if fingers else None
+        if postures is not None and len(fingers) == len(chain.hand):
+            found[printable(chain.tip.name)] = postures
     return found
 
 
-def _open_and_closed(body: Body, fingers: list[Link]) -> tuple[dict[str, float], dict[str, float]]:
+def _open_and_closed(
+    body: Body, fingers: list[Link]
+) -> tuple[dict[str, float], dict[str, float]] | None:
     state = BodyState(body)
     indices = [body.moving_links.index(link) for link in fingers]
     centers = np.zeros((2, len(fingers), 3))  # at the lower and upper ends
@@ -58,6 +62,8 @@ def _open_and_closed(body: Body, fingers: list[Link]) -> tuple[dict[str, float],
         centers[end] = [_center(body, state, link) for link in fingers]
     middle = centers.mean(axis=(0, 1))
     distances = np.linalg.norm(centers - middle, axis=2)
+    if np.abs(distances[1] - distances[0]).min() < _MIN_CLOSING * distances.mean():
+        return None
     opened, closed = {}, {}
     for i, link in enumerate(fingers):
         lower, upper = link.joint.position_limits

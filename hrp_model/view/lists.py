@@ -191,15 +191,24 @@ def problem_count(found: Iterable[Diagnostic]) -> str:
     return ", ".join(parts) or _NO_PROBLEMS
 
 
-def problem_badge(found: Iterable[Diagnostic], tab: str) -> str:
-    """Return the number of errors and warnings as a button that opens a tab; "" without any."""
+def problem_badge(found: Iterable[Diagnostic], tab: str, notes: int = 0) -> str:
+    """Return the number of errors and warnings as a button that opens a tab; "" without any.
+
+    Args:
+        found: The diagnostics of the model.
+        tab: Label of the tab.
+        notes: Number of further sentences, which are counted if there is no problem.
+    """
     count = problem_count(found := tuple(found))
     is_bad = any(d.severity is Severity.ERROR for d in found)
+    kind = "hrp-warn hrp-bad" if is_bad else "hrp-warn"
     if count == _NO_PROBLEMS:
-        return ""
+        count, kind = counted(notes, "note"), "hrp-button"
+        if not notes:
+            return ""
     return (
         f'<div class="hrp-status"><button type="button" data-tab="{escaped(tab)}" '
-        f'class="hrp-chip hrp-warn{" hrp-bad" if is_bad else ""}">{escaped(count)}</button></div>'
+        f'class="hrp-chip {kind}">{escaped(count)}</button></div>'
     )
 
 

@@ -248,7 +248,7 @@ class ModelViewer:
         count = f"<b>{escaped(problem_count(found))}</b>"
         links = problem_list(found, lambda problem: link_of(problem, body), notes)
         self._problems.content = padded(count) + links
-        self._badge.content = problem_badge(found, "Problems")
+        self._badge.content = problem_badge(found, "Problems", len(notes))
         self._badge.visible = bool(self._badge.content)
 
 

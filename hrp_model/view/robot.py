@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -136,6 +136,7 @@ class RobotView:
         self.size = 1.0 if box is None else max(2.0 * box.radius, 1e-3)
         self._center = np.zeros(3) if box is None else box.center - self._p[0]  # from its root
         self.frame_length = 0.06 * self.size
+        self._drawn_as = self._substitute()
         self._root = self._scene.add_frame(self._path, show_axes=False)
         self._links = [self._link_node(i) for i in range(len(body.links))]
         self.show(Layer.VISUAL, True)
@@ -243,7 +244,24 @@ class RobotView:
             nodes += self._total_mass()
         return nodes
 
+    def _substitute(self) -> str:
+        """Return what is drawn for a robot without visual shapes: "" for nothing else."""
+        links, name = self.body.links, printable(self.body.name)
+        if self.body.is_static or any(link.visual for link in links):
+            return ""
+        if any(link.collision for link in links):
+            self.meshes.notes.append(
+                f"'{name}' has no visual shapes: its collision shapes are drawn"
+            )
+            return "collision"
+        self.meshes.notes.append(f"'{name}' has no shapes: the frames of its links are drawn")
+        return "frames"
+
     def _visual(self, link: Link, path: str) -> list[SceneNodeHandle]:
+        if self._drawn_as == "frames":
+            return self._axes(link, path)
+        if self._drawn_as == "collision":
+            link = replace(link, visual=link.collision)
         data = self.meshes.visual(link)
         if data is None:
             return []

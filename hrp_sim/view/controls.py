@@ -117,9 +117,9 @@ class Controls:
             self._stand_up.visible = bool(self._fallen)
         self._show(_status(snapshot, self._hint, self._badge))
 
-    def show_problems(self, problems: Sequence[Diagnostic]) -> None:
-        """Show the number of problems beside the state."""
-        self._badge = problem_badge(problems, MODEL_TAB)
+    def show_problems(self, problems: Sequence[Diagnostic], notes: int) -> None:
+        """Show the number of problems beside the state, or that of notes."""
+        self._badge = problem_badge(problems, MODEL_TAB, notes)
 
     def end(self, message: str) -> None:
         """Show that the run has ended."""
@@ -216,6 +216,9 @@ class ModelPanel:
 
     They are added to the panel's present container.
 
+    Attributes:
+        notes: Number of sentences about what is not shown as in the models.
+
     Args:
         viewer: The page.
         problems: Warnings about the world and its models.
@@ -229,6 +232,7 @@ class ModelPanel:
         self._shown: RobotView | None = None
         self._problems: Sequence[Diagnostic] = problems
         self._notes: Sequence[str] = ()
+        self.notes = 0
         with gui.add_folder("Problems") as self._folder:
             self._list = gui.add_html("")
         with gui.add_folder("Links"):
@@ -322,6 +326,7 @@ class ModelPanel:
     def _show_problems(self) -> None:
         notes = [note for _, view in self._views.values() for note in view.meshes.notes]
         notes = [*self._notes, *notes]
+        self.notes = len(notes)
         self._folder.visible = bool(self._problems or notes)
         self._folder.label = problem_count(self._problems).capitalize()
         self._list.content = problem_list(self._problems, self._link_of, notes)

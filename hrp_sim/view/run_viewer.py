@@ -105,7 +105,7 @@ class RunViewer(Consumer):
     def show_problems(self, problems: Sequence[Diagnostic], notes: Sequence[str] = ()) -> None:
         """Replace the problems of the world, with further sentences."""
         self._models.show_problems(problems, notes)
-        self._controls.show_problems(problems)
+        self._controls.show_problems(problems, self._models.notes)
 
     def wants(self, simulation: Simulation, sensor: str) -> bool:  # noqa: ARG002
         """Return whether a sensor should be read."""
@@ -141,7 +141,6 @@ class RunViewer(Consumer):
         """Add the parts of the page, and show the present state."""
         viewer, gui = self._viewer, self._viewer.server.gui
         self._controls = Controls(viewer, self._run, hint)
-        self._controls.show_problems(problems)
         self._capture = Capture(viewer, self._run)
         self._pad = DrivePad(viewer)
         tabs = gui.add_tab_group()
@@ -168,6 +167,7 @@ class RunViewer(Consumer):
             self._curves = Curves(viewer)
         self._pulling = Pulling(viewer, scale)
         self._follow_bodies(added or ())
+        self._controls.show_problems(problems, self._models.notes)
         self._draw(take_snapshot(self._run), time.monotonic())
         bodies = self._run.simulation.bodies
         extents, poses = extents_of(bodies), poses_of(bodies)

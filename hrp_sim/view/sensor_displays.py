@@ -139,6 +139,7 @@ class SensorDisplays:
 
     def __init__(self, viewer: Viewer, scale: Scale) -> None:
         self._viewer, self._scale = viewer, scale
+        self._frustum_length = min(FRUSTUM_LENGTH, 0.1 * scale.length)
         gui = viewer.server.gui
         gui.add_html(part(_PART))
         self._none = gui.add_html(padded("No sensor has readings to draw."), visible=False)
@@ -297,7 +298,7 @@ class SensorDisplays:
     def _of_camera(self, name: str, path: str, sensor: CameraSensor) -> _Display:
         kind, lens = sensor.image_type, sensor.lens
         angle = 2.0 * np.arctan(lens.height / 2.0 / lens.intrinsics.fy)
-        shown = Lens(min(float(angle), 0.9 * pi), lens.width / lens.height, FRUSTUM_LENGTH)
+        shown = Lens(min(float(angle), 0.9 * pi), lens.width / lens.height, self._frustum_length)
         has_color = kind.has_color or kind.has_mono
         views: list[Shown] = []
         color = depth = points = switch = None

@@ -104,7 +104,7 @@ class JointTargets:
         self._area = self._gui.add_folder(None)
         with self._area:
             self._buttons = self._gui.add_folder(None)
-        self._in_degrees = self._gui.add_checkbox(DEGREES, True, hint=DEGREES_HINT)
+        self._in_degrees = self._gui.add_checkbox(DEGREES, True, hint=DEGREES_HINT, visible=False)
         self._in_degrees.on_update(lambda _: self._change_unit())
         self._folder = self._gui.add_folder(None)
         self._simulation: Simulation | None = None

@@ -2,17 +2,23 @@
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from each_case import all_cases
+from view_models import two_cubes
 
 pytest.importorskip("viser")
+
+from viser import FrameHandle, GlbHandle
 
 from hrp_model.body import Joint, JointType, Link
 from hrp_model.geometry import Box, Material, Mesh, Shape, Sphere, Texture
 from hrp_model.shapes import light
 from hrp_model.view.link_meshes import ShapeMeshes, outline
+from hrp_model.view.robot import RobotView
+from hrp_model.view.viewer import Viewer
 
 
 def link_of(*shapes):
@@ -108,3 +114,15 @@ def test_the_outline_of_a_link_is_that_of_its_collision_shapes_if_it_has_no_othe
     link = Link(name="base", parent=None, joint=joint, collision=(Shape(Box(np.ones(3))),))
     vertices, _ = outline(link)
     np.testing.assert_array_equal(np.abs(vertices), 0.5)
+
+
+def test_a_robot_without_visual_shapes_is_drawn_by_its_collision_shapes_or_frames():
+    shown = two_cubes()
+    bare = [replace(link, visual=(), collision=link.visual) for link in shown.links]
+    empty = [replace(link, collision=()) for link in bare]
+    with Viewer(0) as viewer:
+        for links, kind, words in ((bare, GlbHandle, "collision"), (empty, FrameHandle, "frames")):
+            robot = RobotView(viewer, words, replace(shown, links=tuple(links)))
+            node = viewer.server.scene.get_handle_by_name(f"{robot.node_of('arm')}/visual")
+            assert isinstance(node, kind)
+            assert words in robot.meshes.notes[0]
