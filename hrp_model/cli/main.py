@@ -77,8 +77,8 @@ def _parser() -> CommandParser:
         prog="hrp-model",
         description="Check and convert robot models: OpenHRP (.wrl), Choreonoid (.body), URDF, "
         "xacro, SDF and MJCF.",
-        epilog="exit status: 0 success, 1 problems in the model, 2 usage error; "
-        "see also hrp-model COMMAND --help",
+        epilog="'hrp-model COMMAND --help' explains a command. Exit status: 0 success; 1 problems "
+        "in the model; 2 usage error.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_commands(title="commands")

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..collision.shapes import CollisionShapes
 from ..files.writer import is_special
@@ -14,6 +15,9 @@ from ..program.command import UsageError
 from ..program.outputs import Kind, Output, add_force, check_outputs
 from ..urdf import LOOPS_FILE, CommandInterface, Hardware, UpAxis, UrdfOptions, UrdfVersion
 from .common import MODEL
+
+if TYPE_CHECKING:
+    from ..program.parsing import Arguments
 
 EPILOG = (
     "Without -o the URDF is printed to standard output, and shapes that need a mesh file are "
@@ -67,7 +71,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_outputs(group: argparse._ArgumentGroup) -> None:
+def _add_outputs(group: Arguments) -> None:
     group.add_argument(
         "-o",
         "--output",
@@ -108,7 +112,7 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
     add_force(group)
 
 
-def _add_contents(group: argparse._ArgumentGroup) -> None:
+def _add_contents(group: Arguments) -> None:
     group.add_argument(
         "--urdf-version",
         choices=[version.value for version in UrdfVersion],
@@ -154,7 +158,7 @@ def _add_contents(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _add_blocks(group: argparse._ArgumentGroup) -> None:
+def _add_blocks(group: Arguments) -> None:
     group.add_argument("--gazebo", action="store_true", help="add <gazebo> blocks for sensors")
     group.add_argument(
         "--ros2-control",

@@ -18,6 +18,7 @@ from ..view.address import DEFAULT_PORT, LOOPBACK
 from .common import CHECK_ALL, MODEL
 
 if TYPE_CHECKING:
+    from ..program.parsing import Arguments
     from ..view.model_viewer import ModelViewer
 
 _POLL = 0.2  # [s] between looks at the clock and at the signals
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_viewer_arguments(parser: argparse.ArgumentParser) -> None:
+def add_viewer_arguments(parser: Arguments) -> None:
     """Add the options of a program that shows a page: port, host and browser."""
     parser.add_argument(
         "--port",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import logging
 import re
@@ -24,7 +23,6 @@ from .console import (
     configure_streams,
     discard_output,
     flush_output,
-    print_data,
     print_message,
     print_text,
 )
@@ -124,20 +122,6 @@ def _interrupt() -> NoReturn:
 
 class UsageError(Exception):
     """Wrong use of a command; the message has the reason."""
-
-
-class ArgumentParser(argparse.ArgumentParser):
-    """Argument parser whose messages cannot contain control characters of the command line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the usage and the message; exit with status 2."""
-        super().error(printable(message))
-
-    def _print_message(self, message: str, file: object = None) -> None:
-        if file is sys.stdout:
-            print_data(message)
-        else:
-            print_message(message.rstrip("\n"))
 
 
 def run_program(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..files.resources import ResourceError, path_from_uri
 from ..files.writer import IS_READ, check_writable, is_special, write_atomically
 from .command import UsageError
 from .console import print_data, print_note
+
+if TYPE_CHECKING:
+    from .parsing import Arguments
 
 # Suffixes of models, worlds, meshes and related files, which must not be overwritten by mistake.
 _PROTECTED = frozenset(
@@ -82,7 +85,7 @@ class Output:
     kind: Kind | None
 
 
-def add_force(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+def add_force(parser: Arguments) -> None:
     """Add the option ``--force``, which allows overwriting files of other kinds."""
     parser.add_argument(
         "--force",

@@ -4,28 +4,60 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from ..diagnostics import did_you_mean, nearest_name
 from ..files.model_file import format_suffix, join_arguments
 from ..printable import printable
 from ..readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
-from .command import ArgumentParser
-from .console import print_text
+from .command import GOOD, WRONG_USE
+from .console import print_data, print_message, print_text
 
 _Number = TypeVar("_Number", int, float)
 _LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
 FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
 # Returns candidates for a beginning of an argument; others than it begins are ignored.
 Completer: TypeAlias = Callable[[str], Iterable[str]]
-_OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 _OUTPUT = "-o"
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Formats help whose lines are broken between words only, not inside a path or an option."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        words = " ".join(text.split())
+        return textwrap.wrap(words, width, break_long_words=False, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(indent + line for line in self._split_lines(text, width - len(indent)))
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """Argument parser whose messages are one line, without control characters of the command line.
+
+    Args:
+        options: Options of ``argparse.ArgumentParser``.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": _HelpFormatter, **options})
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and how to get help; exit with status 2."""
+        error = f"{self.prog}: error: {printable(message)}"
+        self.exit(WRONG_USE, f"{error}\nsee '{self.prog} --help'\n")
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        if file is sys.stdout:
+            print_data(message)
+        else:
+            print_message(message.rstrip("\n"))
 
 
 def number(
@@ -102,6 +134,8 @@ def _set_completer(action: argparse.Action, completer: Completer) -> None:
 
 if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]
+    # A parser, or a group of its arguments.
+    Arguments: TypeAlias = argparse._ActionsContainer
 
 
 def is_model_file(word: str) -> bool:
@@ -160,6 +194,9 @@ class CommandParser(ArgumentParser):
         suggestions: Suggestions for unknown arguments.
         completers: What a shell completes positional arguments to, by metavar.
         options: Options of ``argparse.ArgumentParser``.
+
+    Attributes:
+        commands: Parsers of the commands, by name.
     """
 
     def __init__(
@@ -168,14 +205,14 @@ class CommandParser(ArgumentParser):
         super().__init__(**options)
         self._suggestions = suggestions
         self._completers = completers
-        self._commands: Mapping[str, ArgumentParser] = {}
+        self.commands: Mapping[str, ArgumentParser] = {}
 
     def add_commands(self, **options: Any) -> Commands:
         """Add commands as ``add_subparsers`` does; call it once."""
         commands = self.add_subparsers(
             parser_class=ArgumentParser, metavar="COMMAND", required=True, **options
         )
-        self._commands = commands.choices
+        self.commands = commands.choices
         return commands
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
@@ -183,17 +220,20 @@ class CommandParser(ArgumentParser):
 
         Raises:
             SystemExit: Status 2 for a wrong command line, with a message that may suggest a
-                correction; status 0 after printing help.
+                correction; status 0 after printing help, also that of an empty command line.
         """
         if completion_requested():
-            complete(self, self._commands.values(), self._completers)
+            complete(self, self.commands.values(), self._completers)
         words = join_arguments(sys.argv[1:] if argv is None else argv)
+        if not words:
+            self.print_help()
+            self.exit(GOOD)
         name = next((word for word in words if not word.startswith("-")), None)
-        if name is not None and name not in self._commands and (meant := self._command_for(name)):
+        if name is not None and name not in self.commands and (meant := self._command_for(name)):
             self.error(f"there is no command '{printable(name)}'. Did you mean '{meant}'?")
         options, unknown = self.parse_known_args(words)
         if unknown and name is not None:
-            command = self._commands[name]
+            command = self.commands[name]
             command.error(self._unknown_arguments(unknown, command))
         return options
 
@@ -203,11 +243,11 @@ class CommandParser(ArgumentParser):
             return self._suggestions.commands[word]
         if self._suggestions.is_file(word):
             return f"{self.prog} {self._suggestions.for_file} {printable(word)}"
-        name = nearest_name(word, self._commands)
+        name = nearest_name(word, self.commands)
         return f"{self.prog} {name}" if name else ""
 
     def _unknown_arguments(self, unknown: Sequence[str], command: ArgumentParser) -> str:
-        known = _OPTION.findall(command.format_usage())
+        known = [option for action in command._actions for option in action.option_strings]
         message = f"unrecognized arguments: {printable(' '.join(unknown))}"
         for word in unknown:
             option = word.partition("=")[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 from hrp_model.cli.common import MODEL
 from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
-from hrp_model.program.parsing import CommandParser, number, positive
+from hrp_model.program.parsing import number, positive
 
 from ..lab.sweeps import MAX_TIMEOUT
 from ..world.world_names import DEFAULT_WORLD
@@ -79,7 +79,7 @@ def add_replay(replay: argparse.ArgumentParser) -> None:
     )
 
 
-def check_replay(parser: CommandParser, options: argparse.Namespace) -> None:
+def check_replay(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error if the options of a replay conflict."""
     if options.ros and not options.view and (given := given_viewer_options(options)):
         parser.error(f"{given[0]} needs --view")

@@ -91,11 +91,12 @@ def _parser() -> CommandParser:
         completers={"WORLD": _worlds, "FILE": model_files},
         prog="hrp-sim",
         description="Simulate OpenHRP and Choreonoid robots with ODE.",
-        epilog="exit status: 0 success; 1 a problem in the world or a model, or a failed "
-        "expectation; 2 usage error; 130 interrupted before there was a result",
+        epilog="'hrp-sim run rover --view' shows a rover in the browser, 'hrp-sim COMMAND --help' "
+        "explains a command. Exit status: 0 success; 1 a problem in the world or a model, or a "
+        "failed expectation; 2 usage error; 130 interrupted before there was a result.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_commands(dest="command")
+    commands = parser.add_commands(title="commands", dest="command")
     add_run(commands.add_parser("run", help="simulate a world, or a single model on a floor"))
     _add_check(commands.add_parser("check", help="report all problems of worlds without a run"))
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
@@ -179,10 +180,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     parser = _parser()
     options = parser.parse(argv)
-    if options.command == "run":
-        check_run(parser, options)
-    if options.command == "replay":
-        check_replay(parser, options)
+    for command, check in (("run", check_run), ("replay", check_replay)):
+        if options.command == command:
+            check(parser.commands[command], options)
     return _reporting(lambda: _run_command(options))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
-from hrp_model.program.parsing import CommandParser, PrintText, number, positive
+from hrp_model.program.parsing import PrintText, number, positive
 
 from ..engine.engine import PHYSICS_RANGES, Solver
 from ..engine.engines import ENGINES
@@ -20,6 +20,8 @@ from ..world.sensor_options import parse_option
 from ..world.world_names import DEFAULT_WORLD
 
 if TYPE_CHECKING:
+    from hrp_model.program.parsing import Arguments
+
     from ..world.config import WorldConfig
     from ..world.projects import ProjectOptions
 
@@ -86,12 +88,12 @@ WORLD = (
 )
 
 
-def add_world(parser: argparse.ArgumentParser) -> None:
+def add_world(parser: Arguments) -> None:
     """Add the argument for a world."""
     parser.add_argument("world", metavar="WORLD", help=WORLD)
 
 
-def add_project(parser: argparse.ArgumentParser) -> None:
+def add_project(parser: Arguments) -> None:
     """Add the options of reading projects."""
     parser.add_argument(
         "--simulator",
@@ -132,6 +134,19 @@ def take_duration(options: argparse.Namespace, world: WorldConfig) -> None:
 
 def add_run(run: argparse.ArgumentParser) -> None:
     """Add the options of the simulation, of the course of the run, and of its results."""
+    run.usage = "%(prog)s [option ...] [WORLD]"
+    run.description = "Simulate a world, or a single model on a floor, and print the result."
+    _add_world(run.add_argument_group("world"))
+    _add_time(run.add_argument_group("time"))
+    add_physics(run.add_argument_group("physics"))
+    _add_controllers(run.add_argument_group("controllers"))
+    _add_outputs(run.add_argument_group("output"))
+    _add_ros(run.add_argument_group("ROS"))
+    _add_browser(run.add_argument_group("browser"))
+    _add_checks(run.add_argument_group("checks"))
+
+
+def _add_world(run: Arguments) -> None:
     run.add_argument(
         "world",
         nargs="?",
@@ -139,15 +154,7 @@ def add_run(run: argparse.ArgumentParser) -> None:
         help=f"{WORLD}; default: {DEFAULT_WORLD}, for {DEFAULT_DURATION:g} s if standard output "
         "is not a terminal",
     )
-    run.add_argument(
-        "--duration",
-        type=positive,
-        metavar="S",
-        help="end after S seconds of simulation time (default: as a project states, else run "
-        "until Ctrl-C)",
-    )
     add_project(run)
-    add_physics(run)
     run.add_argument(
         "--sensor",
         type=sensor_option,
@@ -157,11 +164,36 @@ def add_run(run: argparse.ArgumentParser) -> None:
         help="set an option of all sensors, or of those with this name, such as gyro.rate=200; may "
         "be repeated; 'hrp-sim sensors' lists the options",
     )
-    _add_controllers(run)
-    _add_run_course(run)
 
 
-def _add_controllers(run: argparse.ArgumentParser) -> None:
+def _add_time(run: Arguments) -> None:
+    run.add_argument(
+        "--duration",
+        type=positive,
+        metavar="S",
+        help="end after S seconds of simulation time (default: as a project states, else run "
+        "until Ctrl-C)",
+    )
+    run.add_argument(
+        "--rtf",
+        type=not_negative,
+        metavar="F",
+        help="real-time factor; 0 = as fast as possible (default: 1 with --ros or --view, else 0)",
+    )
+    run.add_argument(
+        "--paused",
+        action="store_true",
+        help="with --ros or --view: start paused",
+    )
+    run.add_argument(
+        "--restore",
+        type=Path,
+        metavar="FILE",
+        help="start from a state saved by --save; --duration counts from there",
+    )
+
+
+def _add_controllers(run: Arguments) -> None:
     which = run.add_mutually_exclusive_group()
     which.add_argument(
         "--controller",
@@ -179,7 +211,7 @@ def _add_controllers(run: argparse.ArgumentParser) -> None:
     )
 
 
-def add_physics(run: argparse.ArgumentParser) -> None:
+def add_physics(run: Arguments) -> None:
     """Add the options of the physics."""
     run.add_argument(
         "--engine",
@@ -225,12 +257,12 @@ def with_physics_options(world: WorldConfig, options: argparse.Namespace) -> Wor
     )
 
 
-def _add_run_course(run: argparse.ArgumentParser) -> None:
+def _add_outputs(run: Arguments) -> None:
     run.add_argument(
-        "--rtf",
-        type=not_negative,
-        metavar="F",
-        help="real-time factor; 0 = as fast as possible (default: 1 with --ros or --view, else 0)",
+        "--record",
+        type=Path,
+        metavar="OUT.mcap",
+        help="record in an MCAP file the topics that --ros publishes; --ros is not needed",
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument(
@@ -240,12 +272,6 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         help="simulation time between lines of --trace, in [s] (default: every step)",
     )
     run.add_argument(
-        "--record",
-        type=Path,
-        metavar="OUT.mcap",
-        help="record in an MCAP file the topics that --ros publishes; --ros is not needed",
-    )
-    run.add_argument(
         "--save",
         type=Path,
         metavar="FILE",
@@ -253,11 +279,13 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
     )
     add_force(run)
     run.add_argument(
-        "--restore",
-        type=Path,
-        metavar="FILE",
-        help="start from a state saved by --save; --duration counts from there",
+        "--json",
+        action="store_true",
+        help="print the result as JSON (docs/run-schema.json) instead of tables",
     )
+
+
+def _add_ros(run: Arguments) -> None:
     run.add_argument(
         "--ros", action=argparse.BooleanOptionalAction, default=False, help="connect to ROS 2"
     )
@@ -267,23 +295,9 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         help="with --ros: subscribe to all topics in a second process, show the share of messages "
         "it received, and fail if some are missing",
     )
-    run.add_argument(
-        "--paused",
-        action="store_true",
-        help="with --ros or --view: start paused",
-    )
-    _add_run_page(run)
-    _add_run_result(run)
-    run.add_argument(
-        "--list-codes",
-        action=PrintText,
-        text=_code_list,
-        help="explain all diagnostic codes of worlds, and exit; 'hrp-model check --list-codes' "
-        "explains those of models",
-    )
 
 
-def _add_run_page(run: argparse.ArgumentParser) -> None:
+def _add_browser(run: Arguments) -> None:
     run.add_argument(
         "--view",
         action="store_true",
@@ -298,12 +312,7 @@ def _add_run_page(run: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_run_result(run: argparse.ArgumentParser) -> None:
-    run.add_argument(
-        "--json",
-        action="store_true",
-        help="print the result as JSON (docs/run-schema.json) instead of tables",
-    )
+def _add_checks(run: Arguments) -> None:
     run.add_argument(
         "--strict",
         action="store_true",
@@ -317,9 +326,16 @@ def _add_run_result(run: argparse.ArgumentParser) -> None:
         help="exit with status 1 unless this holds at the end, such as 'humanoid.z > 0.6'; may "
         "be repeated; docs/simulation.md lists the quantities",
     )
+    run.add_argument(
+        "--list-codes",
+        action=PrintText,
+        text=_code_list,
+        help="explain all diagnostic codes of worlds, and exit; 'hrp-model check --list-codes' "
+        "explains those of models",
+    )
 
 
-def check_run(parser: CommandParser, options: argparse.Namespace) -> None:
+def check_run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Complete the options of a run; exit with a usage error if they conflict."""
     if options.world is None:
         options.world = DEFAULT_WORLD

@@ -12,7 +12,6 @@ _RUN = ("hrp-sim", "run", "world.yaml", "--duration", "0.002")
 _SANE = {**FILES, "other.wrl": "keep me", "other.yaml": "keep me", "other.urdf": "keep me"}
 # Each is a usage error.
 _WRONG: tuple[tuple[str, ...], ...] = (
-    ("hrp-model",),
     ("hrp-model", "chekc", "sample.body"),
     ("hrp-model", "check"),
     ("hrp-model", "check", "sample.body", "--allow", "nowhere"),
@@ -27,7 +26,6 @@ _WRONG: tuple[tuple[str, ...], ...] = (
     ("hrp-model", "urdf", "sample.body", "other.urdf"),
     ("hrp-model", "rviz", "sample.body", "--namespace", "a b//c"),
     ("hrp-model", "tree", _LONG, _LONG),
-    ("hrp-sim",),
     ("hrp-sim", "sample.body"),
     ("hrp-sim", "fly", "world.yaml"),
     ("hrp-sim", "run", "world.yaml", "--dt", "0.001"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -246,16 +247,22 @@ def test_a_missing_model_is_one_located_message(command, name, tmp_path, capsys)
     assert "[unreadable-file]" in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["check"], ["paint", "x"], ["tree", "--colour", "x"]])
-def test_wrong_use_explains_the_usage(arguments, capsys):
+@pytest.mark.parametrize("arguments", [["check"], ["paint", "x"], ["tree", "--colour", "x"]])
+def test_wrong_use_is_one_line_and_says_how_to_get_help(arguments, capsys):
     assert main(arguments) == 2
-    assert "usage: hrp-model" in capsys.readouterr().err
+    error, hint = capsys.readouterr().err.splitlines()
+    assert ": error: " in error
+    _, command, _ = hint.split("'")
+    assert main(command.split()[1:]) == 0
 
 
-@pytest.mark.parametrize("command", [[], ["check"], ["dump"], ["urdf"], ["tree"]])
-def test_every_command_has_help(command, capsys):
-    assert main([*command, "--help"]) == 0
-    assert "usage: hrp-model" in capsys.readouterr().out
+@pytest.mark.parametrize("arguments", [[], ["--help"], *([c, "-h"] for c in ("check", "urdf"))])
+def test_help_is_printed_when_asked_for_and_without_a_command(arguments, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("usage: hrp-model")
+    assert not re.search(r"[\w/]-$", out, re.MULTILINE)  # no path, program or option is broken
 
 
 def test_a_reader_that_leaves_early_is_no_problem(model, tmp_path):

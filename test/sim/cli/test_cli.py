@@ -192,7 +192,7 @@ def test_a_model_that_physics_cannot_take_is_located(
         (["run", ARM, "--trace", f"{ARM}/x"], 2, "arm.yaml/x: Not a directory"),
         (["run", ARM, "--trace", "t", "--every", "1e300"], 2, "greater than 0, up to 1e9"),
         (["run", ARM, "--duration", "1e300"], 2, "greater than 0, up to 1e9, not '1e300'"),
-        ([], 2, "COMMAND"),
+        (["run", ARM, "--listne"], 2, "Did you mean '--listen'?"),
     ],
 )
 def test_what_cannot_be_done_says_why(capsys, arguments, status, words):
