@@ -19,6 +19,7 @@ from hrp_model.program.outputs import writing
 from hrp_msgs.names import NameCollisionError
 
 from ..engine.engine import PhysicsError
+from ..engine.schedule import NS_PER_S
 from ..engine.snapshot import Snapshot
 from ..run.reload import Reloader
 from ..run.run import Run
@@ -140,8 +141,12 @@ class RunSetup(ExitStack):
 
     def rows(self, recorder: RunRecorder) -> list[Row]:
         """Return the rows of the live table."""
-        counts, sensors = recorder.counts, recorder.simulation.sensors
-        return [Row(k, type(s).__name__, counts[k]) for k, s in sensors.items()]
+        return [
+            Row(
+                name, type(sensor).__name__, recorder.counts[name], missing=_missing(recorder, name)
+            )
+            for name, sensor in recorder.simulation.sensors.items()
+        ]
 
     def missed(self) -> list[str]:
         """Return what a listener has missed; not called for a run stopped before its end."""
@@ -219,7 +224,10 @@ class RosRunSetup(RunSetup):
         if self._listener is not None:
             share = self._listener.share
         totals, subscribed = sorted(self._session.published().items()), self._session.subscribed()
-        return [Row(k, kind, n, share(k), k in subscribed) for k, (kind, n) in totals]
+        return [
+            Row(name, kind, count, share(name), "" if name in subscribed else "no subscriber")
+            for name, (kind, count) in totals
+        ]
 
     def missed(self) -> list[str]:
         """Return what the listener has missed."""
@@ -227,6 +235,14 @@ class RosRunSetup(RunSetup):
             return []
         self._listener.settle()
         return self._listener.missed()
+
+
+def _missing(recorder: RunRecorder, sensor: str) -> str:
+    """Return why a sensor has no reading, or nothing if it should have one."""
+    if not recorder.simulation.is_enabled(sensor):
+        return "switched off"
+    period = 1.0 / recorder.simulation.sensors[sensor].rate_hz
+    return f"every {period:.3g} s" if recorder.simulated_ns < period * NS_PER_S else ""
 
 
 class Prepared(NamedTuple):

@@ -32,14 +32,14 @@ class Row:
         type: Its type.
         count: Number of messages or readings so far.
         received: Share of them received by a listener; None if unknown.
-        is_subscribed: Whether the topic has subscribers.
+        missing: Why there are no messages or readings, empty if there is no reason.
     """
 
     name: str
     type: str
     count: int
     received: float | None = None
-    is_subscribed: bool = True
+    missing: str = ""
 
 
 class LiveTable:
@@ -73,7 +73,9 @@ class LiveTable:
         now_ns = self._run.simulation.state.time_ns
         rows = self._rows()
         self._measure(rows, now_ns)
-        table = Table(title=printable(self._title), title_justify="left", title_style="bold")
+        # Not the title of the table, which would be folded at its width.
+        title = Text(printable(self._title), "bold", overflow="fold")
+        table = Table()
         table.add_column("name", no_wrap=True)
         # This column is truncated in a narrow terminal, since the numbers matter most.
         table.add_column("type", style="dim", overflow="ellipsis")
@@ -82,8 +84,8 @@ class LiveTable:
             table.add_column("received", justify="right", style="green", no_wrap=True)
         for row in rows[:MAX_ROWS]:
             rate = Text(f"{self._rates.get(row.name, 0.0):.1f}" if row.count else "-")
-            if not row.is_subscribed and rate.plain in ("-", "0.0"):
-                rate = Text("no subscriber", "dim")
+            if row.missing and rate.plain in ("-", "0.0"):
+                rate = Text(row.missing, "dim")
             cells: list[str | Text] = [printable(row.name), printable(row.type), rate]
             if self._listening:
                 cells.append("-" if row.received is None else f"{row.received:.0%}")
@@ -92,7 +94,7 @@ class LiveTable:
         if factor := self._run.measured_factor:
             clock += f"    real-time factor {factor:5.2f}"
         more = [Text(f"and {len(rows) - MAX_ROWS} more", "dim")] if len(rows) > MAX_ROWS else []
-        return Group(table, *more, Text(clock))
+        return Group(title, table, *more, Text(clock))
 
     def _measure(self, rows: list[Row], now_ns: int) -> None:
         elapsed = (now_ns - self._base_ns) / NS_PER_S

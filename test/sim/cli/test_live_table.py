@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
+from hrp_model.program.console import PlainConsole
 from hrp_sim.cli.run_table import MAX_ROWS, LiveTable, Row
 from hrp_sim.engine.schedule import NS_PER_S
 
@@ -97,16 +98,16 @@ def test_a_real_time_factor_is_shown_once_it_was_measured(run):
 def test_a_topic_that_nobody_listens_to_says_so_unless_it_is_published_nevertheless(run):
     rows, _ = run.drawn(
         2.0,
-        Row("scan", "LaserScan", 0, is_subscribed=False),
+        Row("scan", "LaserScan", 0, missing="no subscriber"),
         Row("imu", "Imu", 0),
-        Row("tf", "TFMessage", 40, is_subscribed=False),
+        Row("tf", "TFMessage", 40, missing="no subscriber"),
     )
     assert rows == {
         "scan": ["LaserScan", "no subscriber"],
         "imu": ["Imu", "-"],
         "tf": ["TFMessage", "20.0"],
     }
-    rows, _ = run.drawn(4.0, Row("tf", "TFMessage", 40, is_subscribed=False))
+    rows, _ = run.drawn(4.0, Row("tf", "TFMessage", 40, missing="no subscriber"))
     assert rows == {"tf": ["TFMessage", "no subscriber"]}
 
 
@@ -114,3 +115,10 @@ def test_of_thousands_of_rows_the_first_are_drawn(run):
     rows, _ = run.drawn(1.0, *(Row(f"imu{i}", "Imu", 1) for i in range(MAX_ROWS + 700)))
     assert list(rows) == [f"imu{i}" for i in range(MAX_ROWS)]
     assert "and 700 more\n" in run.page
+
+
+def test_in_a_pipe_the_path_of_the_world_stays_in_one_line(run):
+    path = f"/worlds/{'with long names/' * 30}world.yaml"
+    page = io.StringIO()
+    PlainConsole(file=page).print(LiveTable(path, run, lambda: [Row("imu", "Imu", 1)]))
+    assert page.getvalue().splitlines()[0] == path
