@@ -19,7 +19,8 @@ from hrp_model import BodyState, Diagnostics, load_body
 from hrp_model.shapes.extents import Extents
 from hrp_sim.render import LinkPoses
 
-SIZE = 320, 240
+SIZE = 320, 240  # at which a model is drawn
+COLUMNS, SHOWN = 2, 720  # of the sheet, and the width of each in pixels
 LINE = 16  # height of a line of text, in pixels
 MIN_PIXELS = 30  # of a link, so that it has a mean colour
 
@@ -65,14 +66,14 @@ def run(options: argparse.Namespace) -> int:
             text = f"{name}: film; camera, up to {camera:.0f}; page, up to {page:.0f}"
             print(text)
             strip = Image.fromarray(np.hstack(shown[:3]))
+            strip.thumbnail((SHOWN, SHOWN))
             row = Image.new("RGB", (strip.width, strip.height + LINE), "white")
             row.paste(strip)
             ImageDraw.Draw(row).text((4, strip.height + 2), text, fill="black")
             rows.append(row)
-    sheet = Image.new("RGB", (max(r.width for r in rows), sum(r.height for r in rows)), "white")
-    top = 0
-    for row in rows:
-        sheet.paste(row, (0, top))
-        top += row.height
+    width, height = rows[0].size
+    sheet = Image.new("RGB", (COLUMNS * width, -(-len(rows) // COLUMNS) * height), "white")
+    for i, row in enumerate(rows):
+        sheet.paste(row, (i % COLUMNS * width, i // COLUMNS * height))
     sheet.save(options.output, quality=85, method=6)
     return 0

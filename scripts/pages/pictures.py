@@ -12,11 +12,12 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from math import isclose, radians
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from browser_tools import TIMEOUT, Page, Pages, client_of, running_chromium
+from browser_tools import TIMEOUT, Page, Pages, client_of, few_colors, running_chromium
 from page_walk import Walk, missing, steps_of
 from PIL import Image
 from run_page_tools import RunPage, gui, node
@@ -69,10 +70,13 @@ def viewer(path: Path) -> None:
         model.select("RARM_ELBOW")
         with opened(served.address) as page:
             client_of(served, page)
-            for joint, position in (("RARM_SHOULDER_P", -0.9), ("RARM_ELBOW", -1.1)):
+            for joint, position in (("RARM_SHOULDER_P", -50.0), ("RARM_ELBOW", -65.0)):
                 page.field(joint).fill(str(position))
-                page.wait_until(lambda j=joint, q=position: model.positions[j] == q)
-            page.tab.get_by_text("Show", exact=True).scroll_into_view_if_needed()
+                page.wait_until(
+                    lambda j=joint, q=position: isclose(
+                        model.positions[j], radians(q), abs_tol=0.01
+                    )
+                )
             page.wait_until_still()
             page.screenshot(path, COLORS)
 
@@ -82,8 +86,6 @@ def run_page(path: Path) -> None:
     with RunPage("humanoid_in_room") as running:
         set_value(gui(running.viewer, "contact points"), True)
         set_value(gui(running.viewer, "contact forces"), True)
-        camera = running.viewer.server.initial_camera
-        camera.position, camera.look_at = (-2.1, 1.4, 1.9), (0.5, -0.1, 0.6)
         with opened(running.viewer.address) as page:
             page.tab.get_by_role("tab", name="Sensors").click()
             for name in ("scanner", "head_camera/lens", "/contacts/forces"):
@@ -195,7 +197,7 @@ def small(source: Path, path: Path) -> None:
     """Write a picture with few colours and at most 960 pixels wide."""
     with Image.open(source) as picture:
         picture.thumbnail((960, 960))
-        picture.convert("RGB").quantize(COLORS).save(path, optimize=True)
+        few_colors(picture.convert("RGB"), COLORS).save(path, optimize=True)
 
 
 PICTURES: dict[str, Callable[[Path], None]] = {

@@ -120,7 +120,7 @@ class Page:
         """
         image = Image.fromarray(self.pixels())
         if colors:
-            image = image.quantize(colors, dither=Image.Dither.NONE)
+            image = few_colors(image, colors)
         image.save(path, optimize=True)
 
     def wait_until(self, condition: Callable[[], object], what: str = "") -> None:
@@ -230,6 +230,11 @@ class Page:
         if not is_own:
             self.foreign.append(url)
         return is_own
+
+
+def few_colors(image: Image.Image, colors: int) -> Image.Image:
+    """Return an image with a palette, in which rare colours are as true as others."""
+    return image.quantize(colors, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE)
 
 
 def has_color(pixels: Pixels, color: tuple[int, int, int]) -> NDArray[np.bool_]:
