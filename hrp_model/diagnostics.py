@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 
 _log = logging.getLogger("hrp_model")
@@ -19,6 +20,8 @@ MAX_PER_CODE = 10_000
 _BLOCK = 4096  # characters
 # Limits of the search for similar names, whose time grows with their number and length.
 _MAX_COMPARED_NAMES = 200
+_MAX_DIGITS = 15  # of a number in decimal notation that every float keeps
+_PLAIN_DIGITS = 9  # of a number without exponent
 _MAX_NAME_LENGTH = 80
 _MAX_LISTED_NAMES = 50  # in one message
 
@@ -240,6 +243,26 @@ class Diagnostics:
         errors = [d for d in self.found if d.severity is Severity.ERROR]
         if errors:
             raise ModelError(errors)
+
+
+def number_text(value: float, digits: int = 3, *, bound: float | None = None) -> str:
+    """Return a number as people read it: 4,210 rather than 4210.3847 or 4.21e+03.
+
+    Numbers from 1e-4 to 1e9 have no exponent.
+
+    Args:
+        value: The number.
+        digits: Significant digits.
+        bound: A number with which the value is compared: if rounding would bring the value onto it
+            or over it, there are more digits.
+    """
+    rounded = float(f"{value:.{digits}g}")
+    while bound is not None and digits < _MAX_DIGITS and isfinite(value):
+        if (rounded > bound) == (value > bound) and (rounded < bound) == (value < bound):
+            break
+        digits += 1
+        rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.{max(digits, _PLAIN_DIGITS)}g}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -9,6 +9,7 @@ from rich.tree import Tree
 
 from ..body import Body, Joint, JointType, Link, Range
 from ..devices import Device
+from ..diagnostics import number_text
 from ..printable import printable
 
 # Levels of indentation; without a limit, the text grows with the square of the links of a chain.
@@ -67,7 +68,7 @@ def body_tree(body: Body) -> Tree:
     title = _label(
         (body.name, "bold"),
         f"  {_count(len(body.links), 'link')}, {_count(len(body.moving_links), 'moving joint')}, "
-        f"{_count(len(body.devices), 'device')}, {body.total_mass:.6g} kg",
+        f"{_count(len(body.devices), 'device')}, {number_text(body.total_mass, 6)} kg",
     )
     top = Tree(title)
     devices: dict[str, list[Device]] = {}
@@ -99,7 +100,7 @@ def _link_label(link: Link) -> Text:
     return _label(
         (link.name, "bold cyan"),
         f"  {joint_words(link)}",
-        (f"  {link.mass:.6g} kg" if link.mass else "", "green"),
+        (f"  {number_text(link.mass, 6)} kg" if link.mass else "", "green"),
     )
 
 

@@ -9,7 +9,7 @@ from math import inf, isfinite, isnan, pi, sqrt
 import numpy as np
 
 from ..body import Body, JointType, Link, Range
-from ..diagnostics import Diagnostics, listed
+from ..diagnostics import Diagnostics, listed, number_text
 from ..inertia import is_symmetric
 from ..shapes.measure import geometry_box
 
@@ -142,7 +142,7 @@ def encoders_are_fine(body: Body, diagnostics: Diagnostics) -> None:
         steps = (
             "cannot measure a position"
             if resolution is None
-            else f"has steps of {resolution:.3g} {joint.type.units.position}"
+            else f"has steps of {number_text(resolution)} {joint.type.units.position}"
         )
         message = (
             f"the encoder of joint '{joint.name}', with {joint.encoder_pulse:g} pulses per turn "
@@ -247,14 +247,15 @@ def masses_fit_the_shapes(body: Body, diagnostics: Diagnostics) -> None:
                 unsuited.append(link)
             else:
                 message = (
-                    f"the inertia of link '{link.name}' is {ratio * ratio:.3g} times that of a "
-                    f"solid of its shape: it fits a body of {fitting:.3g} m, not {diagonal:.3g} m"
+                    f"the inertia of link '{link.name}' is {number_text(ratio * ratio)} times "
+                    f"that of a solid of its shape: it fits a body of {number_text(fitting)} m, "
+                    f"not {number_text(diagonal)} m"
                 )
                 diagnostics.warn("inertia-out-of-proportion", message, link.at)
         if outside > _MAX_OFFSET * diagonal:
             message = (
-                f"the centre of mass of link '{link.name}' is {outside:.3g} m outside "
-                f"its shape of {diagonal:.3g} m"
+                f"the centre of mass of link '{link.name}' is {number_text(outside)} m outside "
+                f"its shape of {number_text(diagonal)} m"
             )
             diagnostics.warn("mass-outside-shape", message, link.at)
     if unsuited:  # a placeholder, often in all links

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostic, Diagnostics, Severity
-from hrp_model.diagnostics import counted
+from hrp_model.diagnostics import counted, number_text
 from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
 from hrp_model.program.body_text import body_tree
@@ -98,7 +98,7 @@ def _motion_of(
     facts = [
         ("run", f"{motion.duration:g} s, {kind}"),
         ("bodies", ", ".join(motion.bodies)),
-        ("postures", f"{motion.rate:.3g} per second"),
+        ("postures", f"{number_text(motion.rate)} per second"),
     ]
     return motion, facts, [motion.problem] if motion.problem else []
 

@@ -1,6 +1,7 @@
 """Places, severities, and what becomes of a diagnostic."""
 
 import logging
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from hrp_model.diagnostics import (
     Span,
     did_you_mean,
     did_you_mean_or_all,
+    number_text,
 )
 
 SOURCE = Source("robot.body", "name: arm\nlinks:\n  - mass: x\n")
@@ -117,3 +119,17 @@ def test_without_a_near_miss_all_choices_are_listed():
     assert did_you_mean_or_all("mass", ["red", "blue"]) == " It is one of red, blue."
     assert did_you_mean_or_all("mass", ["red", "blue"], 1) == " It is one of red and 1 more."
     assert did_you_mean_or_all("mass", []) == " There is none."
+
+
+def test_numbers_are_rounded_without_exponents():
+    shown = [number_text(x) for x in (4210.3847, -12_345_678.0, 39.66, 0.01, 0.000123, 0.0, inf)]
+    assert shown == ["4,210", "-12,300,000", "39.7", "0.01", "0.000123", "0", "inf"]
+    assert number_text(4210.3847, 6) == "4,210.38"
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+def test_a_number_is_on_the_same_side_of_a_bound_as_its_text(value, bound):
+    shown = float(number_text(value, bound=bound).replace(",", ""))
+    assert shown == pytest.approx(value, rel=5e-3)
+    if abs(value - bound) > 1e-12 * abs(bound) + 1e-300:
+        assert (shown > bound, shown < bound) == (value > bound, value < bound)

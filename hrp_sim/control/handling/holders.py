@@ -11,6 +11,7 @@ import numpy as np
 from hrp_model import Link, Pose
 from hrp_model.body import ExtraJointType
 from hrp_model.devices import Attachment, HoldCondition, Holder
+from hrp_model.diagnostics import number_text
 from hrp_model.rigid import Array
 from hrp_model.shapes.tessellate import shape_mesh
 
@@ -119,7 +120,9 @@ class Holders:
         if not nearest.distance <= device.max_distance:
             others = "no other body that it fits can move"
             if nearest.body:
-                others = f"the nearest body '{nearest.body}' is {nearest.distance:.3g} m away"
+                others = (
+                    f"the nearest body '{nearest.body}' is {number_text(nearest.distance)} m away"
+                )
             raise GripError(
                 f"{where} holds nothing: {others}, its reach is {device.max_distance:g} m"
             )

@@ -8,6 +8,8 @@ from dataclasses import fields
 
 import numpy as np
 
+from hrp_model.diagnostics import number_text
+
 from ..articulation.articulation import Articulation, link_error
 from ..engine import PhysicsError
 from ..state import MAX_DRIVE_VALUE, SimulatedBody
@@ -109,8 +111,9 @@ def body_error(
 def _diverged(simulated: SimulatedBody, link: int, when: str) -> str:
     v, w = (float(np.linalg.norm(a[link])) for a in (simulated.motion.v, simulated.motion.w))
     return (
-        f"its motion has diverged {when}; before, it moved at {v:.3g} m/s and {w:.3g} rad/s. "
-        "A shorter time_step, weaker drives, or more mass and inertia of this link may help"
+        f"its motion has diverged {when}; before, it moved at {number_text(v)} m/s and "
+        f"{number_text(w)} rad/s. A shorter time_step, weaker drives, or more mass and "
+        "inertia of this link may help"
     )
 
 

@@ -9,6 +9,7 @@ from math import inf
 
 import numpy as np
 
+from hrp_model.diagnostics import number_text
 from hrp_model.rigid import Array
 
 from ...simulation import Simulation
@@ -211,7 +212,7 @@ class ConditionOutcome:
         return f"{text}, {kind} {self._shown(self.extreme)}"
 
     def _shown(self, value: float) -> str:
-        return f"{value / self.scale:.6g} {self.unit}".rstrip()
+        return f"{number_text(value / self.scale, 6)} {self.unit}".rstrip()
 
 
 class Watch:

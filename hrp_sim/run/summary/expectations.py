@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import isnan, pi
 
 from hrp_model import Diagnostic, Severity
-from hrp_model.diagnostics import Source, Span, did_you_mean_or_all
+from hrp_model.diagnostics import Source, Span, did_you_mean_or_all, number_text
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -131,8 +131,7 @@ class Outcome:
         expected = self.expectation
         if self.value is None:
             return f"expected {expected.text}, but {expected.quantity} was not measured"
-        # Enough digits to see on which side of the bound it is.
-        number = f"{self.value / expected.scale:.9g}"
+        number = number_text(self.value / expected.scale, bound=expected.bound / expected.scale)
         found = f"{number} {expected.unit}".rstrip()
         return f"expected {expected.text}, {'and' if self.holds else 'but'} it is {found}"
 

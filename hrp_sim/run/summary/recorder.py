@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hrp_model import Body
+from hrp_model.diagnostics import number_text
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import geometry_box
 
@@ -98,15 +99,15 @@ class Posture:
     def fall_since(self, start: Posture) -> str:
         """Return why the body counts as fallen since another posture, or ""."""
         if -self.v[2] > _MAX_DESCENT:
-            return f"it is falling at {-self.v[2]:.3g} m/s"
+            return f"it is falling at {number_text(-self.v[2])} m/s"
         if (tilt := self.tilt_since(start)) > _MAX_TILT:
             return f"it has tilted by {degrees(tilt):.0f} deg since the start"
         if self.height is None or start.height is None:
             return ""
         if self.height < _MIN_HEIGHT_SHARE * start.height:
             return (
-                f"its root is {self.height:.3g} m above its lowest point, "
-                f"{start.height:.3g} m at the start"
+                f"its root is {number_text(self.height)} m above its lowest point, "
+                f"{number_text(start.height)} m at the start"
             )
         return ""
 

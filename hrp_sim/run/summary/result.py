@@ -8,7 +8,7 @@ from math import degrees, inf, isfinite
 from typing import Any
 
 from hrp_model import JointType, Link
-from hrp_model.diagnostics import counted
+from hrp_model.diagnostics import counted, number_text
 
 from ...engine.schedule import NS_PER_S
 from ...sensors import CameraSensor, Sensor
@@ -227,7 +227,7 @@ def _sensor(recorder: RunRecorder, name: str, sensor: Sensor) -> SensorResult:
 
 
 _MAX_BODIES = 10
-_SMALLEST_SHOWN = 1e-3  # of a reading, which is never negative, in its SI unit
+_SMALLEST_SHOWN = 1e-3  # of what is never negative, in its SI unit
 _SECOND = 1e-9  # [s] per [ns]
 
 
@@ -301,7 +301,7 @@ def _contact_lines(result: RunResult) -> list[str]:
         return [line]
     (a, link_a), (b, link_b) = result.peak_force.between
     return [
-        f"{line}; largest force {result.peak_force.force:.3g} N "
+        f"{line}; largest force {_magnitude(result.peak_force.force)} N "
         f"at {result.peak_force.time_ns * _SECOND:.3f} s, "
         f"between '{link_a}' of '{a}' and '{link_b}' of '{b}'"
     ]
@@ -312,12 +312,13 @@ def _effort_lines(result: RunResult) -> list[str]:
     if hardest is None:
         return []
     body, name, joint = hardest
+    unit = joint.type.units.effort
     share = (
         "which has no limit"
-        if joint.share is None
-        else f"{joint.share:.0%} of its limit of {joint.limit:.3g} {joint.type.units.effort}"
+        if joint.share is None or joint.limit is None
+        else f"{joint.share:.0%} of its limit of {_magnitude(joint.limit)} {unit}"
     )
-    effort = f"{abs(joint.largest_effort):.3g} {joint.type.units.effort}"
+    effort = f"{_magnitude(abs(joint.largest_effort))} {unit}"
     return [f"largest effort: {effort} at joint '{name}' of '{body}', {share}"]
 
 
@@ -336,15 +337,18 @@ def _reading(sensor: SensorResult) -> str:
         if not NUMBER_UNITS[name]:
             parts.append(f"{label} {value:.0%}")
         elif isfinite(value):
-            number = f"{value:.3g}" if value >= _SMALLEST_SHOWN else f"below {_SMALLEST_SHOWN:g}"
-            parts.append(f"{label} {number} {NUMBER_UNITS[name]}")
+            parts.append(f"{label} {_magnitude(value)} {NUMBER_UNITS[name]}")
         else:
             parts.append(f"{label}: nothing in range")
     return ", ".join(parts)
 
 
+def _magnitude(value: float) -> str:
+    return number_text(value) if value >= _SMALLEST_SHOWN else f"below {_SMALLEST_SHOWN:g}"
+
+
 def _recording_line(recording: Mapping[str, Any]) -> str:
-    size = f"{recording['bytes'] / 1e6:.3g} MB"
+    size = f"{number_text(recording['bytes'] / 1e6)} MB"
     if recording["error"]:
         return f"recording: incomplete, {size}"
     return f"recording: {counted(recording['messages'], 'message')}, {size}"

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from hrp_model import Body, Diagnostic, Pose
+from hrp_model.diagnostics import number_text
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box, union
@@ -271,7 +272,7 @@ def overlap_warning(
     speed = physics.correcting_velocity
     if np.isinf(speed):
         away = physics.erp * found.depth / physics.time_step
-        effect = f"contacts push it out at up to {away:.3g} m/s"
+        effect = f"contacts push it out at up to {number_text(away)} m/s"
     elif speed > 0.0:
         effect = f"contacts push it out at {speed:g} m/s, which takes {found.depth / speed:.2g} s"
     else:
@@ -298,8 +299,8 @@ def loads_suit_the_solver(physics: PhysicsSettings, starts: Starts) -> Iterator[
         for lower, ratio in zip(lowers, ratios.tolist(), strict=True):
             if ratio > _LOAD_RATIO_PER_ITERATION * physics.iterations:
                 message = (
-                    f"body '{free[upper].name}' on top has {ratio:.3g} times its mass and sinks "
-                    f"in with the solver 'quick' and {physics.iterations} iterations; write "
+                    f"body '{free[upper].name}' on top has {number_text(ratio)} times its mass and "
+                    f"sinks in with the solver 'quick' and {physics.iterations} iterations; write "
                     "solver: world"
                 )
                 yield free[lower].warning("heavy-on-light", message)
@@ -318,9 +319,9 @@ def nothing_skips_its_contacts(physics: PhysicsSettings, starts: Starts) -> Iter
                 step = rounded_down(thickness / 2.0 / float(speeds[i]))
                 worst = (
                     way / thickness,
-                    f"link '{start.body.links[i].name}' starts at {speeds[i]:.3g} m/s and moves "
-                    f"{1e3 * way:.3g} mm per step, but is only {1e3 * thickness:.3g} mm thick: it "
-                    f"may pass through others; {_remedy(step)}",
+                    f"link '{start.body.links[i].name}' starts at {number_text(speeds[i])} m/s and "
+                    f"moves {1e3 * way:.3g} mm per step, but is only {1e3 * thickness:.3g} mm "
+                    f"thick: it may pass through others; {_remedy(step)}",
                 )
         if worst is not None:
             yield start.warning("fast-start", worst[1])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hrp_model import BodyState, Diagnostic, JointType, Link
-from hrp_model.diagnostics import listed
+from hrp_model.diagnostics import listed, number_text
 from hrp_model.kinematics.actuation import apparent_inertias
 from hrp_model.rigid import Array
 
@@ -59,8 +59,9 @@ def joints_start_within_their_stops(
             speed, link, _ = max(pushed, key=lambda x: x[0])
             message = (
                 f"joints start beyond their limits: {listed([x for _, _, x in pushed], 4)}; "
-                f"they are pushed back at up to {speed:.3g} {link.joint.type.units.velocity}; "
-                "start within the limits (key 'joints'), or write joint_limits: false"
+                f"they are pushed back at up to {number_text(speed)} "
+                f"{link.joint.type.units.velocity}; start within the limits (key 'joints'), "
+                "or write joint_limits: false"
             )
             yield start.warning("start-beyond-limit", message, link)
 
@@ -83,7 +84,8 @@ def drives_hold_the_start(physics: PhysicsSettings, starts: Starts) -> Iterator[
             limit, need = (upper if needed[i] > 0.0 else -lower), abs(float(needed[i]))
             if need > _MAX_EFFORT_RATIO * limit:
                 unit = link.joint.type.units.effort
-                text = f"'{link.joint.name}' needs {need:.3g} {unit}, limit {limit:.3g}"
+                needs = f"needs {number_text(need)} {unit}, limit {number_text(limit)}"
+                text = f"'{link.joint.name}' {needs}"
                 weak.append((need - limit, link, text))
         if weak:
             _, link, _ = max(weak, key=lambda x: x[0])
@@ -127,7 +129,7 @@ def chains_are_even_for_quick(physics: PhysicsSettings, starts: Starts) -> Itera
         iterate = f"iterations: {enough}, or " if enough <= PHYSICS_RANGES["iterations"][1] else ""
         carrier = worst.carrier
         message = (
-            f"link '{carrier.link.name}' carries {worst.mass:.3g} kg by joint "
+            f"link '{carrier.link.name}' carries {number_text(worst.mass)} kg by joint "
             f"'{worst.child.link.joint.name}', {worst.ratio:.2g} times its own apparent mass "
             f"there: with the solver 'quick' and {physics.iterations} iterations that joint "
             f"separates by millimetres; write solver: world, or {iterate}give the link more mass "
@@ -262,8 +264,8 @@ def effort_controllers_have_a_damping_limit(
         limit = 2.0 * float(inertias[i]) / physics.time_step
         message = (
             "a controller that commands efforts every step becomes unstable above kd = 2 I / h, "
-            f"which for joint '{link.joint.name}' is {limit:.3g}; position commands have no "
-            "such limit"
+            f"which for joint '{link.joint.name}' is {number_text(limit)}; position commands "
+            "have no such limit"
         )
         yield start.note("explicit-damping", message, link)
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hrp_model import Diagnostic, Link
-from hrp_model.diagnostics import listed
+from hrp_model.diagnostics import listed, number_text
 from hrp_model.geometry import Mesh, Shape
 from hrp_model.rigid import Array
 
@@ -59,9 +59,10 @@ def _mass(change: MassRepair) -> str:
     if change.is_static:
         return (
             f"link '{change.link.name}', fixed by a force sensor, has no mass; it is simulated "
-            f"with {change.after.mass:.2g} kg: write its mass"
+            f"with {number_text(change.after.mass, 2)} kg: write its mass"
         )
-    used = f"{change.after.mass:.2g} kg, {change.share:.2g} of the mass it carries or hangs on"
+    mass = number_text(change.after.mass, 2)
+    used = f"{mass} kg, {change.share:.2g} of the mass it carries or hangs on"
     if change.lacked_inertia:
         used += f", and moments of inertia of {_moments_text(change.after.inertia)} kg m^2"
     return (
@@ -71,7 +72,9 @@ def _mass(change: MassRepair) -> str:
 
 
 def _masses(found: Sequence[MassRepair]) -> str:
-    names = listed([f"'{x.link.name}' {x.after.mass:.2g} kg" for x in found], _MAX_NAMES)
+    names = listed(
+        [f"'{x.link.name}' {number_text(x.after.mass, 2)} kg" for x in found], _MAX_NAMES
+    )
     return (
         f"{len(found)} links can move but have no mass; they are simulated with "
         f"{found[0].share:.2g} of the mass they carry or hang on: {names}; write their masses and "

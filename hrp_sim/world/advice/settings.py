@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from hrp_model import Diagnostic, Severity
-from hrp_model.diagnostics import listed
+from hrp_model.diagnostics import listed, number_text
 
 from ...engine.engine import PhysicsSettings
 from ...engine.materials import DEFAULT
@@ -56,8 +56,8 @@ def constraints_carry_the_weight(physics: PhysicsSettings, starts: Starts) -> It
     if sag > _MAX_SAG:
         good = rounded_down(_MAX_SAG / sag * physics.cfm)
         message = (
-            f"with cfm {physics.cfm:g} joints and contacts that carry the {weight:.3g} N of "
-            f"'{heaviest.name}' give way by {1e3 * sag:.3g} mm; write cfm: {good:g}"
+            f"with cfm {physics.cfm:g} joints and contacts that carry the {number_text(weight)} N "
+            f"of '{heaviest.name}' give way by {1e3 * sag:.3g} mm; write cfm: {good:g}"
         )
         yield Diagnostic(Severity.WARNING, "soft-constraints", message)
 

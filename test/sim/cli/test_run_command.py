@@ -111,7 +111,7 @@ def test_a_strict_run_with_all_outputs_goes_on_from_its_saved_state(capsys, tmp_
     status, _, err = run(capsys, *start, *outputs, "--expect", "rover.z > 9")
     assert status == 1
     wrote, problem = err.splitlines()
-    assert problem.startswith("error: expected rover.z > 9, but it is 0.1699")
+    assert problem.startswith("error: expected rover.z > 9, but it is 0.17 m")
     status, out, err = run(capsys, *start, *outputs, "--restore", saved, "--expect", "rover.z < 9")
     assert (status, err) == (0, f"{wrote}\n")
     assert wrote == f"wrote {saved}, {trace}"
@@ -186,7 +186,7 @@ def test_what_falls_for_want_of_a_floor_is_told_before_and_after(capsys, world):
     [
         ("arm.z > -1", 0, ""),
         ("arm.joint.J2.position < 10 deg", 1, "expected arm.joint.J2.position < 10 deg, but it is"),
-        ("wrist_force.force > 1e6", 1, "but it is 3.0"),
+        ("wrist_force.force > 1e6", 1, "but it is 3.1 N"),
         ("arm.zz > 1", 2, "--expect:1:1: error: this world has no quantity 'arm.zz'. Did you mean"),
         ("arm.z", 2, "--expect:1:1: error: expected a comparison"),
     ],

@@ -92,7 +92,7 @@ def test_options_on_the_command_line_count(capsys, world):
     assert (status, err) == (0, "")
     rates = {line.split()[1]: line.split()[-2] for line in out.splitlines() if "Sensor" in line}
     assert rates.pop("joint_states") == "500.0"
-    assert rates == {"odometry": "100.0", "gyro-1": "50.0", "spare": "-", "foot": "100.0"}
+    assert rates == {"odometry": "100.0", "gyro-1": "50.0", "spare": "off", "foot": "100.0"}
 
 
 @pytest.mark.parametrize(
