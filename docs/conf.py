@@ -55,8 +55,8 @@ python_use_unqualified_type_names = True
 # Pages at the top of the repository, which GitHub expects there, are included in pages of the site.
 _TOP_PAGES = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
 
-# Links to decisions, which are in the repository only, become text.
-_DECISIONS = re.compile(r"\[([^\]]+)\]\((?:\.\./|docs/)*decisions/[^)]*\)")
+# Links to decisions and models, which are in the repository only, become text.
+_NOT_ON_SITE = re.compile(r"\[([^\]]+)\]\((?:\.\./|docs/)*(?:decisions|models)/[^)]*\)")
 
 # Parts of signatures that are no Python, so that Sphinx would not format them: defaults of fields
 # with a factory, enumerations, functions; parameters of types.
@@ -109,7 +109,7 @@ def setup(app: Sphinx) -> None:
     """Add the directive, and repair links and signatures."""
 
     def link_to_site(_app: Sphinx, _page: str, source: list[str]) -> None:
-        text = _DECISIONS.sub(r"\1", source[0])
+        text = _NOT_ON_SITE.sub(r"\1", source[0])
         source[0] = _TOP_PAGES.sub(lambda m: f"](/{m[1].lower()}.md", text)
 
     def make_python(*event: object) -> tuple[str, object] | None:

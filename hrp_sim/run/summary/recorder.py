@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import acos, degrees, pi
+from math import acos, degrees, dist, pi
 from typing import NamedTuple
 
 import numpy as np
 
 from hrp_model import Body
 from hrp_model.diagnostics import number_text
+from hrp_model.kinematics.vehicle import vehicle_drive
 from hrp_model.rigid import Array
 from hrp_model.shapes.measure import geometry_box
 
@@ -124,6 +125,35 @@ def _angle(cosine: float) -> float:
     return acos(min(1.0, max(-1.0, cosine)))
 
 
+# A vehicle's path is measured between positions that are so far apart, in [m], so that vibrations
+# add nothing to it.
+_PATH_STEP = 0.01
+
+
+class PathLength:
+    """Measures the length of the path of a vehicle.
+
+    Args:
+        p: Position of its root, in [m], shape (3,).
+    """
+
+    def __init__(self, p: Array) -> None:
+        self._length = 0.0
+        self.restart(p)
+
+    def restart(self, p: Array) -> None:
+        """Go on from another position, to which the vehicle did not drive."""
+        self._last = p.tolist()
+
+    def until(self, p: Array) -> float:
+        """Return the length up to a position, in [m]."""
+        length = self._length + dist(self._last, p.tolist())
+        if length - self._length > _PATH_STEP:
+            self._length = length
+            self.restart(p)
+        return length
+
+
 # Contact forces are read when the number of contacts changes, as it does in impacts, and else at
 # this interval of simulation time, in [ns]: that costs a twentieth of a step of a humanoid.
 _CONTACT_INTERVAL_NS = NS_PER_S // 100
@@ -166,6 +196,7 @@ class RunRecorder(Consumer):
         starts: Initial posture of each body, by name.
         extents: Collision extent of each body, by name.
         efforts: Of each body with joints, by name.
+        paths: Of each vehicle, by name.
         peak_force: The largest contact force, None if there was no contact.
     """
 
@@ -204,6 +235,9 @@ class RunRecorder(Consumer):
         count = self.simulation.engine.contacts
         elapsed_ns = time_ns - self._contacts_ns
         if count != self._count or not 0 <= elapsed_ns < _CONTACT_INTERVAL_NS:
+            if elapsed_ns < 0:  # after a reset
+                for path, p in self._vehicles:
+                    path.restart(p[0])
             self._record_contacts(time_ns, count)
 
     @property
@@ -225,6 +259,8 @@ class RunRecorder(Consumer):
         self.starts: dict[str, Posture] = {}
         self.extents: dict[str, CollisionExtent] = {}
         self.efforts: dict[str, Efforts] = {}
+        self.paths: dict[str, PathLength] = {}
+        self._vehicles: list[tuple[PathLength, Array]] = []
         self._efforts: list[tuple[Efforts, Array]] = []
         self._bodies: Mapping[str, SimulatedBody] = {}
         self._count = 0
@@ -245,13 +281,21 @@ class RunRecorder(Consumer):
                 self.starts[name] = posture_of(simulated, self.extents[name])
                 zeros = np.zeros(len(simulated.body.moving_links))
                 self.efforts[name] = Efforts(zeros, zeros.copy())
+                self.paths.pop(name, None)
+                if not isinstance(vehicle_drive(simulated.body), str):
+                    self.paths[name] = PathLength(simulated.motion.p[0])
         known = ((self.efforts[name], simulated) for name, simulated in bodies.items())
+        self._vehicles = [
+            (path, bodies[k].motion.p) for k, path in self.paths.items() if k in bodies
+        ]
         self._efforts = [(e, s.motion.effort) for e, s in known if len(s.motion.effort)]
 
     def _record_contacts(self, time_ns: int, count: int) -> None:
         self._contacts_ns, self._count = time_ns, count
         self._most_contacts = max(self._most_contacts, count)
         self.add_new_bodies()
+        for path, p in self._vehicles:
+            path.until(p[0])
         points = self.simulation.contacts()
         if not len(points):
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import degrees, inf, isfinite
+from math import degrees, dist, inf, isfinite
 from typing import Any
 
 from hrp_model import JointType, Link
@@ -46,12 +46,14 @@ class BodyResult:
         free: Whether its root can move.
         start, end: Initial and final posture.
         joints: By name.
+        way: Length of the path of a vehicle, in [m]; None for other bodies.
     """
 
     free: bool
     start: Posture
     end: Posture
     joints: Mapping[str, JointResult]
+    way: float | None = None
 
     @property
     def fall(self) -> str:
@@ -178,7 +180,9 @@ def body_result(recorder: RunRecorder, name: str) -> BodyResult:
     simulated = simulation.bodies[name]
     free = not (simulation.is_fixed(name) or simulated.body.is_static)
     end = posture_of(simulated, recorder.extents[name])
-    return BodyResult(free, recorder.starts[name], end, {})
+    path = recorder.paths.get(name)
+    way = None if path is None else path.until(end.p)
+    return BodyResult(free, recorder.starts[name], end, {}, way)
 
 
 def joint_result(
@@ -228,6 +232,7 @@ def _sensor(recorder: RunRecorder, name: str, sensor: Sensor) -> SensorResult:
 
 _MAX_BODIES = 10
 _SMALLEST_SHOWN = 1e-3  # of what is never negative, in its SI unit
+_LEAST_WAY = 0.01  # [m] from the start, of bodies that have moved
 _SECOND = 1e-9  # [s] per [ns]
 
 
@@ -287,8 +292,12 @@ def _body_lines(result: RunResult) -> list[str]:
 def _body_line(name: str, body: BodyResult) -> str:
     fall = f"'{name}' fell ({body.fall})" if body.fall else f"'{name}' did not fall"
     start, end = body.start, body.end
+    away = dist(start.p[:2], end.p[:2])
+    moved = [] if (body.way or 0.0) < _LEAST_WAY else [f"went {number_text(body.way or 0.0)} m"]
+    moved += [f"ended {number_text(away)} m from its start"] if away >= _LEAST_WAY else []
+    way = f"it {' and '.join(moved)}; " if moved else ""
     return (
-        f"{fall}: root at z = {end.p[2]:.3f} m (at the start {start.p[2]:.3f} m), "
+        f"{fall}: {way}root at z = {end.p[2]:.3f} m (at the start {start.p[2]:.3f} m), "
         f"tilt {degrees(end.tilt):.1f} deg (at the start {degrees(start.tilt):.1f} deg)"
     )
 

@@ -1,5 +1,6 @@
 """What a run comes to, against closed forms, and that watching it changes nothing."""
 
+import re
 from dataclasses import replace
 from math import degrees, pi
 
@@ -13,7 +14,7 @@ from hrp_model.body import Body, Joint, JointType, Link, Range
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import JointCommand, Simulation, load_world
-from hrp_sim.control import HOLD, LIMP
+from hrp_sim.control import HOLD, LIMP, vehicle_command
 from hrp_sim.engine.engine import Placement
 from hrp_sim.run.summary import RunRecorder, result_lines, result_of
 from hrp_sim.world.config import BodyEntry, WorldConfig
@@ -226,3 +227,31 @@ def test_sensors_that_were_not_read_are_left_out_of_the_last_readings():
     read = result_lines(ran(Simulation(rover, defer_images=True), 0.1))
     assert "last readings:" in read
     assert any(line.startswith("  mast_camera  320 x 240 pixels") for line in read)
+
+
+def test_a_vehicle_says_how_far_it_went_and_where_that_led():
+    simulation = Simulation(MODELS / "worlds" / "rover.yaml", defer_images=True)
+    watch = RunRecorder(simulation)
+
+    def drive(seconds, speed):
+        rover = simulation.bodies["rover"].body
+        for _ in range(round(seconds / simulation.engine.settings.time_step)):
+            simulation.command("rover", vehicle_command(rover, speed, 0.0))
+            watch.take_step(simulation.state.time_ns, simulation.step())
+        return result_of(watch, "a world", 1.0)
+
+    ahead = drive(1.0, 0.5).bodies["rover"]
+    away = np.linalg.norm(ahead.end.p - ahead.start.p)
+    assert ahead.way == pytest.approx(0.5, abs=0.05)
+    assert_allclose(ahead.way, away, rtol=0.02)
+    simulation.reset()
+    stayed = drive(0.1, 0.0)  # the way back of a reset is not one that it went
+    assert stayed.bodies["rover"].way == pytest.approx(ahead.way, abs=0.01)
+    back = drive(0.2, -0.5)
+    simulation.close()
+    assert back.bodies["rover"].way > ahead.way + 0.05
+    assert re.match(
+        r"'rover' did not fall: it went 0.\d+ m and ended 0.\d+ m from its start;",
+        result_lines(back)[0],
+    )
+    assert "from its start" not in result_lines(stayed)[0]
