@@ -5,6 +5,7 @@
 # HRP_ROS_EXTRA=view installs only what a run with ROS 2 and its page needs, all what all commands
 # need, test-ros what the tests with ROS 2 need; by default it is what all tests need.
 # HRP_ROS_DISTRO=kilted sets up ROS 2 Kilted instead of Jazzy, beside it in .venv-kilted.
+# HRP_ROS_IS_SET_UP=1 states that all this was done just now: nothing is checked or installed.
 #
 # Needs apt (Debian 12/13, Ubuntu 22.04/24.04) and, if packages of it are missing, root or sudo.
 
@@ -88,7 +89,7 @@ finish() {
   local status=0
   wait "$BESIDE" || status=$?
   BESIDE=
-  [ "$status" = 0 ] || exit "$status" # it has said why
+  [ "$status" = 0 ] || exit "$status" # it has printed why
 }
 clean_up() {
   [ -z "$BESIDE" ] || kill -- "-$BESIDE" 2>/dev/null || true
@@ -183,14 +184,14 @@ make_venv() {
   step "installing the installers" "$NO_DOWNLOAD" install_installers "${pip[@]}"
 }
 
-# pip is told what uv does not read, such as a mirror.
-is_told() { # PIP...
+# Whether pip's configuration has what uv does not read, such as a mirror.
+has_own_sources() { # PIP...
   "$@" config list |
     grep -E '\.(index-url|extra-index-url|find-links|no-index|constraint|proxy|trusted-host|client-cert)='
 }
 install_installers() { # PIP...
   local install=("$@" install "${PIP_OPTIONS[@]}" --no-cache-dir --ignore-installed pip 'setuptools>=64' wheel)
-  if ! command -v uv && ! is_told "$@"; then
+  if ! command -v uv && ! has_own_sources "$@"; then
     "${install[@]}" --only-binary uv uv && return
     echo "without uv"
   fi
@@ -199,12 +200,12 @@ install_installers() { # PIP...
 PIP_OPTIONS=(--disable-pip-version-check --no-input --no-compile)
 NO_DOWNLOAD="check the network and the free disk space, then run this again"
 
-# pip_install ARGUMENT...: with uv, which takes a fifth of the time; with pip, where it is told what uv
-# does not read, and where uv fails.
+# pip_install ARGUMENT...: with uv, which takes a fifth of the time; with pip, where only pip knows the
+# sources, and where uv fails.
 pip_install() {
   local uv pip=("$VENV/bin/python" -m pip)
   uv=$(command -v uv || echo "$VENV/bin/uv")
-  if [ -x "$uv" ] && ! is_told "${pip[@]}"; then
+  if [ -x "$uv" ] && ! has_own_sources "${pip[@]}"; then
     "$uv" pip install --python "$VENV/bin/python" "$@" && return
     echo "uv failed; now with pip"
   fi
@@ -310,7 +311,7 @@ set_up() {
   fail "HRP_ROS_DISTRO is '$DISTRO'" "unset it for Jazzy, or set it to kilted"
 [[ $EXTRA =~ ^(view|all|test|test-ros)$ ]] ||
   fail "HRP_ROS_EXTRA is '$EXTRA'" "unset it for all that tests need, or set it to view, all or test-ros"
-set_up
+[ -n "${HRP_ROS_IS_SET_UP:-}" ] || set_up
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   say "ready: source ${VENV##*/}/bin/activate"
 fi

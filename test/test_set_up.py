@@ -4,7 +4,6 @@ The commands that it starts are stand-ins, which write down their arguments.
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -30,9 +29,7 @@ class SetUp:
             name = f"requirements-{distribution}.txt"
             shutil.copy(ROOT / "hrp_msgs" / "interfaces" / name, interfaces)
         (folder / "scripts").mkdir()
-        functions, call, _ = re.split(r"^(set_up\n)", SCRIPT.read_text(), flags=re.MULTILINE)
-        assert call
-        (folder / "scripts" / "bootstrap.sh").write_text(functions)
+        shutil.copy(SCRIPT, folder / "scripts")
         self.commands = folder / "commands"
         self.commands.mkdir()
         self.command("id", "echo 0")
@@ -48,6 +45,7 @@ class SetUp:
         environment = {
             "PATH": f"{self.commands}:{os.environ['PATH']}",
             "HOME": str(self.folder),
+            "HRP_ROS_IS_SET_UP": "1",
             **environment,
         }
         text = f"source scripts/bootstrap.sh; LOGS=$(mktemp -d); trap clean_up EXIT\n{script}"
