@@ -151,6 +151,7 @@ setup(
         "hrp_model.readers.vrml": ["*.wrl"],
         "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*.txt", "*/*", "*/*/*", "*/*/*/*"],
         "hrp_sim.engine.ode": ["*.pyi"],
+        "hrp_sim.lab.gym": ["worlds/*"],
         "hrp_sim.sensors": ["*.pyi"],
     },
     ext_modules=[

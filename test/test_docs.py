@@ -12,7 +12,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
 FILE = re.compile(r"`((?:hrp_(?:model|sim|msgs|ros)|test|scripts|docs)/[\w./-]+)`")
 # Files that the recipes of CONTRIBUTING.md make.
-EXAMPLES = re.compile(r"barometer|fluid_pressure|plain_json|hrp_sim/falling")
+EXAMPLES = re.compile(r"barometer|fluid_pressure|plain_json|hrp_sim/falling|hrp_ros/\w+-v\d")
 PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
 
 

@@ -3,6 +3,10 @@
 from hrp_model.diagnostics import needs_extra
 
 with needs_extra("gym"):
-    from .robot_env import EpisodeState, RenderOptions, RobotEnv
+    from .episode import EpisodeState
+    from .observations import Quantity
+    from .pictures import RenderOptions
+    from .robot_env import RobotEnv
+    from .tasks import ArmReach, CartPole
 
-__all__ = ["EpisodeState", "RenderOptions", "RobotEnv"]
+__all__ = ["ArmReach", "CartPole", "EpisodeState", "Quantity", "RenderOptions", "RobotEnv"]

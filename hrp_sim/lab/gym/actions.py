@@ -45,6 +45,7 @@ class JointActions:
 
     Attributes:
         joints: Names of the joints, in the order of the vector.
+        modes: The mode by joint.
         lower, upper: Limits of the targets, shape (joints,).
         space: Of the vectors.
 
@@ -55,7 +56,7 @@ class JointActions:
 
     def __init__(self, body: Body, modes: Modes, limits: Limits, *, normalized: bool) -> None:
         chosen = _modes_by_joint(body, modes)
-        self.joints = tuple(chosen)
+        self.joints, self.modes = tuple(chosen), chosen
         if unknown := limits.keys() - chosen.keys():
             name = min(unknown)
             raise ValueError(

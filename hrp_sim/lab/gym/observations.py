@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hrp_model import Body
 from hrp_model.body import Range
@@ -16,10 +16,11 @@ from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array, matrix_quaternion
 
 from ...engine.articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
-from ...engine.state import MAX_DRIVE_VALUE, BodyMotion
+from ...engine.state import MAX_DRIVE_VALUE
 from ...sensors import Reading, Sensor, instruments
 from ...sensors.kinds import kind_of
 from ...simulation import Simulation
+from .episode import EpisodeState
 
 AnyArray = NDArray[Any]
 Observation = dict[str, AnyArray]
@@ -63,6 +64,37 @@ def channels(sensor: Sensor) -> list[Channel]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A quantity of a task, to be observed.
+
+    Attributes:
+        lower, upper: Its finite bounds, shape (n,) both; values beyond them are clipped.
+        value: Returns it, shape (n,).
+
+    Raises:
+        ValueError: The bounds are not finite and ascending, or of different shapes.
+    """
+
+    lower: ArrayLike
+    upper: ArrayLike
+    value: Callable[[EpisodeState], ArrayLike]
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The lower and the upper bounds, shape (n,) each."""
+        return np.array(self.lower, np.float64), np.array(self.upper, np.float64)
+
+    def __post_init__(self) -> None:
+        lower, upper = self.bounds
+        is_vector = lower.ndim == 1 and lower.shape == upper.shape and lower.size > 0
+        if not (is_vector and np.isfinite([lower, upper]).all() and (lower < upper).all()):
+            raise ValueError(
+                "the bounds of a quantity must be two vectors of finite numbers, each lower bound "
+                "below its upper one"
+            )
+
+
 class Observations:
     """Observes a robot.
 
@@ -73,13 +105,16 @@ class Observations:
             switched off.
         robot: Name of the robot.
         quantities: Keys of ``QUANTITIES``.
+        further: Quantities of the task, by key.
         sensors: Names of sensors in the model.
 
     Attributes:
+        boxes: Space of each element of the observations.
         space: Of the observations.
 
     Raises:
-        ValueError: There is no such quantity or sensor, or a sensor cannot be observed.
+        ValueError: There is no such quantity or sensor, a sensor cannot be observed, or two have
+            the same key.
     """
 
     def __init__(
@@ -87,16 +122,24 @@ class Observations:
         simulation: Simulation,
         robot: str,
         quantities: Collection[str],
+        further: Mapping[str, Quantity],
         sensors: Collection[str],
     ) -> None:
         simulated = simulation.bodies[robot]
         self._simulation = simulation
-        self._motion = simulated.motion
-        self._quantities: list[tuple[str, Callable[[BodyMotion], Array], Array, Array]] = []
+        self._quantities: list[tuple[str, Callable[[EpisodeState], ArrayLike], Array, Array]] = []
         boxes: dict[str, spaces.Space[AnyArray]] = {}
+        self.boxes: Mapping[str, spaces.Space[AnyArray]] = boxes
         own = {
             sensor.name: key for key, sensor in simulation.sensors.items() if sensor.body == robot
         }
+
+        def add(
+            name: str, value: Callable[[EpisodeState], ArrayLike], box: tuple[Array, Array]
+        ) -> None:
+            self._quantities.append((name, value, *box))
+            boxes[name] = spaces.Box(*box, dtype=np.float64)
+
         for name in quantities:
             if name not in QUANTITIES:
                 if name in own:
@@ -106,8 +149,13 @@ class Observations:
             bounds, value = QUANTITIES[name]
             lower, upper = bounds(simulated.body)
             if len(lower):
-                self._quantities.append((name, value, lower, upper))
-                boxes[name] = spaces.Box(lower, upper, dtype=np.float64)
+                add(name, value, (lower, upper))
+        for name, quantity in further.items():
+            if name in QUANTITIES or "/" in name:
+                raise ValueError(
+                    f"a quantity of a task cannot be named '{name}': it has another use"
+                )
+            add(name, quantity.value, quantity.bounds)
         self._channels: dict[str, dict[str, Channel]] = {}  # by name in the world, then by key
         for name in sensors:
             if name not in own:
@@ -144,17 +192,25 @@ class Observations:
                     channel.nothing if reading is None else channel.values(reading)
                 )
 
-    def observe(self, readings: Mapping[str, Reading]) -> Observation:
+    def observe(self, state: EpisodeState, readings: Mapping[str, Reading]) -> Observation:
         """Return the present observation, in new arrays.
 
         Args:
+            state: The present state.
             readings: The newest ones since the last observation, by name in the world.
+
+        Raises:
+            ValueError: A quantity of the task has another shape than its bounds.
         """
-        motion = self._motion
-        found: Observation = {
-            name: np.minimum(np.maximum(value(motion), lower), upper)
-            for name, value, lower, upper in self._quantities
-        }
+        found: Observation = {}
+        for name, value, lower, upper in self._quantities:
+            values = np.asarray(value(state), np.float64)
+            if values.shape != lower.shape:
+                raise ValueError(
+                    f"quantity '{name}' must have the shape {lower.shape} of its bounds, not "
+                    f"{values.shape}"
+                )
+            found[name] = np.minimum(np.maximum(values, lower), upper)
         for name, by_key in self._channels.items():
             if (reading := readings.get(name)) is not None:
                 for key, channel in by_key.items():
@@ -182,22 +238,24 @@ def _same_bounds(*largest: float) -> Callable[[Body], tuple[Array, Array]]:
     return bounds
 
 
-def _base_pose(motion: BodyMotion) -> Array:
+def _base_pose(state: EpisodeState) -> Array:
+    motion = state.motion
     return np.array([*motion.p[0].tolist(), *matrix_quaternion(motion.R[0])])
 
 
-def _base_velocity(motion: BodyMotion) -> Array:
+def _base_velocity(state: EpisodeState) -> Array:
+    motion = state.motion
     R_WL = motion.R[0]
     return np.concatenate([motion.v[0] @ R_WL, motion.w[0] @ R_WL])
 
 
 # Bounds and value of each quantity, by name. Values beyond their bounds are clipped.
 QUANTITIES: Mapping[
-    str, tuple[Callable[[Body], tuple[Array, Array]], Callable[[BodyMotion], Array]]
+    str, tuple[Callable[[Body], tuple[Array, Array]], Callable[[EpisodeState], Array]]
 ] = {
-    "q": (_joint_bounds("position_limits", MAX_COORDINATE), lambda motion: motion.q),
-    "dq": (_joint_bounds("velocity_limits", MAX_SPEED), lambda motion: motion.dq),
-    "effort": (_joint_bounds("effort_limits", MAX_DRIVE_VALUE), lambda motion: motion.effort),
+    "q": (_joint_bounds("position_limits", MAX_COORDINATE), lambda state: state.motion.q),
+    "dq": (_joint_bounds("velocity_limits", MAX_SPEED), lambda state: state.motion.dq),
+    "effort": (_joint_bounds("effort_limits", MAX_DRIVE_VALUE), lambda state: state.motion.effort),
     "base_pose": (_same_bounds(*[MAX_COORDINATE] * 3, *[1.0] * 4), _base_pose),
     "base_velocity": (_same_bounds(*[MAX_SPEED] * 6), _base_velocity),
 }

@@ -1,123 +1,36 @@
-"""A robot in a world as an environment of Gymnasium, its state and its pictures."""
+"""A robot in a world as an environment of Gymnasium."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import names_with_hint
-from hrp_model.rigid import Array
+from hrp_model.printable import printable
 
 from ...engine.engine import PhysicsError
 from ...engine.schedule import NS_PER_S
 from ...engine.snapshot import Snapshot
-from ...engine.state import BodyMotion, ByName, SimulatedBody
-from ...recording.video import MAX_SIDE, MIN_SIDE, StudioRenderer, Viewpoint, make_view, poses_of
+from ...engine.state import ByName
 from ...render import Pixels
 from ...sensors import Reading
 from ...simulation import InitialState, Simulation
 from ...world.config import WorldConfig
 from ...world.load import as_world
 from .actions import Action, JointActions, Limits, Modes
-from .observations import Observation, Observations
+from .episode import EpisodeState
+from .observations import Observation, Observations, Quantity
+from .pictures import Pictures, RenderOptions
 
 _log = logging.getLogger("hrp_sim")
 _MAX_SEED = 2**63  # of noise
 _NOT_BEGUN = "call reset() before step()"
-
-
-@dataclass(slots=True)
-class EpisodeState:
-    """The state after a step of an environment. It is live: the next step changes it.
-
-    Attributes:
-        simulation: The simulation.
-        robot: Name of the robot in it.
-        motion: Positions, velocities and so on of its links and joints.
-        joints: Element of q of each joint, by name.
-        action: The last action, of the joints in their units and within their limits, shape
-            (joints with actions,); zeros before the first step.
-        start_ns: Simulation time at the start of the episode, in [ns].
-    """
-
-    simulation: Simulation
-    robot: str
-    motion: BodyMotion
-    joints: Mapping[str, int]
-    action: Array
-    start_ns: int = 0
-
-    @property
-    def time(self) -> float:
-        """Time since the start of the episode, in [s]."""
-        return (self.simulation.engine.time_ns - self.start_ns) / NS_PER_S
-
-    @property
-    def height(self) -> float:
-        """Height of the robot's root above z = 0, in [m]."""
-        return float(self.motion.p[0, 2])
-
-    @property
-    def upright(self) -> float:
-        """Cosine of the angle between the root's z axis and the vertical."""
-        return float(self.motion.R[0, 2, 2])
-
-    def q(self, joint: str) -> float:
-        """Return the position of a joint, in [rad] or [m].
-
-        Raises:
-            KeyError: There is no such joint; the message lists them.
-        """
-        return float(self.motion.q[self.joints[joint]])
-
-    def dq(self, joint: str) -> float:
-        """Return the velocity of a joint, in [rad/s] or [m/s].
-
-        Raises:
-            KeyError: There is no such joint; the message lists them.
-        """
-        return float(self.motion.dq[self.joints[joint]])
-
-    def begin(self) -> None:
-        """Begin an episode."""
-        self.start_ns = self.simulation.engine.time_ns
-        self.action = np.zeros_like(self.action)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RenderOptions:
-    """What ``RobotEnv.render`` shows.
-
-    Attributes:
-        size: Width and height, in pixels.
-        viewpoint: Direction to look from; None for one from which the robots are seen.
-        follow: LINK or BODY/LINK that the viewer follows; "" for none.
-        camera: CAMERA or BODY/CAMERA of a model, to show what it sees; "" for none.
-
-    Raises:
-        ValueError: The size is not two numbers in their range.
-    """
-
-    size: tuple[int, int] = (640, 480)
-    viewpoint: Viewpoint | None = None
-    follow: str = ""
-    camera: str = ""
-
-    def __post_init__(self) -> None:
-        sides = tuple(self.size)
-        if len(sides) != 2 or not all(side in range(MIN_SIDE, MAX_SIDE + 1) for side in sides):
-            raise ValueError(
-                f"width and height must be whole numbers from {MIN_SIDE} to {MAX_SIDE} pixels, not "
-                f"{'x'.join(map(str, sides))}"
-            )
 
 
 _RENDER_OPTIONS = RenderOptions()
@@ -150,6 +63,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
             [m/s], [N m] or [N]; needed where the model has none.
         normalize_actions: Whether actions from -1 to 1 stand for the limits.
         observations: Of "q", "dq", "effort", "base_pose" and "base_velocity".
+        quantities: What else of the task is observed, by key.
         sensors: Names of sensors in the model to be observed.
         reward: Returns the reward of a step.
         terminated: Returns whether a step has ended the episode.
@@ -184,6 +98,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         action_limits: Limits | None = None,
         normalize_actions: bool = False,
         observations: Collection[str] = ("q", "dq"),
+        quantities: Mapping[str, Quantity] | None = None,
         sensors: Collection[str] = (),
         reward: Callable[[EpisodeState], float] = no_reward,
         terminated: Callable[[EpisodeState], bool] = never,
@@ -198,7 +113,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         self._period = _whole_period(control_period, self._world.physics.step_ns)
         self.metadata = {**self.metadata, "render_fps": max(round(1.0 / self._period), 1)}
         self.render_mode = render_mode
-        self._quantities, self._sensors = _names(observations), _names(sensors)
+        self._observed = _names(observations), dict(quantities or {}), _names(sensors)
         self._reward, self._terminated, self._randomize = reward, terminated, randomize
         self._problem = _NOT_BEGUN  # why there can be no step
         self._is_open = True
@@ -210,7 +125,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
                 body, actions, action_limits or {}, normalized=normalize_actions
             )
             self._connect()
-            self._pictures = _Pictures(render_options, self.simulation) if render_mode else None
+            self._pictures = Pictures(render_options, self.simulation) if render_mode else None
         except BaseException:
             self.simulation.close()
             raise
@@ -257,7 +172,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         self._problem = ""
         self.state.begin()
         self._observations.begin()
-        return self._observations.observe({}), {}
+        return self._observations.observe(self.state, {}), {}
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Advance by a control period.
@@ -281,7 +196,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         except PhysicsError as error:
             info["physics_error"] = str(error)
             _log.warning("the episode ends: %s", error)
-        observation = self._observations.observe(readings)
+        observation = self._observations.observe(state, readings)
         reward, terminated = float(self._reward(state)), bool(self._terminated(state))
         if terminated or info:
             self._problem = "the episode has ended: call reset() before the next step()"
@@ -308,6 +223,22 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
             self._problem = "the environment is closed"
             self.simulation.close()
 
+    def __str__(self) -> str:
+        """Return robot, actions, observations with their shapes, and rate, in one line."""
+        name = "" if self.spec is None else f" {self.spec.id}"
+        by_mode: dict[str, list[str]] = {}
+        for joint, mode in self._actions.modes.items():
+            by_mode.setdefault(mode.value, []).append(joint)
+        actions = "; ".join(f"{mode} of {', '.join(joints)}" for mode, joints in by_mode.items())
+        seen = ", ".join(
+            f"{key} {'x'.join(map(str, space.shape or ()))}"
+            for key, space in self._observations.boxes.items()
+        )
+        return printable(
+            f"<{type(self).__name__}{name}: robot {self._robot}; actions: {actions}; observations: "
+            f"{seen}; {1.0 / self._period:g} steps per second>"
+        )
+
     def __getstate__(self) -> NoReturn:
         """Refuse to be copied or pickled.
 
@@ -324,13 +255,14 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         sim = self.simulation
         robot = sim.bodies[self._robot]
         self._controller = sim.controller(self._robot)
-        self._observations = Observations(sim, self._robot, self._quantities, self._sensors)
+        self._observations = Observations(sim, self._robot, *self._observed)
         joints = {link.joint.name: i for i, link in enumerate(robot.body.moving_links)}
         self.state = EpisodeState(
             sim,
             self._robot,
             robot.motion,
             ByName("joint that moves", joints),
+            ByName("link", {link.name: i for i, link in enumerate(robot.body.links)}),
             np.zeros(len(self._actions.joints)),
         )
         self._initial = InitialState(sim)
@@ -347,51 +279,6 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
     def _check_open(self) -> None:
         if not self._is_open:
             raise ValueError("the environment is closed")
-
-
-class _Pictures:
-    """Makes pictures of a simulation, and of what is added to it.
-
-    Args:
-        options: What they show.
-        simulation: In its initial state, for which the viewpoint is chosen.
-
-    Raises:
-        ValueError: There is no such camera or link.
-    """
-
-    def __init__(self, options: RenderOptions, simulation: Simulation) -> None:
-        self._poses = poses_of(simulation.state)
-        self._view = make_view(
-            _models(simulation),
-            [self._poses],
-            options.size,
-            viewpoint=options.viewpoint,
-            follow=options.follow,
-            camera=options.camera,
-        )
-        self._hide_walls = not options.camera
-        self._shown: Mapping[str, SimulatedBody] = {}
-        self._renderer: StudioRenderer | None = None
-
-    def picture(self, simulation: Simulation) -> Pixels:
-        """Return a picture of the present state, RGB of shape (height, width, 3).
-
-        Raises:
-            RendererUnavailable: This machine cannot render.
-        """
-        # The mapping is another one after bodies were added or removed.
-        if self._renderer is None or self._shown is not simulation.bodies:
-            self._shown = simulation.bodies
-            self._renderer = StudioRenderer(
-                _models(simulation), self._view, self._poses, hide_walls=self._hide_walls
-            )
-            self._renderer.prepare(Diagnostics())
-        return self._renderer.picture(poses_of(simulation.state))
-
-
-def _models(simulation: Simulation) -> dict[str, Body]:
-    return {name: each.body for name, each in simulation.bodies.items()}
 
 
 def _names(names: Collection[str]) -> tuple[str, ...]:

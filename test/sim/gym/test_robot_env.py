@@ -24,8 +24,10 @@ from gymnasium.error import ResetNeeded  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.wrappers import FlattenObservation, RescaleAction, TimeLimit  # noqa: E402
 
-from hrp_sim.lab.gym import RenderOptions, RobotEnv  # noqa: E402
+from hrp_sim.lab.gym import Quantity, RenderOptions, RobotEnv  # noqa: E402
 from hrp_sim.lab.gym.observations import QUANTITIES  # noqa: E402
+
+ONE = Quantity([0.0], [1.0], lambda _: [0.5])
 
 GRIPPER = """<robot name="gripper"><link name="hand"/>
 <link name="l"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
@@ -103,7 +105,7 @@ def test_what_is_observed_is_the_state_and_described_on_the_page():
 
 def test_what_is_beyond_a_limit_is_clipped(arm):
     arm.simulation.bodies["arm"].motion.dq[0] = 99.0  # until the next step
-    assert arm._observations.observe({})["dq"][0] == arm.observation_space["dq"].high[0]
+    assert arm._observations.observe(arm.state, {})["dq"][0] == arm.observation_space["dq"].high[0]
 
 
 @needs_opengl
@@ -430,13 +432,39 @@ def several():
         ("arm", {"control_period": 0.0015}, "a multiple of the time step of 0.001 s, not 0.0015"),
         ("arm", {"control_period": 0.0}, "a multiple"),
         ("arm", {"control_period": np.nan}, "a multiple"),
-        ("arm", {"render_mode": "human"}, "no render_mode 'human'"),
+        ("arm", {"render_mode": "ansi"}, "no render_mode 'ansi'"),
+        ("arm", {"quantities": {"q": ONE}}, "cannot be named 'q'"),
+        ("arm", {"quantities": {"a/b": ONE}}, "cannot be named 'a/b'"),
     ],
     ids=lambda x: getattr(x, "__name__", None) or str(x)[:40],
 )
 def test_unsuitable_options_are_named(world, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         RobotEnv(world() if callable(world) else world, **options)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [([0.0], [np.inf]), ([1.0], [0.0]), ([0.0], [1.0, 2.0]), (0.0, 1.0)]
+)
+def test_the_bounds_of_a_quantity_are_finite_vectors(lower, upper):
+    with pytest.raises(ValueError, match="two vectors of finite numbers"):
+        Quantity(lower, upper, lambda _: [0.5])
+
+
+def test_quantities_of_a_task_are_observed_and_clipped():
+    twice = Quantity([-1.0, -1.0], [1.0, 1.0], lambda state: [2.0 * state.q("J2"), state.time])
+    env = make("arm", sensors=[], quantities={"twice": twice}, actions={"J2": "position"})
+    seen, _ = env.reset(seed=1)
+    np.testing.assert_array_equal(seen["twice"], [1.0, 0.0])  # J2 starts at 0.5 rad
+    seen = env.step(np.array([-1.7], dtype=np.float32))[0]
+    assert seen["twice"][1] == pytest.approx(env.state.time)
+    assert list(seen) == ["q", "dq", "twice"]
+    env.close()
+    short = Quantity([-1.0, -1.0], [1.0, 1.0], lambda state: [state.time])
+    env = make("arm", quantities={"short": short})
+    with pytest.raises(ValueError, match=r"'short' must have the shape \(2,\)"):
+        env.reset(seed=1)
+    env.close()
 
 
 def test_wrong_use_is_explained():
