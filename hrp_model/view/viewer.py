@@ -377,10 +377,8 @@ class Viewer:
         self.close()
 
     def set_title(self, title: str) -> None:
-        """Set the title of the pages and of their panel."""
-        shown = printable(title)
-        self.server.gui.set_panel_label(shown)
-        self.pages.set_title(shown)
+        """Set the title of the pages."""
+        self.pages.set_title(printable(title))
 
     def _set_dark(self, page: int, dark: bool) -> None:
         client = self.server.get_clients().get(page)

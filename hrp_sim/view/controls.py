@@ -12,7 +12,7 @@ from hrp_model import Diagnostic, ModelError
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.printable import printable
 from hrp_model.view.browser import SETTINGS_ORDER, STATUS_ORDER, TOOLBAR, TOOLBAR_ORDER
-from hrp_model.view.html import SELECTION_LABEL, style
+from hrp_model.view.html import SELECTION_LABEL, escaped, style
 from hrp_model.view.lists import (
     heading,
     is_within,
@@ -105,8 +105,8 @@ class Controls:
         )
         self._set_halted(False)
 
-    def draw(self, snapshot: Snapshot) -> None:
-        """Show the state of the run."""
+    def draw(self, snapshot: Snapshot, selected: str = "") -> None:
+        """Show the state of the run, and the name of the link that is selected."""
         self._set_halted(snapshot.paused or snapshot.error is not None)
         with suppress(KeyError):
             speed = _factor_text(snapshot.target_factor)
@@ -115,7 +115,7 @@ class Controls:
         if tuple(snapshot.falls) != self._fallen:
             self._fallen = tuple(snapshot.falls)
             self._stand_up.visible = bool(self._fallen)
-        self._show(_status(snapshot, self._hint, self._badge))
+        self._show(_status(snapshot, self._hint, self._badge, selected))
 
     def show_problems(self, problems: Sequence[Diagnostic], notes: int) -> None:
         """Show the number of problems beside the state, or that of notes."""
@@ -185,7 +185,7 @@ def _factor_text(factor: float) -> str:
     return _FASTEST if factor == 0.0 else f"{factor:g} x real time"
 
 
-def _status(snapshot: Snapshot, hint: str, badge: str) -> str:
+def _status(snapshot: Snapshot, hint: str, badge: str, selected: str) -> str:
     """Return time, real-time factor and state of a run as HTML."""
     if snapshot.error is not None:
         state = "failed"
@@ -197,6 +197,11 @@ def _status(snapshot: Snapshot, hint: str, badge: str) -> str:
         f"<code data-clock>{snapshot.time_ns / NS_PER_S:.3f} s</code>",
         f'<span class="hrp-chip">{state}</span>',
     ]
+    if selected:
+        parts.append(
+            f'<button type="button" class="hrp-chip" data-tab="{MODEL_TAB}" title="its properties">'
+            f"{escaped(label_text(selected))}</button>"
+        )
     for body, reason in tuple(snapshot.falls.items())[:_MAX_FALLS]:
         words = f"{html.escape(label_text(body))} fell"
         parts.append(f'<span class="hrp-chip hrp-bad" title="{html.escape(reason)}">{words}</span>')
@@ -262,6 +267,11 @@ class ModelPanel:
                 )
                 set_value(self._body, label_text(largest))
             self._show_body()
+
+    @property
+    def selected(self) -> str:
+        """Name of the link that is selected, or ""."""
+        return self._selection.value
 
     @property
     def shown(self) -> str:

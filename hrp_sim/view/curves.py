@@ -218,7 +218,7 @@ class Curves:
     def take(self, simulation: Simulation, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Sample the curves after a step, if it is time."""
         chosen, known = self._chosen, self._known
-        if not chosen:
+        if not chosen or (time_ns < self._due_ns and self._sensors.isdisjoint(readings)):
             return
         if simulation.bodies is not known[0] or simulation.sensors is not known[1]:
             return  # those of another world, which are offered from the next frame on

@@ -248,7 +248,7 @@ class RunViewer(Consumer):
                 self._sensors.clear()
                 self._contacts.clear()
                 self._targets.restart()
-            self._controls.draw(snapshot)
+            self._controls.draw(snapshot, self._models.selected)
             self._bodies.draw(snapshot)
             self._follow_subject(now)
             self._sensors.draw()

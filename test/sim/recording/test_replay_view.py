@@ -9,6 +9,7 @@ from browser_tools import has_color
 from motion_recordings import fail
 from run_page_tools import gui
 
+from hrp_model.shapes.measure import BoundingBox
 from hrp_model.view.viewer import Viewer, set_value
 from hrp_msgs.convert.tf import tf_message, transform
 from hrp_msgs.messages import Image, LaserScan, String, TFMessage
@@ -60,6 +61,7 @@ class Session:
         run = RecordedRun(recording)
         arguments = self.viewer, recording, run, self.clock, self.problems.append
         self.view = ReplayView(*arguments, waits=waits)
+        self.viewer.look_at(BoundingBox(np.full(3, -1.2), np.full(3, 1.2)))  # all of its way
         self.replay = Replay(
             recording, self.clock, [self.view], sleep=time.sleep, wall=time.monotonic
         )
@@ -84,7 +86,7 @@ class Session:
 
 
 def red_at(page):
-    columns = np.nonzero(has_color(page.pixels(), RED)[:, :400])[1]
+    columns = np.nonzero(has_color(page.pixels(), RED)[:, : SIZE[0] - 330])[1]  # beside the panel
     return float(columns.mean()) if len(columns) > 50 else None
 
 
