@@ -286,7 +286,7 @@ def read_state(text: str) -> PageState | None:
             forward, left = (min(max(float(x), -1.0), 1.0) for x in drive)
             drive = (forward, left) if isfinite(forward + left) else None
         return PageState(bool(read["dark"]), drive, frozenset(map(str, seen[:_MAX_PARTS])))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
 
 

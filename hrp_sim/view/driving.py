@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ _PAD = (
 
 
 class DrivePad:
-    """Drives one vehicle with keys and buttons, as the page that reported last wants.
+    """Drives one vehicle with keys and buttons, as the page that pressed one last wants.
 
     ``_on_report`` is called in the server's event loop, the others in the viewer's thread.
 
@@ -51,8 +52,8 @@ class DrivePad:
         self._simulation: Simulation | None = None
         self._bodies: object = None  # those offered, and the one that is commanded
         self._shown: SimulatedBody | None = None
-        self._wanted: dict[int, tuple[float, float]] = {}  # by page
-        self._reported = -inf
+        # By page, the time of its last report, and what it wants; replaced, never changed.
+        self._wanted: Mapping[int, tuple[float, tuple[float, float]]] = {}
         self._clock = 0.0
         self._speed = (0.0, 0.0)  # as commanded, from -1 to 1
         self._time: float | None = None  # of the last command; None while it is not driven
@@ -79,9 +80,8 @@ class DrivePad:
         """
         self._clock = now
         vehicle = self._vehicle
-        wanted = (0.0, 0.0)
-        if now < self._reported + _PATIENCE and self._wanted:
-            wanted = tuple(self._wanted.values())[-1]
+        held = [way for reported, way in self._wanted.values() if now < reported + _PATIENCE]
+        wanted = held[-1] if held else (0.0, 0.0)
         if vehicle is None or (self._time is None and wanted == (0.0, 0.0)):
             return
         passed = 0.0 if self._time is None else now - self._time
@@ -95,7 +95,7 @@ class DrivePad:
 
     def stop(self) -> None:
         """Let go of all buttons, and halt the vehicle, as nobody looks."""
-        self._wanted.clear()
+        self._wanted = {}
         if self._vehicle is not None and self._time is not None:
             self._time, self._speed = None, (0.0, 0.0)
             self._command(self._vehicle)
@@ -125,10 +125,15 @@ class DrivePad:
         set_value(self._limit, min(_SPEED, self._limit.max))
 
     def _on_report(self, page: int, state: PageState) -> None:
-        self._reported = self._clock
-        self._wanted.pop(page, None)
-        if state.drive is not None:
-            self._wanted[page] = state.drive
+        """Keep what a page wants; the one that has changed its mind last comes last."""
+        before = self._wanted.get(page)
+        others = {k: v for k, v in self._wanted.items() if k != page}
+        if state.drive is None:
+            self._wanted = others
+        elif before is not None and before[1] == state.drive:
+            self._wanted = {**self._wanted, page: (self._clock, state.drive)}
+        else:
+            self._wanted = {**others, page: (self._clock, state.drive)}
 
 
 def _toward(now: float, wanted: float, step: float) -> float:

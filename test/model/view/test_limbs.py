@@ -74,5 +74,6 @@ def test_what_a_page_reports_is_checked():
     )
     nan = '{"dark": 0, "drive": [NaN, 0], "seen": []}'
     assert read_state(nan).drive is None
-    for text in ("", "[]", "null", '{"dark": 1}', '{"dark": 1, "drive": [1]}', "9" * 3000):
+    huge = f'{{"dark": 1, "drive": [1{"0" * 400}, 0]}}'
+    for text in ("", "[]", "null", '{"dark": 1}', '{"dark": 1, "drive": [1]}', "9" * 3000, huge):
         assert read_state(text) is None

@@ -18,6 +18,7 @@ from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.view import run_viewer
 from hrp_sim.view.controls import MAX_STEPS
+from hrp_sim.view.driving import DrivePad
 
 
 class WatchedViewer(Viewer):
@@ -194,6 +195,29 @@ def test_a_vehicle_stops_when_the_page_that_drives_it_goes_silent_or_away():
         pad._on_report(7, PageState(False, (0.0, 1.0), frozenset()))
         wait_until(lambda: drive.track_speed.min() < 0.0 < drive.track_speed.max())
         wait_until(lambda: not drive.track_speed.any())  # no further report
+
+
+def test_a_vehicle_obeys_the_page_that_pressed_last_and_none_that_went_silent():
+    with Viewer(0) as viewer, Simulation("rover") as simulation:
+        rover, pad = simulation.bodies["rover"], DrivePad(viewer)
+        pad.follow(simulation, rover)
+
+        def way(now, **held):
+            for page, drive in held.items():
+                pad._on_report(int(page[-1]), PageState(False, drive, frozenset()))
+            pad.draw(simulation, now)
+            pad.draw(simulation, now + 0.5)  # after the ramp
+            return np.sign(pad._speed[0])
+
+        ahead, back = (1.0, 0.0), (-1.0, 0.0)
+        assert way(0.1, page1=ahead) == 1.0
+        assert way(0.7, page2=back) == -1.0
+        assert way(1.3, page2=back, page1=ahead) == -1.0  # held longer, though reported later
+        assert way(1.9, page2=None, page1=ahead) == 1.0
+        assert way(2.5, page2=back) == -1.0
+        for i in range(4):  # page 1 is silent
+            assert way(3.1 + 0.6 * i, page2=back) == -1.0
+        assert way(6.0, page2=None) == 0.0
 
 
 def test_sliders_follow_the_targets_that_others_command():
