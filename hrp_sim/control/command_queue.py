@@ -127,8 +127,6 @@ class CommandQueue:
                 self._drop([pending], "the robot was removed")
             else:
                 self.counts.taken += 1
-                if not isinstance(pending.command, Setting):
-                    controller.is_commanded = True
                 controller.apply(pending.command, time_ns)
 
     def apply_settings(self, time_ns: int) -> None:

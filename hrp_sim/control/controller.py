@@ -25,6 +25,7 @@ from .commands import (
     JointCommand,
     ModeChange,
     RateLimitChange,
+    Setting,
     TimeoutChange,
     values_by_joint,
 )
@@ -83,7 +84,7 @@ class BodyController:
             at this time or later. Before that it would change nothing.
         mode_changes: Increases when the present mode or the gains of a joint may have changed.
         is_commanded: Whether commands were received since the start, a reset or a restore, except
-            those of controllers that run in the simulation; set by the command queue.
+            those of controllers that run in the simulation.
 
     Raises:
         ValueError: The settings name a joint that the body does not have.
@@ -121,6 +122,8 @@ class BodyController:
         self._targets = SlewedTargets(q, self._joints.speed, settings.rate_limit)
         self._mode = np.zeros(len(self._initial), dtype=np.int64)  # present mode of each joint
         self.mode_changes = 0
+        self._is_by_controller = False  # whether that is so for the present command
+        self._controlled_tracks = np.zeros(len(simulated.body.links), dtype=bool)
         self._deadlines = Deadlines(len(self._initial) + len(simulated.body.links))
         self._deadlines.timeout = settings.timeout
         self.reset()
@@ -193,12 +196,20 @@ class BodyController:
             self._set_mode(i, _MODES.index(mode))
             self._drive.dq[i] = self._drive.effort[i] = 0.0
 
-    def apply(self, command: Command, time_ns: int) -> None:
+    def apply(self, command: Command, time_ns: int, *, by_controller: bool = False) -> None:
         """Apply a command at a time in [ns].
 
         Does not raise: invalid commands are counted and logged.
+
+        Args:
+            command: The command.
+            time_ns: Simulation time, in [ns].
+            by_controller: Whether it is that of a controller that runs in the simulation.
         """
         self.next_ns = _NOW
+        self._is_by_controller = by_controller
+        if not by_controller and not isinstance(command, Setting):
+            self.is_commanded = True
         match command:
             case JointCommand():
                 self._apply_joint_command(command, time_ns)
@@ -259,9 +270,9 @@ class BodyController:
         if targets.applied_modes >= 0:
             self._drive.dq[targets.with_dq] = self._drive.effort[targets.driven] = 0.0
 
-    def stop_tracks(self) -> None:
-        """Stop all tracks."""
-        self._drive.track_speed[:] = 0.0
+    def release_tracks(self) -> None:
+        """Stop the tracks whose last command was that of a controller."""
+        self._drive.track_speed[self._controlled_tracks] = 0.0
 
     def reset(self) -> None:
         """Go back to the initial targets; gains and modes that were set are kept."""
@@ -521,6 +532,7 @@ class BodyController:
         if not isnan(velocity):
             link = self._joints.tracks[name]
             self._drive.track_speed[link] = velocity
+            self._controlled_tracks[link] = self._is_by_controller
             self._deadlines.restart(len(self._initial) + link, time_ns)
         for kind, value in (("position", position), ("effort", effort)):
             if not isnan(value):

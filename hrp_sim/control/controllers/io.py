@@ -263,7 +263,7 @@ class ControllerIO:
         if self._joints is None:
             raise ValueError(f"body '{self.body}' is static and takes no commands")
         self._has_commanded = True
-        self._joints.apply(command, self._engine.time_ns)
+        self._joints.apply(command, self._engine.time_ns, by_controller=True)
 
     def place(self, p: ArrayLike, R: ArrayLike, q: ArrayLike) -> None:
         """Ask that the body be teleported, at rest, before the next step; see ``Simulation.move``.
@@ -347,13 +347,13 @@ class ControllerIO:
             self._joints.set_targets(self.targets, time_ns)
 
     def release(self) -> None:
-        """End the velocities and efforts of the driven joints, and stop tracks after commands."""
+        """End the velocities and efforts of the driven joints, and stop the tracks it commanded."""
         if self._joints is None:
             return
         if self.targets.modes:
             self._joints.release_targets(self.targets)
         if self._has_commanded:
-            self._joints.stop_tracks()
+            self._joints.release_tracks()
 
     def target_problem(self) -> str:
         """Return which target is not finite or too large; "" for none."""

@@ -23,7 +23,7 @@ class Belt(Controller):
         self.io = io
 
     def control(self) -> bool:
-        """Command the speed; stop if others command."""
+        """Command the speed; end if others command."""
         if self.io.is_commanded:
             return False
         self.io.command(JointCommand([self.track], velocity=[self.speed]))

@@ -32,24 +32,22 @@ class Course(Controller):
     def start(self) -> None:
         """Begin the course."""
         self.begin = self.io.time
-        self.is_taken_over = False
 
     def control(self) -> bool:
-        """Command the speeds of the present part."""
-        self.is_taken_over |= self.io.is_commanded
-        if not self.is_taken_over:
-            t = (self.io.time - self.begin) % self.ends[-1]
-            self.io.command(self.commands[int(np.searchsorted(self.ends, t, side="right"))])
+        """Command the speeds of the present part; end if others command."""
+        if self.io.is_commanded:
+            return False
+        t = (self.io.time - self.begin) % self.ends[-1]
+        self.io.command(self.commands[int(np.searchsorted(self.ends, t, side="right"))])
         return True
 
     def save(self) -> Mapping[str, Array]:
-        """Return the beginning, and whether somebody has taken over."""
-        return {"begin": np.array(self.begin), "is_taken_over": np.array(self.is_taken_over)}
+        """Return the beginning."""
+        return {"begin": np.array(self.begin)}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Go on in the course."""
         self.begin = float(arrays["begin"])
-        self.is_taken_over = bool(arrays["is_taken_over"])
 
 
 class TurnOnTheSpot(Course):
