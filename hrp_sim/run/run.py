@@ -136,6 +136,7 @@ class Run:
         self.stopped = False
         self._consumers: tuple[Consumer, ...] = ()
         self._time_ns = 0  # of the last step that consumers have taken
+        self._paced_ns = _NEVER  # time at which the clock goes on
         self._render_thread = RenderThread(self._take_image)
         self._on_failure = on_failure
         self._left_ns = None if duration is None else round(duration * NS_PER_S)
@@ -155,7 +156,9 @@ class Run:
         self.close()
 
     def close(self) -> None:
-        """End the render thread; called after the run."""
+        """End the render thread, and refuse calls; called after the run."""
+        self._thread = None
+        self._mailbox.close()
         self._render_thread.close()
 
     def add(self, consumer: Consumer) -> None:
@@ -349,6 +352,19 @@ class Run:
             self._end_stepping()
             self._mailbox.close()
 
+    def run_for(self, seconds: float) -> None:
+        """Step for a time as ``run`` does; the calls of others then wait for the next time.
+
+        This is for programs that do something else between two steps. ``close`` ends it.
+
+        Args:
+            seconds: In simulation time, rounded down to whole steps.
+        """
+        self._thread = threading.get_ident()
+        self._mailbox.open()
+        self._left_ns = round(seconds * NS_PER_S)
+        self._run()
+
     def until(self, time_ns: int) -> None:
         """Advance to the first step at or after a time in [ns], without a clock.
 
@@ -365,7 +381,7 @@ class Run:
             self._step(self._most_steps(now_ns, step_ns, left), step_ns)
 
     def _run(self) -> None:
-        now_ns = _NEVER
+        now_ns = self._paced_ns
         left_ns = self._left_ns
         while not self.stopped:
             self._mailbox.run_pending()
@@ -386,6 +402,7 @@ class Run:
             step_ns = self.simulation.engine.settings.step_ns
             left = None if left_ns is None else left_ns // step_ns
             if left == 0:
+                self._paced_ns = now_ns
                 return
             if self.gate is not None and (seconds := self.gate.wait_time(now_ns)) > 0.0:
                 self._mailbox.wait(seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import gymnasium
 import numpy as np
@@ -27,6 +27,9 @@ from .actions import Action, JointActions, Limits, Modes
 from .episode import EpisodeState
 from .observations import Observation, Observations, Quantity
 from .pictures import Pictures, RenderOptions
+
+if TYPE_CHECKING:
+    from .page import EnvPage
 
 _log = logging.getLogger("hrp_sim")
 _MAX_SEED = 2**63  # of noise
@@ -70,8 +73,9 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         randomize: Changes the initial state of an episode with random numbers, or whatever else
             in the simulation; called by ``reset``.
         control_period: Simulation time of a step, in [s], a multiple of the physics' time step.
-        render_mode: "rgb_array" for pictures by ``render``, or None.
-        render_options: What these pictures show.
+        render_mode: "rgb_array" for pictures by ``render``; "human" for a page in a browser, in
+            real time; or None.
+        render_options: What the pictures show.
 
     Attributes:
         action_joints: Names of the joints in the order of the actions.
@@ -79,7 +83,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         state: What ``reward`` and ``terminated`` receive.
 
     Raises:
-        MissingLibraryError: ODE is not installed.
+        MissingLibraryError: ODE is not installed, or viser for "human".
         ModelError: The world file, or a model in it, has errors.
         PhysicsError: The engine cannot simulate a body.
         TypeError: ``world`` is neither a configuration nor a path.
@@ -87,7 +91,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
             has no limit, or the control period is not a multiple of the time step.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012  # as Gymnasium's
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012  # as Gymnasium's
 
     def __init__(
         self,
@@ -109,7 +113,9 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
     ) -> None:
         self._world = as_world(world, None)
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"there is no render_mode '{render_mode}', but 'rgb_array' or None")
+            raise ValueError(
+                f"there is no render_mode '{render_mode}', but 'human', 'rgb_array' or None"
+            )
         self._period = _whole_period(control_period, self._world.physics.step_ns)
         self.metadata = {**self.metadata, "render_fps": max(round(1.0 / self._period), 1)}
         self.render_mode = render_mode
@@ -125,7 +131,10 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
                 body, actions, action_limits or {}, normalized=normalize_actions
             )
             self._connect()
-            self._pictures = Pictures(render_options, self.simulation) if render_mode else None
+            self._pictures = (
+                Pictures(render_options, self.simulation) if render_mode == "rgb_array" else None
+            )
+            self._page = _open_page(self.state) if render_mode == "human" else None
         except BaseException:
             self.simulation.close()
             raise
@@ -172,6 +181,8 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         self._problem = ""
         self.state.begin()
         self._observations.begin()
+        if self._page is not None:
+            self._page.begin(self.state)
         return self._observations.observe(self.state, {}), {}
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -192,7 +203,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         info: dict[str, Any] = {}
         readings: Mapping[str, Reading] = {}
         try:
-            readings = sim.run(self._period)
+            readings = (sim if self._page is None else self._page).run(self._period)
         except PhysicsError as error:
             info["physics_error"] = str(error)
             _log.warning("the episode ends: %s", error)
@@ -205,7 +216,7 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
     def render(self) -> Pixels | None:
         """Return a picture of the present state, RGB of shape (height, width, 3).
 
-        None without a ``render_mode``.
+        None without a ``render_mode``, and for "human", whose page follows by itself.
 
         Raises:
             RendererUnavailable: This machine cannot render.
@@ -221,6 +232,8 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
         if self._is_open:
             self._is_open, self._pictures = False, None
             self._problem = "the environment is closed"
+            if self._page is not None:
+                self._page.close()
             self.simulation.close()
 
     def __str__(self) -> str:
@@ -279,6 +292,17 @@ class RobotEnv(gymnasium.Env[Observation, Action]):
     def _check_open(self) -> None:
         if not self._is_open:
             raise ValueError("the environment is closed")
+
+
+def _open_page(state: EpisodeState) -> EnvPage:
+    """Open the page of an environment.
+
+    Raises:
+        MissingLibraryError: viser is not installed.
+    """
+    from .page import EnvPage  # needs viser
+
+    return EnvPage(state)
 
 
 def _names(names: Collection[str]) -> tuple[str, ...]:
