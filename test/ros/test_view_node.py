@@ -124,7 +124,7 @@ def subscribers(peer, topic):
 
 def test_a_robot_is_drawn_where_its_transforms_say(robot, node, page):
     camera = client_of(node.viewer, page).camera
-    for y in (0.0, 0.6):
+    for y in (0.0, 0.3):
 
         def is_drawn(y=y):
             robot.move(y)
