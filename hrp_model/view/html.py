@@ -10,6 +10,26 @@ from ..printable import printable
 # Of the field into which a click in a list writes the name of a link.
 SELECTION_LABEL = "Selected link"
 
+# At the end of a document: says in browsers that cannot draw a scene why there is none.
+NO_SCENE = """
+<style>.hrp-no-scene { position: fixed; top: 30%; left: 5%; z-index: 999; max-width: 34em;
+  padding: 1em 1.5em; border-left: 5px solid #b35c00; color: #1c1e21; background: #fff4e6;
+  font: 16px/1.5 system-ui, sans-serif }</style>
+<script>
+{
+  const context = document.createElement('canvas').getContext('webgl2');
+  if (context) {
+    const end = context.getExtension('WEBGL_lose_context');
+    if (end) end.loseContext();
+  } else {
+    document.body.insertAdjacentHTML('beforeend', `<div class="hrp-no-scene" role="alert">
+      <b>This browser cannot draw the scene</b>, as its WebGL 2 is switched off or missing.<br>
+      Allow hardware acceleration in its settings, or open this page in another browser.</div>`);
+  }
+}
+</script>
+"""
+
 # viser shows HTML, but has no event for clicks in it: a click writes into a text field of the
 # page instead, as a person would.
 _ON_CLICK = f"""

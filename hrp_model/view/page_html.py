@@ -13,6 +13,7 @@ from ..diagnostics import Severity
 from ..printable import printable, printable_lines
 from ..rigid import Array
 from ..shapes.extents import Extents, sphere
+from .html import NO_SCENE
 from .robot import RobotView
 from .viewer import Viewer
 
@@ -153,7 +154,7 @@ def page_html(
         f"<title>{_text(title)}</title>\n<style>{_STYLE}</style></head>\n"
         f'<body><iframe title="scene" srcdoc="{escape(scene)}"></iframe>\n'
         f"<aside><h1>{_text(title)}</h1>\n<dl>{rows}</dl>\n"
-        f"{''.join(map(_section, sections))}</aside></body></html>\n"
+        f"{''.join(map(_section, sections))}</aside>{NO_SCENE}</body></html>\n"
     )
 
 

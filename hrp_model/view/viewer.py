@@ -13,9 +13,11 @@ import threading
 import time
 import webbrowser
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import PosixPath
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -30,11 +32,12 @@ from ..shapes.first_view import Viewpoint, first_viewpoint
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
 from .browser import CAMERA_ORDER, BrowserPages
-from .html import escaped, padded
+from .html import NO_SCENE, escaped, padded
 from .surroundings import add_background, add_floor, add_light
 
 try:
     import viser
+    import viser.infra
 except ImportError:
     raise MissingLibraryError(
         "the viewer needs viser: pip install 'hrp_ros[view]', or pip install viser"
@@ -84,6 +87,39 @@ def websocket_server(server: viser.ViserServer) -> WebsockServer:
     return found
 
 
+class _PageFile(PosixPath):
+    """A file of viser's page, whose document has words for browsers that cannot draw."""
+
+    def read_bytes(self) -> bytes:
+        content = super().read_bytes()
+        return content + NO_SCENE.encode() if self.suffix == ".html" else content
+
+
+class _FileServer(viser.infra.WebsockServer):
+    """Serves the files of the page as ``_PageFile``."""
+
+    def start(self) -> None:
+        root = getattr(self, "_http_server_root", None)
+        if root is not None:
+            self._http_server_root = _PageFile(root)
+        super().start()
+
+
+_replacing = threading.Lock()
+
+
+@contextmanager
+def _own_files() -> Iterator[None]:
+    """Let viser make servers with our files, which it has no option for."""
+    with _replacing:
+        original = viser.infra.WebsockServer
+        viser.infra.WebsockServer = _FileServer  # type: ignore[misc]
+        try:
+            yield
+        finally:
+            viser.infra.WebsockServer = original  # type: ignore[misc]
+
+
 class PageServer(viser.ViserServer):
     """A server that contacts nobody, and that pages of other servers cannot use.
 
@@ -96,7 +132,8 @@ class PageServer(viser.ViserServer):
     """
 
     def __init__(self, host: str, port: int) -> None:
-        super().__init__(host=host, port=port, verbose=False)
+        with _own_files():
+            super().__init__(host=host, port=port, verbose=False)
         try:
             websockets = websocket_server(self)
         except MissingLibraryError:

@@ -20,6 +20,7 @@ from hrp_model.cli.main import main
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.program.command import UsageError
 from hrp_model.view.address import DEFAULT_PORT, is_own_page
+from hrp_model.view.page_html import page_html
 from hrp_model.view.viewer import Viewer, websocket_server
 
 SMALL = (1000, 300)  # of a page in which nobody looks at the scene
@@ -227,6 +228,23 @@ def test_another_version_of_viser_is_an_error_that_names_it():
         websocket_server(changed)
     with Viewer(0) as viewer:
         assert websocket_server(viewer.server)._live_connections == {}
+
+
+def test_pages_say_so_in_a_browser_that_cannot_draw_and_only_there(chromium, pages):
+    words = "cannot draw the scene"
+    with Viewer(0) as viewer:
+        context = chromium.new_context()
+        context.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
+        tab = context.new_page()
+        tab.goto(viewer.address)
+        tab.get_by_text(words).wait_for()
+        tab.set_content(page_html("a model", [], [], "no scene"))
+        tab.get_by_text(words).wait_for()
+        context.close()
+        page = pages.open(viewer.address, SMALL)
+        page.wait_until(lambda: page.tab.locator("canvas").count())
+        assert page.tab.get_by_text(words).count() == 0
+        page.close()
 
 
 def test_it_opens_the_default_browser_where_there_is_a_display(model, tmp_path, monkeypatch):
