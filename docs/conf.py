@@ -39,6 +39,7 @@ html_show_sphinx = html_show_copyright = False
 html_static_path = ["style"]
 html_css_files = ["site.css"]
 html_js_files = ["sort_tables.js"]
+html_search_scorer = str(Path(__file__).with_name("style") / "search.js")
 copybutton_selector = "div:not(.highlight-text) > div.highlight pre"  # not what a command prints
 
 # Anchors of headings as GitHub makes them, so that links work in both.

@@ -100,3 +100,19 @@ def test_every_code_has_an_anchor(site):
 
     codes = (site / "reference" / "codes.html").read_text()
     assert [code for code in [*OF_MODELS, *OF_WORLDS] if f'id="{code}"' not in codes] == []
+
+
+def test_a_search_from_disk_finds_the_guide_first(site, chromium):
+    page, errors = chromium.new_page(), []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{site.as_uri()}/search.html?q=sensor")
+    page.get_by_text("Search finished").wait_for()
+    page.get_by_text("opened from disk").wait_for()
+    links = page.locator("#search-results li a").all()
+    assert [link.get_attribute("href").split("?")[0] for link in links[:2]] == [
+        "howto/sensors.html",
+        "tutorial/3-room.html",
+    ]
+    page.close()
+    assert errors == []
