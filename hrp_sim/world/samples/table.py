@@ -54,10 +54,8 @@ SAMPLES: Final = (
     Sample("SR1WalkPatternController", "sr1:Walk", "walks", _SR1, _WALKS),
     Sample("SR1WalkPatternController", "sr1:Walk2D", "walks in a plane", _SR1_2D, _WALKS),
     Sample("SR1LiftupController", "lift:Lift", "lifts a box and throws it", _SR1),
-    Sample("PA10PickupController", "pick:Pick", _PILE, ("J7", "HAND_L")),
-    Sample(
-        "UniversalRobotPickupController", "pick_ur:PickUR", _PILE, ("WRIST3", "Finger1_knuckle")
-    ),
+    Sample("PA10PickupController", "pick:PickPA10", _PILE, ("J7", "HAND_L")),
+    Sample("UniversalRobotPickupController", "pick:PickUR", _PILE, ("WRIST3", "Finger1_knuckle")),
     Sample("TankJoystickController", "drive:Course", _ROUND, _TRACKS),
     Sample("TankTutorial_TrackController", "drive:Course", _ROUND, _TRACKS),
     Sample("TankTutorial_TurretController1", "pd:HoldBarrel", "holds the barrel", _TURRET),
