@@ -21,7 +21,9 @@ _ENOUGH = 0.9  # visible share of the robots at which the first candidate is tak
 _MAX_SAMPLES = 24
 # Points are as far inside of the robots' boxes, so that the floor does not hide them.
 _INSET = 0.2
-_BLOCK = 1 << 20  # pairs of lines of sight and triangles that are compared at once
+# Pairs of lines of sight and triangles that are compared at once, and until the best candidate so
+# far is taken: about a second.
+_BLOCK, _MAX_PAIRS = 1 << 20, 1 << 24
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def first_viewpoint(
 
     Of the candidates it is the first one, by distance, elevation and angle to the front (+x of the
     root link), from which nothing that stands still hides the robots, else the one that sees most
-    of them. It is not inside of a shape, unless the robots are, too.
+    of them; among many triangles, only the first few are tried. It is not inside of a shape, unless
+    the robots are, too.
 
     Args:
         extents: Of the world.
@@ -76,7 +79,7 @@ def first_viewpoint(
     middle = sphere(points).center
     samples = points[:: -(-len(points) // _MAX_SAMPLES)]
     samples = np.vstack([middle, samples + _INSET * (middle - samples)])
-    best, most = Viewpoint(), -1.0
+    best, most, pairs = Viewpoint(), -1.0, 0
     for share, azimuth, elevation in _candidates(_heading(extents, poses)):
         view = Viewpoint(azimuth, elevation)
         distance = share * distance_of(view.backward)
@@ -88,7 +91,8 @@ def first_viewpoint(
         if visible > most:
             most = visible
             best = view if share == 1.0 else Viewpoint(azimuth, elevation, distance)
-        if visible >= _ENOUGH:
+        pairs += len(samples) * len(triangles)
+        if visible >= _ENOUGH or pairs > _MAX_PAIRS:
             break
     return best
 
