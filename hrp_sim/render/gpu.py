@@ -15,7 +15,7 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from . import gl
-from .boxes import back_to_front
+from .drawing_order import back_to_front
 from .gl import DataTexture, Target
 from .lights import VIEW, Switches, lights_on
 from .scene import VERTEX, Batch, Scene, TextureImage

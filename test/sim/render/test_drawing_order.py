@@ -5,7 +5,7 @@ import pytest
 from sim.sensors.handmade import random_pose, random_rotation
 
 from hrp_model.shapes.boxes import OrientedBox, box_around
-from hrp_sim.render.boxes import MAX_COMPARED, back_to_front
+from hrp_sim.render.drawing_order import MAX_COMPARED, back_to_front
 
 
 def corners(box):
