@@ -15,6 +15,7 @@ from hrp_model import Body, Diagnostics, ModelError, Pose
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs.names import NameCollisionError, namespace_error
 
+from ...control.controllers import ControllerEntry
 from ...engine.engine import Placement
 from ...engine.schedule import NS_PER_S
 from ...engine.state import SimulatedBody
@@ -599,13 +600,12 @@ def _missing_steps(stepping: Stepping) -> RequestError | None:
 def _without_foreign_controllers(config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
     """Return a world whose controllers are players of motions and samples, whose code is ours."""
     # Compared as a whole: a file may be named "hrp_sim.world.motion.player.py", too.
-    foreign = [
-        entry
-        for entry in config.controllers
-        if entry.class_name != PLAYER and not is_sample(entry.class_name)
-    ]
+    own: list[ControllerEntry] = []
+    foreign: list[ControllerEntry] = []
+    for entry in config.controllers:
+        is_own = entry.class_name == PLAYER or is_sample(entry.class_name)
+        (own if is_own else foreign).append(entry)
     if foreign:
         message = "controllers of a world that is loaded by a service do not run"
         diagnostics.warn("controllers-off", message, foreign[0].at)
-    own = tuple(entry for entry in config.controllers if entry not in foreign)
-    return replace(config, controllers=own)
+    return replace(config, controllers=tuple(own))

@@ -46,14 +46,14 @@ class BodyResult:
         free: Whether its root can move.
         start, end: Initial and final posture.
         joints: By name.
-        way: Length of the path of a vehicle, in [m]; None for other bodies.
+        path_length: Of the path of a vehicle, in [m]; None for other bodies.
     """
 
     free: bool
     start: Posture
     end: Posture
     joints: Mapping[str, JointResult]
-    way: float | None = None
+    path_length: float | None = None
 
     @property
     def fall(self) -> str:
@@ -181,8 +181,8 @@ def body_result(recorder: RunRecorder, name: str) -> BodyResult:
     free = not (simulation.is_fixed(name) or simulated.body.is_static)
     end = posture_of(simulated, recorder.extents[name])
     path = recorder.paths.get(name)
-    way = None if path is None else path.until(end.p)
-    return BodyResult(free, recorder.starts[name], end, {}, way)
+    length = None if path is None else path.until(end.p)
+    return BodyResult(free, recorder.starts[name], end, {}, length)
 
 
 def joint_result(
@@ -232,7 +232,7 @@ def _sensor(recorder: RunRecorder, name: str, sensor: Sensor) -> SensorResult:
 
 _MAX_BODIES = 10
 _SMALLEST_SHOWN = 1e-3  # of what is never negative, in its SI unit
-_LEAST_WAY = 0.01  # [m] from the start, of bodies that have moved
+_LEAST_MOVED = 0.01  # [m]; bodies that moved less have not moved
 _SECOND = 1e-9  # [s] per [ns]
 
 
@@ -292,12 +292,12 @@ def _body_lines(result: RunResult) -> list[str]:
 def _body_line(name: str, body: BodyResult) -> str:
     fall = f"'{name}' fell ({body.fall})" if body.fall else f"'{name}' did not fall"
     start, end = body.start, body.end
-    away = dist(start.p[:2], end.p[:2])
-    moved = [] if (body.way or 0.0) < _LEAST_WAY else [f"went {number_text(body.way or 0.0)} m"]
-    moved += [f"ended {number_text(away)} m from its start"] if away >= _LEAST_WAY else []
-    way = f"it {' and '.join(moved)}; " if moved else ""
+    length, away = body.path_length or 0.0, dist(start.p[:2], end.p[:2])
+    moved = [f"went {number_text(length)} m"] if length >= _LEAST_MOVED else []
+    moved += [f"ended {number_text(away)} m from its start"] if away >= _LEAST_MOVED else []
+    motion = f"it {' and '.join(moved)}; " if moved else ""
     return (
-        f"{fall}: {way}root at z = {end.p[2]:.3f} m (at the start {start.p[2]:.3f} m), "
+        f"{fall}: {motion}root at z = {end.p[2]:.3f} m (at the start {start.p[2]:.3f} m), "
         f"tilt {degrees(end.tilt):.1f} deg (at the start {degrees(start.tilt):.1f} deg)"
     )
 
@@ -406,6 +406,7 @@ def _body_object(body: BodyResult) -> dict[str, Any]:
     return {
         "free": body.free,
         "fell": body.fall or None,
+        "path_length": body.path_length,
         "start": _posture_object(body.start),
         "end": _posture_object(body.end),
         "joints": {name: _joint_object(joint) for name, joint in body.joints.items()},

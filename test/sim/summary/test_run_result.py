@@ -242,14 +242,14 @@ def test_a_vehicle_says_how_far_it_went_and_where_that_led():
 
     ahead = drive(1.0, 0.5).bodies["rover"]
     away = np.linalg.norm(ahead.end.p - ahead.start.p)
-    assert ahead.way == pytest.approx(0.5, abs=0.05)
-    assert_allclose(ahead.way, away, rtol=0.02)
+    assert ahead.path_length == pytest.approx(0.5, abs=0.05)
+    assert_allclose(ahead.path_length, away, rtol=0.02)
     simulation.reset()
     stayed = drive(0.1, 0.0)  # the way back of a reset is not one that it went
-    assert stayed.bodies["rover"].way == pytest.approx(ahead.way, abs=0.01)
+    assert stayed.bodies["rover"].path_length == pytest.approx(ahead.path_length, abs=0.01)
     back = drive(0.2, -0.5)
     simulation.close()
-    assert back.bodies["rover"].way > ahead.way + 0.05
+    assert back.bodies["rover"].path_length > ahead.path_length + 0.05
     assert re.match(
         r"'rover' did not fall: it went 0.\d+ m and ended 0.\d+ m from its start;",
         result_lines(back)[0],
