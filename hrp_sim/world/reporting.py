@@ -16,7 +16,7 @@ CODES = Codes(
     "worlds", "controllers", "materials", "sensors", "advice", "scenarios", "expectations"
 )
 _ALL_CODES = {**MODEL_CODES, **CODES}
-# A controller, printed after the programs that need one.
+# The file of a controller, printed after the programs that need one.
 OUTLINE = """\
 from hrp_sim import Controller
 
@@ -93,7 +93,8 @@ def _print_outline(found: Iterable[Diagnostic]) -> None:
     """Print the outline of a controller if a program needs one."""
     if any(x.code == "foreign-controller" and x.severity is not Severity.NOTE for x in found):
         lines = OUTLINE.replace("\n", "\n    ").rstrip()
-        print_message(f"  a file my_controller.py with such a class:\n    {lines}", "dim")
+        title = "for example, for --controller BODY=my_controller.py:MyController, this file:"
+        print_message(f"  {title}\n    {lines}", "dim")
 
 
 def paragraphs(
