@@ -141,20 +141,19 @@ class Extents:
         is_corner = any(abs(float(a @ b)) < _MAX_COSINE for a in upright for b in upright)
         return found if is_corner else {}
 
-    def floor(self, size: float, poses: BodyPoses) -> float | None:
-        """Return the height in W of the top of the lowest level floor, in [m], if there is one.
-
-        Args:
-            size: Smaller shapes are no floors, in [m].
-            poses: Of all links.
-        """
-        return None if (found := self._floor(size, poses)) is None else found.height
-
     def ground(self, poses: BodyPoses) -> Ground:
-        """Return the lowest floor, or else the lower one of the robots' lowest point and zero."""
+        """Return the lowest level floor that is as large as the robots.
+
+        Without one it is the lower one of their lowest point and zero.
+        """
         points = self.points(poses)
+        floors = [
+            Ground(float(wall.center[2] + wall.half), wall.shape.material.diffuse)
+            for wall in self._walls(sphere(points).radius, poses)
+            if abs(wall.normal[2]) > _LEVEL
+        ]
         lowest = Ground(min(0.0, float(points[:, 2].min())))
-        return self._floor(sphere(points).radius, poses) or lowest
+        return min(floors, key=lambda floor: floor.height, default=lowest)
 
     def obstacles(
         self, poses: BodyPoses, without: Collection[Shape]
@@ -202,14 +201,6 @@ class Extents:
     def _placed(self, thing: _Thing, poses: BodyPoses) -> OrientedBox:
         p, R = poses[thing.body]
         return thing.box.moved(np.column_stack([R[thing.row], p[thing.row]]))
-
-    def _floor(self, size: float, poses: BodyPoses) -> Ground | None:
-        floors = [
-            Ground(float(wall.center[2] + wall.half), wall.shape.material.diffuse)
-            for wall in self._walls(size, poses)
-            if abs(wall.normal[2]) > _LEVEL
-        ]
-        return min(floors, key=lambda floor: floor.height, default=None)
 
     def _walls(self, size: float, poses: BodyPoses) -> Iterator[_Wall]:
         for thing in self._scenery_of(poses):

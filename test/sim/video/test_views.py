@@ -213,9 +213,11 @@ def test_the_floor_is_the_lowest_level_thing_as_large_as_the_robot():
     robot = loose("robot", box_at((0.4, 0.4, 1.0), (0, 0, 0.2), GREY))
     bodies = {"things": body_of("things", plates), "robot": robot}
     poses = {name: poses_of(Pose()) for name in bodies}
-    assert Extents(bodies).floor(0.5, poses) == pytest.approx(-0.3)
+    found = Extents(bodies).ground(poses)
+    assert found.height == pytest.approx(-0.3)
+    assert found.color == GREY.diffuse
     tilted = {**poses, "things": poses_of(Pose(rpy_matrix(0.1, 0.0, 0.0)))}
-    assert Extents(bodies).floor(0.5, tilted) is None
+    assert Extents(bodies).ground(tilted).color is None
 
 
 def test_extents_follow_the_links():
