@@ -20,6 +20,6 @@
   document.addEventListener("DOMContentLoaded", () => {
     const note = document.createElement("p");
     note.textContent = "Without excerpts, as the site was opened from disk; scripts/site.sh --serve shows them.";
-    document.getElementById("search-results").before(note);
+    document.querySelector(".search-summary")?.after(note);
   });
 })();

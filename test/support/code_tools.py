@@ -8,7 +8,7 @@ from pathlib import Path
 
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)+")
 # Hyphenated strings that are no codes.
-OTHERS = re.compile(r"hrp-model|hrp-sim|per-file-ignores|utf-.*|latin-1|cp932|.*-8859-.*")
+OTHERS = re.compile(r"hrp-(model|sim|warn|button)|per-file-ignores|utf-.*|latin-1|cp932|.*-8859-.*")
 
 
 @cache
