@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Body, BodyState, Link, Pose
+from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import Array
 
 from .contact_points import ContactPoints
@@ -87,7 +88,7 @@ class PhysicsSettings:
 
     time_step: float = 0.001
     solver: Solver = Solver.WORLD
-    gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
+    gravity: tuple[float, float, float] = (0.0, 0.0, -STANDARD_GRAVITY)
     iterations: int = 50
     over_relaxation: float = 1.3
     erp: float = 0.4

@@ -4,7 +4,8 @@ from math import hypot
 
 import numpy as np
 
-GRAVITY = 9.80665  # [m/s^2]
+from hrp_model.kinematics.state import STANDARD_GRAVITY as GRAVITY
+
 FRICTION = 0.6  # of the soles; less than in the room, to be safe
 SOLE = np.array([0.02, 0.0, -0.03])  # centre of the lower face of a sole, in its frame, in [m]
 HALF = np.array([0.11, 0.05])  # of a sole, on which the pressure may act, in [m]

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from hrp_model import BodyState
+from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import Array
 
 from ...control.controllers import Controller, ControllerIO, ForceHook, ForceState
 
-UP = np.array([0.0, 0.0, 9.80665])  # against gravity, in [m/s^2]
+UP = np.array([0.0, 0.0, STANDARD_GRAVITY])  # against gravity, in [m/s^2]
 
 
 class Fly(Controller, ForceHook):

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from hrp_model import BodyState
+from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import Array
 
 from ...control.controllers import Controller, ControllerIO
 
 KP, KD = 10.0, 3.0  # near the top, in [N m/rad] and [N m s/rad]
 PUMP = 5.0  # torque per lack of energy, in [N m/J]
-GRAVITY = 9.80665  # [m/s^2]
 CAPTURE = 0.25  # distance from the top from which it is held there, in [rad]
 
 
@@ -36,7 +36,7 @@ class SwingUp(Controller):
         self.state.q = np.zeros(len(io.q))
         self.top = self.height()
         self.inertia = float(self.state.calc_joint_inertias()[self.joint])
-        self.weight = GRAVITY * self.state.calc_total_mass()
+        self.weight = STANDARD_GRAVITY * self.state.calc_total_mass()
         io.drive("effort", [self.name])
 
     def height(self) -> float:
