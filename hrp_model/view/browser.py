@@ -31,6 +31,8 @@ _STYLE = f"""
 div:has(> .hrp-page) + div {{ display: none }}
 :has(> div > .hrp-bar) {{ display: flex; flex-wrap: wrap; padding-inline: 0.4em 0.7em }}
 :has(> div > .hrp-bar) > * {{ flex: 0 0 100%; min-width: 0 }}
+:has(> div > .hrp-bar) > :has(> .hrp-status:not(.hrp-row)) {{ flex: 0 1 auto }}
+:has(> .hrp-status + .hrp-status) {{ display: flex; flex-wrap: wrap }}
 :has(> div > .hrp-bar) > :has(> .mantine-Button-root) {{
   flex: 1 1 0; margin-inline: 2px !important; padding-bottom: 4px !important }}
 :has(> div > .hrp-bar) > * > .mantine-Button-root {{
@@ -125,11 +127,12 @@ if (!page.dark) {
     page.pad = null;
     page.hold();
   };
-  const isTyped = (target) => target.closest
-    && target.closest('input, textarea, select, [contenteditable], [role=slider], [role=tab]');
+  const isTaken = (target, key) => target.closest
+    && (target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')
+      || (key.startsWith('Arrow') && target.closest('[role=slider], [role=tab]')));
   window.addEventListener('keydown', (event) => {
     if (!moves[event.code] || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (isTyped(event.target) || !document.querySelector('[data-drive]')) return;
+    if (isTaken(event.target, event.code) || !document.querySelector('[data-drive]')) return;
     event.stopPropagation();
     event.preventDefault();
     if (page.keys.has(event.code)) return;

@@ -21,7 +21,7 @@ from hrp_model.view.viewer import Viewer
 from ..engine.schedule import NS_PER_S
 from ..run.run import Run
 from ..topics.run_recording import RunRecording
-from .controls import try_for
+from .controls import notify, try_for
 
 if TYPE_CHECKING:
     from viser import ClientHandle
@@ -61,14 +61,40 @@ class _Recorded:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
 
-    def end(self) -> bytes:
-        """End the recording, and return the file."""
+    def failure(self) -> str:
+        """Return why it cannot go on, or ""."""
+        if self._recording.error:
+            return self._recording.error
         try:
-            self._run.remove(self._topics)
-            self._recording.close()
+            size = self.path.stat().st_size
+        except OSError as error:
+            return f"the recording has ended: {error}"
+        if size > _MAX_BYTES:
+            return f"a recording of the page has at most {_MAX_BYTES // 10**6} MB; it was dropped"
+        return ""
+
+    def end(self) -> bytes:
+        """End the recording, and return the file.
+
+        Raises:
+            OSError: It could not be written or read as a whole.
+        """
+        try:
+            self._close()
+            if self._recording.error:
+                raise OSError(self._recording.error)
             return self.path.read_bytes()
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def drop(self) -> None:
+        """End the recording, and remove the file."""
+        self._close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _close(self) -> None:
+        self._run.remove(self._topics)
+        self._recording.close()
 
 
 class Capture:
@@ -86,6 +112,7 @@ class Capture:
         from viser import Icon
 
         gui = viewer.server.gui
+        self._server = viewer.server
         self._run, self._icons = run, (Icon.PLAYER_RECORD, Icon.PLAYER_STOP)
         self._lock = threading.Lock()
         self._recorded: _Recorded | None = None
@@ -106,7 +133,7 @@ class Capture:
         )
 
     def draw(self, now: float) -> None:
-        """End a recording that is too large.
+        """End a recording that is too large or cannot be written, and say so in all pages.
 
         Args:
             now: Of the steady clock, in [s].
@@ -115,16 +142,17 @@ class Capture:
         if recorded is None or now < self._due:
             return
         self._due = now + _CHECK_PERIOD
-        if recorded.path.stat().st_size > _MAX_BYTES:
+        if failure := recorded.failure():
             self.stop()
-            _log.warning("a recording of the page was dropped, as it had %d bytes", _MAX_BYTES)
+            for client in self._server.get_clients().values():
+                notify(client, "The recording has ended", failure)
 
     def stop(self) -> None:
         """End and drop a recording, as nobody would get it; at the end, end for good."""
         with self._lock:
             recorded, self._recorded = self._recorded, None
         if recorded is not None:
-            recorded.end()
+            recorded.drop()
             self._show()
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ from ..run.run import NotRunningError, Run, RunStateError
 from .scene import Snapshot
 
 if TYPE_CHECKING:
-    from viser import ClientHandle, GuiDropdownHandle
+    from viser import ClientHandle, GuiDropdownHandle, GuiHtmlHandle
 
 MAX_STEPS = 100_000
 MAX_SLIDERS = 200
@@ -60,8 +60,10 @@ class Controls:
         gui = viewer.server.gui
         self._run, self._hint = run, hint
         self._badge = ""
-        self._text = ""
         self._status = gui.add_html("", order=STATUS_ORDER)
+        # Apart, since nobody can click what is replaced with every frame.
+        self._buttons = gui.add_html(TOOLBAR, order=STATUS_ORDER + 1)
+        self._notes = gui.add_html("", order=STATUS_ORDER + 2)
         self._play = gui.add_button("Pause", icon=Icon.PLAYER_PAUSE, order=TOOLBAR_ORDER)
         self._step = gui.add_button(
             "Step", icon=Icon.PLAYER_SKIP_FORWARD, color="gray", order=TOOLBAR_ORDER + 1
@@ -115,7 +117,9 @@ class Controls:
         if tuple(snapshot.falls) != self._fallen:
             self._fallen = tuple(snapshot.falls)
             self._stand_up.visible = bool(self._fallen)
-        self._show(_status(snapshot, self._hint, self._badge, selected))
+        _show(self._status, _status(snapshot))
+        _show(self._buttons, _selected(selected) + self._badge + TOOLBAR)
+        _show(self._notes, _notes(snapshot, self._hint))
 
     def show_problems(self, problems: Sequence[Diagnostic], notes: int) -> None:
         """Show the number of problems beside the state, or that of notes."""
@@ -123,14 +127,11 @@ class Controls:
 
     def end(self, message: str) -> None:
         """Show that the run has ended."""
-        self._show(f'<div class="hrp-status"><b>{html.escape(message)}</b></div>')
+        _show(self._status, f'<div class="hrp-status"><b>{html.escape(message)}</b></div>')
+        _show(self._notes, "")
         for handle in (self._play, self._step, self._reset, self._stand_up, self._steps):
             handle.disabled = True
         self._speed.disabled = True
-
-    def _show(self, text: str) -> None:
-        if text != self._text:
-            self._text = self._status.content = text
 
     def _set_halted(self, is_halted: bool) -> None:
         if is_halted != self._is_halted or self._step.disabled == is_halted:
@@ -176,16 +177,24 @@ def try_for(client: ClientHandle | None, action: Callable[[], object]) -> None:
     except _REFUSALS as error:
         if client is not None:
             text = error.args[0] if isinstance(error, KeyError) and error.args else error
-            client.add_notification(
-                "Not possible", printable(str(text)), auto_close_seconds=8.0, color="orange"
-            )
+            notify(client, "Not possible", str(text))
+
+
+def notify(client: ClientHandle, title: str, text: str) -> None:
+    """Show a text in a page for some seconds."""
+    client.add_notification(title, printable(text), auto_close_seconds=8.0, color="orange")
 
 
 def _factor_text(factor: float) -> str:
     return _FASTEST if factor == 0.0 else f"{factor:g} x real time"
 
 
-def _status(snapshot: Snapshot, hint: str, badge: str, selected: str) -> str:
+def _show(place: GuiHtmlHandle, content: str) -> None:
+    if place.content != content:
+        place.content = content
+
+
+def _status(snapshot: Snapshot) -> str:
     """Return time, real-time factor and state of a run as HTML."""
     if snapshot.error is not None:
         state = "failed"
@@ -193,15 +202,25 @@ def _status(snapshot: Snapshot, hint: str, badge: str, selected: str) -> str:
         state = "paused"
     else:
         state = f"{snapshot.factor:.2f} x real time" if snapshot.factor > 0.0 else "running"
-    parts = [
-        f"<code data-clock>{snapshot.time_ns / NS_PER_S:.3f} s</code>",
-        f'<span class="hrp-chip">{state}</span>',
-    ]
-    if selected:
-        parts.append(
-            f'<button type="button" class="hrp-chip" data-tab="{MODEL_TAB}" title="its properties">'
-            f"{escaped(label_text(selected))}</button>"
-        )
+    return (
+        f'<div class="hrp-status"><code data-clock>{snapshot.time_ns / NS_PER_S:.3f} s</code>'
+        f'<span class="hrp-chip">{state}</span></div>'
+    )
+
+
+def _selected(link: str) -> str:
+    """Return a button with the name of the link that is selected; "" for none."""
+    if not link:
+        return ""
+    return (
+        f'<div class="hrp-status"><button type="button" class="hrp-chip" data-tab="{MODEL_TAB}" '
+        f'title="its properties">{escaped(label_text(link))}</button></div>'
+    )
+
+
+def _notes(snapshot: Snapshot, hint: str) -> str:
+    """Return what fell or failed as HTML; "" for nothing."""
+    parts = []
     for body, reason in tuple(snapshot.falls.items())[:_MAX_FALLS]:
         words = f"{html.escape(label_text(body))} fell"
         parts.append(f'<span class="hrp-chip hrp-bad" title="{html.escape(reason)}">{words}</span>')
@@ -210,7 +229,7 @@ def _status(snapshot: Snapshot, hint: str, badge: str, selected: str) -> str:
         advice = f"<br>hint: {html.escape(printable(hint))}" if hint else ""
         words = f"The physics failed: {reason}{advice}<br>Reset starts again."
         parts.append(f'<div class="hrp-note">{words}</div>')
-    return f'<div class="hrp-status">{"".join(parts)}</div>{badge}{TOOLBAR}'
+    return f'<div class="hrp-status hrp-row">{"".join(parts)}</div>' if parts else ""
 
 
 Views = Mapping[str, tuple[SimulatedBody, RobotView]]

@@ -185,19 +185,21 @@ class RunViewer(Consumer):
         """Draw frames while a browser shows the page; the thread of the viewer."""
         while not self._is_closing:
             start = time.monotonic()
-            self._is_watched = self._viewer.is_watched
-            if not self._is_watched:
-                self._stop()
-                self._wake.wait()
-                self._wake.clear()
-                continue
+            self._is_watched = is_watched = self._viewer.is_watched
             try:
-                self._frame(start)
+                if is_watched:
+                    self._frame(start)
+                else:
+                    self._stop()
             except Exception as error:
                 if not self._has_failed:  # later ones are likely the same
                     self._has_failed = True
                     _log.error("drawing the page of the run failed", exc_info=error)
-            time.sleep(max(0.0, start + _PERIOD - time.monotonic()))
+            if is_watched:
+                time.sleep(max(0.0, start + _PERIOD - time.monotonic()))
+            else:
+                self._wake.wait()
+                self._wake.clear()
 
     def _frame(self, now: float) -> None:
         """Request what is to be drawn, and draw what has arrived."""

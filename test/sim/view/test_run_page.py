@@ -121,6 +121,7 @@ def test_keys_drive_a_vehicle_which_the_camera_follows_also_on_a_phone_in_the_da
         camera = client_of(run.viewer, page).camera
         page.wait_until(lambda: shown_time(page) > 0.2, "a running clock")
         motion = run.simulation.bodies["rover"].motion
+        page.open_part("Control")  # and keeps the focus
         page.tab.keyboard.down("w")
         page.wait_until(lambda: motion.p[0, 0] > 1.0, "driven ahead")
         # The scene is to the left of the panel, 330 pixels wide.
@@ -211,7 +212,7 @@ def a_slider_commands_its_joint(run, page):
 
 
 def test_a_click_selects_a_link_or_that_of_a_problem_of_any_body(pages):
-    with RunPage("arm", paused=True) as run:
+    with RunPage("arm") as run:  # running, as the page changes with every frame
         bodies = {name: simulated.body for name, simulated in run.simulation.bodies.items()}
         other = next(name for name in bodies if name != "arm")
         link = bodies[other].links[0]

@@ -1,5 +1,6 @@
 """The viewer of a run without a browser: what it costs, what it follows, what its controls do."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from hrp_model.view.browser import PageState
 from hrp_model.view.viewer import Viewer, set_value
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.engine.engine import PhysicsError
-from hrp_sim.view import run_viewer
+from hrp_sim.view import capture, run_viewer
 from hrp_sim.view.controls import MAX_STEPS
 from hrp_sim.view.driving import DrivePad
 
@@ -175,9 +176,10 @@ def test_a_failure_of_the_physics_is_shown_with_its_hint_until_a_reset():
             run.simulation.engine.step = step
 
         run.runner.call(fail)
-        status = run.run_viewer._controls._status
-        wait_until(lambda: "link &#x27;J3&#x27; is nowhere" in status.content)
-        assert "use &lt;smaller&gt; steps" in status.content
+        status, notes = run.run_viewer._controls._status, run.run_viewer._controls._notes
+        wait_until(lambda: "link &#x27;J3&#x27; is nowhere" in notes.content)
+        assert "use &lt;smaller&gt; steps" in notes.content
+        assert "failed" in status.content
         run.runner.call(lambda: delattr(run.simulation.engine, "step"))
         set_value(gui(run.viewer, "Reset"), True)
         wait_until(lambda: "failed" not in status.content)
@@ -195,6 +197,21 @@ def test_a_vehicle_stops_when_the_page_that_drives_it_goes_silent_or_away():
         pad._on_report(7, PageState(False, (0.0, 1.0), frozenset()))
         wait_until(lambda: drive.track_speed.min() < 0.0 < drive.track_speed.max())
         wait_until(lambda: not drive.track_speed.any())  # no further report
+
+
+def test_a_recording_whose_file_was_removed_ends_and_the_page_goes_on(tmp_path, monkeypatch):
+    pytest.importorskip("mcap")
+    folder = tmp_path / "recording"
+    folder.mkdir()
+    monkeypatch.setattr(capture.tempfile, "mkdtemp", lambda **_: str(folder))
+    with RunPage("rover", viewer=WatchedViewer(0)) as run:
+        record = gui(run.viewer, "Record")
+        set_value(record, True)
+        wait_until(lambda: record.label != "Record")
+        shutil.rmtree(folder)
+        wait_until(lambda: record.label == "Record")
+        shown = run.run_viewer._controls._status.content
+        wait_until(lambda: run.run_viewer._controls._status.content != shown)
 
 
 def test_a_vehicle_obeys_the_page_that_pressed_last_and_none_that_went_silent():
