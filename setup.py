@@ -52,6 +52,7 @@ SWEEP = [
     "distributed>=2022.2",  # cases of studies on a Dask cluster
 ]
 GYM = ["gymnasium>=1.0,<2"]  # the interface of environments for learning
+LEARN = [*GYM, "skrl[jax]>=2.1,<3"]  # PPO, for examples/gym/ppo.py
 PYTEST = [*RECORD, "pytest>=7"]  # scenarios as tests; recordings of those that fail
 # What commands use, but ROS.
 ALL = [*VERIFY, *XACRO, *MJCF, *DECOMPOSE, *VIEW, *RECORD, *SWEEP, *GYM, *PYTEST]
@@ -229,6 +230,7 @@ setup(
         # For machines without a ROS installation. Other distributions come from their own.
         "ros": requirements("hrp_msgs/interfaces/requirements-jazzy.txt"),
         "gym": GYM,
+        "learn": LEARN,
         "pytest": PYTEST,
         "test-ros": TEST_ROS,
         "test": [

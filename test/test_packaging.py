@@ -347,7 +347,7 @@ def test_an_extra_brings_what_is_used_if_present(wheel, name):
 
 
 def test_the_extra_all_brings_what_any_command_uses(wheel):
-    others = {"all", "docs", "ros", "test", "test-ros"}
+    others = {"all", "docs", "learn", "ros", "test", "test-ros"}
     extras = set(wheel.metadata.get_all("Provides-Extra")) - others
     assert wheel.extra("all") == set.union(*map(wheel.extra, extras))
 
