@@ -22,15 +22,21 @@ if TYPE_CHECKING:
 _MIN_JOINTS = 3  # of a limb that is moved by its tip
 _ALL_DIRECTIONS = 6  # joints that reach any pose
 _MIN_CLOSING = 0.1  # of the distance of fingers to their middle
+_FARTHEST = 1e6  # [m] of a handle; farther ones, which no mouse reaches, are ignored
 _TOLERANCE, _MAX_ITERATIONS = 1e-4, 40  # of the inverse kinematics
 
 
 def limbs_of(body: Body) -> dict[str, Chain]:
-    """Return the limbs of a body that can be moved by their tips, by the name of the tip."""
+    """Return the limbs of a body that can be moved by their tips, by the name of the tip.
+
+    Limbs with joints that follow others are left out, as inverse kinematics takes all for free.
+    """
     return {
         printable(chain.tip.name): chain
         for chain in Limbs(body).chains
-        if chain.ends and len(chain.joints) >= _MIN_JOINTS
+        if chain.ends
+        and len(chain.joints) >= _MIN_JOINTS
+        and not any(link.joint.mimic for link in chain.joints)
     }
 
 
@@ -112,7 +118,7 @@ class TipHandle:
         self._body, self._limb, self._on_move = body, limb, on_move
         self._tip = body.link_index(limb.tip.name)
         self._state = BodyState(body)
-        self._is_dragged = False
+        self._page: int | None = None  # in which somebody moves it
         self._turns = len(limb.joints) >= _ALL_DIRECTIONS
         self._control: TransformControlsHandle = viewer.server.scene.add_transform_controls(
             name, scale=size, disable_rotations=not self._turns, depth_test=False, line_width=4.0
@@ -131,21 +137,26 @@ class TipHandle:
             R: R_WL, shape (links, 3, 3).
             q: Targets of the joints, in [rad] or [m], shape (joints,), from which it is moved.
         """
-        if self._is_dragged or not (np.isfinite(p).all() and np.isfinite(R).all()):
+        if self._page is not None or not (np.isfinite(p).all() and np.isfinite(R).all()):
             return
         self._state.p[0], self._state.R[0], self._state.q[:] = p[0], R[0], q
         self._control.position = p[self._tip]
         self._control.wxyz = quaternion_wxyz(matrix_quaternion(R[self._tip]))
+
+    def release(self, page: int) -> None:
+        """Let it go if it is moved in a page, by its identifier, which has gone."""
+        if self._page == page:
+            self._page = None
 
     def remove(self) -> None:
         """Remove the handle."""
         self._control.remove()
 
     def _drag(self, event: TransformControlsEvent) -> None:
-        self._is_dragged = event.phase != "end"
+        self._page = None if event.phase == "end" else event.client_id
         control, state = self._control, self._state
         w, x, y, z = (float(value) for value in control.wxyz)
-        if not np.isfinite([*control.position, w, x, y, z]).all():
+        if not (np.isfinite([w, x, y, z]).all() and np.abs(control.position).max() < _FARTHEST):
             return
         R = quaternion_matrix((x, y, z, w)) if self._turns else None
         state.calc_forward_kinematics()

@@ -117,6 +117,7 @@ class JointTargets:
         self._limb: GuiDropdownHandle[str] | None = None
         self._tip: tuple[str, TipHandle] | None = None
         self._drawn = -inf
+        viewer.server.on_client_disconnect(lambda page: self._release(page.client_id))
 
     @property
     def shown(self) -> SimulatedBody | None:
@@ -310,6 +311,11 @@ class JointTargets:
             self._tip = chosen, TipHandle(self._viewer, path, simulated.body, limb, size, move)
         if self._tip is not None:
             self._tip[1].place(poses.p, poses.R, simulated.drive.q)
+
+    def _release(self, page: int) -> None:
+        tip = self._tip
+        if tip is not None:
+            tip[1].release(page)
 
     def _remove_tip(self) -> None:
         if self._tip is not None:

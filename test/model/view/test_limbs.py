@@ -1,13 +1,14 @@
 """Limbs that are moved by their tips, hands, and what pages report."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 pytest.importorskip("viser")
 
-from hrp_model.body import Body, Joint, JointType, Link, Range
+from hrp_model.body import Body, Joint, JointType, Link, Mimic, Range
 from hrp_model.geometry import Box, Shape
 from hrp_model.kinematics.state import BodyState
 from hrp_model.load import load_body
@@ -56,7 +57,7 @@ def test_the_tip_of_an_arm_is_moved_to_its_handle_by_inverse_kinematics():
         control.position = goal
 
         class Event:
-            client, phase = None, "update"
+            client, client_id, phase = None, 3, "update"
 
         handle._drag(Event())
         state.q[:] = [moved[0][link.joint.name] for link in body.moving_links]
@@ -64,6 +65,20 @@ def test_the_tip_of_an_arm_is_moved_to_its_handle_by_inverse_kinematics():
         np.testing.assert_allclose(state.p[tip], goal, atol=1e-3)
         handle.place(np.zeros_like(state.p), state.R, state.q)  # while somebody moves it
         np.testing.assert_allclose(control.position, goal)
+        control.position = np.array([1e300, 0.0, 0.0])
+        handle._drag(Event())
+        assert len(moved) == 1
+        handle.release(3)  # its page has gone
+        handle.place(np.zeros_like(state.p), state.R, state.q)
+        np.testing.assert_allclose(control.position, np.zeros(3))
+
+
+def test_a_limb_with_a_joint_that_follows_another_has_no_handle():
+    body = load_body("package://hrp_ros/models/arm/arm.body")
+    last = body.link("J6")
+    follower = replace(last, joint=replace(last.joint, mimic=Mimic("J1", 1.0)))
+    links = tuple(follower if link is last else link for link in body.links)
+    assert limbs_of(replace(body, links=links)) == {}
 
 
 def test_what_a_page_reports_is_checked():
