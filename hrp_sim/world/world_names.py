@@ -9,7 +9,7 @@ from hrp_model.diagnostics import did_you_mean
 from hrp_model.files.resources import ResourceError, path_from_uri, share_folder
 
 # World of ``hrp-sim run`` without an argument.
-DEFAULT_WORLD = "humanoid_in_room"
+DEFAULT_WORLD = "walking_humanoid"
 
 
 def bundled_worlds() -> dict[str, Path]:

@@ -21,6 +21,7 @@ def test_it_walks_and_stays_up_when_pushed(hrp_scenario):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # it simulates ten minutes
 def test_it_walks_ten_minutes_with_uneven_pushes(hrp_scenario):
     hrp_scenario(SCENARIOS / "walk_ten_minutes.scenario.yaml")
 
