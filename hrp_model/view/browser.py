@@ -60,7 +60,8 @@ div:has(> .hrp-page) + div {{ display: none }}
 .hrp-status {{ display: flex; flex-wrap: wrap; gap: 0.2em 0.7em; align-items: baseline;
   padding: 0 0.5em 0.5em; font-size: 0.85rem }}
 .hrp-status code {{ font-size: 1.25em }}
-.hrp-chip {{ border-radius: 1em; padding: 0 0.7em; font-size: 0.75rem; line-height: 1.6;
+.hrp-chip {{ max-width: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+  border-radius: 1em; padding: 0 0.7em; font-size: 0.75rem; line-height: 1.6;
   background: rgba(128, 128, 128, 0.2) }}
 button.hrp-chip {{ cursor: pointer; border: 0; font-family: inherit; color: inherit }}
 button.hrp-warn {{ background: #b35c00; color: #fff }}

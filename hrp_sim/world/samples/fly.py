@@ -38,6 +38,8 @@ class Fly(Controller, ForceHook):
         of_cm = self.mass * (cm @ cm * np.eye(3) - np.outer(cm, cm))
         self.inertia = state.calc_root_inertia()[3:, 3:] - of_cm
         arms = {i: state.p[i] - cm for i in range(len(state.p)) if self.is_rotor(i)}
+        if not arms:
+            raise ValueError("no link of the body has a rotor by its name")
         # Around the drone, so that neighbours turn in opposite directions.
         self.rotors = sorted(arms, key=lambda i: float(np.arctan2(arms[i][1], arms[i][0])))
         self.senses = np.array([1.0 if k % 2 else -1.0 for k in range(len(self.rotors))])

@@ -34,10 +34,16 @@ class PDController(Controller):
         self.stiffness, self.damping = self.of_joints(self.kp), self.of_joints(self.kd)
 
     def of_joints(self, gain: float | Sequence[float]) -> Array:
-        """Return a gain of all joints, given one for all or by joint id."""
+        """Return a gain of all joints, given one for all or by joint id.
+
+        Raises:
+            ValueError: The body has more joints than the sample.
+        """
         ids = [link.joint.id for link in self.io.model.moving_links]
         if isinstance(gain, float):
             return np.full(len(ids), gain)
+        if (last := max((i for i in ids if i is not None), default=0)) >= len(gain):
+            raise ValueError(f"a joint has the id {last}, but the sample has {len(gain)} joints")
         return np.array([0.0 if i is None else gain[i] for i in ids])
 
     def start(self) -> None:

@@ -1,12 +1,14 @@
 """Samples of Choreonoid: projects that name their programs run our controllers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from each_case import mostly_slow
 from paths import ROOT, SHARED
 from silent_diagnostics import silent
 
-from hrp_model import Severity
+from hrp_model import Severity, load_body
 from hrp_sim import Simulation, load_world
 from hrp_sim.cli.main import main
 from hrp_sim.world.projects import ProjectOptions
@@ -15,6 +17,7 @@ from hrp_sim.world.samples import SAMPLES
 from hrp_sim.world.samples.conveyor import Belt
 from hrp_sim.world.samples.drive import Course
 from hrp_sim.world.samples.fly import Fly
+from hrp_sim.world.samples.pd import PDController
 from hrp_sim.world.samples.sway import LookAround
 
 CHOREONOID = SHARED / "models" / "choreonoid__choreonoid" / "sample"
@@ -402,6 +405,18 @@ links:
       joint_axis: [ 0, 0, 1 ], inertia: [ 1e-5, 0, 0, 0, 1e-5, 0, 0, 0, 1e-5 ] }
   - { <<: *PROP, name: PROP3, joint_id: 1 }
 """
+
+
+def test_a_body_with_more_joints_than_its_sample_is_an_error():
+    class Short(PDController):
+        kp = (1.0, 2.0)
+
+    arm = load_body("package://hrp_ros/models/arm/arm.body")
+    io = SimpleNamespace(model=arm, args={}, drive=lambda *_: None)
+    with pytest.raises(ValueError, match="id 5, but the sample has 2 joints"):
+        Short().initialize(io)
+    with pytest.raises(ValueError, match="rotor"):
+        Fly().initialize(io)
 
 
 def test_a_drone_of_any_shape_flies_its_circle(project):
