@@ -53,7 +53,7 @@ def status_of(line):
         ("hrp-sim run nowhere", PROBLEM),
         ("hrp-sim check world.yaml", PROBLEM),
         ("hrp-sim check arm", GOOD),
-        ("hrp-sim", WRONG_USE),
+        ("hrp-sim", GOOD),
         ("hrp-sim run arm --duration -1", WRONG_USE),
         ("hrp-sim run arm --paused", WRONG_USE),
         ("hrp-sim run arm --duration 0.01 --expect arm.q>1", WRONG_USE),

@@ -110,8 +110,7 @@ class LiveTable:
             self._base_ns = now_ns
 
 
-# Required share of received messages between the listener's first and last report. Published
-# and received messages are counted at times that differ by some milliseconds.
+# Required share of received messages between the listener's first and last report.
 MIN_SHARE = 0.9
 # A lagging listener needs time to empty its queue; it reports once a second.
 SETTLING_REPORTS = 10
@@ -214,17 +213,19 @@ class Listener:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
+        before: Mapping[str, int] = {}
         for line in self._process.stdout:
             report: dict[str, int] = json.loads(line)
             published = self._published()
             with self._reported:
                 for topic, received in report.items():
                     if received:
-                        counts = received, published.get(topic, 0)
-                        self._first.setdefault(topic, counts)  # before _last, for ``share``
-                        self._last[topic] = counts
+                        first = self._first.setdefault(topic, (received, published.get(topic, 0)))
+                        # What was published since the report before may still be on its way.
+                        self._last[topic] = received, max(first[1], before.get(topic, 0))
                 self._has_started = True
                 self._reported.notify_all()
+            before = published
         with self._reported:
             self._has_started = True
             self._reported.notify_all()

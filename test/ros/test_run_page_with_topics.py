@@ -4,6 +4,7 @@ import re
 import signal
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -73,11 +74,11 @@ def test_page_and_topics_show_and_control_the_same_run(run, pages):
     peer.wait_until("25 steps", lambda: stamp_ns(clock[-1].clock) == 25_000_000)
 
     page.tab.get_by_role("button", name="Play", exact=True).click()
-    page.tab.get_by_role("tab", name="Joints").click()
     command(peer, 0.6)
-    page.wait_until(lambda: float(page.field("J2").input_value()) == pytest.approx(0.6))
+    page.wait_until(
+        lambda: float(page.field("J2").input_value()) == pytest.approx(np.degrees(0.6), abs=0.1)
+    )
     assert peer.call("/sim_node/pause", SetBool, data=True).success
-    page.tab.get_by_role("tab", name="Run").click()
     page.wait_for_text("paused")
     page.tab.get_by_role("button", name="Reset", exact=True).click()
     page.wait_for_text("0.000 s")
