@@ -133,8 +133,7 @@ class _Model:
                     self._watch.add(path_from_uri(name))  # also if it is a symbolic link
                 self._page.show(load_body(name, diagnostics), diagnostics.found)
         except ModelError:
-            for path in before.files:  # those that were not read this time may still be part of it
-                self._watch.add(path)
+            self._watch.add_all(before)  # files not read this time may still be part of it
             self._page.show_problems(diagnostics.found)
             if not keep_going:
                 raise

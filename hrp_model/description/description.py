@@ -240,8 +240,7 @@ class ModelFile:
             return self._describe(model, options, self._watch)
         except Exception:
             # Files that were not read this time may still be part of the model.
-            for path in before.files:
-                self._watch.add(path)
+            self._watch.add_all(before)
             raise
 
     def has_changed(self) -> bool:

@@ -37,6 +37,15 @@ class FileWatch:
         """Watch a file, existing or not, from its current state; a watched file is unchanged."""
         self._as_read.setdefault(path, _state(path))
 
+    def add_all(self, earlier: FileWatch) -> None:
+        """Watch the files of another watch, from their states when it last looked for changes.
+
+        Thus a change since then, while they were read again, is noticed. Watched files are
+        unchanged.
+        """
+        for path, state in (earlier._as_read | earlier._last_states).items():
+            self._as_read.setdefault(path, state)
+
     def has_read(self, path: Path) -> bool:
         """Return whether a path is a watched file, possibly under another name."""
         try:

@@ -69,9 +69,8 @@ class Reloader:
             with self.watch.recording():
                 simulation = self._load()
         finally:
-            if simulation is None:
-                for path in before.files:  # those not read this time may still be part of the world
-                    self.watch.add(path)
+            if simulation is None:  # files not read this time may still be part of the world
+                self.watch.add_all(before)
         if simulation is None:
             return
         run, previous = self._run, self._run.simulation

@@ -107,3 +107,16 @@ def test_what_is_read_without_recording_is_not_watched(watch, tmp_path):
     (tmp_path / "other").write_text("text", encoding="utf-8")
     resources.read_file(tmp_path / "other")
     assert tmp_path / "other" not in watch.files
+
+
+def test_a_change_while_files_are_read_again_is_noticed(tmp_path):
+    file = tmp_path / "model"
+    file.write_text("one")
+    before, after = FileWatch(), FileWatch()
+    before.add(file)
+    file.write_text("broken")
+    while not before.has_changed():
+        pass
+    file.write_text("repaired")  # it was read as broken, by who does not record it
+    after.add_all(before)
+    assert any(after.has_changed() for _ in range(2))
