@@ -68,14 +68,15 @@ HORIZON_COLOR = 0.90, 0.92, 0.94
 ZENITH_COLOR = 0.66, 0.73, 0.82
 
 # From linear sRGB to the space of the fit with its white point, the fit, and back.
-_SCALE = 0.6
-_TO_FIT = np.array(
-    [[0.59719, 0.35458, 0.04823], [0.07600, 0.90834, 0.01566], [0.02840, 0.13383, 0.83777]]
+TO_FIT = (
+    np.array(
+        [[0.59719, 0.35458, 0.04823], [0.07600, 0.90834, 0.01566], [0.02840, 0.13383, 0.83777]]
+    )
+    / 0.6
 )
-_FROM_FIT = np.array(
+FROM_FIT = np.array(
     [[1.60475, -0.53108, -0.07367], [-0.10208, 1.10813, -0.00605], [-0.00327, -0.07276, 1.07602]]
 )
-TO_FIT, FROM_FIT = _TO_FIT / _SCALE, _FROM_FIT
 # The fit is (x (x + a) - b) / (x (c x + d) + e).
 FIT = 0.0245786, 0.000090537, 0.983729, 0.432951, 0.238081
 

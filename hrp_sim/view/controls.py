@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from viser import ClientHandle, GuiDropdownHandle, GuiHtmlHandle
 
 MAX_STEPS = 100_000
-MAX_SLIDERS = 200
-_LABEL_PERIOD = 0.2  # [s] of wall time between two updates of the positions
 _NONE = "-"
 _MAX_FALLS = 3  # shown
 MODEL_TAB = "Model"

@@ -17,6 +17,7 @@ from hrp_model.view.html import padded
 from hrp_model.view.joint_sliders import (
     DEGREES,
     DEGREES_HINT,
+    MAX_SLIDERS,
     SliderScale,
     is_angle,
     slider_scale,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
         GuiSliderHandle,
     )
 
-MAX_SLIDERS = 200
 _LABEL_PERIOD = 0.2  # [s] of wall time between two updates of the positions
 _NONE = "-"
 _START, _ZERO, _KEEP = "start", "zero", "keep this"
