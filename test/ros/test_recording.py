@@ -137,7 +137,9 @@ def test_a_recording_equals_what_a_listener_heard_message_by_message(seconds, tm
             def is_complete():
                 sent, heard = ros.published(), listener.heard()
                 steady = (t for t in sent if t not in WHILE_PAUSED and not is_short(t))
-                return all(len(heard.get(t, ())) == sent[t][1] for t in steady)
+                return all(t in heard for t in WHILE_PAUSED) and all(
+                    len(heard.get(t, ())) == sent[t][1] for t in steady
+                )
 
             wait_until("all messages", is_complete)
             heard = listener.heard()
