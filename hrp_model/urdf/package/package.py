@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -21,16 +21,23 @@ from ...collision.shapes import CollisionShapes
 from ...diagnostics import Diagnostics
 from ...files.writer import staged_folder, write_atomically
 from ...frames import Base
-from ...kinematics.actuation import controlled_joints
-from ..convert import LOOPS_FILE, Conversion, convert
+from ..convert import convert
 from ..glb import UpAxis
-from ..options import Hardware, UrdfOptions
-from ..srdf import body_to_srdf
-from . import package_files as texts
-from .controllers import controllers_yaml
-from .package_files import bridge_yaml, rviz_config
+from ..options import UrdfOptions
+from .package_files import (
+    Addition,
+    PackagedRobot,
+    PartMaker,
+    check_package_name,
+    control_part,
+    display_part,
+    package_name,
+    package_texts,
+)
 
 _DEFAULTS = UrdfOptions()
+# What every package has; options of the command line add further parts.
+_PARTS: tuple[PartMaker, ...] = (display_part, control_part)
 # A file in the package with the digest of each written file, by path.
 _MANIFEST = ".hrp_model.json"
 # Files in these folders must match the others, so edited ones are not kept.
@@ -258,6 +265,7 @@ def write_package(
     name: str | None = None,
     diagnostics: Diagnostics | None = None,
     progress: Progress | None = None,
+    additions: Sequence[Addition] = (),
 ) -> Package:
     """Write a package that builds with colcon and shows the robot in RViz.
 
@@ -277,9 +285,10 @@ def write_package(
         diagnostics: Receives warnings; by default they are logged. In strict mode nothing is
             written if there are any.
         progress: As for ``collision.shapes.with_collision``.
+        additions: Further parts, for other programs.
 
     Raises:
-        ValueError: The name is not a valid package name.
+        ValueError: The name is not a valid package name, or an addition cannot be made.
         OSError: The folder cannot be written; FileExistsError if an existing file must not be
             replaced.
         MissingLibraryError: The collision shapes cannot be made.
@@ -287,10 +296,11 @@ def write_package(
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     options = UrdfOptions() if options is None else options
-    name = texts.package_name(body.name) if name is None else name
-    texts.check_package_name(name)
+    name = package_name(body.name) if name is None else name
+    check_package_name(name)
     options = _in_package(options, name)
     command = command_line_options(options, collision, glb_up)
+    command += [word for addition in additions for word in addition.words]
     folder = folder.resolve()
     previous = PreviousPackage.read(folder)
     with staged_folder(folder) as staged:
@@ -306,14 +316,15 @@ def write_package(
             progress=progress,
         )
         _remove_unused_meshes(staged / "meshes", conversion.urdf)
-        _write_texts(staged, name, conversion, options, command, diagnostics)
+        robot = PackagedRobot(name, conversion, options, diagnostics)
+        makers = (*_PARTS, *(addition.make for addition in additions))
+        _write_texts(staged, robot, makers, command)
         new = digests(staged)
         previous.drop_unchanged(staged, name, diagnostics)
         diagnostics.raise_errors()
     write_manifest(folder, name, command, new)
     removed = previous.remove_obsolete(new)
-    stem = _stem(name)
-    urdf, srdf = folder / "urdf" / f"{stem}.urdf", folder / "srdf" / f"{stem}.srdf"
+    urdf, srdf = folder / robot.urdf, folder / robot.srdf
     return Package(folder, name, urdf, srdf, conversion.body, removed)
 
 
@@ -325,75 +336,15 @@ def _in_package(options: UrdfOptions, name: str) -> UrdfOptions:
     return replace(options, controllers=controllers_file, mujoco_meshes=meshes)
 
 
-def _stem(name: str) -> str:
-    """Return the base name of the files of a package's robot."""
-    return name.removesuffix("_description")
-
-
 def _write_texts(
-    folder: Path,
-    name: str,
-    conversion: Conversion,
-    options: UrdfOptions,
-    command: Sequence[str],
-    diagnostics: Diagnostics,
+    folder: Path, robot: PackagedRobot, makers: Iterable[PartMaker], command: Sequence[str]
 ) -> None:
     """Write all text files of a package whose meshes are written."""
-    files = _robot_texts(name, conversion, options, diagnostics)
-    paths = {*files, *digests(folder)}
-    files.update(_package_texts(name, conversion, options, command, paths))
+    parts = [make(robot) for make in makers]
+    files = {path: text for part in parts for path, text in part.texts.items()}
+    files.update(package_texts(robot, parts, command, {*files, *digests(folder)}))
     for path, text in files.items():
         write_atomically(folder / path, text.encode())
-
-
-def _robot_texts(
-    name: str, conversion: Conversion, options: UrdfOptions, diagnostics: Diagnostics
-) -> dict[str, str]:
-    """Return the text files about the robot, by their paths in a package."""
-    body, frames = conversion.body, conversion.frames
-    stem = _stem(name)
-    urdf = f"{stem}.urdf"
-    hardware = options.ros2_control
-    is_simulation = hardware in (Hardware.GZ, Hardware.MUJOCO)
-    files = {
-        f"urdf/{urdf}": f"{conversion.urdf}\n",
-        f"srdf/{stem}.srdf": f"{body_to_srdf(body, frames, diagnostics)}\n",
-        texts.DISPLAY_LAUNCH: texts.display_launch(name, urdf),
-        "rviz/display.rviz": rviz_config(body, frames, is_simulation=is_simulation),
-    }
-    if conversion.loops is not None:
-        files[f"urdf/{LOOPS_FILE}"] = conversion.loops
-    joint_state_publisher = texts.joint_state_publisher_yaml(body, frames)
-    if joint_state_publisher is not None:
-        files["config/joint_state_publisher.yaml"] = joint_state_publisher
-    if hardware is not None and controlled_joints(body):
-        launch = texts.control_launch(name, urdf, conversion, options)
-        files[texts.CONTROL_LAUNCH] = launch
-        files["config/controllers.yaml"] = controllers_yaml(body, frames, options)
-        if hardware is Hardware.GZ:
-            files["config/gz_bridge.yaml"] = bridge_yaml(body, frames, options)
-            files["worlds/robot.sdf"] = texts.gazebo_world()
-    return files
-
-
-def _package_texts(
-    name: str,
-    conversion: Conversion,
-    options: UrdfOptions,
-    command: Sequence[str],
-    paths: Collection[str],
-) -> dict[str, str]:
-    """Return the text files about the package, whose other files have these paths."""
-    body = conversion.body
-    folders = {path.partition("/")[0] for path in paths}
-    dependencies: set[str] = set()
-    if texts.CONTROL_LAUNCH in paths:
-        dependencies = texts.control_dependencies(conversion, options)
-    return {
-        "README.md": texts.readme(name, body, command, paths),
-        "CMakeLists.txt": texts.cmake_lists(name, folders),
-        "package.xml": texts.package_xml(name, body.name, dependencies),
-    }
 
 
 def _remove_unused_meshes(meshes: Path, urdf: str) -> None:

@@ -1,12 +1,13 @@
-"""The text files of a description package besides URDF, SRDF and controllers."""
+"""The parts of a description package: text files for a purpose, with what they need."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -15,9 +16,10 @@ from hrp_msgs import names
 from ... import rviz
 from ...body import Body
 from ...devices import Camera
-from ...diagnostics import counted
+from ...diagnostics import Diagnostics, counted
 from ...files.writer import yaml_text
 from ...frames import BodyFrames, initial_poses, legal_name
+from ...kinematics.actuation import controlled_joints
 from ...rigid import matrix_rpy
 from ..convert import LOOPS_FILE, Conversion
 from ..gazebo_blocks import (
@@ -28,16 +30,13 @@ from ..gazebo_blocks import (
     sensors_on_links,
 )
 from ..options import Hardware, UrdfOptions
-from ..srdf import top_pose
-from .controllers import controllers
+from ..srdf import body_to_srdf, top_pose
+from .controllers import controllers, controllers_yaml
 from .templates import fill_template
 
 _COMMENT = "The robot and its frames, as display.launch.py shows them."
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _SUFFIX = "_description"
-# Paths in a package.
-DISPLAY_LAUNCH = "launch/display.launch.py"
-CONTROL_LAUNCH = "launch/ros2_control.launch.py"
 _DISPLAY_DEPENDENCIES = (
     "ament_index_python",
     "joint_state_publisher",
@@ -59,6 +58,124 @@ _HARDWARE_LAUNCH = {
     Hardware.GZ: "gz.launch.py",
     Hardware.MUJOCO: "mujoco.launch.py",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class PackagedRobot:
+    """The robot of a package, for which its parts are made.
+
+    Attributes:
+        package: Name of the package.
+        conversion: The robot as written to the URDF, with its frames.
+        options: Options of the URDF, with the paths of the package.
+        diagnostics: Receives warnings and errors; with an error nothing is written.
+    """
+
+    package: str
+    conversion: Conversion
+    options: UrdfOptions
+    diagnostics: Diagnostics
+
+    @property
+    def stem(self) -> str:
+        """Base name of the files of the robot."""
+        return self.package.removesuffix(_SUFFIX)
+
+    @property
+    def urdf(self) -> str:
+        """Path of the URDF in the package."""
+        return f"urdf/{self.stem}.urdf"
+
+    @property
+    def srdf(self) -> str:
+        """Path of the SRDF in the package."""
+        return f"srdf/{self.stem}.srdf"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The files of a package for one purpose.
+
+    Attributes:
+        texts: The text of each file, by its path in the package. A file of a later part replaces
+            that of an earlier one.
+        launches: What each launch file does, by its path, for the README.
+        folders: What is in folders of this part alone, by name, for the README.
+        dependencies: Packages whose nodes, plugins or modules the files use.
+    """
+
+    texts: Mapping[str, str]
+    launches: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+    dependencies: Collection[str] = ()
+
+
+PartMaker: TypeAlias = Callable[[PackagedRobot], Part]
+
+
+class Addition(NamedTuple):
+    """A part that an option of the command line adds to a package.
+
+    Attributes:
+        words: The option with its values, such as ``("--moveit",)``.
+        make: Returns the part. A ``ModelError`` or ``ValueError`` states why it cannot be made;
+            then nothing is written.
+    """
+
+    words: Sequence[str]
+    make: PartMaker
+
+
+def display_part(robot: PackagedRobot) -> Part:
+    """Return the files that describe and show the robot."""
+    body, frames = robot.conversion.body, robot.conversion.frames
+    is_simulation = robot.options.ros2_control in (Hardware.GZ, Hardware.MUJOCO)
+    launch = "launch/display.launch.py"
+    urdf = json.dumps(robot.urdf.removeprefix("urdf/"))
+    files = {
+        robot.urdf: f"{robot.conversion.urdf}\n",
+        robot.srdf: f"{body_to_srdf(body, frames, robot.diagnostics)}\n",
+        launch: fill_template("display.launch.py", PACKAGE=robot.package, URDF=urdf),
+        "rviz/display.rviz": rviz_config(body, frames, is_simulation=is_simulation),
+    }
+    if robot.conversion.loops is not None:
+        files[f"urdf/{LOOPS_FILE}"] = robot.conversion.loops
+    joint_state_publisher = joint_state_publisher_yaml(body, frames)
+    if joint_state_publisher is not None:
+        files["config/joint_state_publisher.yaml"] = joint_state_publisher
+    return Part(files, {launch: "shows the robot"}, dependencies=_DISPLAY_DEPENDENCIES)
+
+
+def control_part(robot: PackagedRobot) -> Part:
+    """Return the files that run the robot's controllers with its hardware; none without them."""
+    body, frames, options = robot.conversion.body, robot.conversion.frames, robot.options
+    hardware = options.ros2_control
+    if hardware is None or not controlled_joints(body):
+        return Part({})
+    used = controllers(body, frames, options)
+    launch = "launch/ros2_control.launch.py"
+    files = {
+        launch: fill_template(
+            _HARDWARE_LAUNCH[hardware],
+            PACKAGE=robot.package,
+            URDF=json.dumps(robot.urdf.removeprefix("urdf/")),
+            ACTIVE=_list(controller.name for controller in used if controller.active),
+            INACTIVE=_list(controller.name for controller in used if not controller.active),
+            ROBOT=json.dumps(legal_name(body.name, default="robot")),
+            POSE=_pose(body, frames),
+        ),
+        "config/controllers.yaml": controllers_yaml(body, frames, options),
+    }
+    if hardware is Hardware.GZ:
+        files["config/gz_bridge.yaml"] = bridge_yaml(body, frames, options)
+        files["worlds/robot.sdf"] = fill_template("robot.sdf")
+    plugins = {controller.type.partition("/")[0] for controller in used}  # package/Class
+    return Part(
+        files,
+        {launch: "runs its controllers"},
+        {"worlds": "a floor for Gazebo, with the systems that the sensors need"},
+        {"controller_manager", *_HARDWARE_DEPENDENCIES[hardware], *plugins},
+    )
 
 
 def rviz_config(
@@ -194,34 +311,6 @@ def check_package_name(name: str) -> None:
         raise ValueError(message)
 
 
-def package_xml(package: str, robot: str, dependencies: Iterable[str]) -> str:
-    """Return package.xml (REP 149) of a package with exec dependencies."""
-    root = Element("package", format="3")
-    SubElement(root, "name").text = package
-    SubElement(root, "version").text = "0.1.0"
-    title = legal_name(robot, default="the robot")
-    SubElement(root, "description").text = f"URDF, SRDF, meshes and launch files of {title}."
-    SubElement(root, "maintainer", email="maintainer@example.org").text = "maintainer"
-    root.append(ElementTree.Comment(" The model states no licence; NOASSERTION is SPDX's term. "))
-    SubElement(root, "license").text = "NOASSERTION"
-    SubElement(root, "buildtool_depend").text = "ament_cmake"
-    for name in sorted({*_DISPLAY_DEPENDENCIES, *dependencies}):
-        SubElement(root, "exec_depend").text = name
-    SubElement(SubElement(root, "export"), "build_type").text = "ament_cmake"
-    ElementTree.indent(root)
-    return f'<?xml version="1.0"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
-
-
-def cmake_lists(package: str, folders: Iterable[str]) -> str:
-    """Return CMakeLists.txt, which installs folders."""
-    return fill_template("CMakeLists.txt", PACKAGE=package, FOLDERS=" ".join(sorted(folders)))
-
-
-def display_launch(package: str, urdf: str) -> str:
-    """Return the launch file that shows the robot of a file in the folder urdf/."""
-    return fill_template("display.launch.py", PACKAGE=package, URDF=json.dumps(urdf))
-
-
 def joint_state_publisher_yaml(body: Body, frames: BodyFrames) -> str | None:
     """Return joint_state_publisher's parameters with the initial posture; None without joints.
 
@@ -235,30 +324,6 @@ def joint_state_publisher_yaml(body: Body, frames: BodyFrames) -> str | None:
     return yaml_text({"/**": {"ros__parameters": {"zeros": zeros}}}) if zeros else None
 
 
-def control_dependencies(conversion: Conversion, options: UrdfOptions) -> set[str]:
-    """Return the packages that a robot's controllers depend on."""
-    assert options.ros2_control is not None
-    used = controllers(conversion.body, conversion.frames, options)
-    plugins = {controller.type.partition("/")[0] for controller in used}  # package/Class
-    return {"controller_manager", *_HARDWARE_DEPENDENCIES[options.ros2_control], *plugins}
-
-
-def control_launch(package: str, urdf: str, conversion: Conversion, options: UrdfOptions) -> str:
-    """Return the launch file that runs the robot's controllers with its hardware."""
-    assert options.ros2_control is not None
-    body, frames = conversion.body, conversion.frames
-    used = controllers(body, frames, options)
-    return fill_template(
-        _HARDWARE_LAUNCH[options.ros2_control],
-        PACKAGE=package,
-        URDF=json.dumps(urdf),
-        ACTIVE=_list(controller.name for controller in used if controller.active),
-        INACTIVE=_list(controller.name for controller in used if not controller.active),
-        ROBOT=json.dumps(legal_name(body.name, default="robot")),
-        POSE=_pose(body, frames),
-    )
-
-
 def _pose(body: Body, frames: BodyFrames) -> str:
     """Return the pose of the top frame as a Python mapping, with ros_gz_sim's names."""
     pose = top_pose(body, frames)
@@ -268,11 +333,6 @@ def _pose(body: Body, frames: BodyFrames) -> str:
         for name, value in zip("xyzRPY", values, strict=True)
     )
     return "{\n" + "".join(lines) + "}"
-
-
-def gazebo_world() -> str:
-    """Return a world for Gazebo: a floor, and the systems that the robot's sensors need."""
-    return fill_template("robot.sdf")
 
 
 def _list(names: Iterable[str]) -> str:
@@ -287,46 +347,76 @@ _FOLDER_CONTENTS = {
     "for pinocchio",
     "config": "parameters of the nodes that the launch files start",
     "rviz": "RViz configuration",
-    "worlds": "a floor for Gazebo, with the systems that the sensors need",
-}
-_LAUNCHES = {
-    DISPLAY_LAUNCH: "shows the robot",
-    CONTROL_LAUNCH: "runs its controllers",
 }
 
 
-def readme(package: str, body: Body, command: Sequence[str], paths: Collection[str]) -> str:
-    """Return README.md: contents, usage, and the command that wrote the package.
+def package_texts(
+    robot: PackagedRobot, parts: Sequence[Part], command: Sequence[str], paths: Collection[str]
+) -> dict[str, str]:
+    """Return the files about the package itself: README.md, CMakeLists.txt and package.xml.
 
     Args:
-        package: Name of the package.
-        body: The robot.
+        robot: The robot.
+        parts: The parts of the package.
         command: The options of the command that writes it.
-        paths: Paths of the files in the package.
+        paths: Paths of the other files in the package.
     """
+    folders = {folder for folder, _, rest in (path.partition("/") for path in paths) if rest}
+    dependencies = {name for part in parts for name in part.dependencies}
+    cmake = fill_template(
+        "CMakeLists.txt", PACKAGE=robot.package, FOLDERS=" ".join(sorted(folders))
+    )
+    return {
+        "README.md": _readme(robot, parts, command, folders),
+        "CMakeLists.txt": cmake,
+        "package.xml": _package_xml(robot, dependencies),
+    }
+
+
+def _package_xml(robot: PackagedRobot, dependencies: Iterable[str]) -> str:
+    """Return package.xml (REP 149) of a package with exec dependencies."""
+    root = Element("package", format="3")
+    SubElement(root, "name").text = robot.package
+    SubElement(root, "version").text = "0.1.0"
+    title = legal_name(robot.conversion.body.name, default="the robot")
+    SubElement(root, "description").text = f"URDF, SRDF, meshes and launch files of {title}."
+    SubElement(root, "maintainer", email="maintainer@example.org").text = "maintainer"
+    root.append(ElementTree.Comment(" The model states no licence; NOASSERTION is SPDX's term. "))
+    SubElement(root, "license").text = "NOASSERTION"
+    SubElement(root, "buildtool_depend").text = "ament_cmake"
+    for name in sorted(dependencies):
+        SubElement(root, "exec_depend").text = name
+    SubElement(SubElement(root, "export"), "build_type").text = "ament_cmake"
+    ElementTree.indent(root)
+    return f'<?xml version="1.0"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _readme(
+    robot: PackagedRobot, parts: Sequence[Part], command: Sequence[str], folders: Collection[str]
+) -> str:
+    """Return README.md: contents, usage, and the command that wrote the package."""
+    body = robot.conversion.body
     numbers = {
         "link": len(body.links),
         "moving joint": len(body.moving_links),
         "sensor or other device": len(body.devices),
     }
     counts = [counted(number, kind) for kind, number in numbers.items() if number]
-    launches = [path for path in _LAUNCHES if path in paths]
-    contents = _FOLDER_CONTENTS | {"launch": ", ".join(map(_launch, launches))}
-    folders = sorted({folder for folder, _, rest in (p.partition("/") for p in paths) if rest})
-    files = [f"- `{folder}/`: {contents[folder]}" for folder in folders]
-    if f"urdf/{LOOPS_FILE}" in paths:
+    launches = {
+        path.removeprefix("launch/"): use for part in parts for path, use in part.launches.items()
+    }
+    contents = {name: use for part in parts for name, use in part.folders.items()}
+    contents |= _FOLDER_CONTENTS
+    contents["launch"] = ", ".join(f"`{name}` {use}" for name, use in launches.items())
+    files = [f"- `{folder}/`: {contents[folder]}" for folder in sorted(folders)]
+    if robot.conversion.loops is not None:
         files.append(f"- `urdf/{LOOPS_FILE}`: the closed loops, which URDF cannot represent")
-    commands = [f"ros2 launch {package} {path.rpartition('/')[2]}" for path in launches]
     return fill_template(
         "README.md",
-        PACKAGE=package,
+        PACKAGE=robot.package,
         TITLE=legal_name(body.name, default="A robot"),
         COUNTS=", ".join(counts),
         OPTIONS="".join(f" {word}" for word in map(shlex.quote, command)),
-        LAUNCH_COMMANDS="\n".join(commands),
+        LAUNCH_COMMANDS="\n".join(f"ros2 launch {robot.package} {name}" for name in launches),
         FILES="\n".join(files),
     )
-
-
-def _launch(path: str) -> str:
-    return f"`{path.rpartition('/')[2]}` {_LAUNCHES[path]}"
