@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
 from typing import TYPE_CHECKING
 
-from hrp_model.kinematics.vehicle import DifferentialDrive, TrackDrive, vehicle_drive
+from hrp_model.kinematics.drive import drive_limits
+from hrp_model.kinematics.vehicle import vehicle_drive
 from hrp_model.view.browser import DRIVE_ORDER, PageState, drive_button
 from hrp_model.view.viewer import Viewer, set_value
 
@@ -112,16 +112,10 @@ class DrivePad:
             self._time = None
 
     def _set_speeds(self, vehicle: SimulatedBody) -> None:
-        drive = vehicle_drive(vehicle.body)
-        fastest, width = inf, 1.0
-        if isinstance(drive, DifferentialDrive):
-            speeds = [link.joint.max_velocity for link in (*drive.left, *drive.right)]
-            fastest, width = drive.wheel_radius * min(speeds), drive.wheel_separation
-        elif isinstance(drive, TrackDrive):
-            fastest = min(link.joint.max_velocity for link in (*drive.left, *drive.right))
-            width = drive.track_separation
-        self._turn = min(1.5 / max(width, 1e-3), 3.0)
-        self._limit.max = max(0.1, min(_MAX_SPEED, _SHARE * fastest))
+        limits = drive_limits(vehicle.body)
+        radius = max(limits.track / 1.5, limits.min_radius, 1e-3)
+        self._turn = min(1.0 / radius, 3.0)
+        self._limit.max = max(0.1, min(_MAX_SPEED, _SHARE * limits.speed))
         set_value(self._limit, min(_SPEED, self._limit.max))
 
     def _on_report(self, page: int, state: PageState) -> None:
