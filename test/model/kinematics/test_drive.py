@@ -10,7 +10,7 @@ from vehicles import vehicle, wheel
 
 from hrp_model import load_body
 from hrp_model.body import JointType, Range
-from hrp_model.kinematics.drive import DriveKind, drive_limits
+from hrp_model.kinematics.drive import DriveKind, drive_kinematics, drive_limits
 
 MOTOR = {"velocity": Range(-8.0, 8.0), "effort": Range(-3.0, 3.0)}
 
@@ -38,12 +38,35 @@ def test_rotors_make_motors_slower():
     assert drive_limits(heavy(vehicle(*wheels))).acceleration == pytest.approx(60.0 / (12 + 12))
 
 
-def test_four_wheels_slip_about_the_centre_of_mass():
-    wheels = [wheel(f"{x}{y}", [x, y, 0]) for x in (-0.2, 0.2) for y in (-0.2, 0.2)]
-    limits = drive_limits(heavy(vehicle(*wheels), center=(0.14, 0, 0)))
+def four_wheels(a=0.2, b=0.2):
+    return [wheel(f"{x}{y}", [x, y, 0]) for x in (-a, a) for y in (-b, b)]
+
+
+def test_four_wheels_with_equal_loads_seem_to_be_further_apart():
+    """The moments of friction balance: each slips as fast, ahead by w a^2 / b, aside by w a."""
+    body = heavy(vehicle(*four_wheels(0.15, 0.2)))
+    limits, kinematics = drive_limits(body), drive_kinematics(body)
     assert limits.kind is DriveKind.SKID_STEER
-    assert limits.turn_center == pytest.approx(0.14 * 10 / 14)
+    assert limits.turn_center == pytest.approx(0.0, abs=1e-12)
     assert limits.speed == limits.acceleration == inf  # no motor states a limit
+    assert kinematics.effective_track == pytest.approx(2 * (0.2 + 0.15**2 / 0.2))
+    sides = np.array([-1.0 if contact.y > 0.0 else 1.0 for contact in kinematics.contacts])
+    moved, _ = kinematics.moved(0.3 * sides)
+    np.testing.assert_allclose(moved, [0, 0, 0.03 / (0.2 + 0.15**2 / 0.2)], atol=1e-12)
+
+
+@pytest.mark.parametrize("center", [0.03, -0.05])
+def test_friction_of_unequal_loads_is_in_balance_in_a_turn(center):
+    a, b = 0.2, 0.25
+    body = heavy(vehicle(*four_wheels(a, b)), center=(center, 0, 0), mass=1e6)
+    kinematics = drive_kinematics(body)
+    half, turn = 0.5 * kinematics.effective_track, kinematics.turn_center
+    load = np.array([a - center, a + center])  # of the rear and the front wheels
+    slip = np.array([[b - half, x - turn] for x in (-a, a)])  # of right wheels, per yaw rate
+    force = -load[:, None] * slip / np.linalg.norm(slip, axis=1)[:, None]
+    assert abs(force[:, 1].sum()) < 1e-6 * load.sum()
+    moment = b * force[:, 0].sum() + np.array([-a, a]) @ force[:, 1]
+    assert abs(moment) < 1e-6 * load.sum() * a
 
 
 def test_a_car_turns_as_tightly_as_its_steering_allows():
@@ -63,12 +86,14 @@ def test_a_car_turns_as_tightly_as_its_steering_allows():
     assert limits.yaw_rate == pytest.approx(limits.speed / limits.min_radius)
 
 
-def test_tracks_turn_about_the_centre_of_mass_of_the_rover():
-    rover = load_body(MODELS / "rover" / "rover.body")
-    limits = drive_limits(rover)
-    assert (limits.kind, limits.speed) == (DriveKind.TRACKS, inf)
-    # Chassis 18 kg and tracks 12 kg at the origin, the mast 1.5 kg behind it.
-    assert limits.turn_center == pytest.approx(-0.15 * 1.5 / 31.5)
+def test_the_rover_turns_a_little_behind_its_middle_where_its_load_is():
+    kinematics = drive_kinematics(load_body(MODELS / "rover" / "rover.body"))
+    assert (kinematics.kind, kinematics.track) == (DriveKind.TRACKS, pytest.approx(0.5))
+    assert kinematics.root_height == pytest.approx(0.17)
+    assert kinematics.joints == ("TRACK_L", "TRACK_R")
+    # The mast of 1.5 kg behind the middle moves the centre of mass by 7 mm.
+    assert -0.02 < kinematics.turn_center < -0.007
+    assert 0.5 < kinematics.effective_track < 0.62  # twice the distance of the outer edges
 
 
 def test_a_body_without_wheels_is_no_vehicle():

@@ -11,6 +11,7 @@ from vehicles import vehicle, wheel
 from hrp_model.body import JointType, Mimic, Range
 from hrp_model.geometry import Box, Shape
 from hrp_model.kinematics import BodyState
+from hrp_model.kinematics.drive import drive_kinematics
 from hrp_model.kinematics.vehicle import differential_drive, rolling_wheels, vehicle_drive
 from hrp_model.kinematics.wheels import SteeredDrive
 from hrp_model.rigid import Pose, axis_angle_matrix
@@ -105,6 +106,33 @@ def test_no_wheel_slips_in_a_turn(body, v):
         for sideways, ahead, turned in moved:
             assert sideways == pytest.approx(0.0, abs=1e-12)
             assert turned == pytest.approx(ahead, abs=1e-12)
+
+
+@all_cases("curvature", [0.0, 0.4, -0.7])
+@all_cases("body", CARS.values())
+def test_a_car_moves_on_the_arc_for_which_its_wheels_turn(body, curvature):
+    drive, kinematics = vehicle_drive(body), drive_kinematics(body)
+    distance, rolled, steering = 0.01, {}, {}
+    for x in drive.wheels:
+        angle, speed = x.turned(curvature, drive.axle_x)
+        rolled[x.link.joint.name] = x.direction * distance * speed / x.radius
+        if x.steering is not None:
+            steering[x.steering.link.joint.name] = x.steering.position(angle)
+    change = np.array([rolled[joint] for joint in kinematics.joints])
+    angles = [steering[joint] for joint in kinematics.steering]
+    moved, jacobian = kinematics.moved(change, angles, angles)
+    yaw = curvature * distance
+    np.testing.assert_allclose(moved, [distance, -yaw * drive.axle_x, yaw], atol=1e-12)
+    np.testing.assert_allclose(jacobian @ change, moved, atol=1e-12)
+
+
+def test_a_car_stands_while_the_wheels_on_its_pole_roll_about_it():
+    kinematics = drive_kinematics(CARS["wagon"])
+    turn = 0.02
+    rolled = {"FL": -0.2 * turn / RADIUS, "FR": 0.2 * turn / RADIUS}
+    change = np.array([rolled.get(joint, 0.0) for joint in kinematics.joints])
+    moved, _ = kinematics.moved(change, [0.1], [0.1 + turn])
+    np.testing.assert_allclose(moved, 0.0, atol=1e-12)
 
 
 def test_straight_ahead_all_wheels_are_parallel():
