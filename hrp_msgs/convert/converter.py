@@ -16,7 +16,7 @@ _Values = Array | Sequence[float]
 
 
 class Frames(NamedTuple):
-    """TF frames of the messages of one sensor, with prefixes.
+    """TF frames of the messages of one sensor, with prefixes, and limits of its values.
 
     Attributes:
         data: Frame in which the data are expressed.
@@ -24,12 +24,15 @@ class Frames(NamedTuple):
         root: Topmost frame of the body.
         root_motion: Returns the motion of that frame, given that of the root link; None if both
             coincide.
+        position_limits: Of the joints of a ``JointReading``, in [rad] or [m], shape (2, joints);
+            None if nothing enforces them.
     """
 
     data: str
     world: str = ""
     root: str = ""
     root_motion: Callable[[OdometryReading], OdometryReading] | None = None
+    position_limits: Array | None = None
 
 
 R = TypeVar("R", bound=Reading)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
 from operator import attrgetter
+
+import numpy as np
 
 from ..messages import Header, Imu, JointState, LaserScan, Range, WrenchStamped
 from ..readings import (
@@ -20,16 +23,32 @@ from .converter import FieldConverter, Frames
 
 _QUANTITIES = "orientation", "angular_velocity", "linear_acceleration"
 _NOT_MEASURED = (-1.0, 0.0, 0.0)
+AT_LIMIT = 1e-6  # [rad] or [m]; see ``JointStateConverter``
 
 
 class JointStateConverter(FieldConverter[JointReading]):
-    """Converts the joint readings of one body, which have no frame, to sensor_msgs/JointState."""
+    """Converts the joint readings of one body, which have no frame, to sensor_msgs/JointState.
+
+    Positions within ``AT_LIMIT`` of a limit are published at the limit. A joint rests at its stop
+    with the error of the solver, some 1e-12 rad beyond it, and planners accept no state beyond a
+    limit, however little.
+    """
 
     message_type = JointState
 
     def __init__(self, frames: Frames) -> None:
-        del frames
+        self._limits = frames.position_limits
         super().__init__(attrgetter("names"))
+
+    def convert(self, reading: JointReading) -> bytes:
+        """Return the message of a reading."""
+        if self._limits is not None:
+            near = np.abs(reading.position - self._limits) <= AT_LIMIT
+            if near.any():
+                lower, upper = self._limits
+                position = np.where(near[0], lower, np.where(near[1], upper, reading.position))
+                reading = replace(reading, position=position)
+        return super().convert(reading)
 
     def _layout(self, reading: JointReading) -> tuple[Template, Mapping[str, str]]:
         zeros = [0.0] * len(reading.names)

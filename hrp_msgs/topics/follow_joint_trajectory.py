@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from action_msgs.msg import GoalStatus
@@ -29,7 +30,7 @@ FEEDBACK_PERIOD_NS = NS_PER_S // 20  # of simulated time, as joint_trajectory_co
 
 
 class JointTolerance(NamedTuple):
-    """How far a joint may deviate from its trajectory; None means no limit.
+    """How far a joint may deviate from its trajectory; None means the default, inf no limit.
 
     Attributes:
         position: In [rad] or [m].
@@ -47,13 +48,14 @@ class Goal(NamedTuple):
         trajectory: The trajectory.
         path_tolerances: By joint name: before the end.
         goal_tolerances: By joint name: at the end.
-        goal_time_ns: How long after the end the goal may be reached, in [ns]; None means for ever.
+        goal_time_ns: How long after the end the goal may be reached, in [ns]; 0 means the default,
+            a negative value for ever.
     """
 
     trajectory: Trajectory
     path_tolerances: Mapping[str, JointTolerance]
     goal_tolerances: Mapping[str, JointTolerance]
-    goal_time_ns: int | None
+    goal_time_ns: int
 
 
 class Status(Protocol):
@@ -116,12 +118,17 @@ class Follower(Protocol[R]):
         """Cancel a run that ``follow`` returned."""
 
 
+# What numbers of a message mean besides tolerances.
+_TOLERANCES: Mapping[float, float | None] = {0.0: None, -1.0: inf}
 # Error codes, as in the action's definition.
 _SUCCESSFUL, _INVALID_GOAL, _INVALID_JOINTS = 0, -1, -2
 _OLD_HEADER_TIMESTAMP, _PATH_VIOLATED, _GOAL_VIOLATED = -3, -4, -5
+# Another command took over a joint; the definition has no code for it.
+TAKEN_OVER = -100
 _ERROR_CODES = {
     "SUCCEEDED": _SUCCESSFUL,
     "CANCELED": _SUCCESSFUL,
+    "PREEMPTED": TAKEN_OVER,
     "PATH_VIOLATED": _PATH_VIOLATED,
     "GOAL_VIOLATED": _GOAL_VIOLATED,
 }
@@ -268,17 +275,16 @@ def read_goal(request: FollowJointTrajectory.Goal) -> Goal:
         raise ValueError("multi_dof_trajectory is not supported: no joint has several axes")
     if request.component_path_tolerance or request.component_goal_tolerance:
         raise ValueError("component tolerances are not supported: no joint has several axes")
-    goal_time_ns = duration_ns(request.goal_time_tolerance)
     return Goal(
         joint_trajectory(request.trajectory),
         _tolerances(request.path_tolerance),
         _tolerances(request.goal_tolerance),
-        goal_time_ns if goal_time_ns > 0 else None,
+        duration_ns(request.goal_time_tolerance),
     )
 
 
 def _tolerances(messages: Sequence[JointToleranceMessage]) -> dict[str, JointTolerance]:
-    """Return tolerances by name. In messages 0 means the default, here none; -1 means none."""
+    """Return tolerances by name. In messages 0 means the default, and -1 no limit."""
     found = {}
     for message in messages:
         if message.acceleration > 0.0:
@@ -287,7 +293,7 @@ def _tolerances(messages: Sequence[JointToleranceMessage]) -> dict[str, JointTol
                 "it is not measured"
             )
         values = (message.position, message.velocity)
-        found[message.name] = JointTolerance(*(None if v in (0.0, -1.0) else v for v in values))
+        found[message.name] = JointTolerance(*(_TOLERANCES.get(v, v) for v in values))
     return found
 
 

@@ -140,6 +140,76 @@ class Tolerances:
 
 
 NO_TOLERANCES = Tolerances()
+# By joint name: tolerances of position and velocity; None means the default, infinity no limit.
+PartialTolerances = Mapping[str, tuple[float | None, float | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """Tolerances where the sender of a trajectory states none; 0 means that nothing is checked.
+
+    Names and meaning are those of the ``constraints`` of joint_trajectory_controller.
+
+    Attributes:
+        trajectory: By joint name, in [rad] or [m]: deviation at any time before the end.
+        goal: By joint name, in [rad] or [m]: deviation at the end.
+        goal_time: How long after the end the goal may be reached, in [s]; 0 means for ever. The
+            default is shorter than what MoveIt waits, so that the reason reaches it.
+        stopped_velocity_tolerance: Speed of a joint at the end, in [rad/s] or [m/s].
+    """
+
+    trajectory: Mapping[str, float]
+    goal: Mapping[str, float]
+    goal_time: float = 0.5
+    stopped_velocity_tolerance: float = 0.01
+
+    @staticmethod
+    def of(body: Body) -> Constraints:
+        """Return the default constraints of a body: 0.1 rad or 0.01 m at the end."""
+        joints = [link.joint for link in body.moving_links]
+        goal = {j.name: 0.01 if j.type is JointType.PRISMATIC else 0.1 for j in joints}
+        return Constraints(trajectory=dict.fromkeys(goal, 0.0), goal=goal)
+
+    def complete(
+        self,
+        names: Sequence[str],
+        path: PartialTolerances,
+        goal: PartialTolerances,
+        goal_time_ns: int,
+    ) -> Tolerances:
+        """Return the tolerances of a trajectory.
+
+        Args:
+            names: Its joints.
+            path: Tolerances of its sender before the end.
+            goal: Likewise at the end.
+            goal_time_ns: Likewise, in [ns]; 0 means the default, a negative value for ever.
+        """
+        stopped = self.stopped_velocity_tolerance
+        time_ns = goal_time_ns or round(self.goal_time * NS_PER_S)
+        return Tolerances(
+            path=_completed(path, {n: (self.trajectory.get(n, 0.0), 0.0) for n in names}),
+            goal=_completed(goal, {n: (self.goal.get(n, 0.0), stopped) for n in names}),
+            goal_time_ns=time_ns if time_ns > 0 else None,
+        )
+
+
+def _completed(
+    given: PartialTolerances, defaults: Mapping[str, tuple[float, float]]
+) -> dict[str, Tolerance]:
+    """Return tolerances with defaults where none is given; a default of 0 means no limit."""
+    nothing = None, None
+    return {
+        name: Tolerance(
+            *(
+                (default or inf) if own is None else own
+                for own, default in zip(
+                    given.get(name, nothing), defaults.get(name, (0.0, 0.0)), strict=True
+                )
+            )
+        )
+        for name in (*defaults, *given)
+    }
 
 
 def check_names(names: Sequence[str]) -> None:

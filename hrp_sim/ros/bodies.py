@@ -299,6 +299,11 @@ class CommandInterfaces:
             max_age=float(settings["command_max_age"]),
             wrench_duration=float(settings["wrench_duration"]),
         )
+        commands.constraints = replace(
+            commands.constraints,
+            goal_time=float(settings["constraints.goal_time"]),
+            stopped_velocity_tolerance=float(settings["constraints.stopped_velocity_tolerance"]),
+        )
         timeout = float(settings["command_timeout"]), str(settings["command_fallback"])
         if timeout != (0.0, "") or "command_timeout" in changed or "command_fallback" in changed:
             commands.set_timeout(*timeout)
@@ -404,6 +409,7 @@ class BodyCommandInterface:
                 initial_position=self.commands.initial_position(name),
                 objection=partial(self.commands.objection_to_initial, name),
                 limits=link.joint.position_limits if limited else UNLIMITED,
+                goal=self.commands.constraints.goal[name],
             )
             if link.joint.mimic is not None:  # its mode cannot change
                 values = replace(values, modes=[mode])
@@ -418,9 +424,12 @@ class BodyCommandInterface:
         kd: float | None = None,
         mode: str | None = None,
         initial_position: float | None = None,
+        trajectory: float | None = None,
+        goal: float | None = None,
     ) -> None:
         """Set the parameters of a joint that are not None."""
         self.commands.set_joint(joint, kp=kp, kd=kd, mode=mode)
+        self.commands.set_constraints(joint, trajectory=trajectory, goal=goal)
         if initial_position is None:
             return
         try:

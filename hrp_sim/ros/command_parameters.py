@@ -16,6 +16,8 @@ from hrp_msgs.node.parameters import Param, Value, declare
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.commands import AS_PUBLISHED, VELOCITY_TYPES
 
+from ..control.trajectory import Constraints
+
 COMMANDS = (
     Param(
         "hardware_topics",
@@ -68,6 +70,23 @@ COMMANDS = (
         choices=("", "model", "none"),
     ),
     Param(
+        "constraints.goal_time",
+        Constraints.goal_time,
+        "How long after its end a trajectory may reach its goal, in simulated time [s]; 0 = for "
+        "ever.",
+        0.0,
+        1e9,
+        read_only=False,
+    ),
+    Param(
+        "constraints.stopped_velocity_tolerance",
+        Constraints.stopped_velocity_tolerance,
+        "Speed of a joint that counts as stopped at the goal [rad/s or m/s]; 0 = any.",
+        0.0,
+        1e9,
+        read_only=False,
+    ),
+    Param(
         "wrench_duration",
         0.1,
         "How long an external_wrench acts unless the next one replaces it, in simulated time [s].",
@@ -79,12 +98,14 @@ COMMANDS = (
 MAX_GAIN = 1e9
 _MODES = ("position", "velocity", "effort")
 _JOINT = re.compile(
-    r"gains\.(?P<alias>.+)\.[pd]|(?P<own>.+)\.(?:kp|kd|mode|initial_position)", re.DOTALL
+    r"gains\.(?P<alias>.+)\.[pd]|constraints\.(?P<limited>.+)\.(?:trajectory|goal)"
+    r"|(?P<own>.+)\.(?:kp|kd|mode|initial_position)",
+    re.DOTALL,
 )
 
 
 class SetJoint(Protocol):
-    """Sets gains, the mode or the initial position of a joint."""
+    """Sets gains, the mode, the initial position or the tolerances of a joint."""
 
     def __call__(
         self,
@@ -93,6 +114,8 @@ class SetJoint(Protocol):
         kd: float | None = None,
         mode: str | None = None,
         initial_position: float | None = None,
+        trajectory: float | None = None,
+        goal: float | None = None,
     ) -> None:
         """Set the values that are not None."""
 
@@ -113,6 +136,7 @@ class JointValues:
         initial_position: Where it starts, in [rad] or [m].
         limits: Limits of that position.
         objection: Returns why the joint cannot start at a position, or "".
+        goal: Tolerance at the end of a trajectory, in [rad] or [m].
     """
 
     kp: float = 0.0
@@ -123,12 +147,14 @@ class JointValues:
     initial_position: float = 0.0
     limits: tuple[float, float] = (-inf, inf)
     objection: Callable[[float], str] = lambda _: ""
+    goal: float = 0.1
 
 
 def joint_params(joint: str, values: JointValues) -> list[Param]:
-    """Return the parameters of a joint: kp and kd, an alias of each, mode and initial_position.
+    """Return the parameters of a joint.
 
-    The aliases are the names in Choreonoid's ROS 2 plugin and in ros2_controllers.
+    These are kp and kd, an alias of each, mode, initial_position, and the tolerances of
+    trajectories. The aliases are the names in Choreonoid's ROS 2 plugin and in ros2_controllers.
     """
     gains = (
         ("kp", "p", values.kp, "Stiffness in position mode [N m/rad or N/m]."),
@@ -148,13 +174,22 @@ def joint_params(joint: str, values: JointValues) -> list[Param]:
     doc = "Where the joint starts from the next reset on [rad or m]; as in the world file."
     initial, (lower, upper) = values.initial_position, values.limits
     limits = min(lower, initial), max(upper, initial)  # a world may start beyond them
-    return [*params, Param(f"{joint}.initial_position", initial, doc, *limits, read_only=False)]
+    params.append(Param(f"{joint}.initial_position", initial, doc, *limits, read_only=False))
+    tolerances = (
+        ("trajectory", 0.0, "Largest deviation from a trajectory before its end"),
+        ("goal", values.goal, "Largest deviation at its end, 0.1 rad or 0.01 m by default"),
+    )
+    params += [
+        Param(f"constraints.{joint}.{name}", value, f"{doc} [rad or m]; 0 = any.", 0.0, 1e9, False)
+        for name, value, doc in tolerances
+    ]
+    return params
 
 
 def joint_of(name: str) -> str | None:
     """Return the joint that a parameter, given by name, belongs to, or None."""
     match = _JOINT.fullmatch(name)
-    return None if match is None else match["alias"] or match["own"]
+    return None if match is None else match["alias"] or match["limited"] or match["own"]
 
 
 class DynamicParams:
@@ -190,9 +225,7 @@ class DynamicParams:
 
 
 class JointParams:
-    """Parameters of joints: ``<joint>.kp``, ``.kd``, ``.mode`` and ``.initial_position``.
-
-    The gains have the aliases ``gains.<joint>.p`` and ``gains.<joint>.d``.
+    """Parameters of joints, see ``joint_params``.
 
     Args:
         node: The node of the parameters.
@@ -216,7 +249,7 @@ class JointParams:
             WrongUseError: The node was started with an invalid value.
         """
         change = values.change
-        kp, p, kd, d, mode, initial = joint_params(joint, values)
+        kp, p, kd, d, mode, initial, path, goal = joint_params(joint, values)
         self._add_gain(kp, p, lambda value: change(kp=float(value)))
         self._add_gain(kd, d, lambda value: change(kd=float(value)))
         self._modes[mode.name] = mode
@@ -227,6 +260,9 @@ class JointParams:
             raise WrongUseError(f"{initial.name}: {objection}")
         self._objections[initial.name] = values.objection
         self._start(initial, value, lambda value: change(initial_position=float(value)))
+        given = declare(self._node, [path, goal])
+        self._start(path, given[path.name], lambda value: change(trajectory=float(value)))
+        self._start(goal, given[goal.name], lambda value: change(goal=float(value)))
 
     def has(self, joint: str) -> bool:
         """Return whether a joint has parameters here."""

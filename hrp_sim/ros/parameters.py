@@ -297,7 +297,7 @@ class WorldLoader:
         undeclare(self._node, self._options)  # those of the previous world
         before = set(self._node.get_parameters_by_prefix(""))
         as_warnings = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
-        given = [k for k in self.given if "." in k or k in OPTIONS]
+        given = [k for k in self.given if ("." in k or k in OPTIONS) and k not in self.settings]
         given = [k for k in given if not k.startswith("qos_overrides.") and joint_of(k) is None]
         found = find_targets(
             config, (*(option.name for option in COMMON_OPTIONS), *given), as_warnings

@@ -18,7 +18,7 @@ from hrp_model.description.frame_tree import FrameTree
 from hrp_model.description.publisher import MAX_FREQUENCY
 from hrp_model.files.writer import mesh_folder
 from hrp_model.frames import Base, BodyFrames, Frame, FrameOptions, body_frames
-from hrp_model.rigid import matrix_quaternion
+from hrp_model.rigid import Array, matrix_quaternion
 from hrp_msgs import names, qos
 from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.convert.diagnostics import diagnostic_status
@@ -323,7 +323,8 @@ class BodyTopics:
         """Create the outputs of a sensor with this data frame."""
         moved = partial(motion_of_fixed_frame, X_LB=self._X_LB) if self._is_footprint else None
         kind = kind_of(sensor)
-        frames = Frames(frame, self._options.world_frame, self._root, moved)
+        limits = self._limits_of(sensor)
+        frames = Frames(frame, self._options.world_frame, self._root, moved, limits)
         filters = bool(sensor.memory)
         found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
         self.outputs[key] = found  # early, so that ``close`` finds them if one fails
@@ -334,6 +335,13 @@ class BodyTopics:
         if isinstance(sensor, OdometrySensor) and self._has_moving_root:
             transforms = make_converter(_ROOT_TRANSFORM, frames)
             found.outputs.append(TopicOutput(self._tf, transforms, self._root_has_subscribers))
+
+    def _limits_of(self, sensor: Sensor) -> Array | None:
+        """Return the position limits that the physics enforces, shape (2, joints)."""
+        if not isinstance(sensor, JointSensor) or not self._simulation.engine.settings.joint_limits:
+            return None
+        links = self.simulated.body.jointed_links
+        return np.array([link.joint.position_limits for link in links]).T
 
 
 class LinkFrames:

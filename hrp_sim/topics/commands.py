@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, isfinite
+from math import isfinite
 
 import numpy as np
 
@@ -33,8 +33,9 @@ from ..control import (
 from ..control.trajectory import (
     NO_TOLERANCES,
     BadTrajectoryError,
+    Constraints,
     JointTrajectory,
-    Tolerance,
+    PartialTolerances,
     Tolerances,
     TrajectoryPoint,
     check_trajectory,
@@ -55,8 +56,6 @@ Deliver = Callable[[str, int, Callable[[], None]], None]
 Point = tuple[int, Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
 # Start in [ns], 0 for now; joint names; points.
 PlainTrajectory = tuple[int, Sequence[str], Sequence[Point]]
-# By joint name: tolerances of position and velocity, None for no limit.
-PlainTolerances = Mapping[str, tuple[float | None, float | None]]
 
 
 def _at_once(_source: str, _stamp_ns: int, action: Callable[[], None]) -> None:
@@ -101,6 +100,7 @@ class BodyCommands:
 
     Attributes:
         options: May be replaced at any time.
+        constraints: Likewise.
         deliver, run_soon: As given; may be replaced before the run begins.
         change: Executes an action that changes the world between two steps; see
             ``Run.change``. May be replaced likewise.
@@ -124,6 +124,7 @@ class BodyCommands:
         self._body = simulation.bodies[body].body
         self._elements = {link.joint.name: i for i, link in enumerate(self._body.moving_links)}
         controller = simulation.controller(body)
+        self.constraints = Constraints.of(self._body)
         self._world_timeout = controller.timeout
         self._world_rate_limit = controller.rate_limit
         self._frames = frames
@@ -263,17 +264,16 @@ class BodyCommands:
     def follow(
         self,
         source: str,
-        goal: tuple[PlainTrajectory, PlainTolerances, PlainTolerances, int | None],
+        goal: tuple[PlainTrajectory, PartialTolerances, PartialTolerances, int],
     ) -> TrajectoryRun:
         """Receive a trajectory with tolerances; return its status and progress.
 
         Args:
             source: The sender.
-            goal: The trajectory; tolerances on the path and at the goal; how long after the end the
-                goal may be reached, in [ns], None for ever.
+            goal: The trajectory; the arguments of ``Constraints.complete``.
         """
         trajectory, path, end, goal_time_ns = goal
-        tolerances = Tolerances(_tolerances(path), _tolerances(end), goal_time_ns)
+        tolerances = self.constraints.complete(trajectory[1], path, end, goal_time_ns)
         run = TrajectoryRun(self._checked(trajectory, tolerances), tolerances)
         self._send(source, 0, run)
         return run
@@ -304,6 +304,17 @@ class BodyCommands:
             self._queue.put(self._name, GainChange(joint, kp, kd), "")
         if mode is not None:
             self._queue.put(self._name, ModeChange(joint, ControlMode(mode)), "")
+
+    def set_constraints(
+        self, joint: str, *, trajectory: float | None = None, goal: float | None = None
+    ) -> None:
+        """Set the tolerances of a joint, see ``Constraints``; None leaves them unchanged."""
+        now = self.constraints
+        if trajectory is not None:
+            now = replace(now, trajectory={**now.trajectory, joint: trajectory})
+        if goal is not None:
+            now = replace(now, goal={**now.goal, joint: goal})
+        self.constraints = now
 
     def set_timeout(self, after_s: float, fallback: str) -> None:
         """Set the command time-out.
@@ -387,10 +398,3 @@ def _other_clock(stamp_ns: int, now_ns: int) -> str:
         f"{stamp}, but the simulation is at {now}: its sender uses another clock; set its "
         "parameter use_sim_time, or stamp it 0 for now"
     )
-
-
-def _tolerances(given: PlainTolerances) -> dict[str, Tolerance]:
-    return {
-        name: Tolerance(*(inf if value is None else value for value in values))
-        for name, values in given.items()
-    }

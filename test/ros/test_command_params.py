@@ -82,6 +82,16 @@ def test_both_names_may_be_set_at_once_if_they_agree(made):
     assert changes == [{"kp": 7.0}]
 
 
+def test_tolerances_of_trajectories_have_the_names_of_joint_trajectory_controller(made):
+    node, _, changes = made(constraints__A__goal=0.02)
+    assert node.get_parameter("constraints.A.trajectory").value == 0.0
+    assert put(node, constraints__A__trajectory=0.3) == ""
+    assert changes == [{"goal": 0.02}, {"trajectory": 0.3}]
+    assert "constraints.A.goal" in put(node, constraints__A__goal=-1.0)
+    assert joint_of("constraints.left/A.goal") == "left/A"
+    assert joint_of("constraints.goal_time") is None
+
+
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), 1e10])
 def test_a_gain_out_of_range_is_refused(made, value):
     node, _, changes = made()

@@ -22,6 +22,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs.convert.basic import duration, stamp
+from hrp_msgs.topics.follow_joint_trajectory import TAKEN_OVER
 
 pytestmark = pytest.mark.ros
 
@@ -133,6 +134,16 @@ def test_a_goal_that_leaves_its_path_is_aborted(robot):
     assert "error of joint 'J1' is" in result.error_string
 
 
+def test_a_blocked_joint_is_reported_as_joint_trajectory_controller_does(robot):
+    robot.set(J1__kp=0.0, J1__kd=0.0)
+    status, result = robot.result(robot.send(goal((0.1, [1.142])))[1])
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == Result.GOAL_TOLERANCE_VIOLATED
+    robot.set(constraints__J1__goal=2.0)
+    _, result = robot.result(robot.send(goal((0.1, [1.142])))[1])
+    assert result.error_code == Result.SUCCESSFUL
+
+
 def test_a_canceled_goal_leaves_the_robot_where_it_was(robot):
     handle, future = robot.send(goal((4.0, [2.0])))
     robot.peer.wait_until("the way", lambda: robot.where("J1") > 0.2)
@@ -175,6 +186,7 @@ def test_goals_give_way_to_new_goals_and_to_commands(robot):
     _, second = robot.send(goal((4.0, [-2.0])))
     status, result = robot.result(first)
     assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == TAKEN_OVER
     assert "another command took over joint 'J1'" in result.error_string
     here = JointState(name=["J1"], position=[0.1])
     robot.publish_until("joint_commands", here, "a result", second.done)

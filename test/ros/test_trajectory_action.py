@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from math import inf
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ from ros_peer import Peer, stamp_ns
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs.convert.basic import duration
-from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction
+from hrp_msgs.topics.follow_joint_trajectory import TAKEN_OVER, TrajectoryAction
 
 pytestmark = pytest.mark.ros
 
@@ -145,7 +146,7 @@ def test_a_goal_comes_with_its_tolerances(robot):
     _, future = robot.send(goal)
     taken = robot.follower.goals[-1]
     assert taken.trajectory.names == ["A", "B"]
-    assert taken.path_tolerances == {"A": (0.1, None)}
+    assert taken.path_tolerances == {"A": (0.1, inf)}
     assert taken.goal_tolerances == {"B": (None, 0.2)}
     assert taken.goal_time_ns == 1500 * MS
     end(robot.follower.runs[-1], Status.SUCCEEDED)
@@ -179,7 +180,7 @@ def test_feedback_comes_every_50_ms_of_simulated_time(robot):
     [
         (Status.PATH_VIOLATED, Result.PATH_TOLERANCE_VIOLATED),
         (Status.GOAL_VIOLATED, Result.GOAL_TOLERANCE_VIOLATED),
-        (Status.PREEMPTED, Result.INVALID_GOAL),
+        (Status.PREEMPTED, TAKEN_OVER),
         (Status.REFUSED, Result.INVALID_GOAL),
         (Status.ABORTED, Result.INVALID_GOAL),
     ],

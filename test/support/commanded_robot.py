@@ -20,6 +20,7 @@ SELDOM = "-p", "joint_states.rate:=100.0"  # so that hearing it takes little
 # The parameters that tests change.
 PARAMETERS = (
     *(f"{joint}.{what}" for joint in START for what in ("kp", "kd", "mode")),
+    "constraints.J1.goal",
     *("wrench_duration", "command_timeout", "command_fallback", "command_max_age"),
     "command_rate_limit",
 )

@@ -92,6 +92,16 @@ def test_the_next_joint_state_may_have_other_joints():
     assert joint_state(TIME_NS, *others, converter) == joint_state(TIME_NS, *others)
 
 
+def test_joints_at_their_stops_are_published_at_their_limits():
+    """As MoveIt requires, which takes no state beyond a limit, however little."""
+    limits = np.array([[-1.0, -1.0, -1.0, -np.inf], [1.0, 1.0, 1.0, np.inf]])
+    converter = JointStateConverter(Frames("body", position_limits=limits))
+    position = np.array([-1.0 - 5e-12, 1.0 + 5e-7, 1.0 + 2e-6, 7.0])
+    told = joint_state(1, "abcd", position, *np.zeros((2, 4)), converter).position.tolist()
+    assert told == [-1.0, 1.0, 1.0 + 2e-6, 7.0]
+    assert position[0] < -1.0  # the reading itself is as it was
+
+
 def test_imu_measures_all_but_the_orientation():
     msg = imu(TIME_NS, "chest_imu", np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
     assert_header(msg.header, "chest_imu")

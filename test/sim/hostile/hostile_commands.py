@@ -142,7 +142,7 @@ class Commander(Hostile):
         taken, _, joints = self.body()
         trajectory = self.plain_trajectory(joints)
         tolerances = self.tolerances(trajectory[1]), self.tolerances(trajectory[1])
-        time_ns = self.pick([None, self.integer(10_000_000)])
+        time_ns = self.pick([0, -1, self.integer(10_000_000)])
         self.runs.append(
             (taken, taken.follow(self.pick(_SOURCES), (trajectory, *tolerances, time_ns)))
         )

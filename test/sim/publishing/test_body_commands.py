@@ -101,17 +101,55 @@ def test_a_trajectory_that_cannot_be_followed_is_refused_at_once(arm, trajectory
 def test_a_run_tells_how_it_ended(arm):
     simulation, commands = arm
     tight = {"J1": (1e-6, None)}
-    kept = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {"J1": (0.01, inf)}, None))
+    kept = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {"J1": (0.01, inf)}, 0))
     run(simulation, 400)
     assert kept.status is TrajectoryStatus.SUCCEEDED
-    missed = commands.follow("action", ((0, ["J1"], [to(0.2, 0.5)]), tight, {}, None))
+    missed = commands.follow("action", ((0, ["J1"], [to(0.2, 0.5)]), tight, {}, 0))
     run(simulation, 200)
     assert missed.status is TrajectoryStatus.PATH_VIOLATED
-    canceled = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {}, None))
+    canceled = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {}, 0))
     run(simulation, 100)
     commands.cancel("action", canceled)
     run(simulation, 1)
     assert canceled.status is TrajectoryStatus.CANCELED
+
+
+@pytest.mark.parametrize(
+    ("goal", "goal_time_ns", "status"),
+    [
+        ({}, 0, TrajectoryStatus.GOAL_VIOLATED),
+        ({"J1": (None, inf)}, 0, TrajectoryStatus.GOAL_VIOLATED),
+        ({"J1": (2.0, None)}, 0, TrajectoryStatus.SUCCEEDED),
+        ({"J1": (inf, None)}, 0, TrajectoryStatus.SUCCEEDED),
+        ({}, NS_PER_S, TrajectoryStatus.RUNNING),
+        ({}, -1, TrajectoryStatus.RUNNING),
+    ],
+)
+def test_a_blocked_joint_misses_its_goal_by_default(arm, goal, goal_time_ns, status):
+    simulation, commands = arm
+    commands.set_joint("J1", kp=0.0, kd=0.0)  # nothing moves it
+    one = commands.follow("action", ((0, ["J1"], [to(0.1, 1.142)]), {}, goal, goal_time_ns))
+    run(simulation, 650)
+    assert one.status is status
+    if status is TrajectoryStatus.GOAL_VIOLATED:
+        assert one.message.startswith("the position error of joint 'J1' is 1.")
+
+
+def test_the_constraints_of_joints_count_where_a_goal_states_no_tolerance(arm):
+    simulation, commands = arm
+    commands.set_joint("J1", kp=0.0, kd=0.0)
+    goal = (0, ["J1"], [to(0.1, 1.142)]), {}, {}, 0
+    commands.set_constraints("J1", goal=2.0)
+    reached = commands.follow("action", goal)
+    run(simulation, 150)
+    assert reached.status is TrajectoryStatus.SUCCEEDED
+    commands.set_constraints("J1", trajectory=0.5)
+    left = commands.follow("action", goal)
+    run(simulation, 100)
+    assert left.status is TrajectoryStatus.PATH_VIOLATED
+    free = commands.follow("action", (goal[0], {"J1": (inf, inf)}, {}, 0))
+    run(simulation, 150)
+    assert free.status is TrajectoryStatus.SUCCEEDED
 
 
 def test_set_positions_are_there_in_a_pause(arm):
@@ -158,7 +196,7 @@ def test_a_run_that_is_canceled_in_a_pause_is_over_at_once(is_taken):
     with simulating() as world:
         runner, simulation = world.runner, world.simulation
         commands = BodyCommands(simulation, "arm", FRAMES, run_soon=runner.call_soon)
-        one = commands.follow("action", ((0, ["J1"], [to(5.0, 1.0)]), {}, {}, None))
+        one = commands.follow("action", ((0, ["J1"], [to(5.0, 1.0)]), {}, {}, 0))
         if is_taken:
             world.step(100)
         before = world.hash()
@@ -278,7 +316,7 @@ def test_commands_wait_where_they_are_delivered():
 def test_commands_to_a_body_that_was_removed_are_dropped(arm):
     simulation, commands = arm
     simulation.remove("arm")
-    one = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {}, None))
+    one = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {}, 0))
     assert (one.status, one.message) == (TrajectoryStatus.ABORTED, "the robot was removed")
     commands.joints("topic", 0, ["J1"], [0.2], [], [])
     commands.wrench("topic", 0, "robot/J6", (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
