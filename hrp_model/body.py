@@ -44,8 +44,8 @@ class JointType(Enum):
 
     @property
     def units(self) -> JointUnits:
-        """Angular units, or linear ones for a prismatic joint."""
-        return _LINEAR if self is JointType.PRISMATIC else _ANGULAR
+        """Angular units; linear ones for a prismatic joint, and for the surface of a track."""
+        return _LINEAR if self in (JointType.PRISMATIC, JointType.TRACK) else _ANGULAR
 
 
 class Range(NamedTuple):

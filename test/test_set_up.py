@@ -104,14 +104,17 @@ def test_pip_installs_where_uv_cannot(set_up, script, settings, used):
     assert installing == used
 
 
-def test_what_tests_need_contains_what_the_demonstration_needs(set_up):
+def test_libraries_are_installed_again_only_for_a_purpose_that_needs_more(set_up):
+    (set_up.folder / ".venv").mkdir()
+    (set_up.folder / "setup.py").touch()
     done = set_up.run(
-        """mark_done 1 libraries-test
-        for extra in view test; do for mark in 1 2; do
-          EXTRA=$extra; is_done $mark "libraries-$EXTRA" libraries-test && echo "$extra $mark"
-        done; done; true"""
+        """make_venv() { :; }; requirements() { :; }; pip_install() { echo "$EXTRA" >>log; }
+        set_up_for() { for EXTRA in "$@"; do install_libraries; done; echo next >>log; }
+        set_up_for view view; set_up_for test view all
+        echo '# changed' >setup.py; set_up_for view"""
     )
-    assert done.stdout.splitlines() == ["view 1", "test 1"]
+    assert done.returncode == 0, done.stderr
+    assert set_up.log() == ["view", "next", "test", "next", "view", "next"]
 
 
 @pytest.mark.parametrize("place", ["beside", ""])

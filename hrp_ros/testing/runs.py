@@ -25,7 +25,6 @@ from hrp_sim.recording.video import (
     Format,
     StudioRenderer,
     make_view,
-    poses_of,
     writing_film,
 )
 from hrp_sim.run.run import Consumer, Run
@@ -239,7 +238,7 @@ class _Moment(Consumer):
     def __init__(self, simulation: Simulation, moment: float) -> None:
         self.simulation = simulation
         self._moment_ns = _ns(moment)
-        self._poses = poses_of(simulation.state)
+        self._poses = simulation.state.poses()
         self._is_past = self._moment_ns <= 0  # whether the poses are those of the moment
 
     def next_ns(self, simulation: Simulation) -> int:  # noqa: ARG002
@@ -249,7 +248,7 @@ class _Moment(Consumer):
     def take_step(self, time_ns: int, readings: Mapping[str, Reading]) -> None:  # noqa: ARG002
         """Keep the poses after the first step to the moment."""
         if not self._is_past and time_ns >= self._moment_ns:
-            self._poses, self._is_past = poses_of(self.simulation.state), True
+            self._poses, self._is_past = self.simulation.state.poses(), True
 
     def draw(self, path: Path) -> None:
         """Draw the picture of the moment, or of the end if that was earlier.
@@ -259,7 +258,7 @@ class _Moment(Consumer):
             OSError: The picture cannot be written.
         """
         bodies = {name: simulated.body for name, simulated in self.simulation.bodies.items()}
-        poses = self._poses if self._is_past else poses_of(self.simulation.state)
+        poses = self._poses if self._is_past else self.simulation.state.poses()
         view = make_view(bodies, [poses], _SIZE)
         renderer = StudioRenderer(bodies, view, poses)
         renderer.prepare(_quiet())

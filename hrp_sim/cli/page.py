@@ -25,8 +25,8 @@ from hrp_model.program.outputs import Kind, Output, check_outputs, report_writte
 from hrp_model.view.page_html import SceneRecording, Section, page_html
 
 from ..engine.engine import PhysicsError, Placement
+from ..engine.state import BodyPoses, LinkPoses
 from ..recording.video import FilmSource, RecordingSource, SimulationSource
-from ..render.view import BodyPoses, LinkPoses
 from ..simulation import Simulation
 from ..world.advice import advise
 from ..world.load import load_world

@@ -17,6 +17,7 @@ from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
 from hrp_model.program.console import print_message, progress, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
 
+from ..engine.state import BodyPoses
 from ..recording.video import (
     MAX_SIDE,
     MIN_SIDE,
@@ -34,7 +35,6 @@ from ..recording.video import (
     make_view,
     writing_film,
 )
-from ..render import BodyPoses
 from ..render.context import THREADS_VARIABLE, cores
 from ..simulation import build_simulation
 from ..world.load import load_world

@@ -23,6 +23,25 @@ MAX_DRIVE_VALUE = 1e12
 _V = TypeVar("_V")
 
 
+class LinkPoses(NamedTuple):
+    """Poses of all links of one body: p_WL of shape (links, 3), R_WL of shape (links, 3, 3)."""
+
+    p: Array
+    R: Array
+
+    def relative_to(self, X_WC: Pose) -> Array:
+        """Return the rows of [R_CL | p_CL] for a camera frame C, shape (links, 3, 4).
+
+        In double precision, so that scenes far from the origin are not distorted.
+        """
+        p_CL = (self.p - X_WC.p) @ X_WC.R
+        return np.concatenate([X_WC.R.T @ self.R, p_CL[:, :, np.newaxis]], axis=2)
+
+
+# By the name of the body.
+BodyPoses = Mapping[str, LinkPoses]
+
+
 @dataclass(slots=True)
 class BodyMotion:
     """Motion of one body, which the engine writes at the end of every step.
@@ -72,6 +91,10 @@ class BodyMotion:
     def copy(self) -> BodyMotion:
         """Return a snapshot that later steps do not change."""
         return BodyMotion(**{f.name: getattr(self, f.name).copy() for f in fields(self)})
+
+    def poses(self) -> LinkPoses:
+        """Return a copy of the poses of all links."""
+        return LinkPoses(self.p.copy(), self.R.copy())
 
 
 @dataclass(slots=True)
@@ -222,6 +245,10 @@ class WorldState(NamedTuple):
 
     time_ns: int
     bodies: Mapping[str, SimulatedBody]
+
+    def poses(self) -> dict[str, LinkPoses]:
+        """Return a copy of the poses of all links, by the name of the body."""
+        return {name: simulated.motion.poses() for name, simulated in self.bodies.items()}
 
     def digest(self) -> str:
         """Return the SHA-256 of time and motion of all bodies, which is equal for equal runs."""

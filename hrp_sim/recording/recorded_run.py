@@ -31,7 +31,7 @@ from hrp_model.validate import validate
 from hrp_msgs.names import ROBOT_DESCRIPTION, TF_STATIC
 from hrp_msgs.recording import Recording, RecordingError
 
-from ..render.view import LinkPoses
+from ..engine.state import LinkPoses
 
 Times = NDArray[np.int64]
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
+from ..engine.state import BodyPoses
 from . import gl
 from .drawing_order import back_to_front
 from .gl import DataTexture, Target
@@ -21,7 +22,7 @@ from .lights import VIEW, Switches, lights_on
 from .scene import VERTEX, Batch, Scene, TextureImage
 from .shaders import DepthVariant, Variant
 from .studio import BACKDROP, BLOCK, GROUND, MAP_SIZE, Studio, StudioVariant
-from .view import BodyPoses, Parts, Picture, Pinhole, Pixels, Surroundings
+from .view import Parts, Picture, Pinhole, Pixels, Surroundings
 
 # Formats of the fields of VERTEX for moderngl.
 _FORMAT = "3f4 3f4 3f4 2f4 3u4"

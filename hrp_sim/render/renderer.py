@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from hrp_model import Body, Diagnostics, Pose
 
+from ..engine.state import BodyPoses
 from .context import thread_context
 from .lenses import Lens, View
 from .lights import NOTHING_SWITCHED, Switches
 from .scene import Scene, build_scene
 from .studio import Studio
-from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Pixels, Surroundings
+from .view import ALL_PARTS, DAYLIGHT, Parts, Picture, Pinhole, Pixels, Surroundings
 
 if TYPE_CHECKING:
     from .gpu import GpuScene, GpuStudio

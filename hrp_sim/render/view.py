@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi, tan
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model.devices import NO_DISTORTION, Intrinsics
-from hrp_model.rigid import Array, Pose
+from hrp_model.rigid import Array
 
 from ..engine.articulation.numeric_limits import MAX_RANGE
 
@@ -27,24 +26,6 @@ _MIN_FOCAL, _MAX_FOCAL, _MAX_CENTER = 1e-7, 1e11, 1e6  # in pixels
 
 # fx, fy, cx, cy, Tx, Ty, in pixels.
 Rectification = tuple[float, float, float, float, float, float]
-
-
-class LinkPoses(NamedTuple):
-    """Poses of all links of one body: p_WL of shape (links, 3), R_WL of shape (links, 3, 3)."""
-
-    p: Array
-    R: Array
-
-    def relative_to(self, X_WC: Pose) -> Array:
-        """Return the rows of [R_CL | p_CL] for a camera frame C, shape (links, 3, 4).
-
-        In double precision, so that scenes far from the origin are not distorted.
-        """
-        p_CL = (self.p - X_WC.p) @ X_WC.R
-        return np.concatenate([X_WC.R.T @ self.R, p_CL[:, :, np.newaxis]], axis=2)
-
-
-BodyPoses = Mapping[str, LinkPoses]
 
 
 class Parts(NamedTuple):

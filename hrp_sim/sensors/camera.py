@@ -15,13 +15,12 @@ from hrp_model.devices import ImageType
 from hrp_msgs.readings import ImageReading
 
 from ..engine.articulation.numeric_limits import MAX_RANGE
-from ..engine.state import WorldState
+from ..engine.state import LinkPoses, WorldState
 from ..render import (
     ALL_PARTS,
     DAYLIGHT,
     Depths,
     Lens,
-    LinkPoses,
     Parts,
     Pixels,
     Renderer,
@@ -99,11 +98,7 @@ class CameraSensor(Sensor):
 
     def capture(self, world: WorldState) -> RenderRequest:
         """Copy the poses of all links and the states of switched lights."""
-        poses = {
-            name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
-            for name, simulated in world.bodies.items()
-        }
-        return RenderRequest(world.time_ns, self.body, poses, self.renderer.switches)
+        return RenderRequest(world.time_ns, self.body, world.poses(), self.renderer.switches)
 
     def render(self, request: RenderRequest, parts: Parts = ALL_PARTS) -> ImageReading:
         """Render the requested parts that the camera provides; raises what ``renderer`` does."""

@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image
 
 from hrp_model import Diagnostics
+from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.view.browser import TOOLBAR_ORDER
 from hrp_model.view.robot import scene_name
 from hrp_model.view.viewer import Viewer
@@ -124,13 +125,15 @@ class Capture:
         self._picture = gui.add_button(
             "Picture", icon=Icon.CAMERA, color="gray", order=TOOLBAR_ORDER + 4
         )
-        self._record.on_click(lambda event: try_for(event.client, lambda: self._on(event.client)))
-        self._picture.on_click(
-            lambda event: try_for(event.client, lambda: self._take_picture(event.client))
+        self._record.on_click(
+            lambda event: try_for(
+                event.client,
+                lambda: self._on(event.client),
+                *(MissingLibraryError, ValueError, OSError),  # as of ``_Recorded``
+            )
         )
-        gui.add_command("Save a picture").on_trigger(
-            lambda event: try_for(event.client, lambda: self._take_picture(event.client))
-        )
+        self._picture.on_click(lambda event: self._try_picture(event.client))
+        gui.add_command("Save a picture").on_trigger(lambda event: self._try_picture(event.client))
 
     def draw(self, now: float) -> None:
         """End a recording that is too large or cannot be written, and say so in all pages.
@@ -177,9 +180,11 @@ class Capture:
         self._record.icon = self._icons[is_on]
         self._record.color = "red" if is_on else "gray"
 
-    def _take_picture(self, client: ClientHandle | None) -> None:
-        if client is None:
-            return
+    def _try_picture(self, client: ClientHandle | None) -> None:
+        if client is not None:  # a page that has gone, or does not draw, is a RuntimeError of viser
+            try_for(client, lambda: self._take_picture(client), RuntimeError, TimeoutError)
+
+    def _take_picture(self, client: ClientHandle) -> None:
         camera = client.camera
         pixels = client.get_render(camera.image_height, camera.image_width, timeout=_PATIENCE)
         file = io.BytesIO()

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hrp_model import Diagnostic, ModelError
-from hrp_model.diagnostics import MissingLibraryError
+from hrp_model import Diagnostic
 from hrp_model.printable import printable
 from hrp_model.view.browser import SETTINGS_ORDER, STATUS_ORDER, TOOLBAR, TOOLBAR_ORDER
 from hrp_model.view.html import SELECTION_LABEL, escaped, style
@@ -162,17 +161,23 @@ class Controls:
             self._run.real_time_factor = self._factors[self._speed.value]
 
 
-_REFUSALS = (
-    NotRunningError, PhysicsError, RunStateError, ModelError, MissingLibraryError, KeyError,
-    ValueError, RuntimeError, OSError,
-)  # fmt: skip
+# How a run refuses what it is asked for.
+_REFUSALS: tuple[type[Exception], ...] = (NotRunningError, RunStateError, PhysicsError)
 
 
-def try_for(client: ClientHandle | None, action: Callable[[], object]) -> None:
-    """Execute an action of a user; show in their page why it is not possible."""
+def try_for(
+    client: ClientHandle | None, action: Callable[[], object], *refusals: type[Exception]
+) -> None:
+    """Execute an action of a user; show in their page why it is refused.
+
+    Args:
+        client: The page.
+        action: What the user wants.
+        refusals: Errors by which the action refuses it, further to those of a run.
+    """
     try:
         action()
-    except _REFUSALS as error:
+    except (*_REFUSALS, *refusals) as error:
         if client is not None:
             text = error.args[0] if isinstance(error, KeyError) and error.args else error
             notify(client, "Not possible", str(text))

@@ -34,7 +34,7 @@ _PAD = (
 class DrivePad:
     """Drives one vehicle with keys and buttons, as the page that pressed one last wants.
 
-    ``_on_report`` is called in the server's event loop, the others in the viewer's thread.
+    ``report`` is called in the server's event loop, the others in the viewer's thread.
 
     Args:
         viewer: The page.
@@ -57,7 +57,7 @@ class DrivePad:
         self._clock = 0.0
         self._speed = (0.0, 0.0)  # as commanded, from -1 to 1
         self._time: float | None = None  # of the last command; None while it is not driven
-        viewer.pages.on_report(self._on_report)
+        viewer.pages.on_report(self.report)
 
     def follow(self, simulation: Simulation, shown: SimulatedBody | None) -> None:
         """Drive the body that is commanded if it is a vehicle, else the first one."""
@@ -118,7 +118,7 @@ class DrivePad:
         self._limit.max = max(0.1, min(_MAX_SPEED, _SHARE * limits.speed))
         set_value(self._limit, min(_SPEED, self._limit.max))
 
-    def _on_report(self, page: int, state: PageState) -> None:
+    def report(self, page: int, state: PageState) -> None:
         """Keep what a page wants; the one that has changed its mind last comes last."""
         before = self._wanted.get(page)
         others = {k: v for k, v in self._wanted.items() if k != page}

@@ -18,7 +18,7 @@ from ..engine.schedule import NEVER_NS
 from ..engine.state import SimulatedBody
 from ..render import ALL_PARTS, NO_PARTS, Parts
 from ..run.run import Change, Consumer, Run
-from ..run.summary import RunRecorder, present_lines
+from ..run.summary import RunRecorder, Starts, present_lines
 from ..sensors import ImageReading, Reading
 from ..simulation import Simulation
 from .capture import Capture
@@ -28,11 +28,9 @@ from .driving import DrivePad
 from .scene import (
     Bodies,
     Contacts,
-    Falls,
     Pulling,
     Snapshot,
     extents_of,
-    poses_of,
     take_snapshot,
 )
 from .sensor_displays import SensorDisplays
@@ -58,6 +56,10 @@ class RunViewer(Consumer):
         problems: Warnings about the world and its models.
         hint: Shown with a failure of the physics.
         recorder: Of the run, whose result so far is shown; None for none.
+
+    Attributes:
+        pad: With which somebody drives a vehicle.
+        pulling: Of links by the mouse.
     """
 
     def __init__(
@@ -78,15 +80,15 @@ class RunViewer(Consumer):
         self._is_requested = False  # a snapshot that has not arrived
         self._has_restarted = False  # the state was replaced since the last frame
         self._has_failed = False  # drawing, which was logged
-        self._falls, self._falls_due = Falls(), 0.0
-        self._falls.follow(run.simulation)
+        self._starts, self._falls_due = Starts(), 0.0
+        self._starts.follow(run.simulation.bodies)
         self._fallen: Mapping[str, str] = {}
         self._lines: Sequence[str] = ()  # of the result so far
         self._shown_lines: Sequence[str] = ()
         self._build(problems, hint)
         run.add(self)
         viewer.server.on_client_connect(lambda _: self._wake.set())
-        viewer.server.on_client_disconnect(lambda client: self._pulling.release(client.client_id))
+        viewer.server.on_client_disconnect(lambda client: self.pulling.release(client.client_id))
         self._thread = threading.Thread(target=self._work, name="viewer", daemon=True)
         self._thread.start()
 
@@ -130,7 +132,7 @@ class RunViewer(Consumer):
         self._sensors.take(simulation, readings)
         self._curves.take(simulation, time_ns, readings)
         self._contacts.take(simulation)
-        self._pulling.apply(simulation)
+        self.pulling.apply(simulation)
 
     def take_image(self, camera: str, image: ImageReading) -> None:
         """Keep an image that is to be drawn; called in the render thread."""
@@ -142,7 +144,7 @@ class RunViewer(Consumer):
         viewer, gui = self._viewer, self._viewer.server.gui
         self._controls = Controls(viewer, self._run, hint)
         self._capture = Capture(viewer, self._run)
-        self._pad = DrivePad(viewer)
+        self.pad = DrivePad(viewer)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Control"):
             self._targets = JointTargets(viewer)
@@ -165,12 +167,12 @@ class RunViewer(Consumer):
             self._sensors = SensorDisplays(viewer, scale)
         with curves:
             self._curves = Curves(viewer)
-        self._pulling = Pulling(viewer, scale)
+        self.pulling = Pulling(viewer, scale)
         self._follow_bodies(added or ())
         self._controls.show_problems(problems, self._models.notes)
         self._draw(take_snapshot(self._run), time.monotonic())
-        bodies = self._run.simulation.bodies
-        extents, poses = extents_of(bodies), poses_of(bodies)
+        state = self._run.simulation.state
+        extents, poses = extents_of(state.bodies), state.poses()
         viewer.begin(extents, poses, extents.points(poses))
         viewer.set_title(self._models.shown)
         self._capture.name = self._models.shown
@@ -217,8 +219,8 @@ class RunViewer(Consumer):
         """Request nothing any more, since nobody is looking."""
         self._sensors.stop()
         self._contacts.stop()
-        self._pulling.stop()
-        self._pad.stop()
+        self.pulling.stop()
+        self.pad.stop()
         self._capture.stop()
 
     def _copy(self) -> None:
@@ -228,8 +230,7 @@ class RunViewer(Consumer):
         now = time.monotonic()
         if now >= self._falls_due:
             self._falls_due = now + _FALLS_PERIOD
-            self._falls.follow(snapshot.simulation)
-            self._fallen = self._falls.reasons()
+            self._fallen = self._starts.fallen_robots(snapshot.simulation)
             if self._recorder is not None and self._viewer.pages.sees(_RESULT):
                 self._lines = present_lines(self._recorder)
         self._snapshot = replace(snapshot, falls=self._fallen)
@@ -244,7 +245,7 @@ class RunViewer(Consumer):
             self._sensors.follow(simulation)
             self._curves.follow(simulation)
             self._targets.follow(simulation)
-            self._pad.follow(simulation, self._targets.shown)
+            self.pad.follow(simulation, self._targets.shown)
             if self._has_restarted:
                 self._has_restarted = False
                 self._sensors.clear()
@@ -256,26 +257,26 @@ class RunViewer(Consumer):
             self._sensors.draw()
             self._contacts.draw()
             self._targets.draw(snapshot, now)
-            self._pad.draw(simulation, now)
+            self.pad.draw(simulation, now)
             self._curves.draw(now)
             self._capture.draw(now)
             if self._lines is not self._shown_lines:
                 self._shown_lines = self._lines
                 rows = "".join(f"<div>{escaped(line)}</div>" for line in self._lines)
                 self._result.content = padded(rows)
-            self._pulling.draw(snapshot)
+            self.pulling.draw(snapshot)
 
     def _follow_subject(self, now: float) -> None:
         """Let cameras follow the body whose links are listed."""
         subject = self._bodies.subject(self._models.shown)
         if subject is not None:
-            held = self._pulling.present is not None
+            held = self.pulling.present is not None
             self._viewer.cameras.follow(subject, now, is_held=held)
 
     def _follow_bodies(self, added: Sequence[tuple[SimulatedBody, RobotView]]) -> None:
         """Let new bodies be pulled, and list the present ones."""
         for body, view in added:
-            self._pulling.offer(body, view)
+            self.pulling.offer(body, view)
         self._models.follow(self._bodies.views)
 
     def changed(self, change: Change) -> None:

@@ -25,7 +25,6 @@ from ..engine.schedule import NS_PER_S
 from ..engine.state import BodyMotion, SimulatedBody
 from ..run.run import Run
 from ..run.samplers import ContactSampler
-from ..run.summary.recorder import CollisionExtent, Posture, posture_of
 from ..simulation import Simulation
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ _MIN_STEPS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class BodyPoses:
-    """The posture of one body.
+class BodySnapshot:
+    """The posture of one body at the time of a snapshot.
 
     Attributes:
         simulated: The body; its arrays are live.
@@ -80,7 +79,7 @@ class Snapshot:
 
     simulation: Simulation
     time_ns: int
-    bodies: Mapping[str, BodyPoses]
+    bodies: Mapping[str, BodySnapshot]
     paused: bool
     error: PhysicsError | None
     target_factor: float
@@ -92,7 +91,7 @@ def take_snapshot(run: Run) -> Snapshot:
     """Copy the state of a run; to be called in the stepping thread, or before the run."""
     simulation = run.simulation
     bodies = {
-        name: BodyPoses(body, body.motion.p.copy(), body.motion.R.copy(), body.motion.q.copy())
+        name: BodySnapshot(body, *body.motion.poses(), body.motion.q.copy())
         for name, body in simulation.bodies.items()
     }
     return Snapshot(
@@ -106,45 +105,9 @@ def take_snapshot(run: Run) -> Snapshot:
     )
 
 
-class Falls:
-    """Finds the free robots that have fallen since they were added; used in the stepping thread."""
-
-    def __init__(self) -> None:
-        self._bodies: Mapping[str, SimulatedBody] = {}
-        self._starts: dict[str, tuple[SimulatedBody, CollisionExtent, Posture]] = {}
-
-    def follow(self, simulation: Simulation) -> None:
-        """Take the present postures of new robots as those in which they stand."""
-        if simulation.bodies is self._bodies:
-            return
-        self._bodies, known = simulation.bodies, self._starts
-        self._starts = {}
-        for name, body in self._bodies.items():
-            if not body.body.moving_links or simulation.is_fixed(name):
-                continue
-            if name in known and known[name][0] is body:
-                self._starts[name] = known[name]
-            else:
-                extent = CollisionExtent(body.body)
-                self._starts[name] = body, extent, posture_of(body, extent)
-
-    def reasons(self) -> dict[str, str]:
-        """Return why robots count as fallen now, by name."""
-        found = {
-            name: posture_of(body, extent).fall_since(start)
-            for name, (body, extent, start) in self._starts.items()
-        }
-        return {name: reason for name, reason in found.items() if reason}
-
-
 def extents_of(bodies: Mapping[str, SimulatedBody]) -> Extents:
     """Return where bodies by name are."""
     return Extents({name: simulated.body for name, simulated in bodies.items()})
-
-
-def poses_of(bodies: Mapping[str, SimulatedBody]) -> dict[str, tuple[Array, Array]]:
-    """Return a copy of the poses of all links, by the name of the body."""
-    return {name: (x.motion.p.copy(), x.motion.R.copy()) for name, x in bodies.items()}
 
 
 class Bodies:
@@ -190,7 +153,8 @@ class Bodies:
                 view.remove()
                 del self._shown[name]
         new = [body for name, body in bodies.items() if name not in self._shown]
-        outer_walls = extents_of(bodies).outer_walls(poses_of(bodies)) if new else {}
+        poses = {name: body.motion.poses() for name, body in bodies.items()} if new else {}
+        outer_walls = extents_of(bodies).outer_walls(poses) if new else {}
         added = [self._add(body, outer_walls) for body in new]
         movable = [view for body, view in self._shown.values() if not body.body.is_static]
         length = max((view.frame_length for view in movable), default=0.1)
@@ -235,7 +199,7 @@ class Bodies:
             None if simulated.body.is_static else lambda link: self._on_select(name, link),
             outer_walls,
         )
-        view.move(simulated.motion.p.copy(), simulated.motion.R.copy())
+        view.move(*simulated.motion.poses())
         for layer, on in self._layers.items():
             view.show(layer, on)
         self._shown[name] = simulated, view
@@ -359,18 +323,16 @@ class Pulling:
     Args:
         viewer: The page.
         scale: Sizes of what is drawn.
+
+    Attributes:
+        present: The link that is being pulled, or None.
     """
 
     def __init__(self, viewer: Viewer, scale: Scale) -> None:
         self._scene = viewer.server.scene
         self._arrow = ArrowsView(viewer, "/pull", _PULL_COLOR, 1.5 * scale.width)
-        self._pull: Pull | None = None
-        self._poses: Mapping[str, BodyPoses] = {}  # as drawn
-
-    @property
-    def present(self) -> Pull | None:
-        """The link that is being pulled, or None."""
-        return self._pull
+        self.present: Pull | None = None
+        self._poses: Mapping[str, BodySnapshot] = {}  # as drawn
 
     def offer(self, simulated: SimulatedBody, view: RobotView) -> None:
         """Let the movable links of a body be grabbed at their visual shapes."""
@@ -383,12 +345,12 @@ class Pulling:
 
     def apply(self, simulation: Simulation) -> None:
         """Apply the force to the next step; called after each step."""
-        pull = self._pull
+        pull = self.present
         if pull is None:
             return
         simulated = pull.simulated
         if simulation.bodies.get(simulated.name) is not simulated:
-            self._pull = None  # the body was removed
+            self.present = None  # the body was removed
             return
         step_ns = simulation.engine.settings.step_ns
         force = spring_force(pull, simulated.motion, step_ns / NS_PER_S)
@@ -399,18 +361,18 @@ class Pulling:
 
     def stop(self) -> None:
         """Let go."""
-        self._pull = None
+        self.present = None
 
     def release(self, client: int) -> None:
         """Let go of the link that is pulled in a browser, which has gone."""
-        pull = self._pull
+        pull = self.present
         if pull is not None and pull.client == client:
-            self._pull = None
+            self.present = None
 
     def draw(self, snapshot: Snapshot) -> None:
         """Draw an arrow from the grabbed point to the mouse."""
         self._poses = snapshot.bodies
-        pull = self._pull
+        pull = self.present
         poses = None if pull is None else snapshot.bodies.get(pull.simulated.name)
         if pull is None or poses is None or poses.simulated is not pull.simulated:
             self._arrow.hide()
@@ -426,15 +388,15 @@ class Pulling:
                 return
             if event.phase == "start":
                 self._grab(simulated, index, start, event.client_id)
-            pull = self._pull
+            pull = self.present
             if pull is None or pull.simulated is not simulated or pull.link != index:
                 return
             if pull.client != event.client_id:
                 return  # somebody else has grabbed it meanwhile
             if event.phase == "end":
-                self._pull = None
+                self.present = None
             else:
-                self._pull = replace(pull, target=end)
+                self.present = replace(pull, target=end)
 
         node.on_drag("left", modifier=MODIFIER)(drag)  # type: ignore[attr-defined]
 
@@ -443,4 +405,4 @@ class Pulling:
         if poses is None or poses.simulated is not simulated:
             return
         point = poses.R[index].T @ (position - poses.p[index])
-        self._pull = Pull(simulated, index, point, position, client)
+        self.present = Pull(simulated, index, point, position, client)

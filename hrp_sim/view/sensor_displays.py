@@ -30,7 +30,8 @@ from hrp_model.view.sensor_views import (
 )
 from hrp_model.view.viewer import Viewer
 
-from ..render import NO_PARTS, LinkPoses, Parts
+from ..engine.state import LinkPoses
+from ..render import NO_PARTS, Parts
 from ..sensors import (
     CameraSensor,
     ForceSensor,
@@ -176,8 +177,7 @@ class SensorDisplays:
                 display.captures[reading.time_ns] = reading.poses[sensor.body]
                 continue
             if (poses := poses_of.get(sensor.body)) is None:
-                motion = simulation.bodies[sensor.body].motion
-                poses = poses_of[sensor.body] = LinkPoses(motion.p.copy(), motion.R.copy())
+                poses = poses_of[sensor.body] = simulation.bodies[sensor.body].motion.poses()
             self._samples.append((display, Sample(reading, sensor, poses)))
             self._due.discard(name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import inf, isfinite
@@ -30,7 +30,7 @@ from ..control.trajectory import JointTrajectory, TrajectoryPoint
 from ..engine.state import SimulatedBody
 from ..simulation import Simulation
 from .controls import try_for
-from .scene import SOURCE, BodyPoses, Snapshot
+from .scene import SOURCE, BodySnapshot, Snapshot
 
 if TYPE_CHECKING:
     from viser import (
@@ -47,7 +47,8 @@ _START, _ZERO, _KEEP = "start", "zero", "keep this"
 _MAX_POSTURES = 8  # that somebody keeps
 _OPEN, _CLOSE = "open", "close"
 _MOVE_NS = 1_500_000_000  # in which a posture is reached, in [ns]
-_WHEEL_SPEED, _TRACK_SPEED = 20.0, 2.0  # ends of sliders without limits, in [rad/s] and [m/s]
+# End of a slider of speeds where the joint has no limit, and its step, in [rad/s] or [m/s].
+_SPEEDS = {JointType.REVOLUTE: (20.0, 0.1), JointType.TRACK: (2.0, 0.01)}
 
 
 @dataclass(eq=False)
@@ -75,7 +76,7 @@ class _Slider:
             return float(drive.track_speed[self.index])
         return float((drive.dq if self.is_speed else drive.q)[self.index])
 
-    def label(self, poses: BodyPoses | None) -> str:
+    def label(self, poses: BodySnapshot | None) -> str:
         """Return the name of the joint, with its present position."""
         name, unit = label_text(self.link.joint.name), self.scale.unit
         if self.is_speed or poses is None:
@@ -254,7 +255,7 @@ class JointTargets:
             else:
                 simulation.command(body, target, source=SOURCE)
 
-        try_for(event.client, send)
+        _try_command(event.client, send)
 
     def _on_posture(self, event: GuiEvent[GuiButtonGroupHandle]) -> None:
         simulation, shown = self._simulation, self._shown
@@ -294,9 +295,9 @@ class JointTargets:
         zeros = [0.0] * len(posture)
         point = TrajectoryPoint(_MOVE_NS, [*posture.values()], zeros, zeros)
         trajectory = JointTrajectory([*posture], [point])
-        try_for(client, lambda: simulation.command(shown.name, trajectory, source=SOURCE))
+        _try_command(client, lambda: simulation.command(shown.name, trajectory, source=SOURCE))
 
-    def _draw_tip(self, simulated: SimulatedBody, poses: BodyPoses) -> None:
+    def _draw_tip(self, simulated: SimulatedBody, poses: BodySnapshot) -> None:
         """Show the handle of the limb that is chosen, at its tip."""
         chosen = _NONE if self._limb is None else self._limb.value
         if self._tip is not None and self._tip[0] != chosen:
@@ -328,20 +329,18 @@ class JointTargets:
         simulation = self._simulation
         if simulation is not None:
             self._moved.difference_update(targets)
-            try_for(client, lambda: simulation.command(shown.name, targets, source=SOURCE))
+            _try_command(client, lambda: simulation.command(shown.name, targets, source=SOURCE))
+
+
+def _try_command(client: ClientHandle | None, command: Callable[[], None]) -> None:
+    """Send a command of a user to a body, which may be gone, or refuse a number of a page."""
+    try_for(client, command, KeyError, ValueError)
 
 
 def _speed_scale(link: Link) -> SliderScale:
     """Return the numbers of a slider for the speed of a wheel or track."""
-    is_track = link.joint.type is JointType.TRACK
-    limit = link.joint.max_velocity
+    limit, (usual, step) = link.joint.max_velocity, _SPEEDS[link.joint.type]
     if not (isfinite(limit) and limit > 0.0):
-        limit = _TRACK_SPEED if is_track else _WHEEL_SPEED
-    if link.joint.type is JointType.REVOLUTE:
-        unit = "rad/s"
-    else:
-        unit = "m/s"
-    limit = min(limit, 10.0 * (_TRACK_SPEED if is_track else _WHEEL_SPEED))
-    step = 0.01 if is_track else 0.1
-    ends = round(limit / step) * step
-    return SliderScale(-ends, ends, step, 1.0, unit)
+        limit = usual
+    ends = round(min(limit, 10.0 * usual) / step) * step
+    return SliderScale(-ends, ends, step, 1.0, link.joint.type.units.velocity)

@@ -16,8 +16,8 @@ from PIL import Image
 from urdf_picture import LIMIT, TOLERANCE, Comparison, compare
 
 from hrp_model import BodyState, Diagnostics, load_body
+from hrp_sim.engine.state import LinkPoses
 from hrp_sim.recording.video import Extents, StudioRenderer, make_view
-from hrp_sim.render import LinkPoses
 
 PORTRAIT, SMALL = (960, 720), (240, 180)
 

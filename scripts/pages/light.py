@@ -17,7 +17,7 @@ from three_renderers import Pictures, pictures
 
 from hrp_model import BodyState, Diagnostics, load_body
 from hrp_model.shapes.extents import Extents
-from hrp_sim.render import LinkPoses
+from hrp_sim.engine.state import LinkPoses
 
 SIZE = 320, 240  # at which a model is drawn
 COLUMNS, SHOWN = 2, 720  # of the sheet, and the width of each in pixels

@@ -38,7 +38,6 @@ from hrp_sim.recording.video import (
     StudioRenderer,
     Viewpoint,
     film_frames,
-    poses_of,
     writing_film,
 )
 from scripts.program import ROOT
@@ -165,7 +164,7 @@ def humanoid(path: Path) -> None:
     """The humanoid walks through the room, looks around and waves, and walks on."""
     film = Format(path, (640, 400), 15.0)
     with Simulation("walking_humanoid", defer_images=True) as sim:
-        source, poses = SimulationSource(sim), poses_of(sim.state)
+        source, poses = SimulationSource(sim), sim.state.poses()
         points = Extents(source.bodies).points(poses) + np.array(FILM_OFFSET)
         renderer = StudioRenderer(source.bodies, FixedView(film.size, FILM_VIEW, points), poses)
         with writing_film(film) as writer:

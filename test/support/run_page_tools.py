@@ -95,9 +95,24 @@ def node(viewer: Viewer, ending: str):
 
 def gui(viewer: Viewer, label: str):
     """Return the part of the panel with a label."""
-    (found,) = (
-        handle
-        for handle in viewer.server.gui._gui_input_handle_from_uuid.values()
-        if getattr(handle, "label", None) == label
-    )
+    (found,) = (handle for handle in parts(viewer) if getattr(handle, "label", None) == label)
     return found
+
+
+def parts(viewer: Viewer, kind: type = object):
+    """Return all parts of the panel of a kind."""
+    containers = tuple(viewer.server.gui._container_handle_from_uuid.values())
+    found = (part for x in containers for part in tuple(getattr(x, "_children", {}).values()))
+    return [part for part in found if isinstance(part, kind)]
+
+
+def labels(viewer: Viewer) -> list[str]:
+    """Return the labels of all parts of the panel that have one."""
+    return [label for part in parts(viewer) if (label := getattr(part, "label", None))]
+
+
+def text(viewer: Viewer) -> str:
+    """Return the texts of the panel that are shown, as HTML."""
+    from viser import GuiHtmlHandle
+
+    return "\n".join(part.content for part in parts(viewer, GuiHtmlHandle) if part.visible)

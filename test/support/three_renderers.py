@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from hrp_model import Body, Pose
 from hrp_model.geometry import Material
 from hrp_model.view.page_html import SceneRecording
+from hrp_sim.engine.state import LinkPoses
 from hrp_sim.recording.video import StudioRenderer
-from hrp_sim.render import LinkPoses, Pinhole, Renderer
+from hrp_sim.render import Pinhole, Renderer
 
 Pixels = NDArray[np.uint8]
 BAR = 80  # height of the controls below the scene of a page, in pixels

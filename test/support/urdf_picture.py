@@ -25,7 +25,8 @@ from hrp_model import Body, BodyState, Diagnostics, Pose, load_body
 from hrp_model.geometry import Shape
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import convert
-from hrp_sim.render import LinkPoses, Parts, Pinhole, Renderer, Surroundings
+from hrp_sim.engine.state import LinkPoses
+from hrp_sim.render import Parts, Pinhole, Renderer, Surroundings
 
 Array = NDArray[np.float64]
 Pixels = NDArray[np.uint8]

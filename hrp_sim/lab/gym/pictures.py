@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hrp_model import Body, Diagnostics
 
 from ...engine.state import SimulatedBody
-from ...recording.video import MAX_SIDE, MIN_SIDE, StudioRenderer, Viewpoint, make_view, poses_of
+from ...recording.video import MAX_SIDE, MIN_SIDE, StudioRenderer, Viewpoint, make_view
 from ...render import Pixels
 from ...simulation import Simulation
 
@@ -53,7 +53,7 @@ class Pictures:
     """
 
     def __init__(self, options: RenderOptions, simulation: Simulation) -> None:
-        self._poses = poses_of(simulation.state)
+        self._poses = simulation.state.poses()
         self._view = make_view(
             _models(simulation),
             [self._poses],
@@ -79,7 +79,7 @@ class Pictures:
                 _models(simulation), self._view, self._poses, hide_walls=self._hide_walls
             )
             self._renderer.prepare(Diagnostics())
-        return self._renderer.picture(poses_of(simulation.state))
+        return self._renderer.picture(simulation.state.poses())
 
 
 def _models(simulation: Simulation) -> dict[str, Body]:

@@ -3,7 +3,7 @@
 from hrp_model.shapes.extents import Extents
 from hrp_model.shapes.first_view import Viewpoint
 
-from .sources import FilmSource, Frame, RecordedPoses, RecordingSource, SimulationSource, poses_of
+from .sources import FilmSource, Frame, RecordedPoses, RecordingSource, SimulationSource
 from .studio_renderer import StudioRenderer, film_frames
 from .views import (
     FixedView,
@@ -47,6 +47,5 @@ __all__ = [
     "find_camera",
     "find_link",
     "make_view",
-    "poses_of",
     "writing_film",
 ]

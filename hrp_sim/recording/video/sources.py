@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol
 from hrp_model import Body
 
 from ...engine.schedule import NS_PER_S
-from ...engine.state import WorldState
-from ...render import BodyPoses, LinkPoses
+from ...engine.state import BodyPoses
 from ...run.run import Run
 from ...simulation import Simulation
 
@@ -87,11 +86,11 @@ class SimulationSource:
             if run.error is not None:
                 self.problem = f"{run.error}\nhint: {self._hint}" if self._hint else str(run.error)
                 return
-            yield Frame(self._simulation.state.time_ns, poses_of(self._simulation.state))
+            yield Frame(self._simulation.state.time_ns, self._simulation.state.poses())
 
     def known_poses(self, duration: float) -> Iterator[BodyPoses]:  # noqa: ARG002
         """Yield the present poses."""
-        yield poses_of(self._simulation.state)
+        yield self._simulation.state.poses()
 
 
 class RecordedPoses(Protocol):
@@ -148,11 +147,3 @@ class RecordingSource:
         length_ns = round(min(duration, self.duration) * NS_PER_S)
         for number in range(_KNOWN_POSES):
             yield self._run.poses(self._run.start_ns + length_ns * number // (_KNOWN_POSES - 1))
-
-
-def poses_of(state: WorldState) -> dict[str, LinkPoses]:
-    """Return a copy of the poses of all links."""
-    return {
-        name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
-        for name, simulated in state.bodies.items()
-    }

@@ -15,7 +15,8 @@ from hrp_model.rigid import Array
 from hrp_model.shapes.extents import Extents, sphere
 from hrp_model.shapes.light import KEY
 
-from ...render import BodyPoses, Pixels, Renderer, Studio
+from ...engine.state import BodyPoses
+from ...render import Pixels, Renderer, Studio
 from .sources import Frame
 from .views import View
 from .writers import FilmWriter

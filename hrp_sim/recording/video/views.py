@@ -15,7 +15,8 @@ from hrp_model.rigid import Array
 from hrp_model.shapes.extents import Extents, sphere
 from hrp_model.shapes.first_view import Viewpoint, first_viewpoint
 
-from ...render import BodyPoses, Lens, Pinhole, make_lens
+from ...engine.state import BodyPoses
+from ...render import Lens, Pinhole, make_lens
 
 FIELD_OF_VIEW = 0.6  # [rad], across the shorter side
 # Distance of the automatic view relative to the one at which the robots fill the picture.

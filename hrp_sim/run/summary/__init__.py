@@ -2,7 +2,7 @@
 
 from .expectations import Expectation, ExpectationError, Outcome
 from .quantities import Meter, meters, quantities
-from .recorder import RunRecorder
+from .recorder import RunRecorder, Starts
 from .result import RunResult, present_lines, result_lines, result_object, result_of, speed_lines
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Outcome",
     "RunRecorder",
     "RunResult",
+    "Starts",
     "meters",
     "present_lines",
     "quantities",

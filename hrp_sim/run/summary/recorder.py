@@ -125,6 +125,52 @@ def _angle(cosine: float) -> float:
     return acos(min(1.0, max(-1.0, cosine)))
 
 
+class _Start(NamedTuple):
+    """A body, its collision extent, and its posture when it was added."""
+
+    simulated: SimulatedBody
+    extent: CollisionExtent
+    posture: Posture
+
+
+class Starts:
+    """The postures in which the bodies of a simulation were added, since which they may fall."""
+
+    def __init__(self) -> None:
+        self._bodies: Mapping[str, SimulatedBody] = {}
+        self._starts: dict[str, _Start] = {}
+
+    def follow(self, bodies: Mapping[str, SimulatedBody]) -> list[str]:
+        """Keep the present postures of new bodies; return their names."""
+        if bodies is self._bodies:
+            return []
+        self._bodies, known, new = bodies, self._starts, []
+        self._starts = {}
+        for name, simulated in bodies.items():
+            start = known.get(name)
+            if start is None or start.simulated is not simulated:
+                extent = CollisionExtent(simulated.body)
+                start = _Start(simulated, extent, posture_of(simulated, extent))
+                new.append(name)
+            self._starts[name] = start
+        return new
+
+    def postures(self, name: str) -> tuple[Posture, Posture]:
+        """Return the first and the present posture of a body."""
+        start = self._starts[name]
+        return start.posture, posture_of(start.simulated, start.extent)
+
+    def fallen_robots(self, simulation: Simulation) -> dict[str, str]:
+        """Return why free bodies with joints count as fallen now, by name."""
+        self.follow(simulation.bodies)
+        found = {}
+        for name, simulated in simulation.bodies.items():
+            if simulated.body.moving_links and not simulation.is_fixed(name):
+                start, now = self.postures(name)
+                found[name] = now.fall_since(start)
+        return {name: reason for name, reason in found.items() if reason}
+
+
 # A vehicle's path is measured between positions that are so far apart, in [m], so that vibrations
 # add nothing to it.
 _PATH_STEP = 0.01
@@ -193,8 +239,7 @@ class RunRecorder(Consumer):
             earlier world.
         counts: Number of readings of each sensor, by name.
         last: The last reading of each sensor, by name.
-        starts: Initial posture of each body, by name.
-        extents: Collision extent of each body, by name.
+        starts: Initial postures of all bodies.
         efforts: Of each body with joints, by name.
         paths: Of each vehicle, by name.
         peak_force: The largest contact force, None if there was no contact.
@@ -256,8 +301,7 @@ class RunRecorder(Consumer):
         self.last: dict[str, Reading] = {}
         self._most_contacts = 0
         self.peak_force: PeakForce | None = None
-        self.starts: dict[str, Posture] = {}
-        self.extents: dict[str, CollisionExtent] = {}
+        self.starts = Starts()
         self.efforts: dict[str, Efforts] = {}
         self.paths: dict[str, PathLength] = {}
         self._vehicles: list[tuple[PathLength, Array]] = []
@@ -274,16 +318,13 @@ class RunRecorder(Consumer):
         if bodies is self._bodies:
             return
         self._bodies = bodies
-        for name, simulated in bodies.items():
-            extent = self.extents.get(name)
-            if extent is None or extent.body is not simulated.body:
-                self.extents[name] = CollisionExtent(simulated.body)
-                self.starts[name] = posture_of(simulated, self.extents[name])
-                zeros = np.zeros(len(simulated.body.moving_links))
-                self.efforts[name] = Efforts(zeros, zeros.copy())
-                self.paths.pop(name, None)
-                if not isinstance(vehicle_drive(simulated.body), str):
-                    self.paths[name] = PathLength(simulated.motion.p[0])
+        for name in self.starts.follow(bodies):
+            simulated = bodies[name]
+            zeros = np.zeros(len(simulated.body.moving_links))
+            self.efforts[name] = Efforts(zeros, zeros.copy())
+            self.paths.pop(name, None)
+            if not isinstance(vehicle_drive(simulated.body), str):
+                self.paths[name] = PathLength(simulated.motion.p[0])
         known = ((self.efforts[name], simulated) for name, simulated in bodies.items())
         self._vehicles = [
             (path, bodies[k].motion.p) for k, path in self.paths.items() if k in bodies

@@ -14,7 +14,7 @@ from ...engine.schedule import NS_PER_S
 from ...sensors import CameraSensor, Sensor
 from ...sensors.kinds import NUMBER_UNITS, summary
 from .expectations import Outcome
-from .recorder import Efforts, PeakForce, Posture, RunRecorder, posture_of
+from .recorder import Efforts, PeakForce, Posture, RunRecorder
 
 
 @dataclass(frozen=True)
@@ -179,10 +179,10 @@ def body_result(recorder: RunRecorder, name: str) -> BodyResult:
     simulation = recorder.simulation
     simulated = simulation.bodies[name]
     free = not (simulation.is_fixed(name) or simulated.body.is_static)
-    end = posture_of(simulated, recorder.extents[name])
+    start, end = recorder.starts.postures(name)
     path = recorder.paths.get(name)
     length = None if path is None else path.until(end.p)
-    return BodyResult(free, recorder.starts[name], end, {}, length)
+    return BodyResult(free, start, end, {}, length)
 
 
 def joint_result(

@@ -7,8 +7,15 @@ import pytest
 
 from hrp_model import Body, Joint, JointType, Link, Pose
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape
-from hrp_sim.engine.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
-from hrp_sim.render import LinkPoses, Pinhole, Renderer, RendererUnavailable, Surroundings
+from hrp_sim.engine.state import (
+    BodyMotion,
+    ExternalWrench,
+    JointDrive,
+    LinkPoses,
+    SimulatedBody,
+    WorldState,
+)
+from hrp_sim.render import Pinhole, Renderer, RendererUnavailable, Surroundings
 from hrp_sim.render.context import thread_context
 
 

@@ -15,7 +15,8 @@ from sim.sensors.robot_in_room import sensor as scanner
 
 from hrp_model import Body, Joint, JointType, Link, Pose
 from hrp_model.geometry import Shape
-from hrp_sim.render import LinkPoses, Pinhole, Renderer
+from hrp_sim.engine.state import LinkPoses
+from hrp_sim.render import Pinhole, Renderer
 from hrp_sim.sensors import RangeSensor, RangeSensor3D, ScanReading
 
 STEPS = 1e-3, 5e-4, 2.5e-4

@@ -14,7 +14,6 @@ from hrp_model.rigid import rpy_matrix
 from hrp_model.shapes import light
 from hrp_sim import Simulation
 from hrp_sim.recording.video.sources import SimulationSource
-from hrp_sim.recording.video.sources import poses_of as state_poses
 from hrp_sim.recording.video.studio_renderer import StudioRenderer
 from hrp_sim.recording.video.views import (
     Extents,
@@ -72,7 +71,7 @@ def test_an_impossible_viewpoint_is_refused(numbers):
 def test_a_followed_link_stays_at_its_pixel_and_the_camera_does_not_turn():
     with Simulation("rover") as sim:
         source = SimulationSource(sim)
-        poses = state_poses(sim.state)
+        poses = sim.state.poses()
         body, link = find_link(source.bodies, "MAST")
         start = FixedView(SIZE, Viewpoint(), Extents(source.bodies).points(poses))
         view = FollowingView(start, body, link, poses)
@@ -94,7 +93,7 @@ def test_a_camera_sees_what_the_sensor_sees():
     with Simulation("rover", defer_images=True) as sim:
         sensor = sim.sensors["mast_camera"]
         assert isinstance(sensor, CameraSensor)
-        poses = state_poses(sim.state)
+        poses = sim.state.poses()
         bodies = SimulationSource(sim).bodies
         body, device = find_camera(bodies, "rover/mast_camera")
         size = sensor.lens.width, sensor.lens.height

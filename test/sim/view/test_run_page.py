@@ -10,8 +10,9 @@ from PIL import Image
 
 pytest.importorskip("viser")
 
-from run_page_tools import RunPage, gui, node
+from run_page_tools import RunPage, gui, labels, node, parts
 from sim.physics.scenes import Z, at, box_inertia, floor, root
+from viser import GuiSliderHandle, GuiUplotHandle
 
 from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostic, Severity
@@ -71,7 +72,7 @@ def test_the_controls_act_on_the_run_and_its_clock_and_sensors_appear(pages):
 
 def it_records_and_takes_a_picture(run, page):
     press(page, "Record")
-    page.wait_until(lambda: run.run_viewer._capture._recorded, "recording")
+    page.wait_until(lambda: "Stop and save the recording" in labels(run.viewer), "recording")
     begin = run.time
     page.wait_until(lambda: run.time > begin + 0.3)
     with page.tab.expect_download() as download:
@@ -101,7 +102,7 @@ def test_a_link_that_is_pulled_with_the_mouse_follows(pages):
         motion = run.simulation.bodies["block"].motion
 
         def is_at_mouse():
-            pull = run.run_viewer._pulling.present
+            pull = run.run_viewer.pulling.present
             grabbed = motion.p[0] + motion.R[0] @ pull.point
             return np.linalg.norm(np.subtract(page.project(grabbed, camera), goal)) < 10.0
 
@@ -109,7 +110,7 @@ def test_a_link_that_is_pulled_with_the_mouse_follows(pages):
         assert node(run.viewer, "/pull") is not None  # an arrow
         mouse.up()
         page.tab.keyboard.up("Control")
-        page.wait_until(lambda: run.run_viewer._pulling.present is None, "let go")
+        page.wait_until(lambda: run.run_viewer.pulling.present is None, "let go")
         page.wait_until(lambda: not node(run.viewer, "/pull").visible, "no arrow")
     assert set(page.errors) <= {DRAG_ERROR}
     page.errors.clear()
@@ -192,8 +193,7 @@ def test_curves_of_joints_and_sensors_are_drawn_and_a_slider_commands_its_joint(
 
 
 def _data(run):
-    plots = run.run_viewer._curves._plots._plots
-    return next(iter(plots.values())).handle.data
+    return parts(run.viewer, GuiUplotHandle)[0].data
 
 
 def a_slider_commands_its_joint(run, page):
@@ -202,7 +202,7 @@ def a_slider_commands_its_joint(run, page):
     for _ in range(30):
         slider.press("ArrowRight")
     simulated = run.simulation.bodies["arm"]
-    target = run.run_viewer._targets._sliders[0].handle
+    target = next(x for x in parts(run.viewer, GuiSliderHandle) if x.label.startswith("J1 "))
     page.wait_until(lambda: target.value > 0.0, "a target")
 
     def is_at_target():

@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("viser")
 
-from run_page_tools import RunPage, gui, node, wait_until
+from run_page_tools import RunPage, gui, labels, node, parts, text, wait_until
 from sim.physics.scenes import at, moving, one_joint, root
+from viser import GuiSliderHandle, GuiUplotHandle
 
 from hrp_model import JointType, Pose, devices
 from hrp_model.body import Body
@@ -19,7 +20,10 @@ from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.view import capture, run_viewer
 from hrp_sim.view.controls import MAX_STEPS
+from hrp_sim.view.curves import Curves
 from hrp_sim.view.driving import DrivePad
+from hrp_sim.view.scene import Contacts
+from hrp_sim.view.sensor_displays import SensorDisplays
 
 
 class WatchedViewer(Viewer):
@@ -45,8 +49,8 @@ def copies(monkeypatch):
 def test_with_nobody_looking_nothing_is_copied_read_or_rendered(copies, monkeypatch):
     with RunPage("rover", real_time_factor=0.0) as run:
         calls = []
-        for part in (run.run_viewer._sensors, run.run_viewer._curves, run.run_viewer._contacts):
-            monkeypatch.setattr(part, "take", lambda *_, part=part: calls.append(part))
+        for kind in (SensorDisplays, Curves, Contacts):
+            monkeypatch.setattr(kind, "take", lambda *_, kind=kind: calls.append(kind))
         wait_until(lambda: len(run.times) > 500)
         assert copies == [0]  # to show the first state, before the run
         assert calls == []
@@ -70,21 +74,17 @@ def test_with_somebody_looking_sensors_are_read_at_the_rate_of_drawing(copies):
 
 def test_bodies_that_are_added_and_removed_are_followed():
     with RunPage("rover", viewer=WatchedViewer(0)) as run:
-        views = run.run_viewer._bodies.views
-        assert list(views) == list(run.simulation.bodies)
+        assert set(gui(run.viewer, "Body").options) == set(run.simulation.bodies)
         placement = moving(one_joint(JointType.REVOLUTE, free=True), at(z=3.0), name="new")
         run.runner.change(lambda: run.simulation.spawn(BodyEntry(placement=placement)))
-        wait_until(lambda: "new" in views)
-        assert "new" in gui(run.viewer, "Body").options
-        path = views["new"][1].node_of("ARM")
-        assert run.viewer.server.scene.get_handle_by_name(path) is not None
+        wait_until(lambda: "new" in gui(run.viewer, "Body").options)
+        assert node(run.viewer, "_ARM") is not None
         run.runner.change(lambda: run.simulation.remove("new"))
-        wait_until(lambda: "new" not in views)
-        assert run.viewer.server.scene.get_handle_by_name(path) is None
-        assert "new" not in gui(run.viewer, "Body").options
+        wait_until(lambda: "new" not in gui(run.viewer, "Body").options)
+        assert node(run.viewer, "_ARM") is None
 
 
-def test_another_world_with_sensors_of_the_same_names_is_followed():
+def test_another_world_with_sensors_of_the_same_names_is_followed(caplog):
     def named(device):
         body = Body(name="box", links=(root("BOX", free=True),), devices=(device,))
         return WorldConfig(bodies=(BodyEntry(placement=moving(body, at(z=9.0))),))
@@ -92,18 +92,22 @@ def test_another_world_with_sensors_of_the_same_names_is_followed():
     imu = devices.AccelerationSensor(name="sensor", link="BOX")
     scanner = devices.RangeSensor(name="sensor", link="BOX", scan_rate=200.0)
     with RunPage(named(imu), viewer=WatchedViewer(0)) as run:
-        curves = run.run_viewer._curves
         set_value(gui(run.viewer, "Joint or sensor"), "sensor")
         set_value(gui(run.viewer, "Quantity"), "linear_acceleration.z")
         set_value(gui(run.viewer, "Add curve"), True)
-        wait_until(lambda: curves._plotted and not curves._waiting)
+        wait_until(lambda: is_plotted(run, "sensor linear_acceleration.z"))
         run.runner.replace(Simulation(named(scanner), defer_images=True)).close()
         count = len(run.times)
         set_value(gui(run.viewer, "Joint or sensor"), "sensor")
         wait_until(lambda: "nearest" in gui(run.viewer, "Quantity").options)
         wait_until(lambda: len(run.times) > count + 50)
-        assert {quantity.sensor for quantity in curves._chosen} <= {"odometry"}
-        assert not run.run_viewer._has_failed
+        wait_until(lambda: not is_plotted(run, "sensor linear_acceleration.z"))
+    assert "drawing the page" not in caplog.text
+
+
+def is_plotted(run, curve):
+    plots = parts(run.viewer, GuiUplotHandle)
+    return any(series["label"] == curve for plot in plots for series in plot.series)
 
 
 def test_the_links_are_drawn_where_they_are():
@@ -113,9 +117,7 @@ def test_the_links_are_drawn_where_they_are():
         run.runner.pause()
         wait_until(lambda: run.runner.measured_factor == 0.0)
         motion = run.simulation.bodies["arm"].motion
-        handle = run.viewer.server.scene.get_handle_by_name(
-            run.run_viewer._bodies.views["arm"][1].node_of("TOOL")
-        )
+        handle = node(run.viewer, "_TOOL")
         wait_until(lambda: np.allclose(handle.position, motion.p[-1], atol=1e-9))
 
 
@@ -127,7 +129,7 @@ def test_the_controls_act_on_the_run():
         wait_until(lambda: len(run.times) == 7)
         set_value(gui(run.viewer, "Play"), True)
         wait_until(lambda: len(run.times) > 20)
-        wait_until(lambda: [h for h in labels(run) if h == "Pause"])
+        wait_until(lambda: "Pause" in labels(run.viewer))
         set_value(gui(run.viewer, "Pause"), True)
         wait_until(lambda: run.runner.paused)
         set_value(gui(run.viewer, "Reset"), True)
@@ -152,16 +154,11 @@ def test_the_steps_that_a_page_may_request_are_limited(monkeypatch):
 def test_a_world_without_joints_and_sensors_says_so_and_shows_a_movable_body_first():
     with RunPage("stack", viewer=WatchedViewer(0), paused=True) as run:
         assert gui(run.viewer, "Body").value == "block0"
-        wait_until(lambda: run.run_viewer._targets._none.visible)
-        wait_until(lambda: run.run_viewer._sensors._none.visible)
+        for sentence in ("No body has moving joints.", "No sensor has readings to draw."):
+            wait_until(lambda sentence=sentence: sentence in text(run.viewer))
     with RunPage("arm", viewer=WatchedViewer(0), paused=True) as run:
         assert gui(run.viewer, "Body").value == "arm"
-        assert not run.run_viewer._targets._none.visible
-
-
-def labels(run):
-    handles = run.viewer.server.gui._gui_input_handle_from_uuid.values()
-    return [getattr(handle, "label", None) for handle in handles]
+        assert "No body has moving joints." not in text(run.viewer)
 
 
 def test_a_failure_of_the_physics_is_shown_with_its_hint_until_a_reset():
@@ -176,25 +173,24 @@ def test_a_failure_of_the_physics_is_shown_with_its_hint_until_a_reset():
             run.simulation.engine.step = step
 
         run.runner.call(fail)
-        status, notes = run.run_viewer._controls._status, run.run_viewer._controls._notes
-        wait_until(lambda: "link &#x27;J3&#x27; is nowhere" in notes.content)
-        assert "use &lt;smaller&gt; steps" in notes.content
-        assert "failed" in status.content
+        wait_until(lambda: "link &#x27;J3&#x27; is nowhere" in text(run.viewer))
+        assert "use &lt;smaller&gt; steps" in text(run.viewer)
+        assert "failed" in text(run.viewer)
         run.runner.call(lambda: delattr(run.simulation.engine, "step"))
         set_value(gui(run.viewer, "Reset"), True)
-        wait_until(lambda: "failed" not in status.content)
+        wait_until(lambda: "failed" not in text(run.viewer))
 
 
 def test_a_vehicle_stops_when_the_page_that_drives_it_goes_silent_or_away():
     with RunPage("rover", viewer=WatchedViewer(0)) as run:
-        drive, pad = run.simulation.bodies["rover"].drive, run.run_viewer._pad
-        for end in (pad.stop, lambda: pad._on_report(7, PageState(False, None, frozenset()))):
-            pad._on_report(7, PageState(False, (1.0, 0.0), frozenset()))
+        drive, pad = run.simulation.bodies["rover"].drive, run.run_viewer.pad
+        for end in (pad.stop, lambda: pad.report(7, PageState(False, None, frozenset()))):
+            pad.report(7, PageState(False, (1.0, 0.0), frozenset()))
             wait_until(lambda: drive.track_speed.max() > 0.3)
             assert (drive.track_speed >= 0.0).all()  # straight ahead
             end()
             wait_until(lambda: not drive.track_speed.any())
-        pad._on_report(7, PageState(False, (0.0, 1.0), frozenset()))
+        pad.report(7, PageState(False, (0.0, 1.0), frozenset()))
         wait_until(lambda: drive.track_speed.min() < 0.0 < drive.track_speed.max())
         wait_until(lambda: not drive.track_speed.any())  # no further report
 
@@ -210,8 +206,8 @@ def test_a_recording_whose_file_was_removed_ends_and_the_page_goes_on(tmp_path, 
         wait_until(lambda: record.label != "Record")
         shutil.rmtree(folder)
         wait_until(lambda: record.label == "Record")
-        shown = run.run_viewer._controls._status.content
-        wait_until(lambda: run.run_viewer._controls._status.content != shown)
+        shown = text(run.viewer)
+        wait_until(lambda: text(run.viewer) != shown)
 
 
 def test_a_vehicle_obeys_the_page_that_pressed_last_and_none_that_went_silent():
@@ -221,10 +217,11 @@ def test_a_vehicle_obeys_the_page_that_pressed_last_and_none_that_went_silent():
 
         def way(now, **held):
             for page, drive in held.items():
-                pad._on_report(int(page[-1]), PageState(False, drive, frozenset()))
+                pad.report(int(page[-1]), PageState(False, drive, frozenset()))
             pad.draw(simulation, now)
             pad.draw(simulation, now + 0.5)  # after the ramp
-            return np.sign(pad._speed[0])
+            simulation.step()
+            return np.sign(rover.drive.track_speed.sum())
 
         ahead, back = (1.0, 0.0), (-1.0, 0.0)
         assert way(0.1, page1=ahead) == 1.0
@@ -239,8 +236,7 @@ def test_a_vehicle_obeys_the_page_that_pressed_last_and_none_that_went_silent():
 
 def test_sliders_follow_the_targets_that_others_command():
     with RunPage("arm", viewer=WatchedViewer(0)) as run:
-        sliders = run.run_viewer._targets._sliders
-        slider = next(x.handle for x in sliders if x.link.name == "J2")
+        (slider,) = (x for x in parts(run.viewer, GuiSliderHandle) if x.label.startswith("J2 "))
         assert slider.value == pytest.approx(np.degrees(0.5), abs=0.1)  # of the world file
         run.simulation.command("arm", {"J2": 0.1}, source="test")
         q = run.simulation.bodies["arm"].motion.q
