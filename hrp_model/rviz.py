@@ -182,6 +182,27 @@ def markers(name: str, topic: str) -> Display:
     return _display("MarkerArray", name, {"Topic": _topic(topic), "Namespaces": {}})
 
 
+def occupancy_map(name: str, topic: str, *, is_costmap: bool = False) -> Display:
+    """Return a Map from a latched topic: of what is occupied, or translucent as costs."""
+    shown = {"Topic": _topic(topic, depth=1, latched=True)}
+    if not is_costmap:
+        return _display("Map", name, {**shown, "Color Scheme": "map", "Alpha": 0.7})
+    return _display(
+        "Map", name, {**shown, "Color Scheme": "costmap", "Alpha": 0.35, "Draw Behind": True}
+    )
+
+
+def path(name: str, topic: str) -> Display:
+    """Return a Path, as a green line."""
+    shown = {"Topic": _topic(topic), "Color": "25; 200; 25", "Line Style": "Lines"}
+    return _display("Path", name, shown)
+
+
+def polygon(name: str, topic: str) -> Display:
+    """Return a PolygonStamped, in blue."""
+    return _display("Polygon", name, {"Topic": _topic(topic), "Color": "60; 110; 255"})
+
+
 def group(name: str, displays: Sequence[Display], *, on: bool = True) -> Display:
     """Return a group of displays."""
     display = _display("Group", name, {"Displays": list(displays)}, on=on)

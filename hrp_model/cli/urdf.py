@@ -39,6 +39,7 @@ from .common import load_and_report, progress
 from .urdf_options import (
     EPILOG,
     add_arguments,
+    additions,
     check_options,
     check_several_models,
     controllers_file,
@@ -308,10 +309,11 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
                 glb_up=UpAxis(options.glb_up),
                 diagnostics=diagnostics,
                 progress=report_progress,
+                additions=additions(options),
             )
     except ModelError:
         raise
-    except ValueError as error:  # invalid package name
+    except ValueError as error:  # an invalid name, or an addition that cannot be made
         raise UsageError(f"--package {options.package}: {error}") from None
     report_package(package)
     status = GOOD

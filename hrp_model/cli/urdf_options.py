@@ -13,7 +13,16 @@ from ..files.writer import is_special
 from ..frames import Base, LinkNaming
 from ..program.command import UsageError
 from ..program.outputs import Kind, Output, add_force, check_outputs
-from ..urdf import LOOPS_FILE, CommandInterface, Hardware, UpAxis, UrdfOptions, UrdfVersion
+from ..urdf import (
+    LOOPS_FILE,
+    NAV2,
+    Addition,
+    CommandInterface,
+    Hardware,
+    UpAxis,
+    UrdfOptions,
+    UrdfVersion,
+)
 from .common import MODEL
 
 if TYPE_CHECKING:
@@ -27,6 +36,11 @@ EPILOG = (
 )
 
 _CONTROLLERS_FILE = "controllers.yaml"
+# Options that add a part to a package.
+_ADDITIONS = {
+    NAV2: "also write what Nav2 needs to drive the vehicle: nav2_params.yaml from its wheels, "
+    "scanner and shape, and nav2.launch.py, which simulates a world under Nav2",
+}
 # Other characters, such as blanks and quotes, cause trouble in URDF readers, TF and shells.
 _PREFIX = re.compile(r"[\w./-]*")
 
@@ -109,6 +123,8 @@ def _add_outputs(group: Arguments) -> None:
         "launch files, RViz and controller configuration; NAME may be a path, whose last part "
         "is the name of the package",
     )
+    for addition, text in _ADDITIONS.items():
+        group.add_argument(*addition.words, action="store_true", help=f"with --package, {text}")
     add_force(group)
 
 
@@ -189,6 +205,8 @@ def check_options(options: argparse.Namespace) -> None:
                 option = f"--{name.replace('_', '-')}"
                 message = f"{option} and --package exclude each other"
                 raise UsageError(f"{message}, as --package determines all paths")
+    elif added := additions(options):
+        raise UsageError(f"{added[0].words[0]} needs --package NAME, which writes its files")
     folders = options.mesh_dir, options.package
     check_outputs(outputs(options), folders=folders, inputs=options.files, force=options.force)
     if options.mesh_uri is not None and mesh_folder(options) is None:
@@ -205,6 +223,12 @@ def check_options(options: argparse.Namespace) -> None:
     if _lacks_controllers(options):
         message = "with --ros2-control gz the URDF contains the path of the controllers' parameters"
         raise UsageError(f"{message}: add -o FILE or --controllers FILE")
+
+
+def additions(options: argparse.Namespace) -> list[Addition]:
+    """Return the parts that options add to a package."""
+    given = vars(options)
+    return [x for x in _ADDITIONS if given[x.words[0].removeprefix("--").replace("-", "_")]]
 
 
 def check_several_models(options: argparse.Namespace) -> None:

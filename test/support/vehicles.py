@@ -1,6 +1,9 @@
 """Generated vehicles."""
 
-from hrp_model.body import Body, Joint, JointType, Link
+from dataclasses import replace
+from math import pi
+
+from hrp_model.body import Body, Joint, JointType, Link, Range
 from hrp_model.geometry import Box, Cylinder, Shape
 from hrp_model.rigid import Pose
 
@@ -30,3 +33,13 @@ def vehicle(*wheels, root=JointType.FREE, pose=None, chassis=(0.4, 0.3, 0.1)):
         collision=box,
     )
     return Body(name="vehicle", links=(frame, *wheels))
+
+
+def car(**motor):
+    """Return a car: wheels at x = -0.3 with motors, and at 0.3, steered by up to 30 degrees."""
+    parts = [wheel(f"R{y}", [-0.3, y, 0], id=0, **motor) for y in (-0.2, 0.2)]
+    for y in (-0.2, 0.2):
+        limits = {"axis": [0, 0, 1], "position": Range(-pi / 6, pi / 6)}
+        hub = wheel(f"S{y}", [0.3, y, 0], **limits)
+        parts += [replace(hub, visual=(), collision=()), wheel(f"F{y}", [0] * 3, parent=hub.name)]
+    return vehicle(*parts)

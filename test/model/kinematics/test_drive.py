@@ -6,7 +6,7 @@ from math import inf, pi, tan
 import numpy as np
 import pytest
 from paths import MODELS
-from vehicles import vehicle, wheel
+from vehicles import car, vehicle, wheel
 
 from hrp_model import load_body
 from hrp_model.body import JointType, Range
@@ -70,15 +70,7 @@ def test_friction_of_unequal_loads_is_in_balance_in_a_turn(center):
 
 
 def test_a_car_turns_as_tightly_as_its_steering_allows():
-    steered = {"axis": [0, 0, 1], "position": Range(-pi / 6, pi / 6)}
-    parts = [wheel(f"R{y}", [-0.3, y, 0], id=0, **MOTOR) for y in (-0.2, 0.2)]
-    for y in (-0.2, 0.2):
-        parts += [
-            wheel(f"S{y}", [0.3, y, 0], **steered),
-            wheel(f"F{y}", [0, 0, 0], parent=f"S{y}"),
-        ]
-    rack = [replace(x, visual=(), collision=()) if x.name[0] == "S" else x for x in parts]
-    limits = drive_limits(heavy(vehicle(*rack)))
+    limits = drive_limits(heavy(car(**MOTOR)))
     assert limits.kind is DriveKind.ACKERMANN
     assert limits.turn_center == pytest.approx(-0.3)
     # The inner wheel reaches 30 degrees first.
