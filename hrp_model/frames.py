@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from math import cos
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from .rigid import Pose, axis_angle_matrix, matrix_rpy
 # images with z forward, x right, y down, and scans with x forward, y left, z up.
 X_S_OPTICAL = Pose(np.diag([1.0, -1.0, -1.0]))
 X_S_SCAN = Pose(np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]))
+
+# Largest angle of the plane of a level scan to the ground, in [rad].
+_LEVEL = 0.05
 
 # Characters that XML 1.0 cannot represent (clause 2.2), line breaks, which its attributes do not
 # preserve (clause 3.3.3), and dollar signs that xacro would substitute.
@@ -176,6 +180,21 @@ def wrench_pose(device: ForceSensor, link: Link) -> tuple[str, Pose]:
     if device.frame is WrenchFrame.PARENT and link.parent is not None:
         return link.parent, Pose(p=link.X_PL.p)
     return link.name, device.X_LS
+
+
+def level_scans(body: Body, poses: Mapping[str, Pose]) -> list[tuple[RangeSensor, Pose]]:
+    """Return the planar range sensors whose scan is level, each with the pose of its scan frame.
+
+    Args:
+        body: The robot.
+        poses: Of its links, by name, in a frame whose z axis points up.
+    """
+    scans = (
+        (device, poses[device.link] @ device.X_LS @ X_S_SCAN)
+        for device in body.devices
+        if isinstance(device, RangeSensor) and device.is_planar
+    )
+    return [(x, pose) for x, pose in scans if abs(float(pose.R[2, 2])) >= cos(_LEVEL)]
 
 
 def legal_name(name: str, default: str = "unnamed") -> str:

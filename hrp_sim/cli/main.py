@@ -13,7 +13,13 @@ from hrp_model import ModelError, Severity
 from hrp_model.diagnostics import needs_extra
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
 from hrp_model.program.outputs import add_force
-from hrp_model.program.parsing import CommandParser, Suggestions, is_model_file, model_files
+from hrp_model.program.parsing import (
+    CommandParser,
+    Suggestions,
+    is_model_file,
+    model_files,
+    number,
+)
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
@@ -76,6 +82,7 @@ _COMMANDS = {
     "sensors": "worlds:list_sensors",
     "video": "video:video",
     "rviz": "worlds:print_rviz",
+    "map": "worlds:write_map",
     "page": "page:page",
     "replay": "recordings:replay",
     "plot": "recordings:plot",
@@ -105,6 +112,7 @@ def _parser() -> CommandParser:
     _add_naming(sensors)
     add_video(commands.add_parser("video", help="film a run, or take a picture of its end"))
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
+    _add_map(commands.add_parser("map", help="write a map of a world, for Nav2"))
     add_page(commands.add_parser("page", help="write a run as one HTML file"))
     add_replay(commands.add_parser("replay", help="replay a recording in the browser or on ROS"))
     add_plot(commands.add_parser("plot", help="draw curves of a recording"))
@@ -163,6 +171,38 @@ def _add_rviz(parser: argparse.ArgumentParser) -> None:
         "--contacts",
         action="store_true",
         help="show contacts/markers, too (published if the parameter contact_rate is set)",
+    )
+
+
+def _add_map(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Write an occupancy grid of a world, which map_server of Nav2 reads: where the collision "
+        "shapes of bodies that cannot move cross a level plane. Its frame is that of the world. "
+        "Places that no vehicle of the world can reach are unknown."
+    )
+    add_world(parser)
+    add_project(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        required=True,
+        help="description of the map (.yaml); its image (.pgm) is written beside it",
+    )
+    add_force(parser)
+    parser.add_argument(
+        "--height",
+        type=number(float, "a number of metres from -1e6 to 1e6", lambda value: abs(value) <= 1e6),
+        metavar="Z",
+        help="height of the plane in the world [m]; default: that of the level scan of the vehicle",
+    )
+    parser.add_argument(
+        "--resolution",
+        type=number(float, "a number of metres from 0.001 to 10", lambda x: 1e-3 <= x <= 10.0),
+        default=0.05,
+        metavar="SIZE",
+        help="length of a cell [m] (default: %(default)s)",
     )
 
 

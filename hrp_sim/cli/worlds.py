@@ -1,4 +1,4 @@
-"""``hrp-sim check``, ``sensors``, ``rviz`` and ``bench``: what there is to know about a world."""
+"""``hrp-sim check``, ``sensors``, ``rviz``, ``map``, ``bench``: what there is to know of worlds."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import logging
 import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from hrp_model import Diagnostics, ModelError, Severity
+from hrp_model.diagnostics import listed
+from hrp_model.files.writer import write_all_atomically
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import (
@@ -21,10 +24,18 @@ from hrp_model.program.console import (
     output_console,
     print_data,
     print_message,
+    print_note,
     print_text,
     working,
 )
-from hrp_model.program.outputs import Kind, Output, check_outputs, print_or_write
+from hrp_model.program.outputs import (
+    Kind,
+    Output,
+    check_outputs,
+    print_or_write,
+    report_written,
+    writing,
+)
 from hrp_model.program.report import summary
 from hrp_msgs.names import STANDARD, NameCollisionError
 
@@ -41,6 +52,7 @@ from ..world.advice import advise, advise_costs, remarks
 from ..world.config import WorldConfig
 from ..world.load import load_world
 from ..world.naming import name_bodies
+from ..world.occupancy import occupancy_map, scan_planes
 from ..world.projects import AS_IN_PROJECT, ProjectOptions
 from ..world.reporting import print_all, printed_warnings
 from ..world.sensor_options import OPTIONS
@@ -48,6 +60,8 @@ from .run_options import project_options
 
 if TYPE_CHECKING:
     from ..engine.ode import OdeEngine
+
+_MAX_LISTED = 8  # bodies in a message
 
 
 def check(options: argparse.Namespace) -> int:
@@ -219,6 +233,49 @@ def print_rviz(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from None
     print_or_write(text, options.output)
+    return GOOD
+
+
+def write_map(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim map``; return the exit status.
+
+    Raises:
+        ModelError, PhysicsError: The world cannot be used.
+        UsageError: An option is needed or invalid, or the file cannot be written.
+    """
+    description: Path = options.output
+    image = description.with_suffix(".pgm")
+    outputs = [Output("-o", description, Kind.MAP), Output("its image", image, Kind.MAP)]
+    check_outputs(outputs, inputs=[options.world], force=options.force)
+    with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
+        config = load_world(options.world, diagnostics, project=project_options(options))
+        simulation = Simulation(
+            config, defer_images=True, run_controllers=False, diagnostics=diagnostics
+        )
+    with closing(simulation):
+        planes = scan_planes(simulation.bodies)
+        height, source = options.height, "as --height states"
+        if height is None and not planes:
+            reason = "no vehicle of the world has a level planar scanner"
+            raise UsageError(f"{reason}, whose height a map has by default: give --height")
+        if height is None:
+            source, height = next(iter(planes.items()))
+            source = f"as '{source}'"
+        fixed = [name for name in simulation.bodies if simulation.is_fixed(name)]
+        try:
+            grid = occupancy_map(simulation.bodies, fixed, height, options.resolution)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    with writing():
+        texts = {description: grid.description(image.name).encode(), image: grid.image()}
+        write_all_atomically(texts)
+    rows, columns = grid.occupied.shape
+    print_text(f"{columns} x {rows} cells of {grid.resolution:g} m, {height:.4g} m high, {source}")
+    if grid.moving:
+        print_note(f"left out, as they can move: {listed(list(grid.moving), _MAX_LISTED)}")
+    if not grid.occupied.any():
+        print_note("note: nothing that cannot move is at this height: the map is empty")
+    report_written([description, image])
     return GOOD
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import ceil, cos, inf
+from math import ceil, inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from ... import rviz
 from ...body import Body
 from ...devices import RangeSensor
 from ...files.writer import yaml_text
-from ...frames import X_S_SCAN, BodyFrames
+from ...frames import BodyFrames, level_scans
 from ...kinematics.drive import DriveLimits, drive_limits
 from ...kinematics.wheels import link_vertices, lowest, root_poses
 from ...rigid import Array, Pose
@@ -32,7 +32,6 @@ Values: TypeAlias = dict[str, Any]
 
 _PARAMETERS, _LAUNCH, _VIEW = "config/nav2_params.yaml", "launch/nav2.launch.py", "rviz/nav2.rviz"
 _TREE = "config/nav2_tree.xml"
-_LEVEL = 0.05  # largest angle of a scan plane to the ground, in [rad]
 # Of what motors can do, so that the controller can correct.
 _SHARE = 0.9
 # Where motors state no limit, and the most that a vehicle in a room is asked for.
@@ -170,10 +169,7 @@ def _scans(body: Body, poses: Mapping[str, Pose]) -> Iterator[Scan]:
     scanners = [x for x in body.devices if isinstance(x, RangeSensor) and x.is_planar]
     tokens = names.topic_tokens(x.name for x in scanners)
     floor = lowest(body.links, poses)
-    for scanner in scanners:
-        X_RC = poses[scanner.link] @ scanner.X_LS @ X_S_SCAN
-        if abs(float(X_RC.R[2, 2])) < cos(_LEVEL):
-            continue
+    for scanner, X_RC in level_scans(body, poses):
         token = tokens[scanner.name]
         topic = names.scan_topic(token, only_one=len(scanners) == 1)
         height = float(X_RC.p[2]) - floor
