@@ -25,6 +25,7 @@ VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
 XACRO = ["xacro>=2.0"]  # macros of .xacro files
 MJCF = ["mujoco>=3.3,<4"]  # compiles MJCF; MjSpec with assets
 DECOMPOSE = ["vhacdx>=0.1"]  # collision meshes as convex parts
+MOVEIT = ["coal>=3"]  # FCL's successor: collisions between links in 10,000 postures, for --moveit
 # The robot in a browser: hrp-model view, hrp-sim run --view. Panels came with 1.1; private parts are
 # used in hrp_model/view/viewer.py.
 VIEW = ["viser>=1.1,<1.2"]
@@ -55,7 +56,7 @@ GYM = ["gymnasium>=1.0,<2"]  # the interface of environments for learning
 LEARN = [*GYM, "skrl[jax]>=2.1,<3"]  # PPO, for examples/gym/ppo.py
 PYTEST = [*RECORD, "pytest>=7"]  # scenarios as tests; recordings of those that fail
 # What commands use, but ROS.
-ALL = [*VERIFY, *XACRO, *MJCF, *DECOMPOSE, *VIEW, *RECORD, *SWEEP, *GYM, *PYTEST]
+ALL = [*VERIFY, *XACRO, *MJCF, *DECOMPOSE, *MOVEIT, *VIEW, *RECORD, *SWEEP, *GYM, *PYTEST]
 TEST_ROS = [  # what test/ros and test/msgs need
     *VIEW,
     *RECORD,
@@ -222,6 +223,7 @@ setup(
         "xacro": XACRO,
         "mjcf": MJCF,
         "decompose": DECOMPOSE,
+        "moveit": MOVEIT,
         "view": VIEW,
         "record": RECORD,
         "sweep": SWEEP,
@@ -238,6 +240,7 @@ setup(
             *XACRO,
             *MJCF,
             *DECOMPOSE,
+            *MOVEIT,
             *SWEEP,
             *DOCS,
             *GYM,

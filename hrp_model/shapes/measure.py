@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry import Box, Capsule, Geometry, IntArray, Mesh, Sphere
+from ..geometry import Box, Capsule, Geometry, IntArray, Mesh, Shape, Sphere
 from ..rigid import Array
 
 _Words = NDArray[np.uint32]
@@ -107,6 +107,11 @@ def area(mesh: Mesh) -> float:
     """Return the total area of the triangles, in [m^2]."""
     a, b, c = _corners(mesh)
     return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2.0)
+
+
+def is_empty(shape: Shape) -> bool:
+    """Return whether a shape is a mesh without area."""
+    return isinstance(shape.geometry, Mesh) and area(shape.geometry) == 0.0
 
 
 def signed_volume(mesh: Mesh) -> float:

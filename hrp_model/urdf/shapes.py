@@ -24,7 +24,6 @@ from ..frames import legal_name, unique_name
 from ..geometry import Y_TO_Z, Box, Capsule, Cylinder, Material, Mesh, Shape, Sphere, Texture
 from ..readers.urdf.objects import Capsule as CapsuleElement
 from ..rigid import Pose, matrix_rpy
-from ..shapes.measure import area
 from ..shapes.tessellate import placed_mesh, placed_mesh_key
 from .glb import EncodedImage, UpAxis, encoded_image, glb, stl
 
@@ -170,11 +169,6 @@ def needs_mesh(shape: Shape, *, solid: bool, capsules: bool) -> bool:
     if isinstance(geometry, Cylinder) and not solid:
         return not (geometry.top and geometry.bottom and geometry.side and is_primitive)
     return not is_primitive
-
-
-def is_empty(shape: Shape) -> bool:
-    """Return whether a shape is a mesh without area."""
-    return isinstance(shape.geometry, Mesh) and area(shape.geometry) == 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from ..geometry import Box, Geometry, Mesh, Shape, Sphere
 from ..kinematics.loops import Mimic, mimic_joints
 from ..readers.urdf.objects import Limit, Origin
 from ..rigid import Array, Pose, matrix_quaternion, matrix_rpy, unit_vector
+from ..shapes.measure import is_empty
 from ..shapes.tessellate import mesh_origin
 from ..validate import ensure_valid, validated_as
 from .control_blocks import (
@@ -33,7 +34,7 @@ from .control_blocks import (
 )
 from .gazebo_blocks import gazebo_elements
 from .options import UrdfOptions, UrdfVersion
-from .shapes import Materials, MeshUris, UrdfGeometry, have_one_color, is_empty, primitive
+from .shapes import Materials, MeshUris, UrdfGeometry, have_one_color, primitive
 
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
 # Largest length or scale of a shape, in [m]: mesh files have single precision.

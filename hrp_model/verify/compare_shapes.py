@@ -17,10 +17,10 @@ from ..diagnostics import listed
 from ..files.package_search import MANIFEST, enclosing_package, package_name
 from ..geometry import Y_TO_Z, Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from ..rigid import Array, Pose
-from ..shapes.measure import area, bounding_box, signed_volume
+from ..shapes.measure import area, bounding_box, is_empty, signed_volume
 from ..shapes.tessellate import shape_mesh
 from ..urdf import UpAxis
-from ..urdf.shapes import has_own_colors, have_one_color, is_empty, rgba_of
+from ..urdf.shapes import has_own_colors, have_one_color, rgba_of
 from .expected import Expected
 from .library import SHAPES, LibraryError, LibraryRobot, LibraryShape, Quantity
 from .report import URDF, Differences, Row, failure, not_applicable, short_reason

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..body import Body, Link
+from ..body import Body
 from ..kinematics.state import BodyState
 from ..printable import printable
 from ..rigid import Array, matrix_quaternion, quaternion_matrix
-from ..shapes.measure import geometry_box, union
-from ..urdf.srdf import Chain, Limbs
+from ..urdf.moveit.groups import Chain, Limbs, gripper_postures
 from .viewer import Viewer, quaternion_wxyz
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 _MIN_JOINTS = 3  # of a limb that is moved by its tip
 _ALL_DIRECTIONS = 6  # joints that reach any pose
-_MIN_CLOSING = 0.1  # of the distance of fingers to their middle
 _FARTHEST = 1e6  # [m] of a handle; farther ones, which no mouse reaches, are ignored
 _TOLERANCE, _MAX_ITERATIONS = 1e-4, 40  # of the inverse kinematics
 
@@ -43,54 +40,15 @@ def limbs_of(body: Body) -> dict[str, Chain]:
 def hands_of(body: Body) -> dict[str, tuple[dict[str, float], dict[str, float]]]:
     """Return the open and the closed posture of each hand, by the name of the link that has it.
 
-    Postures are positions by joint name, in [rad] or [m]. Closed is the end of each joint's range
-    at which its link is nearest to the middle of all fingers.
+    Postures are positions by joint name, in [rad] or [m]; see ``gripper_postures``.
     """
     found = {}
     for chain in Limbs(body).chains:
-        fingers = [link for link in chain.hand if all(map(isfinite, link.joint.position_limits))]
-        postures = _open_and_closed(body, fingers) if fingers else None
-        if postures is not None and len(fingers) == len(chain.hand):
-            found[printable(chain.tip.name)] = postures
+        if (postures := gripper_postures(body, chain.hand)) is not None:
+            joints = {link.name: link.joint.name for link in chain.hand}
+            opened, closed = ({joints[k]: v for k, v in posture.items()} for posture in postures)
+            found[printable(chain.tip.name)] = opened, closed
     return found
-
-
-def _open_and_closed(
-    body: Body, fingers: list[Link]
-) -> tuple[dict[str, float], dict[str, float]] | None:
-    state = BodyState(body)
-    indices = [body.moving_links.index(link) for link in fingers]
-    centers = np.zeros((2, len(fingers), 3))  # at the lower and upper ends
-    for end in range(2):
-        for link, index in zip(fingers, indices, strict=True):
-            state.q[index] = link.joint.position_limits[end]
-        state.calc_forward_kinematics()
-        centers[end] = [_center(body, state, link) for link in fingers]
-    middle = centers.mean(axis=(0, 1))
-    distances = np.linalg.norm(centers - middle, axis=2)
-    if np.abs(distances[1] - distances[0]).min() < _MIN_CLOSING * distances.mean():
-        return None
-    opened, closed = {}, {}
-    for i, link in enumerate(fingers):
-        lower, upper = link.joint.position_limits
-        is_upper_closed = bool(distances[1, i] < distances[0, i])
-        opened[link.joint.name] = lower if is_upper_closed else upper
-        closed[link.joint.name] = upper if is_upper_closed else lower
-    return opened, closed
-
-
-def _center(body: Body, state: BodyState, link: Link) -> Array:
-    index = body.link_index(link.name)
-    T_WL = np.eye(4)
-    T_WL[:3, :3], T_WL[:3, 3] = state.R[index], state.p[index]
-    boxes = (geometry_box(shape.geometry) for shape in link.visual or link.collision)
-    shapes = link.visual or link.collision
-    box = union(
-        found.transformed(T_WL @ shape.T_FG)
-        for shape, found in zip(shapes, boxes, strict=True)
-        if found is not None
-    )
-    return state.p[index] if box is None else box.center
 
 
 class TipHandle:

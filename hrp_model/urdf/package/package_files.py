@@ -29,8 +29,8 @@ from ..gazebo_blocks import (
     sensors_in_joints,
     sensors_on_links,
 )
+from ..moveit.srdf import body_to_srdf, top_pose
 from ..options import Hardware, UrdfOptions
-from ..srdf import body_to_srdf, top_pose
 from .controllers import controllers, controllers_yaml
 from .templates import fill_template
 

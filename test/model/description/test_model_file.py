@@ -35,7 +35,6 @@ def has_changed(file):
 
 def test_a_description_is_all_of_one_robot(file, path, diagnostics):
     made = file.describe(str(path), DescriptionOptions(srdf=True))
-    diagnostics.take("no-virtual-joint")
     assert made.body.name == "mechanism"
     robot = ElementTree.fromstring(made.urdf)
     assert {x.get("name") for x in robot.iter("link")} == set(made.frames.links.values())

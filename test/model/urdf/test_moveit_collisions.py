@@ -1,0 +1,202 @@
+"""Pairs without collision tests, against the algorithm of MoveIt's Setup Assistant on the URDF."""
+
+import sys
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from paths import SHARED, needs_shared
+from silent_diagnostics import silent
+from srdf_tools import CHOREONOID, OPENHRP, OURS, limb, link, tree
+
+from hrp_model import load_body
+from hrp_model.body import JointType, Mimic, Range
+from hrp_model.diagnostics import MissingLibraryError
+from hrp_model.rigid import Pose
+from hrp_model.urdf import convert
+from hrp_model.urdf.moveit.collisions import SAMPLES, Postures, sampled_pairs
+
+pytest.importorskip("coal", reason="coal is not installed")
+MODELS = SHARED / "models"
+ROBOTS = {
+    "HRP4C": MODELS / "isri-aist__hrp4c_description/vrml/HRP4Cmain.wrl",
+    "NEXTAGE": MODELS / "tork-a__rtmros_nextage/nextage_description/models/main.wrl",
+    "sample1": OPENHRP / "sample1.wrl",
+    "PA10": CHOREONOID / "PA10/PA10.body",
+    "SR1": CHOREONOID / "SR1/SR1.body",
+    "GR001": CHOREONOID / "GR001/GR001.body",
+    "AizuSpider": CHOREONOID / "AizuSpider/AizuSpiderNA.body",
+    "Tank": CHOREONOID / "Tank/Tank.body",
+    "Crawler": CHOREONOID / "misc/crawler.wrl",
+    "SampleManip": CHOREONOID / "misc/SampleManip.body",
+}
+RARELY = 8  # collisions in one set of samples, of a pair that may have none in another
+
+
+class SetupAssistant:
+    """Its rules on a URDF, with the kinematics and shapes of pinocchio.
+
+    Args:
+        urdf: The file.
+        samples: Number of postures in which pairs never collide.
+    """
+
+    def __init__(self, urdf, samples):
+        self.pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+        self.model = self.pin.buildModelFromUrdf(str(urdf), mimic=True)
+        self.shapes = self.pin.buildGeomFromUrdf(self.model, str(urdf), self.pin.COLLISION)
+        self.links = [self.model.frames[x.parentFrame].name for x in self.shapes.geometryObjects]
+        self.random = np.random.default_rng(77)
+        self.reasons, self.hits = {}, {}
+        self.run(ElementTree.parse(urdf).getroot(), samples)
+
+    def run(self, root, samples):
+        self.reasons = dict.fromkeys(self.adjacent(root), "Adjacent")
+        lower, upper = self.model.lowerPositionLimit, self.model.upperPositionLimit
+        allows_zero = (lower <= 0) & (upper >= 0)
+        default = np.where(allows_zero, 0.0, (lower + upper) / 2)
+        for pair in self.colliding([default]):
+            self.reasons[pair] = "Default"
+        seen, found = set(), True
+        while found:
+            counts = self.colliding(self.postures(200))
+            seen |= counts.keys()
+            found = [pair for pair, count in counts.items() if count > 190]
+            self.reasons.update(dict.fromkeys(found, "Always"))
+        self.hits = self.colliding(self.postures(samples))
+        seen |= self.hits.keys()
+        for pair in map(frozenset, combinations(set(self.links), 2)):
+            if pair not in seen:
+                self.reasons.setdefault(pair, "Never")
+
+    def adjacent(self, root):
+        """Return the pairs that a joint connects, after links without shapes are taken out."""
+        around = {link.get("name"): set() for link in root.findall("link")}
+        for joint in root.findall("joint"):
+            ends = joint.find("parent").get("link"), joint.find("child").get("link")
+            for a, b in (ends, ends[::-1]):
+                around[a].add(b)
+        for name in [name for name in around if name not in self.links]:
+            neighbours = around.pop(name)
+            for a in neighbours:
+                around[a] = (around[a] | neighbours) - {a, name}
+        return {frozenset((a, b)) for a, others in around.items() for b in others}
+
+    def postures(self, count):
+        lower = np.maximum(self.model.lowerPositionLimit, -np.pi)
+        upper = np.minimum(self.model.upperPositionLimit, np.pi)
+        return self.random.uniform(lower, upper, (count, self.model.nq))
+
+    def colliding(self, postures):
+        """Return in how many postures each pair collides, for pairs without a reason."""
+        pin, names = self.pin, self.links
+        self.shapes.removeAllCollisionPairs()
+        for i, j in combinations(range(len(names)), 2):
+            if names[i] != names[j] and frozenset((names[i], names[j])) not in self.reasons:
+                self.shapes.addCollisionPair(pin.CollisionPair(i, j))
+        pairs = [frozenset((names[p.first], names[p.second])) for p in self.shapes.collisionPairs]
+        data, shapes = self.model.createData(), pin.GeometryData(self.shapes)
+        counts = {}
+        for q in postures:
+            pin.computeCollisions(self.model, data, self.shapes, shapes, self.whole(q), False)
+            results = zip(pairs, shapes.collisionResults, strict=True)
+            for pair in {pair for pair, result in results if result.isCollision()}:
+                counts[pair] = counts.get(pair, 0) + 1
+        return counts
+
+    def whole(self, q):
+        """Return a posture, in which joints without limits are points on a circle."""
+        whole = self.pin.neutral(self.model)
+        for joint in self.model.joints:
+            if joint.nq == 2 and joint.nv == 1:
+                angle = q[joint.idx_q]
+                whole[joint.idx_q : joint.idx_q + 2] = np.cos(angle), np.sin(angle)
+            elif joint.nq == 1:
+                whole[joint.idx_q] = q[joint.idx_q]
+        return whole
+
+
+def compare(body, folder, samples):
+    """Check that both find the same pairs, but for such that collide too rarely to be sure."""
+    made = convert(body, folder / "meshes", diagnostics=silent())
+    urdf = folder / "robot.urdf"
+    urdf.write_text(made.urdf, encoding="utf-8")
+    theirs = SetupAssistant(urdf, samples)
+    names = made.frames.links
+    study = sampled_pairs(made.body, samples)
+    known = {p for p in made.body.self_collision_disabled if p <= set(study.collisions.solid)}
+    ours = {frozenset(names[x] for x in pair): why for pair, why in study.reasons.items()}
+    tested = {frozenset(names[x] for x in pair) for pair in study.tested}
+    assert ours.keys() | tested == set(map(frozenset, combinations(set(theirs.links), 2)))
+    known = {frozenset(names[x] for x in pair) for pair in known}
+    both = ours.keys() | theirs.reasons.keys()
+    differing = {pair for pair in both if ours.get(pair) != theirs.reasons.get(pair)}
+    doubtful = set()
+    for pair in differing - known:
+        assert {ours.get(pair), theirs.reasons.get(pair)} == {"Never", None}, sorted(pair)
+        assert theirs.hits.get(pair, 0) <= RARELY, sorted(pair)
+        doubtful.add(pair)
+    assert len(doubtful) <= max(2, 0.03 * (len(ours) + len(tested))), doubtful
+    return study
+
+
+@pytest.mark.parametrize("name", ["arm.body", "humanoid.wrl", "rover.body"])
+def test_pairs_are_those_of_the_setup_assistant(name, tmp_path):
+    compare(load_body(OURS[name], silent()), tmp_path, 2000)
+
+
+@pytest.mark.slow
+@needs_shared
+@pytest.mark.parametrize("name", ROBOTS)
+def test_so_they_are_for_robots_of_others(name, tmp_path):
+    if not Path(ROBOTS[name]).is_file():
+        pytest.skip(f"{ROBOTS[name]} is missing")
+    study = compare(load_body(ROBOTS[name], silent()), tmp_path, SAMPLES)
+    if name == "HRP4C":
+        assert study.often[("WAIST", "R_HIP_P")] == pytest.approx(172, abs=20)
+
+
+def test_all_links_around_one_without_shapes_are_adjacent():
+    bare = link("BARE", "ROOT", collision=())
+    body = tree(bare, link("A", "BARE"), link("B", "BARE", X_PL=Pose(p=(1.0, 0.0, 0.0))))
+    reasons = sampled_pairs(body, 1).reasons
+    assert reasons == dict.fromkeys([("ROOT", "A"), ("ROOT", "B"), ("A", "B")], "Adjacent")
+
+
+def folded(**joint):
+    """Return an arm whose hand lies in its base at zero, and leaves it when the arm turns."""
+    return tree(link("A", "ROOT", joint=joint), link("B", "A", X_PL=Pose(p=(0.0, 0.0, -0.3))))
+
+
+def test_pairs_that_collide_at_zero_or_always_or_never_are_told_apart():
+    turning = folded(position=Range(-3.0, 3.0))
+    assert sampled_pairs(turning, 1).reasons["ROOT", "B"] == "Default"
+    assert sampled_pairs(folded(position=Range(0.5, 1.0)), 100).reasons["ROOT", "B"] == "Never"
+    assert ("ROOT", "B") in sampled_pairs(folded(position=Range(0.2, 0.8)), 100).tested
+    # At zero 1 mm above the base, and in it from there on.
+    pressed = {"position": Range(0.0, 0.1), "axis": (0.0, 0.0, -1.0)}
+    press = link("B", "A", JointType.PRISMATIC, X_PL=Pose(p=(0.0, 0.0, -0.199)), joint=pressed)
+    study = sampled_pairs(tree(link("A", "ROOT", JointType.FIXED), press), 1)
+    assert study.reasons["ROOT", "B"] == "Always"
+    assert study.often["ROOT", "B"] > 190
+
+
+def test_joints_follow_their_leaders_in_samples():
+    follower = {"mimic": Mimic(link="A", multiplier=-2.0, offset=0.1)}
+    body = tree(
+        link("A", "ROOT", joint={"position": Range(0.2, 0.4)}), link("B", "A", joint=follower)
+    )
+    postures = Postures(body)
+    q = postures.random(50, np.random.default_rng(1))
+    assert q[:, 0].min() >= 0.2
+    assert q[:, 0].max() <= 0.4
+    np.testing.assert_allclose(q[:, 1], -2.0 * q[:, 0] + 0.1)
+    np.testing.assert_allclose(postures.default(), [0.3, -0.5])
+
+
+def test_a_missing_library_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "coal", None)
+    with pytest.raises(MissingLibraryError, match="pip install"):
+        sampled_pairs(tree(*limb("ROOT", "A")), 1)
