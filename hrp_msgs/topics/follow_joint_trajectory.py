@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from math import inf
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
-from action_msgs.msg import GoalStatus
-from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ..convert.basic import NS_PER_S, doubles, duration, duration_ns, set_header
+from ..convert.basic import doubles, duration, duration_ns, set_header
 from ..convert.trajectory import Trajectory, joint_trajectory
-from ..messages import Message
-from ..node.deferred import DeferredActionServer
-from ..readings import Array
+from .joint_actions import ActiveGoal, Canceler, JointAction, Progress, R, check_joints
 
 try:
     from control_msgs.action import FollowJointTrajectory
     from control_msgs.msg import JointTolerance as JointToleranceMessage
 except ImportError:
     FollowJointTrajectory = None
-
-FEEDBACK_PERIOD_NS = NS_PER_S // 20  # of simulated time, as joint_trajectory_controller does
 
 
 class JointTolerance(NamedTuple):
@@ -58,52 +50,7 @@ class Goal(NamedTuple):
     goal_time_ns: int
 
 
-class Status(Protocol):
-    """Status of a run; final ones have the names in ``_ERROR_CODES``."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-
-class Progress(Protocol):
-    """Progress of the joints of a run after a step, in the order of the trajectory's names.
-
-    ``desired`` is position, velocity, acceleration and effort, shape (4, joints); ``actual``
-    position, velocity and effort, shape (3, joints); ``error`` desired minus actual position and
-    velocity, shape (2, joints). Times are in [ns], ``index`` is that of the next point.
-    """
-
-    @property
-    def time_ns(self) -> int: ...  # noqa: D102
-    @property
-    def elapsed_ns(self) -> int: ...  # noqa: D102
-    @property
-    def index(self) -> int: ...  # noqa: D102
-    @property
-    def desired(self) -> Array: ...  # noqa: D102
-    @property
-    def actual(self) -> Array: ...  # noqa: D102
-    @property
-    def error(self) -> Array: ...  # noqa: D102
-
-
-class Run(Protocol):
-    """A trajectory that is followed; the stepping thread writes it."""
-
-    @property
-    def is_over(self) -> bool: ...  # noqa: D102
-    @property
-    def status(self) -> Status: ...  # noqa: D102
-    @property
-    def message(self) -> str: ...  # noqa: D102
-    @property
-    def progress(self) -> Progress | None: ...  # noqa: D102
-
-
-R = TypeVar("R", bound=Run)
-
-
-class Follower(Protocol[R]):
+class Follower(Canceler[R], Protocol[R]):
     """Interface of a body that follows trajectories; called in the executor thread."""
 
     def follow(self, action: str, goal: Goal) -> R:
@@ -114,12 +61,10 @@ class Follower(Protocol[R]):
                 ``_REFUSAL_CODES``.
         """
 
-    def cancel(self, action: str, run: R) -> None:
-        """Cancel a run that ``follow`` returned."""
-
 
 # What numbers of a message mean besides tolerances.
 _TOLERANCES: Mapping[float, float | None] = {0.0: None, -1.0: inf}
+_REMOVED = "the robot was removed"
 # Error codes, as in the action's definition.
 _SUCCESSFUL, _INVALID_GOAL, _INVALID_JOINTS = 0, -1, -2
 _OLD_HEADER_TIMESTAMP, _PATH_VIOLATED, _GOAL_VIOLATED = -3, -4, -5
@@ -142,127 +87,65 @@ _REFUSAL_CODES = {
 }
 
 
-class _ActiveGoal(Generic[R]):
-    """A goal in execution."""
-
-    def __init__(self, handle: ServerGoalHandle, run: R, names: Sequence[str]) -> None:
-        self.handle = handle
-        self.run = run
-        self.feedback = FollowJointTrajectory.Feedback(joint_names=list(names))
-        self.published_ns: int | None = None
-
-    def publish_feedback(self) -> None:
-        """Publish feedback, if it is due."""
-        progress, last_ns = self.run.progress, self.published_ns
-        if progress is None:
-            return
-        if last_ns is not None and 0 <= progress.time_ns - last_ns < FEEDBACK_PERIOD_NS:
-            return
-        self.published_ns = progress.time_ns
-        fill_feedback(self.feedback, progress)
-        self.handle.publish_feedback(self.feedback)
-
-
 def is_available() -> bool:
     """Return whether control_msgs is installed."""
     return FollowJointTrajectory is not None
 
 
-class TrajectoryAction(Generic[R]):
-    """Action server that follows the trajectories of clients, several at a time if they fit.
+class _TrajectoryGoal(ActiveGoal[R]):
+    """A trajectory in execution."""
 
-    A goal that cannot be followed is accepted, and aborted at once: a rejected goal has no
-    result, and so no error string.
+    def __init__(self, handle: ServerGoalHandle, run: R, names: Sequence[str]) -> None:
+        super().__init__(handle, run)
+        self._feedback = FollowJointTrajectory.Feedback(joint_names=list(names))
+
+    def feedback(self, progress: Progress) -> FollowJointTrajectory.Feedback:
+        """Return the feedback of a progress."""
+        fill_feedback(self._feedback, progress)
+        return self._feedback
+
+    def result(self) -> FollowJointTrajectory.Result:
+        """Return the result of the goal, which is over."""
+        code = _ERROR_CODES.get(self.run.status.name, _INVALID_GOAL)
+        return FollowJointTrajectory.Result(error_code=code, error_string=self.run.message)
+
+
+class TrajectoryAction(JointAction[R]):
+    """Action server that follows the trajectories of clients.
 
     Args:
         node: The node of the action.
         name: Name of the action.
         follower: Moves the joints.
+        joints: Names of the joints that goals may move; empty for all of the body.
 
     Raises:
         ImportError: control_msgs is not installed.
+        WrongUseError: The name is invalid.
     """
 
-    def __init__(self, node: Node, name: str, follower: Follower[R]) -> None:
+    def __init__(
+        self, node: Node, name: str, follower: Follower[R], joints: Collection[str] = ()
+    ) -> None:
         if FollowJointTrajectory is None:
             raise ImportError("control_msgs is not installed")
         self._follower = follower
-        self._name = str(node.resolve_service_name(name))
-        self._active: list[_ActiveGoal[R]] = []  # replaced under the lock, never changed
-        self._lock = threading.Lock()
-        self._is_closed = False
-        self._server = DeferredActionServer(
-            node,
-            FollowJointTrajectory,
-            name,
-            self._accept,
-            goal_callback=self._accept_or_reject,
-            cancel_callback=self._cancel,
-        )
+        self._joints = joints
+        super().__init__(node, FollowJointTrajectory, name, follower)
 
-    def poll(self) -> None:
-        """Publish feedback and results; called in the stepping thread."""
-        for goal in self._active:
-            goal.publish_feedback()
-            if goal.run.is_over and self._remove(goal):
-                self._server.finish(goal.handle, partial(_conclude, goal.run))
+    def begin(self, handle: ServerGoalHandle) -> ActiveGoal[R]:
+        """Begin to follow a trajectory."""
+        goal = read_goal(handle.request)
+        names = goal.trajectory.names
+        if self._joints:
+            check_joints(names, self._joints)
+        return _TrajectoryGoal(handle, self._follower.follow(self._name, goal), names)
 
-    def close(self) -> None:
-        """End the action and abort all goals; called in the executor thread."""
-        self._is_closed = True
-        abort = partial(_abort, _INVALID_GOAL, "the robot was removed")
-        for goal in self._active:
-            if self._remove(goal):
-                self._server.finish(goal.handle, abort)
-        self._server.destroy_later()
-
-    def _accept_or_reject(self, _request: Message) -> GoalResponse:
-        return GoalResponse.REJECT if self._is_closed else GoalResponse.ACCEPT
-
-    def _accept(self, handle: ServerGoalHandle) -> None:
-        handle.execute()
-        try:
-            goal = read_goal(handle.request)
-            run = self._follower.follow(self._name, goal)
-        except ValueError as error:
-            code = _REFUSAL_CODES.get(getattr(error, "kind", ""), _INVALID_GOAL)
-            self._server.finish(handle, partial(_abort, code, str(error)))
-            return
-        with self._lock:
-            self._active = [*self._active, _ActiveGoal(handle, run, goal.trajectory.names)]
-
-    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        for goal in self._active:
-            if goal.handle is handle:
-                self._follower.cancel(self._name, goal.run)
-                return CancelResponse.ACCEPT
-        return CancelResponse.REJECT
-
-    def _remove(self, goal: _ActiveGoal[R]) -> bool:
-        """Remove a goal; return whether it was still there."""
-        with self._lock:
-            left = [g for g in self._active if g is not goal]
-            was_there = len(left) < len(self._active)
-            self._active = left
-        return was_there
-
-
-def _conclude(run: Run, handle: ServerGoalHandle) -> FollowJointTrajectory.Result:
-    """Set the final state of a goal whose run is over; return its result."""
-    ending = run.status.name
-    code = _ERROR_CODES.get(ending, _INVALID_GOAL)
-    if ending == "SUCCEEDED":
-        handle.succeed()
-    elif ending == "CANCELED" and handle.status == GoalStatus.STATUS_CANCELING:
-        handle.canceled()
-    else:
-        return _abort(code, run.message, handle)
-    return FollowJointTrajectory.Result(error_code=code, error_string=run.message)
-
-
-def _abort(code: int, message: str, handle: ServerGoalHandle) -> FollowJointTrajectory.Result:
-    handle.abort()
-    return FollowJointTrajectory.Result(error_code=code, error_string=message)
+    def refusal(self, error: ValueError | None) -> FollowJointTrajectory.Result:
+        """Return the result of a goal that was refused; None: the robot was removed."""
+        code = _REFUSAL_CODES.get(getattr(error, "kind", ""), _INVALID_GOAL)
+        message = _REMOVED if error is None else str(error)
+        return FollowJointTrajectory.Result(error_code=code, error_string=message)
 
 
 def read_goal(request: FollowJointTrajectory.Goal) -> Goal:

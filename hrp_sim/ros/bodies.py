@@ -10,6 +10,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64
 
+from hrp_model import Body
 from hrp_model.body import UNLIMITED
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs import names
@@ -20,6 +21,7 @@ from hrp_msgs.node.parameters import Value
 from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.commands import KINDS, CommandTopics, UnusedVelocities
 from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
+from hrp_msgs.topics.joint_actions import JointAction
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
 from ..control import TrajectoryRun
@@ -30,6 +32,7 @@ from ..topics.body import BodyTopics, TopicOptions
 from ..topics.commands import BodyCommands, CommandOptions
 from ..world.naming import BodyNaming
 from .command_parameters import COMMANDS, DynamicParams, JointParams, JointValues, joint_of
+from .moveit_controllers import controllers_of, read_moveit_controllers, unmatched
 from .run_services import SwitchServices
 
 _TOOL_MESSAGES = {"holder": Bool, "conveyor": Float64}
@@ -170,9 +173,10 @@ class CommandInterfaces:
         node: As given.
         joints: Parameters of the joints.
         executor: Executes the callbacks of the subscriptions.
+        controllers: Controllers of the parameter ``moveit_controllers``.
 
     Raises:
-        WrongUseError: A parameter has an invalid value.
+        WrongUseError: A parameter has an invalid value, or its file cannot be used.
     """
 
     def __init__(self, node: Node, settings: Mapping[str, Value]) -> None:
@@ -187,6 +191,8 @@ class CommandInterfaces:
                 raise WrongUseError(f"command_topics: there is no '{kind}'.{hint}")
         self._chosen = set(chosen) or set(_ALL_KINDS)
         self._has_action = is_available()
+        file = str(settings["moveit_controllers"])
+        self.controllers = read_moveit_controllers(file) if file else []
         dynamic = [param for param in COMMANDS if not param.read_only]
         self._dynamic = DynamicParams(node, dynamic, self._change)
         self.executor = CommandExecutor(node)
@@ -288,6 +294,14 @@ class CommandInterfaces:
                 hint = did_you_mean_or_all(joint, self.joints.joints)
                 yield f"parameter '{name}': there is no joint '{joint}' to command.{hint}"
 
+    def unmatched_controllers(self, simulation: Simulation) -> Iterator[str]:
+        """Yield a warning for each controller of MoveIt whose joints no body has."""
+        bodies = {
+            name: [link.joint.name for link in simulated.body.moving_links]
+            for name, simulated in simulation.bodies.items()
+        }
+        yield from unmatched(self.controllers, bodies)
+
     def _change(self, values: Mapping[str, Value]) -> None:
         self._settings |= values
         for interface in self._bodies:
@@ -313,7 +327,7 @@ class CommandInterfaces:
 
 
 class BodyCommandInterface:
-    """The topics, the action and the parameters for the commands to one body.
+    """The topics, the actions and the parameters for the commands to one body.
 
     Args:
         interfaces: The interfaces of the node.
@@ -346,10 +360,23 @@ class BodyCommandInterface:
         self._unused = interfaces.unused_velocities(
             naming.topic(names.CMD_VEL), self.commands, len(model.jointed_links)
         )
-        self._action: TrajectoryAction[TrajectoryRun] | None = None
+        self._actions: list[JointAction[TrajectoryRun]] = []
         if names.FOLLOW_JOINT_TRAJECTORY in kinds and model.moving_links:
-            action = naming.topic(names.FOLLOW_JOINT_TRAJECTORY)
-            self._action = TrajectoryAction(interfaces.node, action, self.commands)
+            self._open_actions(model, naming)
+
+    def _open_actions(self, model: Body, naming: BodyNaming) -> None:
+        """Open the action for all joints, and those of the controllers of MoveIt."""
+        node, joints = self._interfaces.node, [link.joint for link in model.moving_links]
+        followers = [joint.name for joint in joints if joint.mimic is not None]
+        own = controllers_of(self._interfaces.controllers, [joint.name for joint in joints])
+        opened = {naming.qualified(x.action): x for x in own}
+        usual = naming.topic(names.FOLLOW_JOINT_TRAJECTORY)
+        if usual not in opened:
+            self._actions.append(TrajectoryAction(node, usual, self.commands))
+        for name, controller in opened.items():
+            action = controller.create(node, name, self.commands, followers)
+            if action is not None:
+                self._actions.append(action)
 
     def serve(self, run: Run) -> None:
         """Begin to serve a run, which determines when commands take effect."""
@@ -375,17 +402,17 @@ class BodyCommandInterface:
 
     def poll(self) -> None:
         """Publish feedback and results of goals; called in the stepping thread."""
-        if self._action is not None:
-            self._action.poll()
+        for action in self._actions:
+            action.poll()
 
     def close(self) -> None:
-        """End subscriptions and action, and undeclare the parameters."""
+        """End subscriptions and actions, and undeclare the parameters."""
         self._interfaces.remove(self)
         self._topics.close()
         if self._unused is not None:
             self._unused.close()
-        if self._action is not None:
-            self._action.close()
+        for action in self._actions:
+            action.close()
         self._undeclare_joints()
 
     def _declare_joints(self, simulation: Simulation, body: str) -> None:

@@ -31,6 +31,12 @@ COMMANDS = (
         "Command topics and actions to offer, separated by spaces; empty = all.",
     ),
     Param(
+        "moveit_controllers",
+        "",
+        "YAML file of controllers, such as MoveIt's moveit_controllers.yaml: each is an action "
+        "CONTROLLER/ACTION_NS of the robot that has its joints; empty = none.",
+    ),
+    Param(
         "cmd_vel_type",
         AS_PUBLISHED,
         "Message type of cmd_vel; 'as_published' = that of its publishers.",

@@ -127,7 +127,8 @@ class SimNode(Node):
             undo.callback(self.world_topics.close)
             self.replace(self.simulation)
             self._undo = undo.pop_all()
-        for problem in self.unknown_joints(self._loader.given):
+        unmatched = self._commands.unmatched_controllers(self.simulation)
+        for problem in (*self.unknown_joints(self._loader.given), *unmatched):
             self.get_logger().warning(problem)
         self.add_post_set_parameters_callback(self._follow_parameters)
 

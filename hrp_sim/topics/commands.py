@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 
@@ -48,6 +48,9 @@ from ..simulation import Simulation
 
 # A stamp that is later than the present time by more than this, in [ns], is of another clock.
 MAX_AHEAD_NS = 24 * 3600 * NS_PER_S
+
+# Longest travel of a gripper, in [s].
+_MAX_TRAVEL = 3600.0
 
 # Executes an action at once, or when the commands of a control period take effect. Its other
 # arguments are the source and the stamp of the command in [ns], 0 for none; see ``Run.submit``.
@@ -277,6 +280,40 @@ class BodyCommands:
         run = TrajectoryRun(self._checked(trajectory, tolerances), tolerances)
         self._send(source, 0, run)
         return run
+
+    def grip(
+        self, source: str, positions: Mapping[str, float], speeds: Mapping[str, float]
+    ) -> TrajectoryRun:
+        """Receive positions of a gripper's joints, to which they move in a line.
+
+        They press on what stops them, with the effort of their servos, until the next command.
+
+        Args:
+            source: The sender.
+            positions: By joint name, in [rad] or [m].
+            speeds: Maximum speeds by joint name, in [rad/s] or [m/s]; those of the model by
+                default. Joints without a speed limit move at once.
+
+        Raises:
+            ValueError: The joints cannot move there.
+        """
+        point = (self._travel_ns(positions, speeds), list(positions.values()), (), (), ())
+        return self.follow(source, ((0, list(positions), [point]), {}, {}, -1))
+
+    def _travel_ns(self, positions: Mapping[str, float], speeds: Mapping[str, float]) -> int:
+        """Return how long joints take to positions, in [ns]; unknown ones take no time."""
+        seconds = 0.0
+        body = self._simulation.bodies.get(self._name)
+        if body is None:  # it was removed, as the run will state
+            return 1
+        for name in positions.keys() & self._elements.keys():
+            i = self._elements[name]
+            joint = self._body.moving_links[i].joint
+            speed = min(speeds.get(name) or inf, joint.max_velocity)
+            way = abs(np.clip(positions[name], *joint.position_limits) - body.motion.q[i])
+            if way < inf and speed > 0.0:
+                seconds = max(seconds, float(way) / speed)
+        return max(1, round(min(seconds, _MAX_TRAVEL) * NS_PER_S))
 
     def cancel(self, source: str, run: TrajectoryRun) -> None:
         """Cancel a trajectory: its joints hold their targets.
