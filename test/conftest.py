@@ -11,6 +11,11 @@ import pytest
 from browser_tools import chromium, pages, shared_pages
 from paths import ROOT
 
+# colcon keeps compiled extensions beside the tree, from which tests import.
+if not list(ROOT.glob("hrp_sim/engine/ode/_core.*.so")):
+    build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    subprocess.run(build, cwd=ROOT, check=True)
+
 from hrp_model.diagnostics import Diagnostic, Diagnostics
 
 __all__ = ["chromium", "pages", "shared_pages"]  # fixtures for all tests
@@ -28,12 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart() -> None:
-    """Make the environment active; compile the extensions, which colcon keeps beside the tree."""
+    """Make the environment active."""
     # So that the commands of pages and workflows find `python` and `hrp-sim`, as those of users do.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    extensions = "engine/ode/_core", "sensors/_probe"
-    if not all(list((ROOT / "hrp_sim").glob(f"{name}.*.so")) for name in extensions):
-        subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=ROOT)
 
 
 # Unit tests come first, since they find most mistakes; then those that run whole programs.

@@ -47,7 +47,7 @@ class DriveKind(Enum):
     """How a vehicle turns: about the axle of two wheels, by slipping, or by steering."""
 
     DIFFERENTIAL = "differential"
-    SKID_STEER = "skid-steer"
+    SKID_STEER = "skid steer"
     TRACKS = "tracks"
     ACKERMANN = "ackermann"
 
