@@ -143,6 +143,11 @@ def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--all", action="store_true", help="show all problems of each kind, not only the first few"
     )
+    check.add_argument(
+        "--drive",
+        action="store_true",
+        help="check vehicles for planners, too: a level scan, and how each turns alone on a floor",
+    )
 
 
 def _add_naming(parser: argparse.ArgumentParser) -> None:

@@ -43,6 +43,7 @@ from ..engine.contact_points import PairCost
 from ..engine.engine import PhysicsError
 from ..engine.engines import make_ode_engine
 from ..lab.benchmark.measure import WorldBench, result_object, result_text
+from ..lab.benchmark.turning import check_drives
 from ..ros.rviz_config import RvizOptions, world_rviz
 from ..sensors import instruments
 from ..sensors.settings import OptionValue, applies_to
@@ -70,7 +71,7 @@ def check(options: argparse.Namespace) -> int:
     for world in options.worlds:
         diagnostics = Diagnostics.silent(strict=options.strict)
         with working(f"checking {world}"):
-            check_world(world, diagnostics, project_options(options))
+            check_world(world, diagnostics, project_options(options), drive=options.drive)
         print_all(world, diagnostics.found, every=options.all)
         print_text(summary(world, diagnostics.found))
         has_errors |= any(d.severity is Severity.ERROR for d in diagnostics.found)
@@ -78,7 +79,11 @@ def check(options: argparse.Namespace) -> int:
 
 
 def check_world(
-    world: str, diagnostics: Diagnostics, project: ProjectOptions = AS_IN_PROJECT
+    world: str,
+    diagnostics: Diagnostics,
+    project: ProjectOptions = AS_IN_PROJECT,
+    *,
+    drive: bool = False,
 ) -> None:
     """Report all problems of a world and its models, including bad settings for the physics.
 
@@ -86,6 +91,7 @@ def check_world(
         world: As for ``load_world``.
         diagnostics: Receives the problems.
         project: How a project is read.
+        drive: Whether to measure, too, how its vehicles turn.
     """
     try:
         config = load_world(world, diagnostics, project=project)
@@ -95,12 +101,13 @@ def check_world(
         ) as simulation:
             notes = list(remarks(simulation.bodies.values()))
             costs = _costs_of_first_step(engine)
+        drives = list(check_drives(config)) if drive else []
     except ModelError:
         return  # all errors are in the diagnostics
     except PhysicsError as error:
         diagnostics.error("unusable-physics", str(error))
         return
-    for advice in (*advise(config), *notes, *advise_costs(config, costs)):
+    for advice in (*advise(config), *notes, *advise_costs(config, costs), *drives):
         diagnostics.add(advice)
 
 

@@ -78,7 +78,7 @@ def load_world(
     if format_suffix(path) in MODEL_SUFFIXES and not _is_sdf_world(path):
         _, arguments = split_model_name(os.fspath(world))
         body = load_body(path, diagnostics, arguments=arguments)
-        return _alone_on_floor(body, diagnostics)
+        return alone_on_floor(body, diagnostics)
     real_path = Path(os.path.realpath(path))
     name = os.fspath(world)
     try:
@@ -158,7 +158,7 @@ def _from_source(
             model = load_body(path, diagnostics)
         else:
             model = load_body_text(source.text, diagnostics, kind=kind, folder=folder)
-        return _alone_on_floor(model, diagnostics)
+        return alone_on_floor(model, diagnostics)
 
     if is_mjcf(source.text):
         return alone("mjcf", diagnostics)
@@ -208,7 +208,7 @@ def _world(
     return config
 
 
-def _alone_on_floor(model: Body, diagnostics: Diagnostics) -> WorldConfig:
+def alone_on_floor(model: Body, diagnostics: Diagnostics) -> WorldConfig:
     """Place one model on a floor at z = 0.
 
     A free model that would penetrate the floor is raised. A fixed model keeps its pose; if its
