@@ -152,6 +152,7 @@ def test_launch_arguments_that_cannot_be_are_named(tmp_path, monkeypatch):
         "world": {},
         "needs map": {"world": "w", "localization": "amcl"},
         "'gps'": {"world": "w", "localization": "gps"},
+        "share the frame odom": {"world": "w", "localization": "slam", "namespace": "left"},
         "no file 'gone.yaml'": {"world": "w", "map": "gone.yaml"},
     }.items():
         with pytest.raises(ValueError, match=words):
