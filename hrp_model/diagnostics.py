@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
+
+from hrp_msgs.sanitize import shortened
 
 _log = logging.getLogger("hrp_model")
 _MAX_MESSAGE = 2000  # characters
@@ -209,11 +211,12 @@ class Diagnostics:
     def add(self, diagnostic: Diagnostic) -> None:
         """Record a diagnostic.
 
-        In strict mode a warning becomes an error. Long messages are cut. Of one code and
+        In strict mode a warning becomes an error. Long messages lose their middle. Of one code and
         severity only ``MAX_PER_CODE`` are recorded; the last one states that there are more.
         """
         if len(diagnostic.message) > _MAX_MESSAGE:
-            diagnostic = replace(diagnostic, message=f"{diagnostic.message[:_MAX_MESSAGE]} ...")
+            message = shortened(diagnostic.message, _MAX_MESSAGE)
+            diagnostic = replace(diagnostic, message=message)
         if diagnostic.code in self._demoted and diagnostic.severity is Severity.ERROR:
             message = f"{diagnostic.message}; the default is used"
             diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
@@ -263,6 +266,22 @@ def number_text(value: float, digits: int = 3, *, bound: float | None = None) ->
         digits += 1
         rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.{max(digits, _PLAIN_DIGITS)}g}"
+
+
+def out_of_range(value: float, low: float, high: float, unit: str = "") -> str:
+    """Return what a number must be: "must be from 0 to 1,000,000 m, not 1,000,000.4 m".
+
+    Args:
+        value: The number, which is not within the range.
+        low: Least value.
+        high: Largest one; inf for none.
+        unit: Of all of them.
+    """
+    unit = f" {unit}" if unit else ""
+    least, most = (number_text(bound, 10) for bound in (low, high))
+    wanted = f"at least {least}" if high == inf else f"from {least} to {most}"
+    shown = number_text(value, 6, bound=low if value < low else high)
+    return f"must be {wanted}{unit}, not {shown}{unit}"
 
 
 def counted(count: int, noun: str) -> str:

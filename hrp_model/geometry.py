@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from .diagnostics import out_of_range
 from .rigid import IDENTITY_4, Array, Pose, frozen_array, rotation_error
 
 IntArray = NDArray[np.int32]
@@ -262,9 +263,9 @@ class Surface:
         for name in ("friction", "friction_across", "stiffness", "damping", "bounce_speed"):
             value = getattr(self, name)
             if value is not None and not 0.0 <= value <= MAX_SURFACE_NUMBER:
-                raise ValueError(f"{name} must be from 0 to {MAX_SURFACE_NUMBER:g}, not {value:g}")
+                raise ValueError(f"{name} {out_of_range(value, 0.0, MAX_SURFACE_NUMBER)}")
         if self.restitution is not None and not 0.0 <= self.restitution <= 1.0:
-            raise ValueError(f"restitution must be from 0 to 1, not {self.restitution:g}")
+            raise ValueError(f"restitution {out_of_range(self.restitution, 0.0, 1.0)}")
         if self.direction is not None and not 0.0 < hypot(*self.direction) < inf:
             raise ValueError(f"direction must be finite and not zero, not {self.direction}")
 

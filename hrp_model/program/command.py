@@ -15,6 +15,8 @@ from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
+from hrp_msgs.sanitize import shortened
+
 from ..diagnostics import MissingLibraryError, ModelError
 from ..files.file_watch import FileWatch
 from ..printable import printable
@@ -191,7 +193,7 @@ def _status(program: str, command: Callable[[], int], problems: tuple[type[Excep
             return GOOD
         place = "" if error.filename is None else f"'{error.filename}': "
         message = f"{place}{error.strerror or error}"
-    print_message(f"{program}: error: {printable(message)}")
+    print_message(f"{program}: error: {printable(shortened(message))}")
     return WRONG_USE
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..body import link_pair
 from ..devices import NO_NOISE, AxisNoise, VectorNoise
-from ..diagnostics import Diagnostics, Span
+from ..diagnostics import Diagnostics, Span, number_text, out_of_range
 from ..geometry import Surface, SurfaceRule
 from ..read_context import ReadContext
 from ..rigid import Array, Pose, quaternion_matrix, rpy_matrix, unit_vector
@@ -399,10 +399,9 @@ def _amount(reader: SdfReader, name: str, path: tuple[str, ...]) -> float | None
         return None
     clipped = min(max(value, 0.0), _RANGES[name])
     if clipped != value:
-        found.warn(
-            "surface-out-of-range",
-            f"<{path[-1]}> must be from 0 to {_RANGES[name]:g}, not {value:g}; {clipped:g} is used",
-        )
+        problem = out_of_range(value, 0.0, _RANGES[name])
+        message = f"<{path[-1]}> {problem}; {number_text(clipped)} is used"
+        found.warn("surface-out-of-range", message)
     return clipped
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hrp_model.diagnostics import number_text, out_of_range
 from hrp_model.readers.yaml.nodes import Mapping as MappingNode
 from hrp_model.readers.yaml.nodes import Node, Scalar
 from hrp_sim.run.summary import Expectation, ExpectationError
@@ -141,7 +142,8 @@ def _program(name: str, folder: Path) -> str | None:
 def _positive(node: MappingNode, key: str, default: float, highest: float, unit: str) -> float:
     value = node.number(key, default=default)
     if not 0.0 < value <= highest:
-        message = f"'{key}' must be above 0 {unit} and at most {highest:g} {unit}, not {value:g}"
+        shown = number_text(value, 6, bound=highest)
+        message = f"'{key}' must be above 0 {unit} and at most {highest:g} {unit}, not {shown}"
         node.diagnostics.error("out-of-range", message, node.at(key))
     return value
 
@@ -149,7 +151,7 @@ def _positive(node: MappingNode, key: str, default: float, highest: float, unit:
 def _factor(node: MappingNode, default: float) -> float:
     value = node.number("real_time_factor", default=default)
     if not 0.0 <= value <= _MAX_FACTOR:
-        message = f"'real_time_factor' must be from 0 to {_MAX_FACTOR:g}, not {value:g}"
+        message = f"'real_time_factor' {out_of_range(value, 0.0, _MAX_FACTOR)}"
         node.diagnostics.error("out-of-range", message, node.at("real_time_factor"))
     return value
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Body, BodyState, Link, Pose
+from hrp_model.diagnostics import out_of_range
 from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import Array
 
@@ -124,9 +125,7 @@ def check_ranges(settings: PhysicsSettings) -> None:
     for name, (lowest, highest) in PHYSICS_RANGES.items():
         value = getattr(settings, name)
         if not lowest <= value <= highest:
-            raise PhysicsError(
-                f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
-            )
+            raise PhysicsError(f"{name} {out_of_range(value, lowest, highest)}")
     if settings.convex_meshes not in CONVEX_MESHES:
         raise PhysicsError(
             f"convex_meshes must be 'auto', True, False or 'parts', not {settings.convex_meshes!r}"

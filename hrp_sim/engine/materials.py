@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hrp_model.diagnostics import out_of_range
 from hrp_model.rigid import Array
 
 # The material of a link that names none.
@@ -151,4 +152,4 @@ def material_pair(a: str, b: str) -> frozenset[str]:
 
 def _check(name: str, value: float, maximum: float) -> None:
     if not 0.0 <= value <= maximum:
-        raise ValueError(f"{name} must lie between 0 and {maximum:g}, not {value:g}")
+        raise ValueError(f"{name} {out_of_range(value, 0.0, maximum)}")

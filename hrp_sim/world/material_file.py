@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hrp_model import Diagnostics
-from hrp_model.diagnostics import Span, counted, did_you_mean
+from hrp_model.diagnostics import Span, counted, did_you_mean, out_of_range
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping, Scalar, Sequence
@@ -173,7 +173,7 @@ class _Reader:
         value = node.number(*keys, default=None)
         if value is None or 0.0 <= value <= maximum:
             return default if value is None else value
-        message = f"'{keys[0]}' must lie between 0 and {maximum:g}, not {value:g}"
+        message = f"'{keys[0]}' {out_of_range(value, 0.0, maximum)}"
         self._diagnostics.error("out-of-range", message, node.at(*keys))
         return default
 

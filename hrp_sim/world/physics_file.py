@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from math import inf
 from typing import Any
 
+from hrp_model.diagnostics import out_of_range
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_model.readers.yaml.scalars import Scalar
 
@@ -229,8 +229,8 @@ def _gravity(node: Mapping) -> tuple[float, ...] | None:
 def _is_in_range(node: Mapping, key: str, value: float | None, low: float, high: float) -> bool:
     if value is None or low <= value <= high:
         return value is not None
-    bounds = f"be at least {low:.10g}" if high == inf else f"lie between {low:.10g} and {high:.10g}"
-    node.diagnostics.error("out-of-range", f"'{key}' must {bounds}, not {value:g}", node.at(key))
+    message = f"'{key}' {out_of_range(value, low, high)}"
+    node.diagnostics.error("out-of-range", message, node.at(key))
     return False
 
 

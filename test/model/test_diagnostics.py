@@ -17,6 +17,7 @@ from hrp_model.diagnostics import (
     did_you_mean,
     did_you_mean_or_all,
     number_text,
+    out_of_range,
 )
 
 SOURCE = Source("robot.body", "name: arm\nlinks:\n  - mass: x\n")
@@ -125,6 +126,22 @@ def test_numbers_are_rounded_without_exponents():
     shown = [number_text(x) for x in (4210.3847, -12_345_678.0, 39.66, 0.01, 0.000123, 0.0, inf)]
     assert shown == ["4,210", "-12,300,000", "39.7", "0.01", "0.000123", "0", "inf"]
     assert number_text(4210.3847, 6) == "4,210.38"
+
+
+def test_a_number_beyond_a_limit_differs_from_it():
+    assert (
+        out_of_range(1_000_000.4, 0, 1e6, "m") == "must be from 0 to 1,000,000 m, not 1,000,000.4 m"
+    )
+    assert out_of_range(-1e-9, 0, 1.0) == "must be from 0 to 1, not -1e-09"
+    assert out_of_range(0.5, 1.0, inf) == "must be at least 1, not 0.5"
+
+
+def test_a_long_message_keeps_its_remedy():
+    diagnostics = Diagnostics.silent()
+    diagnostics.warn("x", f"there is no joint '{'x' * 100_000}'; it is one of J1 and J2")
+    message = diagnostics.found[0].message
+    assert len(message) < 5000
+    assert message.endswith("it is one of J1 and J2")
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from ...diagnostics import Span
+from ...diagnostics import Span, number_text, out_of_range
 from ...geometry import (
     Y_TO_Z,
     Box,
@@ -146,8 +146,8 @@ class ShapeReader:
             self._report_unused("condim", "contacts have no torsional and rolling friction", g)
         friction = min(sliding, _MAX_FRICTION) if sliding > 0.0 else 0.0
         if friction != sliding:
-            bounds = f"from 0 to {_MAX_FRICTION:g}"
-            message = f"friction must be {bounds}, not {sliding:g}; {friction:g} is used"
+            problem = out_of_range(sliding, 0.0, _MAX_FRICTION)
+            message = f"friction {problem}; {number_text(friction)} is used"
             self._context.diagnostics.warn("surface-out-of-range", message, self._at(g))
         is_stated = friction != _SLIDING or priority != 0
         return Surface(

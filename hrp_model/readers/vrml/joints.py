@@ -7,7 +7,7 @@ from math import hypot, inf
 import numpy as np
 
 from ...body import ExtraJoint, ExtraJointType, Joint, JointType, Range
-from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
+from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all, number_text
 from ...inertia import MassProperties, describe_asymmetry, is_symmetric, symmetric, tensor
 from ...rigid import Array, Pose, axis_by_name, unit_vector
 from .fields import Fields
@@ -156,7 +156,8 @@ class JointReader:
         efficiency = self._fields.number(node, "gearEfficiency")
         if 0.0 < efficiency <= 1.0:
             return efficiency
-        message = f"gearEfficiency must lie above 0 and not above 1, not {efficiency:g}; 1 is used"
+        shown = number_text(efficiency, 6, bound=1.0)
+        message = f"gearEfficiency must be above 0 and at most 1, not {shown}; 1 is used"
         self._diagnostics.warn("bad-efficiency", message, node.at("gearEfficiency"))
         return 1.0
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
-from hrp_model.diagnostics import Span, did_you_mean_or_all
+from hrp_model.diagnostics import Span, did_you_mean_or_all, out_of_range
 from hrp_model.files.resources import ResourceError, read_file, resolve
 
 from .base import Controller, ForceHook, Plugin
@@ -56,7 +56,7 @@ def rate_problem(rate: float) -> str:
     """Return why a number is no ``ControllerEntry.rate``; "" if it is one."""
     if MIN_RATE <= rate <= MAX_RATE:
         return ""
-    return f"the rate must be from {MIN_RATE:g} to {MAX_RATE:g} Hz, not {rate:g}"
+    return f"the rate {out_of_range(rate, MIN_RATE, MAX_RATE, 'Hz')}"
 
 
 class ControllerClassError(ValueError):

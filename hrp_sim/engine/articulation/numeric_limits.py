@@ -11,6 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from hrp_model import Body, Link
+from hrp_model.diagnostics import number_text
 from hrp_model.rigid import Array, Pose, is_rotation
 
 from ..engine import PhysicsError, Placement
@@ -78,8 +79,10 @@ def check_start(placement: Placement, q: Array, dq: Array) -> None:
     for name, values, bound in (("q", q, MAX_COORDINATE), ("dq", dq, MAX_SPEED)):
         for link, value in zip(placement.body.moving_links, values, strict=True):
             if not abs(value) < bound:
+                shown = number_text(abs(value), 6, bound=bound)
                 problem = (
-                    f"the initial {name} of its joint must be within +-{bound:g}, not {value:g}"
+                    f"the initial {name} of its joint must be below {number_text(bound)}, "
+                    f"not {shown}"
                 )
                 raise link_error(placement, link, problem)
 
@@ -104,7 +107,8 @@ def _check_link(placement: Placement, link: Link) -> None:
     name = "its equivalent rotor inertia"
     _bound(placement, link, name, rotor, MAX_ROTOR_INERTIA, "kg m^2 or kg")
     if 0.0 < link.mass < MIN_MASS:
-        problem = f"its mass must be 0 or at least {MIN_MASS:g} kg, not {link.mass:g} kg"
+        shown = number_text(link.mass, 6, bound=MIN_MASS)
+        problem = f"its mass must be 0 or at least {MIN_MASS:g} kg, not {shown} kg"
         raise link_error(placement, link, problem)
 
 
@@ -120,7 +124,8 @@ def _check_joint(placement: Placement, link: Link) -> None:
         ("joint stiffness", joint.stiffness),
     ):
         if not 0.0 <= value < MAX_DRIVE_VALUE:
-            problem = f"its {name} must be from 0 to {MAX_DRIVE_VALUE:g}, not {value:g}"
+            shown = number_text(value, 6, bound=MAX_DRIVE_VALUE)
+            problem = f"its {name} must be from 0 to below {MAX_DRIVE_VALUE:g}, not {shown}"
             raise link_error(placement, link, problem)
 
 
@@ -130,5 +135,6 @@ def _bound(
     if np.all(np.abs(values) < bound):
         return
     worst = float(np.max(np.abs(values)))  # NaN if there is one
-    problem = f"{name} must be below {bound:g} {unit}, not {worst:g} {unit}"
+    shown = number_text(worst, 6, bound=bound)
+    problem = f"{name} must be below {number_text(bound)} {unit}, not {shown} {unit}"
     raise link_error(placement, link, problem)

@@ -7,7 +7,7 @@ from math import cos, inf, sin
 
 import numpy as np
 
-from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.diagnostics import did_you_mean_or_all, number_text
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array
 
@@ -51,7 +51,8 @@ def _event(node: Mapping, names: Names, duration: float) -> Event | None:
         return None
     if not 0.0 <= time < duration:
         message = f"the time of an event must be from 0 to below the duration of {duration:g} s"
-        node.diagnostics.error("out-of-range", f"{message}, not {time:g}", node.at("time"))
+        shown = number_text(time, 6, bound=duration)
+        node.diagnostics.error("out-of-range", f"{message}, not {shown} s", node.at("time"))
     inner = node.mapping(given[0])
     node.finish()
     if inner is None:

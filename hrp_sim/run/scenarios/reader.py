@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hrp_model import Body, Diagnostic, Diagnostics, Link, ModelError, Pose, Severity
-from hrp_model.diagnostics import Source, Span, did_you_mean
+from hrp_model.diagnostics import Source, Span, did_you_mean, number_text
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.read_context import read_source
 from hrp_model.readers.yaml.nodes import Mapping
@@ -183,7 +183,8 @@ def read_course(root: Mapping, names: Names, default_duration: float | None) -> 
         duration = MAX_DURATION
     elif not 0.0 < duration <= MAX_DURATION:
         message = f"the duration must be above 0 s and at most {MAX_DURATION:g} s"
-        root.diagnostics.error("out-of-range", f"{message}, not {duration:g}", root.at("duration"))
+        shown = number_text(duration, 6, bound=MAX_DURATION)
+        root.diagnostics.error("out-of-range", f"{message}, not {shown} s", root.at("duration"))
     return Course(
         duration=duration,
         events=tuple(read_events(root, names, duration)),
@@ -283,7 +284,8 @@ def _with_mass(link: Link, masses: Mapping) -> Link:
         return link
     problem = ""
     if not 0.0 < mass <= _MAX_MASS:
-        problem = f"a mass must be above 0 kg and at most {_MAX_MASS:g} kg, not {mass:g} kg"
+        shown = number_text(mass, 6, bound=_MAX_MASS)
+        problem = f"a mass must be above 0 kg and at most {_MAX_MASS:g} kg, not {shown} kg"
     elif not link.mass > 0.0:
         problem = f"link '{link.name}' has no mass in the model, so its inertia cannot be scaled"
     if problem:

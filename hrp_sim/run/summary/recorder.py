@@ -105,7 +105,8 @@ class Posture:
             return f"it has tilted by {degrees(tilt):.0f} deg since the start"
         if self.height is None or start.height is None:
             return ""
-        if self.height < _MIN_HEIGHT_SHARE * start.height:
+        # A root below all collision shapes has no height to lose.
+        if self.height < _MIN_HEIGHT_SHARE * start.height and start.height > 0.0:
             return (
                 f"its root is {number_text(self.height)} m above its lowest point, "
                 f"{number_text(start.height)} m at the start"

@@ -14,10 +14,12 @@ from hrp_model.diagnostics import Source, Span, counted
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.read_context import TooLargeError
 from hrp_model.readers.xml_tree import Element, parse
+from hrp_msgs.sanitize import shortened
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NEXT_VARIABLE = re.compile(rf"{re.escape(os.pathsep)}(?=\w+=)")
 _MAX_ELEMENTS = 200_000  # of a project in XML
+_MAX_SHOWN = 200  # characters of a controller in words
 
 
 def parse_variable(text: str) -> tuple[str, tuple[str, ...]]:
@@ -145,6 +147,7 @@ def report_program(
         diagnostics: Receives a warning, or a note if the user gives a controller.
         options: How the project is read.
     """
+    shown = shortened(shown, _MAX_SHOWN)
     if body in options.controlled:
         diagnostics.note("foreign-controller", f"{shown} is replaced by the given one", at)
         return

@@ -238,7 +238,7 @@ def test_problems_of_a_study_have_their_place_and_status_1(study, capsys):
     study.write_text(STUDY.replace("[0.2, 0.8]", "[0.2, -8]"), encoding="utf-8")
     assert swept(study) == 1
     err = capsys.readouterr().err
-    assert "study.yaml:4:18: error: friction = -8: 'friction' must lie between" in err
+    assert "study.yaml:4:18: error: friction = -8: 'friction' must be from" in err
 
 
 def test_a_controller_that_fails_at_once_is_found_before_the_sweep(study, tmp_path, capsys):

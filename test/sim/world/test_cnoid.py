@@ -292,7 +292,7 @@ def test_a_long_chain_of_projects_is_refused(tmp_path):
         (project(block(data="joint_displacements: [.nan]")), "error: wrong-type: expected a"),
         (
             project(block(), item("AISTSimulatorItem", "A", "timestep: 3")),
-            "error: out-of-range: 'timestep' must lie between 1e-06 and 0.1, not 3",
+            "error: out-of-range: 'timestep' must be from 1e-06 to 0.1, not 3",
         ),
         (
             project(block(), item("MaterialTableItem", "M", "file: none.yaml")),

@@ -138,7 +138,7 @@ def test_nonsense_is_an_error_with_a_place(text, code, place):
 def test_no_material_is_made_of_impossible_numbers(value):
     for make in (Material, ContactMaterial):
         for numbers in ((value, 0.5), (0.5, value)):
-            with pytest.raises(ValueError, match="must lie between"):
+            with pytest.raises(ValueError, match="must be from"):
                 make(*numbers)
 
 

@@ -157,10 +157,10 @@ def test_a_velocity_without_limit_pushes_at_any_speed(physics):
         ),
         ("time_step: 0.001\nframe_rate: 500", "3:3: error: 'frame_rate' is the same setting as"),
         ("step_mode: Small matrix", "2:14: error: step_mode 'Small matrix' is unknown. Did you"),
-        ("globalERP: 2", "2:14: error: 'globalERP' must lie between 0 and 1, not 2"),
+        ("globalERP: 2", "2:14: error: 'globalERP' must be from 0 to 1, not 2"),
         ("max_correcting_velocity: -1", "2:28: error: 'max_correcting_velocity' must be at least"),
-        ("frame_rate: 1", "2:15: error: 'frame_rate' must lie between 10 and 1000000, not 1"),
-        ("num_iterations: 0", "2:19: error: 'num_iterations' must lie between 1 and 10000, not 0"),
+        ("frame_rate: 1", "2:15: error: 'frame_rate' must be from 10 to 1,000,000, not 1"),
+        ("num_iterations: 0", "2:19: error: 'num_iterations' must be from 1 to 10,000, not 0"),
         (
             "gravity: [ 0, 0, -1e7 ]",
             "2:12: error: each component of gravity must be below 1e+06 m/s^2",

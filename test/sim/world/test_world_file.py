@@ -272,9 +272,9 @@ def test_a_mistake_in_a_body_is_found_in_its_place(problems, keys, code, place, 
 @pytest.mark.parametrize(
     ("text", "code", "place", "message"),
     [
-        ("time_step: 0", "out-of-range", "1:23", "'time_step' must lie between 1e-06 and 0.1"),
+        ("time_step: 0", "out-of-range", "1:23", "'time_step' must be from 1e-06 to 0.1"),
         ("solver: quik", "unknown-word", "1:20", "Did you mean 'quick'?"),
-        ("erp: 1.5", "out-of-range", "1:17", "'erp' must lie between 0 and 1, not 1.5"),
+        ("erp: 1.5", "out-of-range", "1:17", "'erp' must be from 0 to 1, not 1.5"),
         ("joint_limits: 2", "wrong-type", "1:26", "expected true or false, found '2'"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from hrp_model import Body, Diagnostics, Pose
 from hrp_model.body import ExtraJointType
-from hrp_model.diagnostics import Span, counted, did_you_mean_or_all
+from hrp_model.diagnostics import Span, counted, did_you_mean_or_all, out_of_range
 from hrp_model.frames import add_unique
 from hrp_model.readers.xml_tree import NUMBER, Element
 from hrp_model.rigid import Array, unit_vector
@@ -74,7 +74,7 @@ class Item:
         (value,) = self.numbers(key, np.array([default])).tolist()
         if low <= value <= high:
             return float(value)
-        message = f"'{key}' must lie between {low:.10g} and {high:.10g}, not {value:g}"
+        message = f"'{key}' {out_of_range(value, low, high)}"
         self.diagnostics.error("out-of-range", message, self.at(key))
         return default
 
