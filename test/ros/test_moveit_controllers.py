@@ -18,6 +18,7 @@ from hrp_msgs.convert.basic import duration
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.gripper_command import GRIPPER, PARALLEL_GRIPPER, is_available
 from hrp_sim.ros.moveit_controllers import read_moveit_controllers, unmatched
+from hrp_sim.run.run import Run
 
 pytestmark = pytest.mark.ros
 Result = actions.FollowJointTrajectory.Result
@@ -67,8 +68,9 @@ moveit_simple_controller_manager:
 class Robot:
     """The robot, and clients of its actions."""
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: Peer, run: Run) -> None:
         self.peer = peer
+        self.run = run
         self._clients: dict[str, ActionClient] = {}
 
     def send(self, name: str, goal):
@@ -101,7 +103,7 @@ def robot(tmp_path_factory):
         running.runner.call(lambda: setattr(running.runner, "real_time_factor", 0.0))
         peer = Peer()
         try:
-            yield Robot(peer)
+            yield Robot(peer, running.runner)
         finally:
             peer.close()
 
@@ -171,8 +173,11 @@ def test_a_parallel_gripper_takes_joint_states(robot):
 @with_grippers
 def test_another_command_ends_a_grip(robot):
     robot.result(robot.send("hand_controller/gripper_cmd", grip(0.0)))
+    robot.run.pause()  # so that it has not stalled when the other command comes
     stalling = robot.send("hand_controller/gripper_cmd", grip(0.5))
-    robot.result(robot.send("follow_joint_trajectory", trajectory("finger", 0.02)))
+    other = robot.send("follow_joint_trajectory", trajectory("finger", 0.02))
+    robot.run.resume()
+    robot.result(other)
     status, result = robot.result(stalling)
     assert status == GoalStatus.STATUS_ABORTED
     assert not result.stalled

@@ -113,7 +113,11 @@ def test_without_permission_no_code_runs(world, folder, diagnostics):
         ("{ class: walk.py:Hold, body: amr }", "4:34", "no body 'amr'. Did you mean 'arm'?"),
         ("{ class: walk.py:Hold }", "4:5", "a controller needs 'body'"),
         ("{ body: arm }", "4:5", "a controller needs 'class'"),
-        ("{ class: walk.py:Hold, body: arm, rate: 0 }", "4:45", "must be from 0.001 to 1e+06 Hz"),
+        (
+            "{ class: walk.py:Hold, body: arm, rate: 0 }",
+            "4:45",
+            "must be from 0.001 to 1,000,000 Hz",
+        ),
         ("walk.py:Hold", "4:5", "a controller must be a mapping"),
     ],
 )
