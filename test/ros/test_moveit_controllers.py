@@ -90,6 +90,10 @@ class Robot:
         self.peer.wait_until("a result", future.done)
         return future.result().status, future.result().result
 
+    def position(self, joint):
+        body = self.run.call(lambda: self.run.simulation.bodies["gripper"])
+        return body.motion.q[[x.joint.name for x in body.body.moving_links].index(joint)]
+
 
 @pytest.fixture(scope="module")
 def robot(tmp_path_factory):
@@ -173,11 +177,11 @@ def test_a_parallel_gripper_takes_joint_states(robot):
 @with_grippers
 def test_another_command_ends_a_grip(robot):
     robot.result(robot.send("hand_controller/gripper_cmd", grip(0.0)))
-    robot.run.pause()  # so that it has not stalled when the other command comes
+    robot.run.call(lambda: setattr(robot.run, "real_time_factor", 0.2))  # it stalls after 7 s
     stalling = robot.send("hand_controller/gripper_cmd", grip(0.5))
-    other = robot.send("follow_joint_trajectory", trajectory("finger", 0.02))
-    robot.run.resume()
-    robot.result(other)
+    robot.peer.wait_until("the first motion", lambda: robot.position("finger") > 1e-3)
+    robot.result(robot.send("follow_joint_trajectory", trajectory("finger", 0.02)))
+    robot.run.call(lambda: setattr(robot.run, "real_time_factor", 0.0))
     status, result = robot.result(stalling)
     assert status == GoalStatus.STATUS_ABORTED
     assert not result.stalled
