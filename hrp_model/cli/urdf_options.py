@@ -15,6 +15,7 @@ from ..program.command import UsageError
 from ..program.outputs import Kind, Output, add_force, check_outputs
 from ..urdf import (
     LOOPS_FILE,
+    MOVEIT,
     NAV2,
     Addition,
     CommandInterface,
@@ -38,6 +39,8 @@ EPILOG = (
 _CONTROLLERS_FILE = "controllers.yaml"
 # Options that add a part to a package.
 _ADDITIONS = {
+    MOVEIT: "find the pairs of links that never or always collide, by samples, so that MoveIt does "
+    "not test them, and leave out states that collide",
     NAV2: "also write what Nav2 needs to drive the vehicle: nav2_params.yaml from its wheels, "
     "scanner and shape, and nav2.launch.py, which simulates a world under Nav2",
 }

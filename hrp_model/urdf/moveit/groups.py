@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from math import isfinite
 
 import numpy as np
 
 from ...body import Body, JointType, Link
-from ...diagnostics import Diagnostics, did_you_mean
 from ...frames import BodyFrames, initial_poses, unique_name
 from ...kinematics.actuation import controlled_joints
 from ...kinematics.state import BodyState
@@ -26,7 +25,7 @@ _LIMBS = {
 }
 _WORD_ENDS = re.compile(r"[_\-. /:]+$|\d+$|(?<![A-Za-z])(?:joint|link|j)$", re.IGNORECASE)
 WHOLE, BOTH_ARMS, UPPER_BODY = "whole_body", "both_arms", "upper_body"
-MIN_ARM_JOINTS = 3
+_MIN_ARM_JOINTS = 3
 _MIN_CLOSING = 0.1  # of the distance of fingers to their middle
 # Tips this much of the robot's height above its lowest tip are feet, too.
 _FOOT_HEIGHT = 0.1
@@ -192,12 +191,7 @@ class Group:
         return bool(self.parent and self.joints)
 
 
-def planning_groups(
-    body: Body,
-    frames: BodyFrames,
-    tips: Sequence[str] = (),
-    diagnostics: Diagnostics | None = None,
-) -> list[Group]:
+def planning_groups(body: Body, frames: BodyFrames) -> list[Group]:
     """Return the groups of a body, each after those that it consists of.
 
     A chain for each limb, each followed by its end effector: a gripper if joints move it. Then, if
@@ -206,28 +200,20 @@ def planning_groups(
     Args:
         body: The robot.
         frames: Its names in the URDF.
-        tips: Frames at which chains are to end, instead of at the link of their last joint.
-        diagnostics: Receives errors about tips; by default they are logged.
     """
     limbs = Limbs(body)
-    chains = limbs.chains
-    placed = _tips(body, frames, limbs, tips, Diagnostics() if diagnostics is None else diagnostics)
-    chains = [placed[chain][0] if chain in placed else chain for chain in chains]
-    names = chain_names(chains, frames.joints, frames.links)
-    tip_frames = dict(placed.values())
-    arms, legs = _arms_and_legs(body, chains, names, tip_frames)
+    names = chain_names(limbs.chains, frames.joints, frames.links)
+    arms, legs = _arms_and_legs(body, limbs.chains, names)
     found: list[Group] = []
     taken = [*names, WHOLE, BOTH_ARMS, UPPER_BODY]
-    for chain, name in zip(chains, names, strict=True):
-        base, last = frames.links[chain.base.name], frames.links[chain.tip.name]
-        tip = tip_frames.get(chain, last)
-        group = Group(name, chain.joints, base, tip, is_arm=name in arms)
-        found.append(group)
+    for chain, name in zip(limbs.chains, names, strict=True):
+        base, tip = frames.links[chain.base.name], frames.links[chain.tip.name]
+        found.append(Group(name, chain.joints, base, tip, is_arm=name in arms))
         if chain.ends:
             kind = "gripper" if chain.hand else "end_effector"
             end = unique_name(f"{name}_{kind}", taken)
             taken.append(end)
-            fixed = () if chain.hand else _fixed_below(chain.tip, limbs, frames, beyond=tip)
+            fixed = () if chain.hand else _fixed_below(chain.tip, limbs, frames)
             found.append(Group(end, chain.hand, links=fixed, parent=name))
     return found + _combined(found, names, legs)
 
@@ -249,13 +235,12 @@ def _combined(groups: Sequence[Group], names: Sequence[str], legs: Container[str
 
 
 def _arms_and_legs(
-    body: Body, chains: Sequence[Chain], names: Sequence[str], tips: Container[Chain]
+    body: Body, chains: Sequence[Chain], names: Sequence[str]
 ) -> tuple[set[str], set[str]]:
     """Return the names of the chains that are arms, and of those that are legs.
 
-    Chains with a given tip are arms. Others are what their names say or, where these say nothing,
-    legs if they stand at the lowest point of a free robot. An arm has at least three joints with
-    motors.
+    Chains are what their names say or, where these say nothing, legs if they stand at the lowest
+    point of a free robot. An arm has at least three joints with motors.
     """
     driven = {j.link.name for j in controlled_joints(body) if j.command_interface is not None}
     poses = initial_poses(body)
@@ -267,64 +252,15 @@ def _arms_and_legs(
         if limb is None and not body.is_root_fixed and poses[chain.tip.name].p[2] <= foot:
             limb = "LEG"
         motors = sum(link.name in driven for link in chain.joints)
-        if chain in tips or (chain.ends and motors >= MIN_ARM_JOINTS and limb in ("ARM", None)):
+        if chain.ends and motors >= _MIN_ARM_JOINTS and limb in ("ARM", None):
             arms.add(name)
         elif limb == "LEG":
             legs.add(name)
     return arms, legs
 
 
-def _tips(
-    body: Body,
-    frames: BodyFrames,
-    limbs: Limbs,
-    tips: Sequence[str],
-    diagnostics: Diagnostics,
-) -> dict[Chain, tuple[Chain, str]]:
-    """Return the chains that end elsewhere, and the frames of their tips, by the former chain."""
-    carriers = {frame: name for name, frame in frames.links.items()}
-    for frame in frames.fixed:  # each after its parent
-        carriers[frame.name] = carriers[frame.parent]
-    placed: dict[Chain, tuple[Chain, str]] = {}
-    for tip in tips:
-        if tip not in carriers:
-            message = f"the robot has no frame '{tip}' for a tip.{did_you_mean(tip, carriers)}"
-            diagnostics.error("unknown-tip", message, body.root.at)
-            continue
-        above = _path(body, carriers[tip])
-        chain = max(limbs.chains, key=lambda c: len(set(c.joints) & set(above)), default=None)
-        if chain is None or chain.base not in above or not set(chain.joints) & set(above):
-            message = f"no joint moves '{tip}', so no chain can end there"
-            diagnostics.error("unknown-tip", message, body.root.at)
-        elif chain in placed:
-            message = f"the tips '{placed[chain][1]}' and '{tip}' are of one chain; give one"
-            diagnostics.error("unknown-tip", message, body.root.at)
-        else:
-            below = above[above.index(chain.base) + 1 :]
-            joints = tuple(link for link in below if link.joint.moves)
-            hand = chain.hand if set(chain.joints) <= set(joints) else ()
-            hand = tuple(link for link in hand if link not in joints)
-            placed[chain] = replace(chain, tip=joints[-1], joints=joints, hand=hand), tip
-    return placed
-
-
-def _path(body: Body, name: str) -> list[Link]:
-    """Return the links from the root to a link."""
-    path = [body.link(name)]
-    while path[-1].parent is not None:
-        path.append(body.link(path[-1].parent))
-    return path[::-1]
-
-
-def _fixed_below(tip: Link, limbs: Limbs, frames: BodyFrames, *, beyond: str) -> tuple[str, ...]:
-    """Return the frames of the links and devices fixed to the tip of a chain, or else this.
-
-    Args:
-        tip: The link of the last joint.
-        limbs: The chains.
-        frames: The names.
-        beyond: The frame at which the chain ends, which is left out if there are others.
-    """
+def _fixed_below(tip: Link, limbs: Limbs, frames: BodyFrames) -> tuple[str, ...]:
+    """Return the frames of the links and devices fixed to the tip of a chain, or else its own."""
     below: list[str] = []
     todo = list(limbs.children[tip.name])
     while todo:
@@ -337,7 +273,7 @@ def _fixed_below(tip: Link, limbs: Limbs, frames: BodyFrames, *, beyond: str) ->
         if frame.parent in rigid:
             rigid.add(frame.name)
             below.append(frame.name)
-    return tuple(name for name in below if name != beyond) or (beyond,)
+    return tuple(below) or (frames.links[tip.name],)
 
 
 def gripper_postures(

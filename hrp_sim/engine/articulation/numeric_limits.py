@@ -6,6 +6,7 @@ a float64.
 
 from __future__ import annotations
 
+from math import copysign
 from weakref import WeakSet
 
 import numpy as np
@@ -79,9 +80,9 @@ def check_start(placement: Placement, q: Array, dq: Array) -> None:
     for name, values, bound in (("q", q, MAX_COORDINATE), ("dq", dq, MAX_SPEED)):
         for link, value in zip(placement.body.moving_links, values, strict=True):
             if not abs(value) < bound:
-                shown = number_text(abs(value), 6, bound=bound)
+                shown = number_text(value, 6, bound=copysign(bound, value))
                 problem = (
-                    f"the initial {name} of its joint must be below {number_text(bound)}, "
+                    f"the initial {name} of its joint must be within +-{number_text(bound)}, "
                     f"not {shown}"
                 )
                 raise link_error(placement, link, problem)

@@ -15,7 +15,7 @@ from hrp_model import load_body
 from hrp_model.body import JointType, Mimic, Range
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.rigid import Pose
-from hrp_model.urdf import convert
+from hrp_model.urdf import MOVEIT, convert, write_package
 from hrp_model.urdf.moveit.collisions import SAMPLES, Postures, sampled_pairs
 
 pytest.importorskip("coal", reason="coal is not installed")
@@ -200,3 +200,21 @@ def test_a_missing_library_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "coal", None)
     with pytest.raises(MissingLibraryError, match="pip install"):
         sampled_pairs(tree(*limb("ROOT", "A")), 1)
+
+
+def test_the_srdf_of_a_package_has_the_sampled_pairs(tmp_path):
+    motor = {"position": Range(0.5, 1.0), "effort": Range(-9.0, 9.0), "velocity": Range(-2.0, 2.0)}
+    arm = [
+        link(name, parent, X_PL=Pose(p=(0.0, 0.0, 0.5)), joint={**motor, "id": i})
+        for i, (parent, name) in enumerate((("ROOT", "A"), ("A", "B"), ("B", "C")))
+    ]
+    options = {"additions": [MOVEIT], "diagnostics": silent()}
+    package = write_package(tree(*arm), tmp_path / "p", **options)
+    pairs = ElementTree.parse(package.srdf).getroot().findall("disable_collisions")
+    reasons = sampled_pairs(package.body).reasons
+    assert {(x.get("link1"), x.get("link2"), x.get("reason")) for x in pairs} == {
+        (a, b, reason) for (a, b), reason in reasons.items()
+    }
+    with pytest.raises(ValueError, match="has no arm"):
+        write_package(tree(link("A", "ROOT")), tmp_path / "q", **options)
+    assert not (tmp_path / "q").exists()
