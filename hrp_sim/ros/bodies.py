@@ -241,13 +241,15 @@ class CommandInterfaces:
             kinds += [names.HARDWARE_COMMANDS]
         elif joints:
             kinds += [*_JOINT_KINDS, *([names.CMD_VEL] if commands.is_vehicle else [])]
+        kinds = [kind for kind in kinds if kind in self._chosen]
         if not self._has_action and names.FOLLOW_JOINT_TRAJECTORY in kinds:
-            self.node.get_logger().warning(
-                f"{not_installed('control_msgs')}: there is no {names.FOLLOW_JOINT_TRAJECTORY}",
-                once=True,
-            )
-            kinds.remove(names.FOLLOW_JOINT_TRAJECTORY)
-        return [kind for kind in kinds if kind in self._chosen]
+            at = kinds.index(names.FOLLOW_JOINT_TRAJECTORY)
+            lacking = f"{not_installed('control_msgs')}: there is no {kinds.pop(at)}"
+            if self._settings["command_topics"]:  # asks for it
+                self.node.get_logger().warning(lacking, once=True)
+            else:
+                self.node.get_logger().info(lacking, once=True)
+        return kinds
 
     def unused_velocities(
         self, topic: str, commands: BodyCommands, joints: int

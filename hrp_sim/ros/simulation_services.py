@@ -86,11 +86,12 @@ class SimulationServices:
         missing = ["/".join(key) for key in needed if installed_type(*key) is None]
         if not missing:
             return
-        problem = f"{not_installed(PACKAGE)}: there are none of its services"
-        if self._services:
+        logger = self._node.get_logger()
+        if not self._services:  # an optional package: most runs do without its services
+            logger.info(f"{not_installed(PACKAGE)}: there are none of its services")
+        else:
             lacking = ", ".join(missing)
-            problem = f"the installed {PACKAGE} has no {lacking}: these are not available"
-        self._node.get_logger().warning(problem)
+            logger.warning(f"the installed {PACKAGE} has no {lacking}: these are not available")
 
     def _offer(
         self, name: str, kind: type, handle: Callable[[Message, Message, Send], None]

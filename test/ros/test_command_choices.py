@@ -21,7 +21,7 @@ pytestmark = pytest.mark.ros
 WORLD = MODELS / "worlds" / "arm.yaml"
 
 
-def test_without_packages_of_messages_all_else_is_there_and_one_warning_each_says_so(
+def test_without_packages_of_messages_all_else_is_there_and_one_line_each_says_so(
     monkeypatch, capfd
 ):
     monkeypatch.setattr(follow_joint_trajectory, "FollowJointTrajectory", None)
@@ -47,3 +47,14 @@ def test_without_packages_of_messages_all_else_is_there_and_one_warning_each_say
     said = "".join(capfd.readouterr())
     for words in ("control_msgs is not installed", "ros_gz_interfaces is not installed", "'J9'"):
         assert len([line for line in said.splitlines() if words in line]) == 1, said
+    (note,) = (line for line in said.splitlines() if "control_msgs" in line)
+    assert "INFO" in note  # nobody asked for the action
+
+
+def test_an_action_that_was_asked_for_and_has_no_type_is_warned_of(monkeypatch, capfd):
+    monkeypatch.setattr(follow_joint_trajectory, "FollowJointTrajectory", None)
+    given = ("-p", "command_topics:=follow_joint_trajectory")
+    with session({"world": str(WORLD)}, ["--ros-args", *given]):
+        pass
+    (warning,) = (x for x in capfd.readouterr().err.splitlines() if "control_msgs" in x)
+    assert "WARN" in warning
