@@ -12,5 +12,5 @@
 Import a conversion from its module::
 
     from hrp_msgs.convert.sensors import ImuConverter
-    from hrp_msgs.convert.trajectory import joint_trajectory
+    from hrp_msgs.convert.basic import joint_trajectory
 """

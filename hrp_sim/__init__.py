@@ -21,9 +21,9 @@ from .control import (
 from .control.controllers import Controller, ControllerEntry, ControllerIO, ForceHook, ForceState
 from .control.handling import GripError, JointEntry
 from .control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
-from .engine.contact_points import ContactPoints
 from .engine.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .engine.snapshot import Snapshot
+from .engine.state import ContactPoints
 from .lab.sweeps import InlineExecutor, SweepLimits, SweepResult, sweep
 from .simulation import Simulation
 from .world.config import BodyEntry, NamedPose, WorldConfig

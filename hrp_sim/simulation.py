@@ -17,13 +17,11 @@ from .control.controllers.base import Plugin
 from .control.controllers.world_controllers import WorldControllers
 from .control.conversions import as_command
 from .control.handling import Handling
-from .engine.contact_points import ContactPoints
-from .engine.engine import Engine, Placement
-from .engine.engines import make_engine, make_ode_engine
+from .engine.engine import Engine, Placement, make_engine, make_ode_engine
 from .engine.external_wrenches import ExternalWrenches, TimedWrench
 from .engine.schedule import NS_PER_S
 from .engine.snapshot import Snapshot, check_arrays, check_names
-from .engine.state import ByName, SimulatedBody, WorldState
+from .engine.state import ByName, ContactPoints, SimulatedBody, WorldState
 from .sensors import Reading, Sensor
 from .sensors.sensor_schedule import Light, Switchable
 from .sensors.world_sensors import WorldSensors

@@ -45,8 +45,7 @@ from sim.soaked import Cycles, Sensors, Steps
 
 from hrp_model.body import JointType
 from hrp_model.files.writer import write_atomically
-from hrp_sim.engine.engine import PhysicsError, Solver
-from hrp_sim.engine.engines import make_ode_engine
+from hrp_sim.engine.engine import PhysicsError, Solver, make_ode_engine
 from hrp_sim.engine.snapshot import Snapshot
 from hrp_sim.engine.state import SimulatedBody
 

@@ -18,8 +18,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from hrp_msgs import names
-from hrp_msgs.convert.basic import NS_PER_S
-from hrp_msgs.convert.diagnostics import PERIOD
+from hrp_msgs.convert.basic import DIAGNOSTICS_PERIOD, NS_PER_S
 from hrp_msgs.node import qos
 from hrp_msgs.node.parameters import (
     DerivedParams,
@@ -187,7 +186,7 @@ class ModelNode(Node):
         self._health = HealthTopic(self, self._maker)
         self._publish(description)
         self.add_on_set_parameters_callback(self._on_set)
-        self.create_timer(PERIOD, self._report, clock=self._steady)
+        self.create_timer(DIAGNOSTICS_PERIOD, self._report, clock=self._steady)
 
     def _warn(self, message: str) -> None:
         self.get_logger().warning(message)

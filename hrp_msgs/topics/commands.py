@@ -19,13 +19,11 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .. import names
-from ..convert.basic import time_ns
-from ..convert.trajectory import Trajectory, joint_trajectory
+from ..convert.basic import Trajectory, joint_trajectory, time_ns
 from ..messages import Message
 from ..node import qos
 from ..node.executor import CommandExecutor
-from ..node.log import ThrottledWarnings
-from ..node.start import creating
+from ..node.start import ThrottledWarnings, creating
 
 M = TypeVar("M", bound=Message)
 

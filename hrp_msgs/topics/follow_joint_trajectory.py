@@ -10,8 +10,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ..convert.basic import doubles, duration, duration_ns, set_header
-from ..convert.trajectory import Trajectory, joint_trajectory
+from ..convert.basic import Trajectory, doubles, duration, duration_ns, joint_trajectory, set_header
 from .joint_actions import ActiveGoal, Canceler, JointAction, Progress, R, check_joints
 
 try:

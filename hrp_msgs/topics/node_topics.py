@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from .. import names, qos
-from ..convert.diagnostics import diagnostic_array, diagnostic_status
+from ..convert.basic import diagnostic_array, diagnostic_status
 from ..messages import Message
 from ..node.qos import changeable, profile, undeclare_qos_overrides
 from ..node.start import WrongUseError, creating

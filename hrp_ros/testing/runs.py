@@ -19,7 +19,7 @@ from hrp_model import Diagnostics, ModelError
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.printable import printable_lines
 from hrp_sim import PhysicsError, Simulation
-from hrp_sim.engine.engines import ENGINES
+from hrp_sim.engine.engine import ENGINES
 from hrp_sim.engine.schedule import NEVER_NS, NS_PER_S
 from hrp_sim.recording.video import (
     Format,

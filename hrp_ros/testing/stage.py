@@ -10,7 +10,7 @@ from hrp_model import Diagnostics
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.program.command import missing_ros
 from hrp_sim import Simulation
-from hrp_sim.engine.engines import ENGINES
+from hrp_sim.engine.engine import ENGINES
 from hrp_sim.run.run import Consumer
 from hrp_sim.run.scenarios import CourseOutcome, CourseRun, Scenario
 from hrp_sim.simulation import build_simulation

@@ -13,8 +13,7 @@ from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
 from hrp_model.program.parsing import PrintText, number, positive
 
-from ..engine.engine import PHYSICS_RANGES, Solver
-from ..engine.engines import ENGINES
+from ..engine.engine import ENGINES, PHYSICS_RANGES, Solver
 from ..sensors.settings import OptionValue
 from ..world.sensor_options import parse_option
 from ..world.world_names import DEFAULT_WORLD

@@ -39,9 +39,8 @@ from hrp_model.program.outputs import (
 from hrp_model.program.report import summary
 from hrp_msgs.names import STANDARD, NameCollisionError
 
-from ..engine.contact_points import PairCost
-from ..engine.engine import PhysicsError
-from ..engine.engines import make_ode_engine
+from ..engine.engine import PhysicsError, make_ode_engine
+from ..engine.state import PairCost
 from ..lab.benchmark.measure import WorldBench, result_object, result_text
 from ..lab.benchmark.turning import check_drives
 from ..ros.rviz_config import RvizOptions, world_rviz

@@ -14,7 +14,6 @@ from ..engine.engine import AnyArray
 from ..engine.schedule import NEVER_NS
 from ..engine.snapshot import check_arrays
 from ..engine.state import MAX_DRIVE_VALUE, SimulatedBody
-from .active_trajectory import ActiveTrajectory
 from .commands import (
     MAX_NAMES,
     CancelTrajectory,
@@ -46,7 +45,7 @@ from .trajectory import (
     TrajectoryStatus,
     check_trajectory,
 )
-from .trajectory_follower import TrajectoryFollower
+from .trajectory_follower import ActiveTrajectory, TrajectoryFollower
 
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
 _POSITION, _VELOCITY, _EFFORT = range(3)

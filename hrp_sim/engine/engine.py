@@ -1,4 +1,4 @@
-"""The interface between the simulation and a physics engine."""
+"""The interface between the simulation and a physics engine, and the engines by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from hrp_model.diagnostics import out_of_range
 from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import Array
 
-from .contact_points import ContactPoints
 from .materials import MaterialTable
 from .schedule import NS_PER_S
-from .state import BodyJoint, SimulatedBody, WorldState
+from .state import BodyJoint, ContactPoints, SimulatedBody, WorldState
+
+if TYPE_CHECKING:
+    from .ode import OdeEngine
 
 AnyArray = NDArray[Any]
 ConvexMeshes: TypeAlias = bool | Literal["auto", "parts"]
@@ -323,3 +325,48 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Free the resources of the engine. Nothing else may be called afterwards."""
+
+
+ENGINES = ("ode", "pyode")
+
+
+def make_ode_engine(settings: PhysicsSettings) -> OdeEngine:
+    """Return a new engine ``ode`` with an empty world.
+
+    Raises:
+        PhysicsError: A setting is invalid.
+        MissingLibraryError: ODE is not installed.
+    """
+    from .ode import OdeEngine
+
+    return OdeEngine(settings)
+
+
+def make_engine(name: str, settings: PhysicsSettings) -> Engine:
+    """Return a new engine with an empty world.
+
+    Args:
+        name: ``ode``, the C extension, which supports everything; or ``pyode``, which needs
+            PyODE and supports only simple worlds.
+        settings: Of the world.
+
+    Raises:
+        PhysicsError: There is no such engine, its dependencies are not installed, or a setting
+            is invalid.
+        MissingLibraryError: ODE is not installed.
+    """
+    if name == "ode":
+        return make_ode_engine(settings)
+    if name == "pyode":
+        try:
+            from .pyode import PyOdeEngine
+        except ModuleNotFoundError as error:
+            if error.name != "ode":
+                raise
+            raise PhysicsError(
+                "the engine 'pyode' needs PyODE: install it (apt install python3-pyode), or use "
+                "the engine 'ode'"
+            ) from None
+        return PyOdeEngine(settings)
+    known = " and ".join(f"'{known}'" for known in ENGINES)
+    raise PhysicsError(f"there is no engine '{name}'; the engines are {known}")

@@ -21,8 +21,7 @@ from hrp_msgs.node.parameters import (
 )
 from hrp_msgs.node.start import WrongUseError
 
-from ..engine.engine import PHYSICS_RANGES, Solver
-from ..engine.engines import ENGINES
+from ..engine.engine import ENGINES, PHYSICS_RANGES, Solver
 from ..simulation import Simulation, build_simulation
 from ..topics.body import TopicOptions
 from ..world.config import WorldConfig

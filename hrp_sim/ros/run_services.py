@@ -11,7 +11,7 @@ from rclpy.service import Service
 from std_srvs.srv import SetBool, Trigger
 
 from hrp_msgs import names
-from hrp_msgs.convert.diagnostics import PERIOD
+from hrp_msgs.convert.basic import DIAGNOSTICS_PERIOD
 from hrp_msgs.node.parameters import Settings
 from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.node_topics import HealthTopic
@@ -64,7 +64,9 @@ class RunServices:
             node.create_service(SetBool, names.PAUSE, self._pause)
         self._health = HealthTopic(node, topics)
         self.topic = self._health.topic
-        node.create_timer(PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_timer(
+            DIAGNOSTICS_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
 
     def report_failure(self, error: PhysicsError) -> None:
         """Log a failure of the physics and its remedy; called in the stepping thread."""

@@ -40,9 +40,15 @@ from hrp_model.program.console import print_message
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node.executor import ExecutorThread, remove_destroyed
-from hrp_msgs.node.log import NodeLogHandler
 from hrp_msgs.node.parameters import Param, Value, option_param
-from hrp_msgs.node.start import WrongUseError, creating, destroy, fastdds_environment, init_ros
+from hrp_msgs.node.start import (
+    NodeLogHandler,
+    WrongUseError,
+    creating,
+    destroy,
+    fastdds_environment,
+    init_ros,
+)
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import JointValues, joint_params

@@ -10,8 +10,8 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..engine.contact_points import ContactPoints
 from ..engine.schedule import SampleClock
+from ..engine.state import ContactPoints
 from ..render import RendererUnavailable
 from ..sensors import ImageReading
 from ..simulation import Simulation

@@ -275,7 +275,7 @@ _RANGE = SensorKind[devices.RangeSensor, RangeSensor | RangeSensor3D](
         TopicSpec(
             names.POINTS,
             "sensor_msgs/PointCloud2",
-            "point_cloud:PointCloudConverter",
+            "sensors:PointCloudConverter",
             "range sensor with pitch",
             "points in space",
             offered=lambda s: isinstance(s, RangeSensor3D),
@@ -357,7 +357,7 @@ _CAMERA = SensorKind(
         TopicSpec(
             names.DEPTH_POINTS,
             "sensor_msgs/PointCloud2",
-            "point_cloud:ColorPointsConverter",
+            "sensors:ColorPointsConverter",
             f"{_WITH_DEPTHS} and colours or grey values",
             "points with colours",
             offered=lambda s: _has_depths(s) and _has_colors(s),
@@ -367,7 +367,7 @@ _CAMERA = SensorKind(
         TopicSpec(
             names.DEPTH_POINTS,
             "sensor_msgs/PointCloud2",
-            "point_cloud:DepthPointsConverter",
+            "sensors:DepthPointsConverter",
             f"{_WITH_DEPTHS} alone",
             "points",
             offered=lambda s: _has_depths(s) and not _has_colors(s),

@@ -20,8 +20,8 @@ from hrp_model.files.writer import mesh_folder
 from hrp_model.frames import Base, BodyFrames, Frame, FrameOptions, body_frames
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_msgs import names, qos
+from hrp_msgs.convert.basic import diagnostic_status
 from hrp_msgs.convert.converter import Frames, make_converter
-from hrp_msgs.convert.diagnostics import diagnostic_status
 from hrp_msgs.convert.tf import FramePose, MovingFrames
 from hrp_msgs.messages import DiagnosticStatus, Message, String
 from hrp_msgs.names import STANDARD

@@ -19,9 +19,8 @@ from hrp_msgs.names import NameCollisionError
 from hrp_msgs.topics.topic import Topic, TopicMaker
 from hrp_msgs.topics.world import MIN_CLOCK_NS, ContactMarkerTopic, ContactTopic, SharedTopics
 
-from ..engine.contact_points import ContactPoints
 from ..engine.schedule import SampleClock
-from ..engine.state import SimulatedBody, WorldState
+from ..engine.state import ContactPoints, SimulatedBody, WorldState
 from ..render import Parts
 from ..run.lock_step import LockStep
 from ..run.run import Change, Consumer, Run

@@ -19,10 +19,9 @@ from hrp_model.view.robot import Layer, RobotView, Scale, label_text
 from hrp_model.view.sensor_views import ArrowsView, PointsView
 from hrp_model.view.viewer import Subject, Viewer
 
-from ..engine.contact_points import ContactPoints
 from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
-from ..engine.state import BodyMotion, SimulatedBody
+from ..engine.state import BodyMotion, ContactPoints, SimulatedBody
 from ..run.run import Run
 from ..run.samplers import ContactSampler
 from ..simulation import Simulation

@@ -22,8 +22,7 @@ from bench.growing_worlds import FAMILIES, Family
 
 from hrp_model.program.console import progress
 from hrp_sim.control import BodyController
-from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings, Solver
-from hrp_sim.engine.engines import make_ode_engine
+from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings, Solver, make_ode_engine
 from scripts.data_tables import Table, print_tables, write_tables
 from scripts.program import ROOT
 

@@ -116,8 +116,8 @@ from message_bytes import converted, read
 
 import hrp_msgs.recording
 from hrp_msgs import readings
-from hrp_msgs.convert import basic, diagnostics, tf, trajectory
-from hrp_msgs.convert.contacts import ContactsConverter
+from hrp_msgs.convert import basic, tf
+from hrp_msgs.convert.sensors import ContactsConverter
 from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.messages import HAS_ROS, JointTrajectory, JointTrajectoryPoint
 from hrp_msgs.messages.definitions import type_name
@@ -138,10 +138,10 @@ for name, reading in {
     "sensors:LightBeam": readings.LightBeamReading(*at, True, 1.0),
     "tf:Odometry": motion,
     "tf:RootTransform": motion,
-    "point_cloud:PointCloud": readings.RangeImageReading(
+    "sensors:PointCloud": readings.RangeImageReading(
         *at, 0.1, 0.1, 9.0, np.ones((2, 3)), np.ones((2, 3, 3))),
-    "point_cloud:DepthPoints": camera,
-    "point_cloud:ColorPoints": camera,
+    "sensors:DepthPoints": camera,
+    "sensors:ColorPoints": camera,
     "image:Image": camera,
     "image:DepthImage": camera,
     "image:CompressedImage": camera,
@@ -154,15 +154,15 @@ for name, reading in {
 made = {}
 made["clock"] = basic.clock(1_500_000_000)
 made["tf"] = tf.tf_message([tf.transform(1, "a", "b", ones, [0.0, 0.0, 0.0, 1.0])])
-status = diagnostics.diagnostic_status("warn", "node: part", "late", {"delay": 0.5})
-made["diagnostics"] = diagnostics.diagnostic_array(1_500_000_000, [status])
+status = basic.diagnostic_status("warn", "node: part", "late", {"delay": 0.5})
+made["diagnostics"] = basic.diagnostic_array(1_500_000_000, [status])
 for name, message in made.items():
     read(serialize(message), type(message))
 three = ones[np.newaxis]
 contacts = ContactsConverter("world").convert(1, [("a", "b")], three, three, ones[:1], three)
 read(contacts, ContactsConverter.message_type)
 wanted = JointTrajectory(joint_names=["a"], points=[JointTrajectoryPoint(positions=[1.0])])
-assert trajectory.joint_trajectory(wanted).points[0].positions[0] == 1.0
+assert basic.joint_trajectory(wanted).points[0].positions[0] == 1.0
 """
 
 

@@ -5,10 +5,9 @@ from dataclasses import fields
 import numpy as np
 
 from hrp_model.kinematics import BodyState
-from hrp_sim.engine.contact_points import ContactPoints
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings
 from hrp_sim.engine.snapshot import check_arrays, check_bodies, check_settings, settings_lines
-from hrp_sim.engine.state import SimulatedBody, WorldState
+from hrp_sim.engine.state import ContactPoints, SimulatedBody, WorldState
 
 
 class FakeEngine:

@@ -2,7 +2,6 @@
 
 from .base import Controller, ForceHook
 from .classes import ControllerEntry
-from .force_state import ForceState
-from .io import ControllerIO
+from .io import ControllerIO, ForceState
 
 __all__ = ["Controller", "ControllerEntry", "ControllerIO", "ForceHook", "ForceState"]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from hrp_model.rigid import Array
 
 if TYPE_CHECKING:
-    from .force_state import ForceState
-    from .io import ControllerIO
+    from .io import ControllerIO, ForceState
 
 
 class Plugin:

@@ -24,8 +24,7 @@ from ...engine.schedule import NEVER_NS, SampleClock
 from ...engine.snapshot import MAX_NUMBER
 from ...sensors import Reading
 from .base import Controller, ForceHook, Plugin
-from .force_state import ForceState
-from .io import ControllerIO
+from .io import ControllerIO, ForceState
 
 _log = logging.getLogger("hrp_sim")
 # A call that takes longer, in [s] of wall time, is reported once.

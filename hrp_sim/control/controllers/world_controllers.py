@@ -18,8 +18,7 @@ from ...sensors import CameraSensor, Reading, RenderRequest
 from ..command_queue import CommandQueue
 from .base import Controller, ForceHook, Plugin
 from .classes import ControllerClassError, ControllerEntry, load_class, rate_problem
-from .force_state import ForceState
-from .io import ControllerIO, DeviceWorld, name_in_world
+from .io import ControllerIO, DeviceWorld, ForceState, name_in_world
 from .running_controller import FAILURES, RunningController, described
 
 

@@ -15,7 +15,6 @@ from hrp_model.rigid import Array
 from ..articulation.articulation import STATIC, overlap_remarks
 from ..articulation.couplings import LOOP_KINDS
 from ..articulation.flatten import flatten, is_bit_identical, with_base_pose, with_placement
-from ..contact_points import ContactPoints, PairCost
 from ..engine import (
     AnyArray,
     PhysicsError,
@@ -26,16 +25,16 @@ from ..engine import (
     check_ranges,
 )
 from ..snapshot import check_arrays, check_bodies, check_settings, settings_lines
-from ..state import BodyJoint, ByName, SimulatedBody, WorldState
+from ..state import BodyJoint, ByName, ContactPoints, PairCost, SimulatedBody, WorldState
 from . import _core
-from .saved_state import EngineBody, body_arrays, check_joint, restored_joints, save_joints
-from .step_errors import (
+from .faults import (
     MANY_MESSAGES,
     body_error,
     solver_error,
     warn_of_failed_contacts,
     warn_of_messages,
 )
+from .saved_state import EngineBody, body_arrays, check_joint, restored_joints, save_joints
 
 _MAX_RAY_LENGTH = 1e6  # [m]
 _NO_BODY = _ALL_LINKS = -1

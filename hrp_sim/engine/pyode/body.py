@@ -14,7 +14,7 @@ from hrp_model.rigid import Array
 
 from ..articulation.articulation import STATIC, Articulation
 from ..engine import PhysicsSettings
-from ..ode import guard
+from ..ode import faults
 from ..state import MAX_DRIVE_VALUE, SimulatedBody
 from .joints import JOINTS, DrivenJoint, make_loop
 
@@ -28,7 +28,7 @@ class StepFaultError(Exception):
     """A step failed because of one body.
 
     Attributes:
-        kind: One of the ``FAULT_...`` of ``hrp_sim.engine.ode.guard``.
+        kind: One of the ``FAULT_...`` of ``hrp_sim.engine.ode.faults``.
         body: Name of the body.
         index: Of a group, a link or a joint coordinate, depending on the kind.
     """
@@ -156,10 +156,10 @@ class ArticulatedBody:
         drives &= (self._drive.kp >= 0.0) & (self._drive.kd >= 0.0)
         pushes = np.abs(np.hstack([self._wrench.force, self._wrench.torque])) < MAX_DRIVE_VALUE
         for kind, good in (
-            (guard.FAULT_DRIVE, drives),
-            (guard.FAULT_WRENCH, pushes.all(axis=1)),
-            (guard.FAULT_TRACK, np.abs(track_speed) < MAX_DRIVE_VALUE),
-            (guard.FAULT_SURFACE, (np.abs(surface) < MAX_DRIVE_VALUE).all(axis=1)),
+            (faults.FAULT_DRIVE, drives),
+            (faults.FAULT_WRENCH, pushes.all(axis=1)),
+            (faults.FAULT_TRACK, np.abs(track_speed) < MAX_DRIVE_VALUE),
+            (faults.FAULT_SURFACE, (np.abs(surface) < MAX_DRIVE_VALUE).all(axis=1)),
         ):
             if not good.all():
                 raise StepFaultError(kind, self.name, int(np.argmin(good)))
@@ -191,7 +191,7 @@ class ArticulatedBody:
         """
         valid = GroupStates.of(self.groups).valid()
         if not valid.all():
-            raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(valid)))
+            raise StepFaultError(faults.FAULT_STATE, self.name, int(np.argmin(valid)))
 
     def finish(self) -> None:
         """Write the motion of the body after a step."""
@@ -265,6 +265,6 @@ def _make_group(world: ode.World, flat: Articulation, g: int) -> ode.Body:
     mass = ode.Mass()
     mass.setParameters(float(flat.groups.mass[g]), 0.0, 0.0, 0.0, xx, yy, zz, xy, xz, yz)
     group = ode.Body(world)
-    guard.guarded(group.setMass, mass)
+    faults.guarded(group.setMass, mass)
     group.setFiniteRotationMode(True)
     return group

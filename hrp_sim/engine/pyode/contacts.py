@@ -19,10 +19,10 @@ from ..articulation.articulation import (
     GeomKind,
     JointKind,
 )
-from ..contact_points import ContactPoints
 from ..engine import PhysicsSettings
 from ..materials import NO_COLLISION
-from ..ode import guard
+from ..ode import faults
+from ..state import ContactPoints
 from .body import ArticulatedBody, StepFaultError
 
 SHAPES = {
@@ -154,8 +154,8 @@ class Contacts:
                 continue
             for contact in _collide(a, b):
                 self._add(a, b, contact)
-            if len(self._joints) > guard.MAX_CONTACTS:
-                raise StepFaultError(guard.FAULT_CONTACTS, a.owner.body, a.owner.link)
+            if len(self._joints) > faults.MAX_CONTACTS:
+                raise StepFaultError(faults.FAULT_CONTACTS, a.owner.body, a.owner.link)
         self.count = len(self._joints)
 
     def finish(self) -> None:
@@ -216,7 +216,7 @@ class Contacts:
             for shape in near:
                 if shape.owner.body == ignored and ignored_link in (None, shape.owner.link):
                     continue
-                for contact in guard.guarded(ode.collide, ray, shape):
+                for contact in faults.guarded(ode.collide, ray, shape):
                     distances[n] = min(distances[n], contact.getContactGeomParams()[2])
         return distances
 
@@ -226,7 +226,7 @@ class Contacts:
         ODE's own order depends on which shapes were moved last.
         """
         pairs: list[tuple[ode.GeomObject, ode.GeomObject]] = []
-        guard.guarded(self._space.collide, None, lambda _, a, b: pairs.append((a, b)))
+        faults.guarded(self._space.collide, None, lambda _, a, b: pairs.append((a, b)))
         place = {name: i for i, name in enumerate(self._bodies)}
 
         def rank(shape: ode.GeomObject) -> tuple[int, int]:
@@ -331,14 +331,14 @@ def _collide(a: ode.GeomObject, b: ode.GeomObject) -> list[ode.Contact]:
     ODE may miss contacts of boxes whose edges are parallel up to rounding, such as of boxes that
     lie on each other. So these are tried again with one box tilted a little.
     """
-    found: list[ode.Contact] = guard.guarded(ode.collide, a, b)
+    found: list[ode.Contact] = faults.guarded(ode.collide, a, b)
     if len(found) >= _FLAT_CONTACTS or not isinstance(a, ode.GeomBox) & isinstance(b, ode.GeomBox):
         return found
     quaternion = b.getQuaternion() + _TILT
     tilted = ode.GeomBox(None, b.getLengths())
     tilted.setPosition(b.getPosition())
     tilted.setQuaternion((quaternion / np.linalg.norm(quaternion)).tolist())
-    again: list[ode.Contact] = guard.guarded(ode.collide, a, tilted)
+    again: list[ode.Contact] = faults.guarded(ode.collide, a, tilted)
     for contact in again:
         contact.setContactGeomParams(*contact.getContactGeomParams()[:3], a, b)
     return again if len(again) > len(found) else found

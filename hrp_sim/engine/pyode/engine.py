@@ -22,7 +22,6 @@ from ..articulation.articulation import (
 )
 from ..articulation.collision_shapes import NO_RULE, RULE
 from ..articulation.flatten import flatten, with_base_pose, with_placement
-from ..contact_points import ContactPoints
 from ..engine import (
     AnyArray,
     PhysicsError,
@@ -31,9 +30,8 @@ from ..engine import (
     Solver,
     check_ranges,
 )
-from ..ode import guard
-from ..ode.step_errors import body_error, solver_error
-from ..state import BodyJoint, ByName, SimulatedBody, WorldState
+from ..ode import faults
+from ..state import BodyJoint, ByName, ContactPoints, SimulatedBody, WorldState
 from .body import ArticulatedBody, StepFaultError
 from .contacts import SHAPES, Contacts
 from .joints import LOOP_JOINTS
@@ -119,7 +117,7 @@ class PyOdeEngine:
         simulated = SimulatedBody.at_rest(name, body)
         try:
             overlapping = self._create(flat, simulated)
-        except guard.OdeError as error:  # not detected by flatten
+        except faults.OdeError as error:  # not detected by flatten
             self._destroy(name)
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
         self._initial[name] = flat
@@ -214,11 +212,11 @@ class PyOdeEngine:
             for _ in range(count):
                 self._step_once()
                 self._time_ns += self._settings.step_ns
-        except guard.OdeError:
-            raise solver_error(self._when()) from None
+        except faults.OdeError:
+            raise faults.solver_error(self._when()) from None
         except StepFaultError as fault:
             flat, simulated = self._initial[fault.body], self._simulated[fault.body]
-            error = body_error(fault.kind, fault.index, flat, simulated, self._when())
+            error = faults.body_error(fault.kind, fault.index, flat, simulated, self._when())
             raise error from None
 
     def cast_rays(
@@ -289,7 +287,7 @@ class PyOdeEngine:
             for body in bodies:
                 body.check_state()
             is_done = True
-        except guard.OdeError:
+        except faults.OdeError:
             self._is_broken = True
             raise
         finally:
@@ -313,7 +311,7 @@ class PyOdeEngine:
                 "the engine 'ode'"
             )
         solve = self._world.quickStep if is_quick else self._world.step
-        guard.guarded(solve, self._settings.time_step)
+        faults.guarded(solve, self._settings.time_step)
 
     def _check_usable(self) -> None:
         if self._is_broken:
@@ -327,12 +325,12 @@ def _check_library() -> None:
     """Check that errors of PyODE's library do not abort the process.
 
     ODE aborts on errors unless a handler is installed, and PyODE installs none. The extension of
-    the engine "ode" does, for the whole process (``guard``), if both are linked with the same
+    the engine "ode" does, for the whole process (``faults``), if both are linked with the same
     library: then it receives ODE's message about an invalid mass.
     """
-    guard.take_messages()
+    faults.take_messages()
     ode.Mass().setParameters(-1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-    if not guard.take_messages():
+    if not faults.take_messages():
         raise PhysicsError(
             f"PyODE is linked with another ODE library than the engine 'ode', so its errors cannot "
             f"be handled; {_ADVICE}"

@@ -12,9 +12,8 @@ from typing import cast
 from hrp_model import Diagnostic, Diagnostics
 
 from ...engine.articulation.flatten import flatten
-from ...engine.contact_points import PairCost
-from ...engine.engine import Engine, PhysicsError
-from ...engine.engines import make_ode_engine
+from ...engine.engine import Engine, PhysicsError, make_ode_engine
+from ...engine.state import PairCost
 from ...simulation import Simulation
 from ...world.advice import advise_costs
 from ...world.config import WorldConfig

@@ -14,8 +14,7 @@ from hrp_model.diagnostics import needs_extra
 from hrp_model.rigid import Array, matrix_quaternion, quaternion_matrix
 from hrp_model.verify.motion import ForwardDynamics, MotionState
 
-from ...engine.engine import Engine, PhysicsSettings, Placement
-from ...engine.engines import make_ode_engine
+from ...engine.engine import Engine, PhysicsSettings, Placement, make_ode_engine
 from ...engine.state import BodyMotion, SimulatedBody
 
 with needs_extra("verify"):

@@ -11,9 +11,8 @@ from itertools import chain
 
 from hrp_model import Diagnostic, Severity
 
-from ...engine.contact_points import PairCost
 from ...engine.engine import PhysicsSettings
-from ...engine.state import SimulatedBody
+from ...engine.state import PairCost, SimulatedBody
 from ..config import BodyEntry, WorldConfig
 from . import contacts, couplings, joints, links, settings
 from .initial_state import InitialState

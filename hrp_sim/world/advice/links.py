@@ -15,8 +15,8 @@ from hrp_model.rigid import Array
 
 from ...engine.articulation.collision_shapes import replaced_shapes
 from ...engine.articulation.mass_repair import MassRepair
-from ...engine.contact_points import PairCost
 from ...engine.engine import PhysicsSettings, Solver
+from ...engine.state import PairCost
 from .initial_state import InitialState, Starts
 
 # Up to this many links of a body are reported separately, more of them in one message.

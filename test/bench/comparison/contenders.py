@@ -7,8 +7,7 @@ from typing import Protocol
 
 from hrp_model import Diagnostics, JointType
 from hrp_sim.control import BodyController, JointCommand
-from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings
-from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings, make_engine
 from hrp_sim.sensors import RangeSensor, RangeSensor3D
 from hrp_sim.simulation import Simulation
 

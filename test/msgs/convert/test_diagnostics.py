@@ -7,7 +7,7 @@ pytest.importorskip("diagnostic_msgs.msg", reason="ROS 2 is not installed")
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.serialization import deserialize_message, serialize_message
 
-from hrp_msgs.convert.diagnostics import diagnostic_array, diagnostic_status
+from hrp_msgs.convert.basic import diagnostic_array, diagnostic_status
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not instal
 
 from sensor_msgs.msg import PointField
 
-from hrp_msgs.convert.point_cloud import PointCloudBuffer
+from hrp_msgs.convert.sensors import PointCloudBuffer
 from hrp_msgs.messages import PointCloud2
 
 TIME_NS = 12_000_000_345

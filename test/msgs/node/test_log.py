@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from hrp_msgs.node import log as node_log
-from hrp_msgs.node.log import MAX_KINDS, PERIOD, NodeLogHandler, ThrottledWarnings
+from hrp_msgs.node import start as node_start
+from hrp_msgs.node.start import MAX_KINDS, WARNING_PERIOD, NodeLogHandler, ThrottledWarnings
 
 LOGGER = logging.getLogger("some")
 
@@ -77,7 +77,7 @@ class Refusals:
 
     def __init__(self, monkeypatch):
         self.now = 0.0
-        monkeypatch.setattr(node_log, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(node_start, "time", SimpleNamespace(monotonic=lambda: self.now))
         self._node = FakeNode()
         self._warnings = ThrottledWarnings(self._node)
 
@@ -97,10 +97,10 @@ def test_the_same_warning_is_repeated_after_a_while_with_its_number(refusals):
     assert refusals.warn("a", "2 values") == ["a: 2 values"]
     for n in (2, 3, 4):
         assert refusals.warn("a", f"{n} values") == []
-    refusals.now = PERIOD
+    refusals.now = WARNING_PERIOD
     similar = "a: -2.5e-3 values (3 similar warnings suppressed)"
     assert refusals.warn("a", "-2.5e-3 values") == [similar]
-    refusals.now = 2 * PERIOD
+    refusals.now = 2 * WARNING_PERIOD
     assert refusals.warn("a", "5 values") == ["a: 5 values"]
 
 
@@ -114,5 +114,5 @@ def test_ever_new_warnings_of_a_topic_are_limited_within_a_period(refusals):
     logged = [refusals.warn("a", f"no joint 'J{n}'") for n in range(1000)]
     assert sum(map(len, logged)) == MAX_KINDS
     assert refusals.warn("b", "something") == ["b: something"]
-    refusals.now = PERIOD
+    refusals.now = WARNING_PERIOD
     assert refusals.warn("a", "no joint 'K'") == ["a: no joint 'K'"]

@@ -8,8 +8,8 @@ from sim.physics.scenes import at, floor, lone, moving, placed
 from hrp_model import Severity
 from hrp_model.geometry import Box, Mesh
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.engine.contact_points import PairCost
 from hrp_sim.engine.engine import PhysicsSettings
+from hrp_sim.engine.state import PairCost
 from hrp_sim.world.advice import advise, advise_costs
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

@@ -8,8 +8,7 @@ from sim.physics.scenes import FIXED, PRISMATIC, REVOLUTE, TRACK, at, child, mov
 from hrp_model.body import Body, Range
 from hrp_model.devices import ForceSensor
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.engine.engine import PhysicsSettings
-from hrp_sim.engine.engines import make_ode_engine
+from hrp_sim.engine.engine import PhysicsSettings, make_ode_engine
 from hrp_sim.engine.snapshot import settings_lines
 
 

@@ -24,7 +24,7 @@ from sim.physics.scenes import (
 from hrp_model.geometry import Mesh, Sphere
 from hrp_sim.engine.articulation.flatten import flatten
 from hrp_sim.engine.engine import PhysicsSettings
-from hrp_sim.engine.ode import OdeEngine, guard
+from hrp_sim.engine.ode import OdeEngine, faults
 from hrp_sim.engine.state import SimulatedBody
 
 LIMIT = 300.0  # [s], for what takes milliseconds
@@ -73,7 +73,7 @@ def test_a_call_waits_for_the_thread_that_is_in_ode(name):
         order.append("called")
         ended.set()
 
-    threads = [Thread(target=guard.guarded, args=(stay_in_ode,)), Thread(target=call)]
+    threads = [Thread(target=faults.guarded, args=(stay_in_ode,)), Thread(target=call)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -83,7 +83,7 @@ def test_a_call_waits_for_the_thread_that_is_in_ode(name):
 
 def test_a_world_may_be_freed_by_a_thread_that_is_in_ode():
     engines = [world(floor())[0]]
-    thread = Thread(target=guard.guarded, args=(engines.clear,), daemon=True)
+    thread = Thread(target=faults.guarded, args=(engines.clear,), daemon=True)
     thread.start()
     thread.join(LIMIT)
     assert not thread.is_alive()

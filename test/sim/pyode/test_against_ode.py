@@ -34,7 +34,7 @@ from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation, load_world
-from hrp_sim.engine.engines import ENGINES, make_engine
+from hrp_sim.engine.engine import ENGINES, make_engine
 from hrp_sim.engine.materials import ContactMaterial, Material, MaterialTable, material_pair
 
 pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")

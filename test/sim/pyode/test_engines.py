@@ -28,8 +28,7 @@ from hrp_model.geometry import Box, Cone, Sphere, Surface, SurfaceRule
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import Simulation
 from hrp_sim.cli.main import main
-from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
-from hrp_sim.engine.engines import make_engine
+from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver, make_engine
 from hrp_sim.engine.ode import OdeEngine
 from hrp_sim.engine.state import BodyJoint
 
@@ -91,7 +90,7 @@ def test_settings_out_of_range_are_refused():
 def test_a_library_whose_errors_would_end_the_process_is_refused(monkeypatch):
     from hrp_sim.engine.pyode import engine
 
-    monkeypatch.setattr(engine.guard, "take_messages", lambda: 0)
+    monkeypatch.setattr(engine.faults, "take_messages", lambda: 0)
     with pytest.raises(PhysicsError, match=r"linked with another ODE library.*; .*--engine ode"):
         make_engine("pyode", PhysicsSettings())
 
@@ -142,7 +141,7 @@ def test_states_to_save_or_restore_are_refused_before_the_run(option, tmp_path, 
 
 @needs_pyode
 def test_what_ode_fails_at_again_and_again_is_an_error_each_time():
-    from hrp_sim.engine.ode.guard import OdeError, guarded
+    from hrp_sim.engine.ode.faults import OdeError, guarded
 
     ode = pytest.importorskip("ode")
     for _ in range(2 * sys.getrecursionlimit()):  # none of the calls that are left may count on
@@ -160,17 +159,17 @@ def test_what_ode_fails_at_again_and_again_is_an_error_each_time():
 @needs_pyode
 @pytest.mark.parametrize("call", ["setMass", "collide"])
 def test_a_body_that_ode_fails_at_is_refused_and_not_added(monkeypatch, call):
-    from hrp_sim.engine.pyode.engine import guard
+    from hrp_sim.engine.pyode.engine import faults
 
     def fail_at(function, *arguments):
         if function.__name__ == call:
-            raise guard.OdeError("ODE has failed")
+            raise faults.OdeError("ODE has failed")
         return function(*arguments)
 
     engine = make_engine("pyode", PhysicsSettings())
     engine.add_body(floor())
     with monkeypatch.context() as patch:
-        patch.setattr(guard, "guarded", fail_at)
+        patch.setattr(faults, "guarded", fail_at)
         with pytest.raises(PhysicsError, match="body 'thing' cannot be simulated: ODE has failed"):
             engine.add_body(moving(lone(placed(Sphere(0.1)))))
     assert list(engine.state.bodies) == ["floor"]

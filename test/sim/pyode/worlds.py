@@ -19,8 +19,7 @@ from hrp_model.body import Body, Range
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Capsule, Sphere
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.engine.engine import PhysicsSettings, Placement
-from hrp_sim.engine.engines import ENGINES, make_engine
+from hrp_sim.engine.engine import ENGINES, PhysicsSettings, Placement, make_engine
 
 
 def in_both(*placements, **settings):

@@ -1,4 +1,9 @@
-"""Error messages of failed steps: body, link, time, and what to change."""
+"""Failures of ODE: their kinds, and their messages with body, link, time and what to change.
+
+Another engine that calls the same library uses these too: ODE aborts the process when it fails,
+unless an error handler jumps out of it, and importing the extension installs such handlers for
+the whole process.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +19,42 @@ from ..articulation.articulation import Articulation, link_error
 from ..engine import PhysicsError
 from ..state import MAX_DRIVE_VALUE, SimulatedBody
 from . import _core
+from ._core import (
+    FAULT_CONTACTS,
+    FAULT_DRIVE,
+    FAULT_STATE,
+    FAULT_SURFACE,
+    FAULT_TRACK,
+    FAULT_WRENCH,
+    MAX_CONTACTS,
+    OdeError,
+    guarded,
+    take_messages,
+)
+
+__all__ = [
+    "FAULT_CONTACTS",
+    "FAULT_DRIVE",
+    "FAULT_STATE",
+    "FAULT_SURFACE",
+    "FAULT_TRACK",
+    "FAULT_WRENCH",
+    "MANY_MESSAGES",
+    "MAX_CONTACTS",
+    "MAX_ROWS",
+    "OdeError",
+    "body_error",
+    "guarded",
+    "solver_error",
+    "take_messages",
+    "warn_of_failed_contacts",
+    "warn_of_messages",
+]
 
 _log = logging.getLogger("hrp_sim")
 
+# Constraint rows of an island for dWorldStep, whose matrix takes 800 MB then.
+MAX_ROWS = 10_000
 # A sudden change of speed may cause one message of ODE's solver; this many mean trouble.
 MANY_MESSAGES = 10
 
@@ -68,18 +106,18 @@ def body_error(
     """
     placement = articulation.placement
     body = placement.body
-    if kind == _core.FAULT_CONTACTS:
+    if kind == FAULT_CONTACTS:
         problem = (
-            f"the world has more than {_core.MAX_CONTACTS} contacts {when}, the last of them here; "
+            f"the world has more than {MAX_CONTACTS} contacts {when}, the last of them here; "
             "separate bodies that overlap, or use a smaller max_contacts"
         )
         return link_error(placement, body.links[index], problem)
-    if kind in (_core.FAULT_STATE, _core.FAULT_BLOCKS):
+    if kind in (FAULT_STATE, _core.FAULT_BLOCKS):
         i = int(np.argmax(articulation.links.group == index))
-        is_lost = kind == _core.FAULT_STATE
+        is_lost = kind == FAULT_STATE
         problem = _diverged(simulated, i, when) if is_lost else _crowded(when)
         return link_error(placement, body.links[i], problem)
-    if kind == _core.FAULT_WRENCH:
+    if kind == FAULT_WRENCH:
         wrench = simulated.wrench
         force, torque = wrench.force[index].tolist(), wrench.torque[index].tolist()
         problem = (
@@ -88,13 +126,13 @@ def body_error(
         )
         return link_error(placement, body.links[index], problem)
     drive = simulated.drive
-    if kind == _core.FAULT_TRACK:
+    if kind == FAULT_TRACK:
         problem = (
             f"the track speed {drive.track_speed[index]:g} m/s must be finite and below "
             f"{MAX_DRIVE_VALUE:g}, {when}"
         )
         return link_error(placement, body.links[index], problem)
-    if kind == _core.FAULT_SURFACE:
+    if kind == FAULT_SURFACE:
         problem = (
             f"the surface velocity {drive.surface_velocity[index].tolist()} must be finite and "
             f"below {MAX_DRIVE_VALUE:g}, {when}"
