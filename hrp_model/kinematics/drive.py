@@ -9,7 +9,8 @@ Vehicles with several axles that are not steered, or with tracks, must slip in a
 is in balance, so that its power is the smallest. The point that moves straight ahead stays where it
 is, and both sides seem to be further apart, by an effective track (Mandow et al., Experimental
 kinematics for wheeled skid-steer mobile robots, IROS 2007). With equal loads at x = +-a and
-y = +-b, all four wheels slip equally fast, and half the effective track is ``b + a^2 / b``.
+y = +-b, all four wheels slip equally fast, and half the effective track is ``b + a^2 / b``. Wheels
+that slip touch the ground across their whole width.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import cos, inf, sin
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -36,11 +38,14 @@ from .wheels import (
 )
 
 _LEVEL = 1e-3  # largest height of the flat bottom of a track, in [m]
+_LOWEST = 1e-6  # likewise of the edge of a wheel
+_ACROSS = 50  # points of contact across a wheel
 _GRID = 21, 5  # points of contact along and across a track
 # Friction of a track across over that ahead: that of Choreonoid, and of this simulation.
 _GRIP_ACROSS = 0.5
 _ITERATIONS = 200
 _SLOWEST = 1e-6  # slip that is taken for none, relative to the speed of a rim
+_KINEMATICS: WeakKeyDictionary[Body, DriveKinematics] = WeakKeyDictionary()
 
 
 class DriveKind(Enum):
@@ -185,6 +190,12 @@ def drive_kinematics(body: Body) -> DriveKinematics:
     Raises:
         ValueError: It is no vehicle; the message states why.
     """
+    if body not in _KINEMATICS:
+        _KINEMATICS[body] = _drive_kinematics(body)
+    return _KINEMATICS[body]
+
+
+def _drive_kinematics(body: Body) -> DriveKinematics:
     drive, poses = _drive(body), root_poses(body)
     height = -lowest(body.links, poses)
     if isinstance(drive, SteeredDrive):
@@ -194,9 +205,12 @@ def drive_kinematics(body: Body) -> DriveKinematics:
         return DriveKinematics(DriveKind.ACKERMANN, contacts, track, track, drive.axle_x, height)
     center = float(_whole(body, poses).center_of_mass[0])
     if isinstance(drive, DifferentialDrive):
-        kind = DriveKind.DIFFERENTIAL if len(drive.left) == 1 else DriveKind.SKID_STEER
         contacts, track = _of_wheels(drive, body, poses), drive.wheel_separation
-        turning = _slipping(np.array([(x.x, x.y) for x in contacts]), center, 1.0)
+        if len(drive.left) == 1:
+            kind, turning = DriveKind.DIFFERENTIAL, (track, contacts[0].x)
+        else:
+            rims = [_rim(link, poses[link.name]) for link in (*drive.left, *drive.right)]
+            kind, turning = DriveKind.SKID_STEER, _slipping(np.concatenate(rims), center, 1.0)
     else:
         tracks = _on_ground([(x, poses[x.name]) for x in (*drive.left, *drive.right)])
         flats = [_flat_bottom(link, pose) for link, pose in tracks]
@@ -274,6 +288,16 @@ def _on_ground(tracks: Sequence[tuple[Link, Pose]]) -> list[tuple[Link, Pose]]:
     bottoms = [lowest([link], {link.name: pose}) for link, pose in tracks]
     floor = min(bottoms) + _LEVEL
     return [track for track, z in zip(tracks, bottoms, strict=True) if z <= floor]
+
+
+def _rim(wheel: Link, pose: Pose) -> Array:
+    """Return points, x and y, across the rim of a wheel where it touches the ground, in [m]."""
+    vertices = link_vertices(wheel)
+    assert vertices is not None  # else it were no wheel
+    y, z = vertices @ pose.R[1], vertices @ pose.R[2]
+    bottom = y[z <= z.min() + _LOWEST]
+    across = np.linspace(bottom.min(), bottom.max(), _ACROSS)
+    return np.column_stack([np.full(len(across), pose.p[0]), pose.p[1] + across])
 
 
 def _flat_bottom(track: Link, pose: Pose) -> Array:

@@ -8,7 +8,8 @@ from numbers import Real
 
 from hrp_model import Body, Joint, Link
 from hrp_model.diagnostics import names_with_hint
-from hrp_model.kinematics.vehicle import DifferentialDrive, TrackDrive, vehicle_drive
+from hrp_model.kinematics.drive import drive_kinematics
+from hrp_model.kinematics.vehicle import DifferentialDrive, vehicle_drive
 from hrp_model.kinematics.wheels import SteeredDrive
 
 from ..engine.state import MAX_DRIVE_VALUE, SimulatedBody
@@ -56,8 +57,8 @@ def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> Joi
 def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointCommand:
     """Return the command that drives a vehicle on two tracks, or on wheels.
 
-    The speeds assume that wheels and tracks do not slip. Unless there is one wheel on each side
-    or some are steered they do slip in a turn, and the vehicle turns more slowly.
+    Where it must slip in a turn, the speeds are those at which it turns as fast as it is asked,
+    on a level floor; see ``hrp_model.kinematics.drive``.
 
     Args:
         body: The vehicle.
@@ -74,10 +75,8 @@ def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointComma
         )
     if isinstance(drive, SteeredDrive):
         return _steered_command(body, *drive.motion(linear_x, angular_z))
-    if isinstance(drive, TrackDrive):
-        half, radius = 0.5 * drive.track_separation, 1.0
-    else:
-        half, radius = 0.5 * drive.wheel_separation, drive.wheel_radius
+    half = 0.5 * drive_kinematics(body).effective_track
+    radius = drive.wheel_radius if isinstance(drive, DifferentialDrive) else 1.0
     sides = ((drive.left, linear_x - half * angular_z), (drive.right, linear_x + half * angular_z))
     speeds = {link: v / radius for links, v in sides for link in links}
     if isinstance(drive, DifferentialDrive):

@@ -18,6 +18,7 @@ from ...kinematics.actuation import (
     critically_damped,
     initial_inertias,
 )
+from ...kinematics.drive import drive_kinematics
 from ...kinematics.vehicle import DifferentialDrive, differential_drive, rolling_wheels
 from ..control_blocks import has_sensors
 from ..gazebo_blocks import Sensors, wrench_frame
@@ -85,7 +86,7 @@ def controllers(
             result.append(_trajectories(body, frames, interface, limbs))
     if drive is not None and driven <= {j.link.name for j in commanded[CommandInterface.VELOCITY]}:
         moved |= driven
-        result.append(_diff_drive(drive, frames, options))
+        result.append(_diff_drive(body, drive, frames, options))
     for interface, group in commanded.items():
         if group:
             active = moved.isdisjoint(joint.link.name for joint in group)
@@ -159,11 +160,17 @@ def _gains(inertia: float) -> Value:
     return {"p": float(f"{p:.4g}"), "d": float(f"{d:.4g}")}
 
 
-def _diff_drive(drive: DifferentialDrive, frames: BodyFrames, options: UrdfOptions) -> Controller:
+def _diff_drive(
+    body: Body, drive: DifferentialDrive, frames: BodyFrames, options: UrdfOptions
+) -> Controller:
+    kinematics = drive_kinematics(body)
     parameters: dict[str, Value] = {
         "left_wheel_names": [frames.joints[link.name] for link in drive.left],
         "right_wheel_names": [frames.joints[link.name] for link in drive.right],
         "wheel_separation": float(f"{drive.wheel_separation:.9g}"),
+        "wheel_separation_multiplier": float(
+            f"{kinematics.effective_track / kinematics.track:.9g}"
+        ),
         "wheel_radius": float(f"{drive.wheel_radius:.9g}"),
         "base_frame_id": frames.root,
         "odom_frame_id": f"{options.frame_prefix}odom",

@@ -10,6 +10,7 @@ from vehicles import car, vehicle, wheel
 
 from hrp_model import load_body
 from hrp_model.body import JointType, Range
+from hrp_model.geometry import Cylinder, Shape, Sphere
 from hrp_model.kinematics.drive import DriveKind, drive_kinematics, drive_limits
 
 MOTOR = {"velocity": Range(-8.0, 8.0), "effort": Range(-3.0, 3.0)}
@@ -38,8 +39,11 @@ def test_rotors_make_motors_slower():
     assert drive_limits(heavy(vehicle(*wheels))).acceleration == pytest.approx(60.0 / (12 + 12))
 
 
-def four_wheels(a=0.2, b=0.2):
-    return [wheel(f"{x}{y}", [x, y, 0]) for x in (-a, a) for y in (-b, b)]
+POINT = Shape(Sphere(0.1))  # of contact
+
+
+def four_wheels(a=0.2, b=0.2, shape=POINT):
+    return [wheel(f"{x}{y}", [x, y, 0], shape=shape) for x in (-a, a) for y in (-b, b)]
 
 
 def test_four_wheels_with_equal_loads_seem_to_be_further_apart():
@@ -67,6 +71,22 @@ def test_friction_of_unequal_loads_is_in_balance_in_a_turn(center):
     assert abs(force[:, 1].sum()) < 1e-6 * load.sum()
     moment = b * force[:, 0].sum() + np.array([-a, a]) @ force[:, 1]
     assert abs(moment) < 1e-6 * load.sum() * a
+
+
+def test_wide_wheels_turn_about_the_part_of_their_rims_that_pulls():
+    """Rims of the front axle, which has the load, pull the rear one aside.
+
+    Of the friction N of a rim from b - h to b + h that does not slip at y, a share s = (y - b) / h
+    pulls ahead, and N (1 - s^2) h / 2 is the moment against its turning.
+    """
+    a, b, h, center = 0.2, 0.25, 0.02, 0.15
+    wheels = four_wheels(a, b, Shape(Cylinder(0.1, 2 * h)))
+    kinematics = drive_kinematics(heavy(vehicle(*wheels), center=(center, 0, 0), mass=1e6))
+    share = (0.5 * kinematics.effective_track - b) / h
+    assert kinematics.turn_center == pytest.approx(a, abs=0.02)
+    rear, front = 0.5 * (1.0 - center / a), 0.5 * (1.0 + center / a)
+    moment = front * (b * share - 0.5 * h * (1.0 - share**2))
+    assert moment == pytest.approx(rear * 2.0 * a, rel=0.05)  # by 50 points
 
 
 def test_a_car_turns_as_tightly_as_its_steering_allows():

@@ -4,15 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_case import mostly_slow
+from paths import MODELS
 from vehicles import car, vehicle, wheel
 
 from hrp_model.body import JointType
 from hrp_model.geometry import Shape, Sphere
+from hrp_model.kinematics.drive import drive_kinematics
+from hrp_model.kinematics.vehicle import vehicle_drive
 from hrp_model.rigid import Pose
 from hrp_sim.cli.main import main
 from hrp_sim.engine.engine import Placement
 from hrp_sim.lab.benchmark.turning import check_drives, measure_turning
 from hrp_sim.world.config import BodyEntry, WorldConfig
+from hrp_sim.world.load import load_world
 
 # Wheels that touch the floor in a point.
 ROUND = {"shape": Shape(Sphere(0.1))}
@@ -46,6 +51,32 @@ def test_two_wheels_turn_about_their_axle(x):
     severities = {d.code: d.severity.name for d in check_drives(world)}
     center = "WARNING" if x else "NOTE"
     assert severities == {"no-level-scan": "WARNING", "turn-rate": "NOTE", "turn-center": center}
+
+
+def rover():
+    return load_world(MODELS / "worlds" / "rover.yaml")
+
+
+def four_wheels(x):
+    wheels = [wheel(f"{x}{y}", [x, y, 0]) for x in (-0.15, 0.15) for y in (-0.2, 0.2)]
+    return in_world(vehicle(*wheels), x)
+
+
+SLIPPING = {
+    "rover": rover,
+    "four wheels": lambda: four_wheels(0.0),
+    "four wheels, a heavy front": lambda: four_wheels(0.05),
+}
+
+
+@pytest.mark.parametrize("name", mostly_slow(SLIPPING, 2))
+def test_vehicles_that_slip_turn_as_fast_as_they_are_asked(name):
+    world = SLIPPING[name]()
+    entry = next(x for x in world.bodies if not isinstance(vehicle_drive(x.placement.body), str))
+    found = measure_turning(entry, world)
+    assert found.rate == pytest.approx(found.wanted, rel=0.03)
+    predicted = drive_kinematics(entry.placement.body).turn_center
+    assert found.center == pytest.approx(predicted, abs=0.01)
 
 
 def test_a_car_turns_about_its_rear_axle():
