@@ -203,6 +203,24 @@ def polygon(name: str, topic: str) -> Display:
     return _display("Polygon", name, {"Topic": _topic(topic), "Color": "60; 110; 255"})
 
 
+def motion_planning(planning_group: str) -> Display:
+    """Return MoveIt's MotionPlanning, with its panel; names are relative to RViz's namespace."""
+    display = _display(
+        "MotionPlanning",
+        "MotionPlanning",
+        {
+            "Robot Description": "robot_description",
+            "Planning Scene Topic": "monitored_planning_scene",
+            "Scene Robot": {"Robot Alpha": 0.5},
+            "Planning Request": {"Planning Group": planning_group, "Query Goal State": True},
+            "Planned Path": {"Trajectory Topic": "display_planned_path"},
+            "Velocity_Scaling_Factor": 0.1,
+            "Acceleration_Scaling_Factor": 0.1,
+        },
+    )
+    return {**display, "Class": "moveit_rviz_plugin/MotionPlanning"}
+
+
 def group(name: str, displays: Sequence[Display], *, on: bool = True) -> Display:
     """Return a group of displays."""
     display = _display("Group", name, {"Displays": list(displays)}, on=on)

@@ -39,8 +39,9 @@ EPILOG = (
 _CONTROLLERS_FILE = "controllers.yaml"
 # Options that add a part to a package.
 _ADDITIONS = {
-    MOVEIT: "find the pairs of links that never or always collide, by samples, so that MoveIt does "
-    "not test them, and leave out states that collide",
+    MOVEIT: "also write what MoveIt needs: limits, kinematics, planners and controllers, an SRDF "
+    "without pairs of links that never or always collide, and demo.launch.py, which simulates the "
+    "robot under MoveIt",
     NAV2: "also write what Nav2 needs to drive the vehicle: nav2_params.yaml from its wheels, "
     "scanner and shape, and nav2.launch.py, which simulates a world under Nav2",
 }

@@ -12,9 +12,10 @@ from .glb import UpAxis
 from .moveit.srdf import body_to_srdf
 from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions, UrdfVersion
 from .package.controllers import Controller, controllers, controllers_yaml
+from .package.moveit import MOVEIT
 from .package.nav2 import NAV2
 from .package.package import Package, write_package
-from .package.package_files import MOVEIT, Addition, joint_state_publisher_yaml, rviz_config
+from .package.package_files import Addition, joint_state_publisher_yaml, rviz_config
 from .shapes import MeshUris, write_meshes
 from .to_urdf import body_to_urdf, repaired
 

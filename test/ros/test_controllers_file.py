@@ -9,11 +9,19 @@ from silent_diagnostics import silent
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 import rclpy
+from package_tools import humanoid, write
 from ros_peer import ENVIRONMENT
 
 from hrp_model import load_body
 from hrp_model.frames import body_frames
-from hrp_model.urdf import CommandInterface, Hardware, UrdfOptions, controllers, controllers_yaml
+from hrp_model.urdf import (
+    MOVEIT,
+    CommandInterface,
+    Hardware,
+    UrdfOptions,
+    controllers,
+    controllers_yaml,
+)
 
 ROBOTS = sorted(
     path
@@ -75,3 +83,29 @@ def test_every_controller_gets_what_the_file_says(path, how, tmp_path, monkeypat
             found = {key: reader.get_parameter(key).value for key in expected}
         assert found == expected
         assert {k: type(v) for k, v in found.items()} == {k: type(v) for k, v in expected.items()}
+
+
+def test_move_group_gets_its_parameters_with_their_types(tmp_path, monkeypatch):
+    pytest.importorskip("coal", reason="coal is not installed")
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    folder = write(humanoid(), tmp_path / "p", additions=[MOVEIT])
+    # Named as moveit_configs_utils does.
+    given = {}
+    for stem, prefix in {
+        "joint_limits": "robot_description_planning",
+        "pilz_cartesian_limits": "robot_description_planning",
+        "kinematics": "robot_description_kinematics",
+        "ompl_planning": "ompl",
+        "moveit_controllers": "",
+        "sensors_3d": "",
+    }.items():
+        values = yaml.safe_load((folder / "config" / f"{stem}.yaml").read_text())
+        given |= flat(values, f"{prefix}." if prefix else "")
+    file = tmp_path / "parameters.yaml"
+    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}))
+    with node("move_group", file) as running:
+        for name, value in given.items():
+            read = running.get_parameter(name).value
+            assert type(read) is type(value), name
+            assert read == value, name

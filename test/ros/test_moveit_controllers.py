@@ -9,11 +9,16 @@ pytest.importorskip("control_msgs.action", reason="control_msgs is not installed
 
 from action_msgs.msg import GoalStatus
 from control_msgs import action as actions
+from package_tools import write
+from paths import MODELS
 from rclpy.action import ActionClient
 from ros_peer import Peer
 from ros_session import ended, session
+from silent_diagnostics import silent
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from hrp_model import load_body
+from hrp_model.urdf import MOVEIT
 from hrp_msgs.convert.basic import duration
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.gripper_command import GRIPPER, PARALLEL_GRIPPER, is_available
@@ -135,6 +140,26 @@ def test_a_controller_moves_its_joints_and_no_others(robot):
     # The action for all joints is there, too.
     status, _ = robot.result(robot.send("follow_joint_trajectory", trajectory("finger", 0.02)))
     assert status == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_the_package_of_an_arm_runs_its_own_world_and_controllers(tmp_path):
+    """What demo.launch.py gives to sim_node."""
+    pytest.importorskip("coal", reason="coal is not installed")
+    arm = load_body(MODELS / "arm" / "arm.body", silent())
+    write(arm, tmp_path / "arm_description", additions=[MOVEIT])
+    config = tmp_path / "arm_description" / "config"
+    file = str(config / "moveit_controllers.yaml")
+    given = {"world": str(config / "demo_world.yaml"), "moveit_controllers": file}
+    with session({**given, "describe": True, "world_frame": "world"}) as running:
+        running.runner.call(lambda: setattr(running.runner, "real_time_factor", 0.0))
+        peer = Peer()
+        try:
+            robot = Robot(peer, running.runner)
+            action = "manipulator_controller/follow_joint_trajectory"
+            status, result = robot.result(robot.send(action, trajectory("J2", 0.3, 1.0)))
+            assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
+        finally:
+            peer.close()
 
 
 @with_grippers

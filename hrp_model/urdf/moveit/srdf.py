@@ -74,9 +74,14 @@ def _add_virtual_joint(robot: Element, body: Body, frames: BodyFrames) -> None:
         "virtual_joint",
         name=unique_name("world_joint", frames.joint_names),
         type="fixed" if is_at_origin else "floating",
-        parent_frame=unique_name(_WORLD, frames.names),
+        parent_frame=world_frame(frames),
         child_link=frames.root,
     )
+
+
+def world_frame(frames: BodyFrames) -> str:
+    """Return the frame in which MoveIt plans: the world, under a name that the robot lacks."""
+    return unique_name(_WORLD, frames.names)
 
 
 def top_pose(body: Body, frames: BodyFrames) -> Pose:

@@ -218,7 +218,10 @@ def _missing_entries(existing: Path, new: Path) -> list[str] | None:
             ]
         if new.name == "CMakeLists.txt":
             words = re.split(r"[\s()/]+", existing.read_text(encoding="utf-8"))
-            return [f"DIRECTORY {name}" for name in _installed_folders(new) if name not in words]
+            return [
+                *(f"DIRECTORY {name}" for name in _installed_folders(new) if name not in words),
+                *(f"FILES {name}" for name in _installed_files(new) if name not in words),
+            ]
     except (ValueError, ElementTree.ParseError):
         pass
     return None
@@ -233,6 +236,10 @@ def _installed_folders(cmake_lists: Path) -> list[str]:
     """Return the folders that a CMakeLists.txt from our template installs."""
     match = re.search(r"DIRECTORY (.*)", cmake_lists.read_text(encoding="utf-8"))
     return match[1].split() if match else []
+
+
+def _installed_files(cmake_lists: Path) -> list[str]:
+    return re.findall(r"FILES (\S+)", cmake_lists.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,6 @@ from ..gazebo_blocks import (
     sensors_in_joints,
     sensors_on_links,
 )
-from ..moveit.collisions import ROUND, sampled_pairs
-from ..moveit.groups import planning_groups
 from ..moveit.srdf import body_to_srdf, top_pose
 from ..options import Hardware, UrdfOptions
 from .controllers import controllers, controllers_yaml
@@ -146,27 +144,6 @@ def display_part(robot: PackagedRobot) -> Part:
     if joint_state_publisher is not None:
         files["config/joint_state_publisher.yaml"] = joint_state_publisher
     return Part(files, {launch: "shows the robot"}, dependencies=_DISPLAY_DEPENDENCIES)
-
-
-def _moveit_part(robot: PackagedRobot) -> Part:
-    """Return an SRDF for which the collisions of links were sampled, as MoveIt's assistant does."""
-    body, frames = robot.conversion.body, robot.conversion.frames
-    groups = planning_groups(body, frames)
-    if not any(group.is_arm for group in groups):
-        raise ValueError(
-            f"MoveIt has nothing to plan: '{body.name}' has no arm, a chain of at least three "
-            "joints with motors"
-        )
-    study = sampled_pairs(body)
-    for (a, b), count in study.often.items():
-        message = f"'{a}' and '{b}' collide in {count} of {ROUND} random postures"
-        robot.diagnostics.warn("often-colliding", message, body.link(b).at)
-    known = Diagnostics.silent()  # the SRDF without samples has reported it
-    srdf = body_to_srdf(body, frames, known, groups=groups, study=study)
-    return Part({robot.srdf: f"{srdf}\n"})
-
-
-MOVEIT = Addition(("--moveit",), _moveit_part)
 
 
 def control_part(robot: PackagedRobot) -> Part:
@@ -386,8 +363,13 @@ def package_texts(
     """
     folders = {folder for folder, _, rest in (path.partition("/") for path in paths) if rest}
     dependencies = {name for part in parts for name in part.dependencies}
+    files = "".join(
+        f"\n\ninstall(FILES {path} DESTINATION share/${{PROJECT_NAME}})"
+        for path in sorted(paths)
+        if "/" not in path
+    )
     cmake = fill_template(
-        "CMakeLists.txt", PACKAGE=robot.package, FOLDERS=" ".join(sorted(folders))
+        "CMakeLists.txt", PACKAGE=robot.package, FOLDERS=" ".join(sorted(folders)), FILES=files
     )
     return {
         "README.md": _readme(robot, parts, command, folders),

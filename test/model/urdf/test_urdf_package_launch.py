@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from xml.etree import ElementTree
 
 import pytest
@@ -23,7 +24,7 @@ from urdf_tools import wheel
 
 from hrp_model.body import Body
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_model.urdf import Hardware, UpAxis, UrdfOptions, write_package
+from hrp_model.urdf import MOVEIT, NAV2, Hardware, UpAxis, UrdfOptions, write_package
 
 
 def launched(folder, name, monkeypatch, tmp_path):
@@ -184,6 +185,9 @@ def test_generated_python_is_as_tidy_as_ours(tmp_path):
     for hardware in Hardware:
         options = UrdfOptions(ros2_control=hardware)
         write(vehicle(), tmp_path / hardware.value, options=options)
+    write(vehicle(), tmp_path / "nav2", additions=[NAV2])
+    if find_spec("coal"):
+        write(humanoid(), tmp_path / "moveit", additions=[MOVEIT])
     config = ["--config", str(ROOT / "pyproject.toml"), str(tmp_path)]
     for command in (["format", "--check"], ["check"]):
         done = subprocess.run([ruff, *command, *config], capture_output=True, text=True)

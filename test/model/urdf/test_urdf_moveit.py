@@ -1,0 +1,299 @@
+"""Packages with files for MoveIt: what follows from a robot, and which robots are refused."""
+
+import sys
+from dataclasses import replace
+from functools import partial
+from types import ModuleType, SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+from package_tools import described, humanoid, of_kind, silent, write
+from paths import MODELS, needs_shared
+from srdf_tools import CHOREONOID, THEIRS, complaints, link, loaded, tree
+
+from hrp_model import load_body
+from hrp_model.body import ExtraJoint, ExtraJointType, JointType, Mimic, Range
+from hrp_model.kinematics.state import STANDARD_GRAVITY
+from hrp_model.urdf import MOVEIT, Hardware, UrdfOptions
+from hrp_model.urdf.package import moveit
+from hrp_model.urdf.package.moveit import motion_limits
+
+pytest.importorskip("coal", reason="coal is not installed")
+ARM = MODELS / "arm" / "arm.body"
+ARM_LINKS = [
+    link(name, parent, joint={"id": i})
+    for i, (parent, name) in enumerate((("ROOT", "A"), ("A", "B"), ("B", "C")))
+]
+MANAGER = "moveit_simple_controller_manager"
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch):
+    monkeypatch.setattr(moveit, "sampled_pairs", partial(moveit.sampled_pairs, samples=200))
+
+
+def arm():
+    return load_body(ARM, silent())
+
+
+def written(body, folder, **more):
+    """Return the folder of a package, and its parameters by the names of their files."""
+    write(body, folder, additions=[MOVEIT], **more)
+    files = {path.stem: yaml.safe_load(path.read_text()) for path in folder.glob("config/*.yaml")}
+    return folder, SimpleNamespace(**files)
+
+
+def numbers(tree):
+    """Yield the numbers of nested mappings and lists."""
+    for value in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(value, (dict, list)):
+            yield from numbers(value)
+        elif not isinstance(value, (bool, str)):
+            yield value
+
+
+def check(folder, config):
+    """Check what MoveIt would refuse in the files of a package."""
+    (urdf_path,), (srdf_path,) = folder.glob("urdf/*.urdf"), folder.glob("srdf/*.srdf")
+    assert complaints(urdf_path.read_text(), srdf_path.read_text()) == []
+    urdf, srdf = ElementTree.parse(urdf_path), ElementTree.parse(srdf_path)
+    joints = {joint.get("name"): joint for joint in urdf.iterfind("joint")}
+    moving = {name for name, x in joints.items() if x.get("type") not in ("fixed", "floating")}
+    limits = config.joint_limits["joint_limits"]
+    assert set(limits) == moving
+    for name, found in limits.items():
+        own = joints[name].find("limit")
+        if joints[name].get("type") == "continuous":
+            assert "max_position" not in found  # MoveIt prints an error
+        else:
+            assert found["min_position"] == pytest.approx(float(own.get("lower")) - 1e-4)
+            assert found["max_position"] == pytest.approx(float(own.get("upper")) + 1e-4)
+        assert 0.0 < found["max_velocity"] <= float(own.get("velocity"))
+        assert 0.0 < found["max_acceleration"] <= 10.01 * found["max_velocity"]
+    # MoveIt declares them as doubles.
+    kinds = [config.joint_limits, config.kinematics, config.pilz_cartesian_limits]
+    assert all(isinstance(x, float) for kind in kinds for x in numbers(kind))
+    chains = {
+        group.get("name") for group in srdf.iterfind("group") if group.find("chain") is not None
+    }
+    assert set(config.kinematics) == chains
+    commanded = [x for entry in actions(config) for x in entry["joints"]]
+    assert len(commanded) == len(set(commanded))
+    passive = {joint.get("name") for joint in srdf.iterfind("passive_joint")}
+    assert set(commanded) <= moving - passive
+    groups = {group.get("name") for group in srdf.iterfind("group")}
+    planners = config.ompl_planning
+    for group in groups & set(planners):
+        assert set(planners[group]["planner_configs"]) == set(planners["planner_configs"])
+
+
+def actions(config, file="moveit_controllers"):
+    manager = getattr(config, file)[MANAGER]
+    assert set(manager) == {"controller_names", *manager["controller_names"]}
+    return [manager[name] for name in manager["controller_names"]]
+
+
+ROBOTS = {
+    "HRP4C": THEIRS["HRP4Cmain.wrl"],
+    "PA10": CHOREONOID / "PA10" / "PA10.body",
+    "SR1": CHOREONOID / "SR1" / "SR1.body",
+    "JACO2": CHOREONOID / "JACO2" / "JACO2.body",
+}
+
+
+def test_the_arm_is_described_to_moveit(tmp_path):
+    folder, config = written(arm(), tmp_path / "p")
+    check(folder, config)
+    (entry,) = actions(config)
+    assert entry["joints"] == ["J1", "J2", "J3", "J4", "J5", "J6"]
+    assert "position_only_ik" not in config.kinematics["manipulator"]
+    assert "fix_start_state" not in config.ompl_planning
+    assert not (folder / "config" / "sensors_3d.yaml").exists()
+    assistant = yaml.safe_load((folder / ".setup_assistant").read_text())
+    found = assistant["moveit_setup_assistant_config"]
+    assert (folder / found["urdf"]["relative_path"]).is_file()
+    assert (folder / found["srdf"]["relative_path"]).is_file()
+    assert "install(FILES .setup_assistant" in (folder / "CMakeLists.txt").read_text()
+    needed = ElementTree.parse(folder / "package.xml").findall("exec_depend")
+    assert {"moveit_planners_ompl", "moveit_configs_utils"} <= {x.text for x in needed}
+
+
+def test_each_limb_of_the_humanoid_has_a_controller_and_a_camera_maps_what_it_sees(tmp_path):
+    folder, config = written(humanoid(), tmp_path / "p")
+    check(folder, config)
+    assert len(actions(config)) == 6
+    (camera,) = config.sensors_3d["sensors"]
+    assert config.sensors_3d[camera]["point_cloud_topic"] == "head_camera/depth/points"
+    assert config.kinematics["LARM"]["position_only_ik"] is True
+
+
+@needs_shared
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in ROBOTS.items()])
+def test_other_robots_are_described_as_moveit_reads_it(path, tmp_path):
+    check(*written(loaded(path), tmp_path / "p"))
+
+
+def test_accelerations_are_half_of_what_motors_can_give():
+    J, weight = 1.0 + 1.0 * 0.2**2, 1.0 * 0.2 * STANDARD_GRAVITY
+    joint = {"effort": Range(-9.0, 9.0), "velocity": Range(-8.0, 8.0)}
+    mass = {"mass": 1.0, "center_of_mass": (0.0, 0.2, 0.0)}
+    upright = link("A", "ROOT", joint={**joint, "axis": (0.0, 0.0, 1.0)}, **mass)
+    found = motion_limits(tree(upright))["A"]
+    assert found.acceleration == pytest.approx(0.5 * 9.0 / J, rel=1e-3)
+    lying = link("A", "ROOT", joint={**joint, "axis": (1.0, 0.0, 0.0)}, **mass)
+    found = motion_limits(tree(lying))["A"]
+    # Fifty random postures come near the heaviest one.
+    assert 0.5 * (9.0 - weight) / J <= found.acceleration <= 0.5 * (9.0 - 0.98 * weight) / J
+    unknown = link("A", "ROOT", joint={"velocity": Range(-8.0, 8.0)}, **mass)
+    assert motion_limits(tree(unknown))["A"].acceleration == 16.0
+    stated = replace(unknown, joint=replace(unknown.joint, max_acceleration=3.0))
+    assert motion_limits(tree(stated))["A"].acceleration == 3.0
+
+
+def test_what_the_model_does_not_state_is_chosen_and_named(tmp_path):
+    folder, config = written(tree(*ARM_LINKS), tmp_path / "p")
+    text = (folder / "config" / "joint_limits.yaml").read_text()
+    assert "Velocity of " in text
+    assert "Acceleration of " in text
+    assert config.ompl_planning["fix_start_state"] is True  # its joints have no limits
+
+
+def gripper(kind, *limits, mimic=None):
+    """Return an arm with fingers."""
+    fingers = [
+        link(f"F{i}", "C", kind, joint={"position": Range(*x), "id": 3 + i})
+        for i, x in enumerate(limits)
+    ]
+    fingers[-1] = replace(fingers[-1], joint=replace(fingers[-1].joint, mimic=mimic))
+    return tree(*ARM_LINKS, *fingers)
+
+
+def test_grippers_take_commands_and_hands_trajectories(tmp_path):
+    for name, body, kind, parallel in (
+        (
+            "one",
+            gripper(JointType.REVOLUTE, (0, 1), (0, 1), mimic=Mimic("F0", 1.0)),
+            "GripperCommand",
+            None,
+        ),
+        ("two", gripper(JointType.PRISMATIC, (0, 0.04), (0, 0.04)), "GripperCommand", True),
+        ("odd", gripper(JointType.PRISMATIC, (0, 0.04), (0, 0.1)), "FollowJointTrajectory", None),
+        ("turning", gripper(JointType.REVOLUTE, (0, 1), (0, 1)), "FollowJointTrajectory", None),
+    ):
+        _, config = written(body, tmp_path / name)
+        hand = actions(config)[-1]
+        assert (hand["type"], hand.get("parallel")) == (kind, parallel)
+
+
+def test_with_ros2_control_its_controllers_have_a_file_too(tmp_path):
+    options = UrdfOptions(ros2_control=Hardware.MOCK)
+    folder, config = written(arm(), tmp_path / "p", options=options)
+    (entry,) = actions(config, "moveit_ros2_controllers")
+    parameters = config.controllers["/**/joint_trajectory_controller"]["ros__parameters"]
+    assert entry["joints"] == parameters["joints"]
+    assert (folder / "config" / "moveit_controllers.yaml").is_file()
+
+
+def test_robots_that_moveit_cannot_plan_for_are_refused_before_anything_is_written(tmp_path):
+    closed = replace(
+        tree(*ARM_LINKS),
+        extra_joints=(ExtraJoint(type=ExtraJointType.BALL, links=("ROOT", "C"), name="loop"),),
+    )
+    for body, words in (
+        (tree(link("A", "ROOT")), "no arm"),
+        (load_body(MODELS / "rover" / "rover.body", silent()), "no arm"),
+        (closed, "closed loop ties its joint"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            write(body, tmp_path / "p", additions=[MOVEIT])
+        assert not (tmp_path / "p").exists()
+
+
+class Builder:
+    """MoveItConfigsBuilder: returns the arguments of its methods."""
+
+    def __init__(self, name, package_name):
+        self.given = {"name": name, "package": package_name}
+
+    def trajectory_execution(self, file_path):
+        self.given["controllers"] = file_path
+        return self
+
+    def planning_pipelines(self, default_planning_pipeline, pipelines):
+        self.given |= {"default": default_planning_pipeline, "pipelines": pipelines}
+        return self
+
+    def to_moveit_configs(self):
+        parts = ("", "_semantic", "_kinematics")
+        found = {f"robot_description{part}": {} for part in parts}
+        more = {"planning_pipelines": {}, "joint_limits": {}, "to_dict": lambda: self.given}
+        return SimpleNamespace(**found, **more)
+
+
+def launched(folder, monkeypatch, **given):
+    """Return the nodes that demo.launch.py starts, by their executables."""
+    utils = ModuleType("moveit_configs_utils")
+    utils.MoveItConfigsBuilder = Builder
+    monkeypatch.setitem(sys.modules, "moveit_configs_utils", utils)
+    package = ElementTree.parse(folder / "package.xml").findtext("name")
+    entities = described(folder / "launch" / "demo.launch.py", monkeypatch, {package: folder})
+    defaults = {
+        x.args[0]: x.kwargs["default_value"] for x in of_kind(entities, "DeclareLaunchArgument")
+    }
+    (setup,) = of_kind(entities, "OpaqueFunction")
+    context = SimpleNamespace(launch_configurations={**defaults, **given})
+    return {node.kwargs["executable"]: node.kwargs for node in setup.kwargs["function"](context)}
+
+
+def test_the_launch_file_starts_simulation_and_moveit(tmp_path, monkeypatch):
+    folder, _ = written(arm(), tmp_path / "p")
+    nodes = launched(folder, monkeypatch)
+    (parameters,) = nodes["sim_node"]["parameters"]
+    assert parameters["world"] == str(folder / "config" / "demo_world.yaml")
+    assert parameters["moveit_controllers"] == str(folder / "config" / "moveit_controllers.yaml")
+    given, _, sim_time = nodes["move_group"]["parameters"]
+    assert given["pipelines"] == ["ompl"]
+    assert given["controllers"] == "config/moveit_controllers.yaml"
+    assert sim_time == {"use_sim_time": True}
+    assert (folder / "rviz" / "moveit.rviz").samefile(nodes["rviz2"]["arguments"][1])
+    others = launched(folder, monkeypatch, simulation="false", rviz="false", pipelines="pilz ompl")
+    assert set(others) == {"move_group"}
+    assert others["move_group"]["parameters"][0]["default"] == "pilz"
+
+
+def test_the_simulation_stands_as_the_model_does(tmp_path):
+    folder, config = written(humanoid(), tmp_path / "p")
+    _, placed = config.demo_world["bodies"]
+    assert (folder / "config" / placed["model"]).resolve().is_file()
+    assert placed["position"] == humanoid().root.X_PL.p.tolist()
+    assert placed["fixed"] is False
+    assert len(placed["joints"]) == len(humanoid().moving_links)
+
+
+def test_launch_arguments_that_cannot_be_are_named(tmp_path, monkeypatch):
+    options = UrdfOptions(frame_prefix="left/")
+    folder, _ = written(arm(), tmp_path / "p", options=options)
+    for words, given in {
+        "'gps'": {"control": "gps"},
+        "made with --ros2-control": {"control": "ros2_control"},
+        "name a planner": {"pipelines": " "},
+        "give the world": {"namespace": "left"},
+        "--frame-prefix right/": {"namespace": "right", "world": "cell.yaml"},
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            launched(folder, monkeypatch, **given)
+    nodes = launched(folder, monkeypatch, namespace="left", world="cell.yaml")
+    assert {nodes[name]["namespace"] for name in ("move_group", "rviz2")} == {"left"}
+
+
+def test_the_view_has_the_panel_of_moveit(tmp_path):
+    folder, config = written(arm(), tmp_path / "p")
+    view = yaml.safe_load((folder / "rviz" / "moveit.rviz").read_text())["Visualization Manager"]
+    (panel,) = [x for x in view["Displays"] if x["Class"] == "moveit_rviz_plugin/MotionPlanning"]
+    assert panel["Planning Request"]["Planning Group"] in config.kinematics
+    srdf = ElementTree.parse(next(folder.glob("srdf/*.srdf")))
+    assert view["Global Options"]["Fixed Frame"] == srdf.find("virtual_joint").get("parent_frame")
+    assert np.isfinite(view["Views"]["Current"]["Distance"])
