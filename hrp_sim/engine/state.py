@@ -176,6 +176,8 @@ class SimulatedBody:
         is_geared: Whether the engine holds mimic joints by forces on both joints; else the follower
             needs a servo, and exerts nothing on its leader.
         remarks: Sentences about how the engine simulates it.
+        overlapping: Pairs of its links, by index, that do not collide since they overlap or touch
+            at the start.
     """
 
     name: str
@@ -185,6 +187,7 @@ class SimulatedBody:
     wrench: ExternalWrench
     is_geared: bool = False
     remarks: tuple[str, ...] = ()
+    overlapping: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def at_rest(cls, name: str, body: Body, *, is_geared: bool = False) -> SimulatedBody:

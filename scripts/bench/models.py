@@ -48,12 +48,14 @@ class Timing:
         us: Median CPU time of a step, in [us].
         factor: Simulated time by CPU time, of all steps.
         contacts: Median number of contact points.
+        depth: Depth of the deepest contact at the end, in [m].
         error: Why it could not be measured, or nothing.
     """
 
     us: float = 0.0
     factor: float = 0.0
     contacts: float = 0.0
+    depth: float = 0.0
     error: str = ""
 
 
@@ -127,6 +129,7 @@ class _Watched:
             us=statistics.median(elapsed / size for size, elapsed, _ in self.slices) * 1e6,
             factor=self.steps * step_s / self.spent,
             contacts=statistics.median(contacts for _, _, contacts in self.slices),
+            depth=self._run.depth,
         )
 
 
@@ -138,7 +141,7 @@ def _measure_pair(world: WorldConfig, seconds: float) -> tuple[Timing, Timing]:
     size = SLICE if ours.advance(1) < SLOW else 1
     runs, second = [_Watched(ours)], Timing()
     try:
-        runs.append(_Watched(MujocoTwin(world, ours.simulation.bodies[moving].drive)))
+        runs.append(_Watched(MujocoTwin(world, ours.simulation.engine.state.bodies[moving])))
     except TwinError as error:
         second = Timing(error=str(error))
     going = runs
@@ -146,8 +149,8 @@ def _measure_pair(world: WorldConfig, seconds: float) -> tuple[Timing, Timing]:
         for run in going:
             run.advance(size)
         going = [r for r in going if r.steps * step_s < DURATION and r.spent < seconds]
-    ours.close()
     first, *others = (run.timing(step_s) for run in runs)
+    ours.close()
     return first, others[0] if others else second
 
 
@@ -195,12 +198,16 @@ def rows_of(results: Sequence[Result]) -> list[list[str]]:
 
 
 def _cells(ours: Timing | None, mujoco: Timing | None) -> list[str]:
-    """Return time, real-time factor and contacts, and MuJoCo's time and contacts."""
+    """Return time, real-time factor, contacts and depth, and MuJoCo's without the factor."""
     if ours is None:
-        return ["", "", "", "", ""]
-    cells = [_short(ours.us), _short(ours.factor), f"{ours.contacts:g}"]
+        return [""] * 7
+    cells = [_short(ours.us), _short(ours.factor), *_contacts(ours)]
     has_twin = mujoco is not None and not mujoco.error and mujoco.us > 0.0
-    return cells + ([_short(mujoco.us), f"{mujoco.contacts:g}"] if has_twin else ["", ""])
+    return cells + ([_short(mujoco.us), *_contacts(mujoco)] if has_twin else [""] * 3)
+
+
+def _contacts(timing: Timing) -> list[str]:
+    return [f"{timing.contacts:g}", f"{timing.depth * 1e3:.2f}"]
 
 
 def _short(value: float) -> str:
@@ -232,8 +239,9 @@ def tables(results: Sequence[Result]) -> dict[str, Table]:
     """Return the table by its name."""
     header = ["model", "joints", "shapes", "triangles"]
     for state in ("limp", "holding"):
-        header += [f"{state} [us]", f"{state} x", f"{state} contacts"]
-        header += [f"{state} MuJoCo [us]", f"{state} MuJoCo contacts"]
+        header += [f"{state} [us]", f"{state} x", f"{state} contacts", f"{state} depth [mm]"]
+        theirs = f"{state} MuJoCo"
+        header += [f"{theirs} [us]", f"{theirs} contacts", f"{theirs} depth [mm]"]
     return {"real_time": (header, rows_of(results))}
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -66,18 +67,18 @@ def test_the_solver_of_this_package_is_compared_with_mujoco(tmp_path):
 
 
 def robots(name):
-    """Return the scene of one of this package's robots, and its body's drive."""
+    """Return the scene of one of this package's robots, and its body in an engine."""
     scene = make_scene(name)
     engine = EngineRun(scene)
-    (drive,) = (b.drive for b in engine.engine.state.bodies.values() if not b.body.is_static)
+    (robot,) = (b for b in engine.engine.state.bodies.values() if not b.body.is_static)
     engine.close()
-    return scene, drive
+    return scene, robot
 
 
 def test_mujoco_stands_as_we_do():
     pytest.importorskip("mujoco", reason="mujoco is not installed")
-    scene, drive = robots("humanoid")
-    twin, engine = MujocoTwin(scene.world, drive), EngineRun(scene)
+    scene, robot = robots("humanoid")
+    twin, engine = MujocoTwin(scene.world, robot), EngineRun(scene)
     assert twin.advance(1000) > 0.0 < engine.advance(1000)
     assert twin.model.opt.timestep == scene.world.physics.time_step
     assert twin.contacts == engine.engine.contacts == 8
@@ -90,10 +91,31 @@ def test_mujoco_stands_as_we_do():
 
 def test_mujoco_falls_as_we_do():
     pytest.importorskip("mujoco", reason="mujoco is not installed")
-    scene, drive = robots("arm")
-    twin, engine = MujocoTwin(scene.world, drive), EngineRun(scene)
+    scene, robot = robots("arm")
+    twin, engine = MujocoTwin(scene.world, robot), EngineRun(scene)
     twin.advance(200)
     engine.advance(200)
     (arm,) = (b for b in engine.engine.state.bodies.values() if not b.body.is_static)
     np.testing.assert_allclose(twin.data.qpos, arm.motion.q, atol=2e-3)
+    engine.close()
+
+
+@pytest.mark.parametrize("self_collision", [True, False])
+def test_mujoco_leaves_out_the_pairs_that_do_not_collide_here(self_collision):
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    scene, _ = robots("humanoid")
+    physics = replace(scene.world.physics, self_collision=self_collision)
+    entry = next(e for e in scene.world.bodies if not e.placement.body.is_static)
+    angles = np.random.default_rng(3).uniform(-1.5, 1.5, len(entry.placement.initial_q))
+    folded = replace(entry, placement=replace(entry.placement, q=angles))
+    bodies = tuple(folded if e is entry else e for e in scene.world.bodies)
+    world = replace(scene.world, physics=physics, bodies=bodies)
+    engine = EngineRun(replace(scene, world=world))
+    robot = engine.engine.state.bodies[entry.placement.name]
+    twin = MujocoTwin(world, robot)
+    mujoco.mj_forward(twin.model, twin.data)
+    is_own = (twin.model.geom_bodyid[twin.data.contact.geom] > 0).all(axis=1)
+    assert bool(robot.overlapping) == self_collision
+    assert not (is_own & (twin.data.contact.dist < -1e-3)).any()
+    assert self_collision or not is_own.any()
     engine.close()

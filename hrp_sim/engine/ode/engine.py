@@ -169,7 +169,8 @@ class OdeEngine:
             raise
         except (ValueError, RuntimeError) as error:  # not detected by flatten
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
-        simulated = replace(simulated, remarks=overlap_remarks(articulation, overlapping))
+        said = overlap_remarks(articulation, overlapping)
+        simulated = replace(simulated, remarks=said, overlapping=tuple(overlapping))
         self._entries[name] = EngineBody(number, articulation, simulated)
         known = ByName("body", self._simulated | {name: simulated})
         self._simulated = MappingProxyType(known)

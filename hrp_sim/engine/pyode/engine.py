@@ -121,7 +121,8 @@ class PyOdeEngine:
             self._destroy(name)
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
         self._initial[name] = flat
-        simulated = replace(simulated, remarks=overlap_remarks(flat, overlapping))
+        said = overlap_remarks(flat, overlapping)
+        simulated = replace(simulated, remarks=said, overlapping=tuple(overlapping))
         known = ByName("body", {**self._simulated, name: simulated})
         self._simulated = MappingProxyType(known)
         return simulated

@@ -65,7 +65,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """Speed of a world. Times are wall times per step, in [s].
+    """Speed of a world. Times are CPU times of the process per step, in [s].
 
     Attributes:
         time_step: Simulated time of a step, in [s].

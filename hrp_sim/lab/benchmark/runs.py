@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
-from time import perf_counter
+from time import process_time
 from typing import cast
 
 from hrp_model import Diagnostic, Diagnostics
@@ -30,9 +30,9 @@ class _TimedEngine:
         self.seconds = 0.0
 
     def step(self, count: int = 1) -> None:
-        start = perf_counter()
+        start = process_time()
         self._engine.step(count)
-        self.seconds += perf_counter() - start
+        self.seconds += process_time() - start
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._engine, name)
@@ -78,9 +78,9 @@ class ProfiledRun:
         """
         step, engine = self.simulation.step, self.simulation.engine
         for _ in range(steps):
-            self._sensor, self._since = _NO_SENSOR, perf_counter()
+            self._sensor, self._since = _NO_SENSOR, process_time()
             readings = step()
-            self._seconds[self._sensor] += perf_counter() - self._since
+            self._seconds[self._sensor] += process_time() - self._since
             self.readings.update(readings.keys())
             self.contacts += engine.contacts
         self.steps += steps
@@ -102,7 +102,7 @@ class ProfiledRun:
 
     def _begin_sensor(self, name: str) -> bool:
         """Add the time since the last call to its sensor; called before a sensor is read."""
-        now = perf_counter()
+        now = process_time()
         self._seconds[self._sensor] += now - self._since
         self._sensor, self._since = name, now
         return True
@@ -135,12 +135,12 @@ class PlainRun:
         if self._simulation is None or self.error is not None:
             return
         duration = max(1, round(duration / self._time_step)) * self._time_step
-        start = perf_counter()
+        start = process_time()
         try:
             self._simulation.run(duration)
         except PhysicsError as error:
             self.error = error
-        self._times.append((perf_counter() - start) / duration)
+        self._times.append((process_time() - start) / duration)
 
     def restart(self) -> None:
         """Go back to the start."""

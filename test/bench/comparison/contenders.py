@@ -96,6 +96,13 @@ class SimulationRun:
         """Number of contact points in the last step."""
         return self.simulation.engine.contacts
 
+    @property
+    def depth(self) -> float:
+        """Depth of the deepest contact of one more step, in [m]."""
+        self.simulation.engine.record_contacts = True
+        self.simulation.step()
+        return float(self.simulation.engine.contact_points().depth.max(initial=0.0))
+
     def advance(self, steps: int) -> float:
         """Step, and read the sensors that are due."""
         step = self.simulation.step

@@ -1,7 +1,8 @@
 """A robot on a floor in MuJoCo, from the URDF that this package exports.
 
-Time step, gravity, floor, masses, rotors, joint friction, limits and servos are those of our world.
-MuJoCo collides convex hulls of meshes, and leaves out pairs of parent and child.
+Time step, gravity, floor, friction, masses, rotors, joint friction, limits and servos are those of
+our world, and links that do not collide here do not collide there. MuJoCo collides convex hulls of
+meshes; pairs whose hulls overlap at the start are left out, too, as our engine does with meshes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +18,21 @@ import numpy as np
 
 from hrp_model import Body, Diagnostics, JointType, Link
 from hrp_model.diagnostics import ModelError
+from hrp_model.frames import BodyFrames
 from hrp_model.rigid import matrix_quaternion
+from hrp_model.shapes.measure import bounding_box
+from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import convert
 from hrp_model.urdf.options import UrdfOptions
+from hrp_sim.engine.articulation.articulation import Contact
+from hrp_sim.engine.articulation.flatten import flatten
 from hrp_sim.engine.engine import PhysicsSettings, Placement
-from hrp_sim.engine.state import JointDrive
+from hrp_sim.engine.state import JointDrive, SimulatedBody
 from hrp_sim.world.config import WorldConfig
 
 _ELEMENT_NAME = re.compile(r"Element name '([^']*)'")
 _MIN_MOMENT = 1e-3  # relative to the largest
+_MAX_OVERLAP = 1e-3  # of links at the start, in [m], as in our engine
 _SERVO_TYPES = {JointType.REVOLUTE, JointType.PRISMATIC}
 
 
@@ -37,7 +45,8 @@ class MujocoTwin:
 
     Args:
         world: One body that moves, and a floor.
-        drive: Constant drive of its joints: a servo for each one with gains.
+        simulated: That body in our engine: its drive, constant, is a servo for each joint with
+            gains.
 
     Attributes:
         left_out: Number of collision shapes that MuJoCo refuses.
@@ -46,7 +55,7 @@ class MujocoTwin:
         TwinError: MuJoCo is not installed, or cannot simulate the same.
     """
 
-    def __init__(self, world: WorldConfig, drive: JointDrive) -> None:
+    def __init__(self, world: WorldConfig, simulated: SimulatedBody) -> None:
         try:
             import mujoco
         except ImportError:
@@ -55,20 +64,39 @@ class MujocoTwin:
         placement = _only_moving(world)
         _check(placement.body)
         with tempfile.TemporaryDirectory(prefix="mujoco-twin-") as folder:
-            spec, joints, self.left_out = _robot(mujoco, placement.body, Path(folder))
+            spec, frames, self.left_out = _robot(mujoco, placement.body, Path(folder))
+            joints = dict(frames.joints)
             _set_options(mujoco, spec, world.physics)
             _place(mujoco, spec, placement, _floor_height(world))
-            _set_joints(mujoco, spec, placement, joints, drive)
+            _set_joints(mujoco, spec, placement, joints, simulated.drive)
             try:
-                self.model = spec.compile()
+                pairs = _apart(spec, frames.links, placement, world.physics, simulated.overlapping)
+                _exclude(spec, pairs)
+                self._start(spec, placement, joints)
+                _exclude(spec, self._overlapping())
+                self._start(spec, placement, joints)
             except ValueError as error:
                 raise TwinError(_first_line(error)) from None
-        self.data = mujoco.MjData(self.model)
+
+    def _start(self, spec: Any, placement: Placement, joints: dict[str, str]) -> None:
+        """Compile, and go to the initial posture, in which the servos hold."""
+        self.model = spec.compile()
+        self.data = self._mujoco.MjData(self.model)
         for link, q in zip(placement.body.moving_links, placement.initial_q, strict=True):
             self.data.qpos[self.model.joint(joints[link.name]).qposadr[0]] = q
         for number in range(self.model.nu):
             joint = self.model.actuator(number).trnid[0]
             self.data.ctrl[number] = self.data.qpos[self.model.joint(joint).qposadr[0]]
+
+    def _overlapping(self) -> set[tuple[str, str]]:
+        """Return the pairs of bodies whose hulls overlap at the start, as links may not here."""
+        self._mujoco.mj_forward(self.model, self.data)
+        pairs = set()
+        for contact in self.data.contact:
+            ends = [self.model.geom(geom).bodyid[0] for geom in contact.geom]
+            if contact.dist < -_MAX_OVERLAP and min(ends) > 0:
+                pairs.add(tuple(sorted(self.model.body(end).name for end in ends)))
+        return pairs
 
     def advance(self, steps: int) -> float:
         """Take steps, one a call; return their CPU time, in [s]."""
@@ -82,6 +110,11 @@ class MujocoTwin:
     def contacts(self) -> int:
         """Number of contact points in the last step."""
         return int(self.data.ncon)
+
+    @property
+    def depth(self) -> float:
+        """Depth of the deepest contact of the last step, in [m]."""
+        return max(0.0, -float(self.data.contact.dist.min(initial=0.0)))
 
     def close(self) -> None:
         """Free nothing: MuJoCo's objects are garbage-collected."""
@@ -104,13 +137,21 @@ def _check(body: Body) -> None:
 
 
 def _floor_height(world: WorldConfig) -> float | None:
-    """Return the height of the floor, in [m]; None without one."""
-    static = [e.placement for e in world.bodies if e.placement.body.is_static]
-    return float(static[0].X_WL.p[2]) if static else None
+    """Return the height of the floor's top, in [m]; None without one."""
+    tops = [
+        box[1][2]
+        for entry in world.bodies
+        if entry.placement.body.is_static
+        for shape in entry.placement.body.root.collision
+        if (box := bounding_box(shape_mesh(shape.moved(entry.placement.X_WL.matrix()))))
+    ]
+    if len(tops) > 1:
+        raise TwinError(f"the floor has {len(tops)} shapes, not one")
+    return float(tops[0]) if tops else None
 
 
-def _robot(mujoco: Any, body: Body, folder: Path) -> tuple[Any, dict[str, str], int]:
-    """Return MuJoCo's specification of a body, its joints' names by link, shapes left out."""
+def _robot(mujoco: Any, body: Body, folder: Path) -> tuple[Any, BodyFrames, int]:
+    """Return MuJoCo's specification of a body, its names, and the number of shapes left out."""
     silent = Diagnostics.silent()
     options = UrdfOptions(mujoco_meshes="meshes")
     try:
@@ -133,7 +174,7 @@ def _robot(mujoco: Any, body: Body, folder: Path) -> tuple[Any, dict[str, str], 
         else:
             if len(spec.bodies) < 2:
                 raise TwinError("MuJoCo finds no link in its URDF")
-            return spec, dict(made.frames.joints), len(dropped)
+            return spec, made.frames, len(dropped)
 
 
 def _read(mujoco: Any, urdf: Path, dropped: set[str]) -> Any:
@@ -181,6 +222,41 @@ def _place(mujoco: Any, spec: Any, placement: Placement, floor: float | None) ->
     if floor is not None:
         plane = {"type": mujoco.mjtGeom.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0]}
         spec.worldbody.add_geom(name="the floor", pos=[0.0, 0.0, floor], **plane)
+
+
+def _apart(
+    spec: Any,
+    links: Mapping[str, str],
+    placement: Placement,
+    physics: PhysicsSettings,
+    overlapping: Sequence[tuple[int, int]],
+) -> set[tuple[str, str]]:
+    """Return the pairs of bodies that do not collide here; set the friction of all shapes.
+
+    MuJoCo merges links that are fixed to each other. A pair of such bodies is apart if any pair
+    of their links is, which leaves MuJoCo less to do.
+    """
+    for geom in spec.geoms:
+        geom.friction = [physics.friction, 0.0, 0.0]
+    model = spec.compile()
+    owner = {
+        name.rpartition(" #")[0]: model.body(model.geom(number).bodyid[0]).name
+        for number in range(model.ngeom)
+        if (name := model.geom(number).name)
+    }
+    apart = flatten(placement, physics).contacts == Contact.NEVER
+    apart[tuple(np.array(overlapping, dtype=int).reshape(-1, 2).T)] = True
+    bodies = [owner.get(links[link.name]) for link in placement.body.links]
+    return {
+        (min(a, b), max(a, b))
+        for i, j in np.argwhere(apart | (not physics.self_collision))
+        if (a := bodies[i]) and (b := bodies[j]) and a != b
+    }
+
+
+def _exclude(spec: Any, pairs: set[tuple[str, str]]) -> None:
+    for a, b in sorted(pairs):
+        spec.add_exclude(name=f"{a} and {b}", bodyname1=a, bodyname2=b)
 
 
 def _set_joints(

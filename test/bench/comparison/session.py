@@ -138,6 +138,6 @@ class Session:
         try:
             bodies = engine.engine.state.bodies.values()
             moving = [body for body in bodies if not body.body.is_static]
-            return MujocoTwin(self._scene.world, moving[0].drive)
+            return MujocoTwin(self._scene.world, moving[0])
         finally:
             engine.close()
