@@ -214,6 +214,8 @@ def test_the_data_that_modules_read_is_in_the_wheel(wheel):
         "py.typed",
         "generate.cmake",
         "COLCON_IGNORE",
+        "page.css",
+        "page.js",
     }
     assert kinds <= {Path(name).name for name in data}
     assert data <= wheel.files.keys()

@@ -49,10 +49,13 @@ class Ground(NamedTuple):
     Attributes:
         height: In W, in [m].
         color: Of the shape of the world that it is, sRGB in 0..1; None if it is none.
+        middle, size: Of the box around this shape, along x and y of W, in [m].
     """
 
     height: float
     color: Color | None = None
+    middle: tuple[float, float] = (0.0, 0.0)
+    size: tuple[float, float] = (1.0, 1.0)
 
 
 class _Thing(NamedTuple):
@@ -65,10 +68,14 @@ class _Thing(NamedTuple):
 
 
 class _Wall(NamedTuple):
-    """A thin shape: its middle, normal and half thickness in W, and the normal in its link."""
+    """A thin shape: its middle, the half size of its box in W, normal and half thickness.
+
+    The normal is also given in its link.
+    """
 
     shape: Shape
     center: Array
+    reach: Array
     normal: Array
     half: float
     normal_L: Array
@@ -148,7 +155,12 @@ class Extents:
         """
         points = self.points(poses)
         floors = [
-            Ground(float(wall.center[2] + wall.half), wall.shape.material.diffuse)
+            Ground(
+                float(wall.center[2] + wall.half),
+                wall.shape.material.diffuse,
+                (float(wall.center[0]), float(wall.center[1])),
+                (2.0 * float(wall.reach[0]), 2.0 * float(wall.reach[1])),
+            )
             for wall in self._walls(sphere(points).radius, poses)
             if abs(wall.normal[2]) > _LEVEL
         ]
@@ -210,7 +222,12 @@ class Extents:
             if half < _MAX_THICKNESS * extent and 2.0 * extent > size:
                 box = self._placed(thing, poses)
                 yield _Wall(
-                    thing.shape, box.center, box.axes[:, axis], half, thing.box.axes[:, axis]
+                    thing.shape,
+                    box.center,
+                    np.abs(box.axes) @ box.half,
+                    box.axes[:, axis],
+                    half,
+                    thing.box.axes[:, axis],
                 )
 
 

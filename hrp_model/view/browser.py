@@ -13,7 +13,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .html import SELECTION_LABEL
 
 if TYPE_CHECKING:
     from viser import GuiEvent, GuiTextHandle, ViserServer
@@ -25,166 +28,8 @@ SCRIPT_ORDER, STATUS_ORDER, TOOLBAR_ORDER, CAMERA_ORDER, DRIVE_ORDER, SETTINGS_O
 TOOLBAR = '<div class="hrp-bar"></div>'  # lets the buttons beside it form a row
 _MAX_REPORT = 2000  # characters
 _MAX_PARTS = 20
-PHONE = "(max-width: 36em)"  # at which viser shows the panel as a sheet
-
-_STYLE = f"""
-div:has(> .hrp-page) + div {{ display: none }}
-:has(> div > .hrp-bar) {{ display: flex; flex-wrap: wrap; padding-inline: 0.4em 0.7em }}
-:has(> div > .hrp-bar) > * {{ flex: 0 0 100%; min-width: 0 }}
-:has(> div > .hrp-bar) > :has(> .hrp-status:not(.hrp-row)) {{ flex: 0 1 auto }}
-:has(> .hrp-status + .hrp-status) {{ display: flex; flex-wrap: wrap }}
-:has(> div > .hrp-bar) > :has(> .mantine-Button-root) {{
-  flex: 1 1 0; margin-inline: 2px !important; padding-bottom: 4px !important }}
-:has(> div > .hrp-bar) > * > .mantine-Button-root {{
-  padding-inline: 2px; height: 2.1em !important }}
-:has(> div > .hrp-bar) > * > .mantine-Button-root .mantine-Button-label {{ font-size: 0.75rem }}
-:has(> div > .hrp-bar) > * > [data-with-left-section] .mantine-Button-label {{ font-size: 0 }}
-:has(> div > .hrp-bar) > * > * .mantine-Button-section {{ margin: 0 }}
-.mantine-Button-root[style*="--button-bg: var(--mantine-color-gray-filled)"] {{
-  --button-bg: var(--mantine-color-default) !important;
-  --button-hover: var(--mantine-color-default-hover) !important;
-  --button-color: var(--mantine-color-text) !important;
-  --button-bd: 1px solid var(--mantine-color-default-border) !important;
-  border: 1px solid var(--mantine-color-default-border) }}
-.mantine-Flex-root > div:has(> p > label) {{ padding-right: 0.5em !important }}
-.mantine-Flex-root > div:has(+ div .mantine-Slider-root) {{ width: 8.9em !important }}
-.mantine-Flex-root > div:has(+ div .mantine-Slider-root) wbr {{ display: none }}
-.mantine-Flex-root > .mantine-Slider-root {{ align-self: center; padding: 0 !important }}
-.mantine-Flex-root > div:has(+ div .mantine-Slider-root) p {{ white-space: nowrap;
-  font-size: 0.8em !important; overflow: hidden; text-overflow: ellipsis }}
-.mantine-Flex-root > div:has(+ div .mantine-Checkbox-root) {{ width: 11em !important }}
-.mantine-Slider-mark {{ visibility: hidden }}
-.hrp-link {{ cursor: pointer; border-radius: 3px }}
-.hrp-link:hover {{ background: rgba(128, 128, 128, 0.18) }}
-.hrp-row {{ padding-top: 1px; padding-bottom: 1px; line-height: 1.35 }}
-.hrp-status {{ display: flex; flex-wrap: wrap; gap: 0.2em 0.7em; align-items: baseline;
-  padding: 0 0.5em 0.5em; font-size: 0.85rem }}
-.hrp-status code {{ font-size: 1.25em }}
-.hrp-chip {{ max-width: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
-  border-radius: 1em; padding: 0 0.7em; font-size: 0.75rem; line-height: 1.6;
-  background: rgba(128, 128, 128, 0.2) }}
-button.hrp-chip {{ cursor: pointer; border: 0; font-family: inherit; color: inherit }}
-button.hrp-warn {{ background: #b35c00; color: #fff }}
-button.hrp-bad, .hrp-bad {{ background: #c92a2a; color: #fff }}
-.hrp-note {{ flex: 0 0 100%; color: #e03131 }}
-.hrp-pad {{ display: grid; grid-template-columns: repeat(3, 3.2em); gap: 4px;
-  justify-content: center; padding: 0.2em 0 0.6em; touch-action: none; user-select: none }}
-.hrp-pad button {{ height: 2.5em; border-radius: 6px; font: inherit; cursor: pointer;
-  border: 1px solid var(--mantine-color-default-border); color: var(--mantine-color-text);
-  background: var(--mantine-color-default); touch-action: none }}
-.hrp-pad button:active, .hrp-pad button.hrp-on {{ background: var(--mantine-color-blue-filled);
-  color: #fff }}
-@media {PHONE} {{
-  .mantine-Paper-root[style*="width: 20em"] {{ width: 100% !important; max-height: 46% !important;
-    border-radius: 14px 14px 0 0 !important }}
-  .mantine-Paper-root [style*="width: 20em"] {{ width: 100% !important }}
-  .mantine-Paper-root [style*="height: 3.5em"] {{ height: 2.4em !important }}
-  [data-dock-root] > div:first-child {{ bottom: calc(var(--hrp-sheet, 46vh) - 14px) !important }}
-  .hrp-pad {{ grid-template-columns: repeat(3, 5em) }}
-  .hrp-pad button {{ height: 3em }}
-}}
-"""
-
-# Runs each time that a page shows the element anew, as after it has lost its server.
-_SCRIPT = """
-const anchor = this;
-const page = window.hrpPage || (window.hrpPage = { count: 0, keys: new Set(), pad: null });
-page.field = () => {
-  const next = anchor.parentElement && anchor.parentElement.nextElementSibling;
-  return next && next.querySelector('input');
-};
-page.send = () => {
-  const field = page.field();
-  if (!field) return;
-  const state = { n: ++page.count, dark: page.dark.matches, drive: page.drive(), seen: page.seen };
-  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')
-    .set.call(field, JSON.stringify(state));
-  field.dispatchEvent(new Event('input', { bubbles: true }));
-};
-document.title = anchor.dataset.title || document.title;
-if (!page.dark) {
-  const moves = {
-    KeyW: [1, 0], ArrowUp: [1, 0], KeyS: [-1, 0], ArrowDown: [-1, 0],
-    KeyA: [0, 1], ArrowLeft: [0, 1], KeyD: [0, -1], ArrowRight: [0, -1],
-  };
-  const sign = (x) => Math.max(-1, Math.min(1, x));
-  page.dark = matchMedia('(prefers-color-scheme: dark)');
-  page.drive = () => {
-    const held = [...page.keys].map((key) => moves[key]);
-    if (page.pad) held.push(page.pad);
-    if (!held.length) return null;
-    return [0, 1].map((i) => sign(held.reduce((sum, move) => sum + move[i], 0)));
-  };
-  page.hold = () => {
-    const now = page.drive();
-    for (const button of document.querySelectorAll('[data-drive]')) {
-      button.classList.toggle('hrp-on', now !== null && button.dataset.drive === now.join());
-    }
-    page.send();
-  };
-  const release = () => {
-    if (!page.keys.size && !page.pad) return;
-    page.keys.clear();
-    page.pad = null;
-    page.hold();
-  };
-  const isTaken = (target, key) => target.closest
-    && (target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')
-      || (key.startsWith('Arrow') && target.closest('[role=slider], [role=tab]')));
-  window.addEventListener('keydown', (event) => {
-    if (!moves[event.code] || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (isTaken(event.target, event.code) || !document.querySelector('[data-drive]')) return;
-    event.stopPropagation();
-    event.preventDefault();
-    if (page.keys.has(event.code)) return;
-    page.keys.add(event.code);
-    page.hold();
-  }, true);
-  window.addEventListener('keyup', (event) => page.keys.delete(event.code) && page.hold(), true);
-  window.addEventListener('blur', release);
-  document.addEventListener('visibilitychange', release);
-  document.addEventListener('pointerdown', (event) => {
-    const button = event.target.closest && event.target.closest('[data-drive]');
-    if (!button) return;
-    event.preventDefault();
-    page.pad = button.dataset.drive.split(',').map(Number);
-    page.hold();
-  });
-  for (const name of ['pointerup', 'pointercancel']) {
-    window.addEventListener(name, () => page.pad && ((page.pad = null), page.hold()), true);
-  }
-  document.addEventListener('click', (event) => {
-    const opener = event.target.closest && event.target.closest('[data-tab]');
-    if (!opener) return;
-    for (const tab of document.querySelectorAll('[role=tab]')) {
-      if (tab.textContent.trim() !== opener.dataset.tab) continue;
-      tab.click();
-      tab.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
-    }
-  });
-  document.addEventListener('mouseover', (event) => {
-    const button = event.target.closest && event.target.closest('.mantine-Button-root');
-    if (button) button.title = button.textContent.trim();
-  });
-  const look = () => {
-    const parts = [...document.querySelectorAll('[data-part]')];
-    const seen = parts.filter((part) => part.getClientRects().length).map((x) => x.dataset.part);
-    if (page.drive() || String(seen) !== String(page.seen)) {
-      page.seen = seen;
-      page.send();
-    }
-    const sheet = document.querySelector('.mantine-Paper-root[style*="width: 20em"]');
-    const height = sheet ? `${sheet.getBoundingClientRect().height}px` : '';
-    document.documentElement.style.setProperty('--hrp-sheet', height);
-  };
-  setInterval(look, 200);
-  page.dark.addEventListener('change', () => page.send());
-  if (page.dark.matches) {
-    document.documentElement.setAttribute('data-mantine-color-scheme', 'dark');
-  }
-}
-setTimeout(page.send, 50);
-"""
+_STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+_SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -296,7 +141,9 @@ def read_state(text: str) -> PageState | None:
 
 def _carrier(title: str) -> str:
     """Return the element with style and script; a picture that cannot be loaded starts it."""
+    script = f"{_SCRIPT}start(this);"
     return (
         f'<style>{_STYLE}</style><img class="hrp-page" hidden src="" alt="" '
-        f'data-title="{html.escape(title)}" onerror="{html.escape(_SCRIPT)}">'
+        f'data-title="{html.escape(title)}" data-selection="{SELECTION_LABEL}" '
+        f'onerror="{html.escape(script)}">'
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from pathlib import Path
 
 from ..printable import printable
 
@@ -11,38 +12,7 @@ from ..printable import printable
 SELECTION_LABEL = "Selected link"
 
 # At the end of a document: says in browsers that cannot draw a scene why there is none.
-NO_SCENE = """
-<style>.hrp-no-scene { position: fixed; top: 30%; left: 5%; z-index: 999; max-width: 34em;
-  padding: 1em 1.5em; border-left: 5px solid #b35c00; color: #1c1e21; background: #fff4e6;
-  font: 16px/1.5 system-ui, sans-serif }</style>
-<script>
-{
-  const context = document.createElement('canvas').getContext('webgl2');
-  if (context) {
-    const end = context.getExtension('WEBGL_lose_context');
-    if (end) end.loseContext();
-  } else {
-    document.body.insertAdjacentHTML('beforeend', `<div class="hrp-no-scene" role="alert">
-      <b>This browser cannot draw the scene</b>, as its WebGL 2 is switched off or missing.<br>
-      Allow hardware acceleration in its settings, or open this page in another browser.</div>`);
-  }
-}
-</script>
-"""
-
-# viser shows HTML, but has no event for clicks in it: a click writes into a text field of the
-# page instead, as a person would.
-_ON_CLICK = f"""
-const row = event.target.closest('[data-link]');
-const label = [...document.querySelectorAll('label')]
-  .find(label => label.textContent === '{SELECTION_LABEL}');
-const field = label && document.getElementById(label.htmlFor)
-  || label && label.parentElement.parentElement.parentElement.querySelector('input');
-if (row && field) {{
-  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')
-    .set.call(field, row.dataset.link);
-  field.dispatchEvent(new Event('input', {{bubbles: true}}));
-}}"""
+NO_SCENE = Path(__file__).with_name("no_scene.html").read_text(encoding="utf-8")
 
 
 def escaped(text: object) -> str:
@@ -55,13 +25,8 @@ def padded(content: str) -> str:
     return f'<div style="padding: 0 0.75em 0.5em; font-size: 0.8rem">{content}</div>'
 
 
-def clickable(content: str) -> str:
-    """Return HTML in which a click on an element with ``link_attribute`` selects that link."""
-    return f'<div onclick="{html.escape(_ON_CLICK)}">{content}</div>'
-
-
 def link_attribute(link: str | None) -> str:
-    """Return the attribute of an element that selects a link; empty for None."""
+    """Return the attributes of an element that selects a link when it is clicked; "" for None."""
     return "" if link is None else f' data-link="{escaped(link)}" class="hrp-link"'
 
 

@@ -15,7 +15,7 @@ from ..geometry import Mesh, Shape
 from ..program.body_text import axis_words, device_words, joint_words, range_words
 from ..program.report import CODES, by_place
 from ..rigid import Array
-from .html import clickable, escaped, link_attribute, padded, table
+from .html import escaped, link_attribute, padded, table
 
 _MAX_ROWS = 3000  # of links and devices; more make a browser slow
 _MAX_INDENT = 20  # levels
@@ -64,7 +64,7 @@ def link_list(body: Body) -> str:
         escaped(f"loop ({x.type.value}) between {x.links[0]} and {x.links[1]}")
         for x in body.extra_joints[:_MAX_ROWS]
     )
-    return clickable(padded("".join(f"<div>{row}</div>" for row in rows)))
+    return padded("".join(f"<div>{row}</div>" for row in rows))
 
 
 def link_details(body: Body, link: Link) -> str:
@@ -181,7 +181,7 @@ def problem_list(
     if len(problems) > _MAX_PROBLEMS:
         rows.append(escaped(f"... and {len(problems) - _MAX_PROBLEMS} more"))
     rows += [f'<div style="color: #888">{escaped(note)}</div>' for note in notes]
-    return clickable(padded("".join(rows)))
+    return padded("".join(rows))
 
 
 def problem_count(found: Iterable[Diagnostic]) -> str:

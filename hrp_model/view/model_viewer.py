@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -109,6 +110,9 @@ class ModelViewer:
             if before is None and box is not None:
                 first = next(iter(body.viewpoints), None)
                 self._viewer.look_at(box, None if first is None else first.X_MV)
+                self._viewer.cameras.begin(shown.robot.subject(), follows=False)
+            else:
+                self._viewer.cameras.follow(shown.robot.subject(), time.monotonic())
 
     def show_problems(self, found: Sequence[Diagnostic]) -> None:
         """Show why the model could not be read; the last good one stays."""

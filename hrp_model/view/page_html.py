@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..rigid import Array
 from ..shapes.extents import Extents, sphere
 from .html import NO_SCENE
 from .robot import RobotView
+from .surroundings import add_background
 from .viewer import Viewer
 
 # Poses of all links of a body: p_WL of shape (links, 3), R_WL of shape (links, 3, 3).
@@ -29,26 +31,10 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' data: blob:; worker-src data: "
     "blob:; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:"
 )
-_STYLE = """
-* { box-sizing: border-box }
-body { margin: 0; display: flex; height: 100vh; font: 14px/1.45 system-ui, sans-serif;
-  color: #1c1e21; background: #fff }
-iframe { flex: 1; min-width: 0; border: 0 }
-aside { width: 27em; overflow: auto; padding: 1em; border-left: 1px solid #dde1e6 }
-h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere }
-summary { font-weight: 600; cursor: pointer; padding: .35em 0 }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em .9em; margin: 0 0 .7em }
-dt { color: #5b6570 } dd { margin: 0; overflow-wrap: anywhere }
-pre { margin: 0 0 .5em; padding: .5em .7em; background: #f4f6f8; border-left: 4px solid #c3cad2;
-  font: 12px/1.5 ui-monospace, monospace }
-pre.text { white-space: pre-wrap; overflow-wrap: anywhere }
-pre.tree { overflow-x: auto }
-pre.warning { border-color: #e0a100 } pre.error { border-color: #d03030 }
-@media (max-width: 800px) {
-  body { flex-direction: column }
-  aside { order: 2; width: 100%; height: 40vh; border: 0; border-top: 1px solid #dde1e6 }
-}
-"""
+# What viser writes for its own parts of the page, and what is put there instead.
+_LIGHT = "{darkMode:false}"
+_AS_SYSTEM = '{darkMode:matchMedia("(prefers-color-scheme: dark)").matches}'
+_STYLE = Path(__file__).with_name("page_file.css").read_text(encoding="utf-8")
 
 
 class SceneRecording:
@@ -69,6 +55,7 @@ class SceneRecording:
     ) -> None:
         self._viewer = Viewer(port=0)
         try:
+            add_background(self._viewer.server.scene, dark=False)
             self._extents = Extents(bodies)
             outer_walls = self._extents.outer_walls(poses)
             self._robots = {
@@ -105,7 +92,7 @@ class SceneRecording:
 
     def html(self) -> str:
         """Return the document; nothing may be recorded afterwards."""
-        return str(self._recorded.as_html())
+        return str(self._recorded.as_html()).replace(_LIGHT, _AS_SYSTEM)
 
     def _look_at(self, poses: Mapping[str, LinkPoses], path: Array) -> None:
         """Turn the camera to the robots that can move, or to all if there are none."""
@@ -125,7 +112,7 @@ class Section(NamedTuple):
     Attributes:
         title: Its heading.
         paragraphs: Texts, each with the severity of the problem that it describes.
-        is_tree: Whether the texts are drawings, whose lines are not folded.
+        is_tree: Whether the texts are drawings, whose lines are not folded; closed at first.
     """
 
     title: str
@@ -165,7 +152,8 @@ def _section(section: Section) -> str:
         f"{escape(_encodable(printable_lines(text)))}</pre>\n"
         for severity, text in section.paragraphs
     )
-    return f"<details open><summary>{_text(section.title)}</summary>\n{paragraphs}</details>\n"
+    state = "" if section.is_tree else " open"
+    return f"<details{state}><summary>{_text(section.title)}</summary>\n{paragraphs}</details>\n"
 
 
 def _text(text: str) -> str:

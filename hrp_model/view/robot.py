@@ -53,7 +53,7 @@ class Scale:
     @property
     def point(self) -> float:
         """Diameter of the points of scans and clouds, in [m]."""
-        return 0.012 * self.length
+        return 0.006 * self.length
 
     @property
     def per_force(self) -> float:

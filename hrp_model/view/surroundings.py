@@ -48,7 +48,6 @@ def add_light(scene: SceneApi) -> None:
             cast_shadow=lamp is light.KEY,
             position=(x, y, z),
         )
-    add_background(scene, dark=False)
 
 
 def add_background(scene: SceneApi, *, dark: bool) -> None:
@@ -62,7 +61,9 @@ def add_background(scene: SceneApi, *, dark: bool) -> None:
 
 
 def add_floor(scene: SceneApi, radius: float, ground: Ground) -> None:
-    """Add a floor with a grid; a second call replaces it. A floor of the world gets the grid only.
+    """Add a floor with a grid; a second call replaces it.
+
+    A floor of the world gets the grid only, as far as it goes.
 
     Args:
         scene: The scene.
@@ -74,7 +75,9 @@ def add_floor(scene: SceneApi, radius: float, ground: Ground) -> None:
     color = _FLOOR if ground.color is None else light.shown(np.array(ground.color), _LIT)
     scene.add_grid(
         "/floor",
-        infinite_grid=True,
+        width=ground.size[0],
+        height=ground.size[1],
+        infinite_grid=is_own,
         cell_size=section / 10.0,
         section_size=section,
         cell_color=_of_lines(_CELL * color),
@@ -83,7 +86,7 @@ def add_floor(scene: SceneApi, radius: float, ground: Ground) -> None:
         plane_color=_bytes(color),
         plane_opacity=float(is_own),
         shadow_opacity=_SHADOW if is_own else 0.0,
-        position=(0.0, 0.0, ground.height + (0.0 if is_own else _ABOVE * radius)),
+        position=(*ground.middle, ground.height + (0.0 if is_own else _ABOVE * radius)),
     )
 
 

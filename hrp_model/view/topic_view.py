@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -214,6 +215,7 @@ class TopicView:
         self._have_moved = False
         self._seen = (0, 0)  # numbers of frames and of moving frames when the robots were arranged
         self._prefixes: Mapping[str, str] = {}
+        self._main: RobotView | None = None  # which cameras follow
         self._scale = Scale()
         self._infos: dict[str, CameraInfo] = {}
         self._views: dict[tuple[str, str], MessageView] = {}  # by topic and type
@@ -269,7 +271,9 @@ class TopicView:
         self._arrange()
 
     def refresh(self) -> None:
-        """Draw what has changed since the last call."""
+        """Draw what has changed since the last call, and move the cameras that follow."""
+        if self._main is not None:
+            self._viewer.cameras.follow(self._main.subject(), time.monotonic())
         if not (self._have_moved or self._new):
             return
         poses = poses_in_world(self._frames.values())
@@ -302,6 +306,8 @@ class TopicView:
         box = union(box for view in robots if (box := view.bounds()) is not None)
         if box is not None:
             self._viewer.look_at(box)
+            self._main = robots[0]
+            self._viewer.cameras.begin(self._main.subject(), follows=True)
 
     def _move_robots(self, poses: Mapping[str, Pose]) -> None:
         for space, view in self.robots.items():

@@ -31,7 +31,7 @@ from ..shapes.extents import BodyPoses, Extents, Ground
 from ..shapes.first_view import Viewpoint, first_viewpoint
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
-from .browser import CAMERA_ORDER, BrowserPages
+from .browser import CAMERA_ORDER, TOOLBAR, BrowserPages
 from .html import NO_SCENE, escaped, padded
 from .surroundings import add_background, add_floor, add_light
 
@@ -65,6 +65,8 @@ _MAX_PASSED = 0.1  # [s] between two steps of a camera
 _SWITCHED: tuple[Literal["gray"], Literal["blue"]] = ("gray", "blue")  # colours of a button
 _PATIENCE = 0.4  # [s] for which a camera that somebody moves is left alone
 _Value = TypeVar("_Value")
+# Relative to the distance of what is looked at; nearer points of scans would cover it.
+_NEAREST = 1.0 / 40.0
 _FIELD_OF_VIEW = np.radians(45.0)  # vertical
 _PANEL_WIDTH = 330  # pixels
 _FAREWELL = 0.2  # [s] in which the last message reaches the browsers
@@ -187,7 +189,7 @@ class _PageCamera:
 
     Attributes:
         follows: Whether it moves with the subject.
-        button: Shows and switches this.
+        button: Shows and switches this; None where the subject does not move.
         center: Position of the subject, smoothed, that the camera has followed to.
         look_at: Point in the centre of the picture, from there, in [m], shape (3,).
         offset: Of the camera from that point, in [m], shape (3,).
@@ -197,13 +199,19 @@ class _PageCamera:
     """
 
     follows: bool
-    button: GuiButtonHandle
+    button: GuiButtonHandle | None
     center: Array
     look_at: Array
     offset: Array
     set: deque[Array]
     time: float = 0.0
     free_at: float = 0.0
+
+    def turn(self, center: Array, initial: InitialCameraConfig) -> None:
+        """Begin with a camera, which was set for a position of the subject."""
+        look_at = np.array(initial.look_at)
+        self.center, self.look_at = center, look_at - center
+        self.offset = np.array(initial.position) - look_at
 
 
 class PageCameras:
@@ -248,16 +256,25 @@ class PageCameras:
     def begin(self, subject: Subject, *, follows: bool) -> None:
         """Offer buttons and keys that turn cameras to a subject, which they look at already.
 
+        A second call is for another subject, to which cameras have moved.
+
         Args:
             subject: At present.
-            follows: Whether cameras follow it until somebody switches this off.
+            follows: Whether it moves: cameras follow it until somebody switches this off.
         """
+        is_first = self._start is None
         self._subject, self._start, self._follows = subject, subject.center, follows
-        for page in self._server.get_clients().values():
-            self._add_buttons(page, subject.center)
+        for key, page in self._server.get_clients().items():
+            if key not in self._pages:
+                self._add_buttons(page, subject.center)
+            elif self._is_ours.get(key, True):
+                self._pages[key].turn(subject.center, self._server.initial_camera)
+        if not is_first:
+            return
         gui = self._server.gui
-        gui.add_html("", order=CAMERA_ORDER - 0.5)  # ends the row of buttons before
-        gui.add_command("Follow", hotkey="F").on_trigger(lambda e: self._switch(e.client_id))
+        gui.add_html(TOOLBAR, order=CAMERA_ORDER - 0.5)  # ends the row of buttons before
+        if follows:
+            gui.add_command("Follow", hotkey="F").on_trigger(lambda e: self._switch(e.client_id))
         gui.add_command("Fit", hotkey="0").on_trigger(lambda e: self._view(e.client_id, View.FIT))
         gui.add_command("Front", hotkey="1").on_trigger(
             lambda e: self._view(e.client_id, View.FRONT)
@@ -290,7 +307,7 @@ class PageCameras:
     def _switch(self, page: int | None) -> None:
         """Begin or end to follow the subject, which moves to the centre of the picture."""
         camera = None if page is None else self._pages.get(page)
-        if camera is None:
+        if camera is None or camera.button is None:
             return
         camera.follows = not camera.follows
         camera.button.color = _SWITCHED[camera.follows]
@@ -330,15 +347,14 @@ class PageCameras:
         page.camera.on_update(lambda camera: self._on_report(page.client_id, camera))
 
     def _add_buttons(self, page: ClientHandle, start: Array) -> None:
-        key, initial = page.client_id, self._server.initial_camera
-        color = _SWITCHED[self._follows]
-        button = page.gui.add_button("Follow", color=color, order=CAMERA_ORDER)
-        button.on_click(lambda _: self._switch(key))
-        look_at, position = np.array(initial.look_at), np.array(initial.position)
-        made = deque[Array](maxlen=_MAX_POSITIONS)
-        self._pages[key] = _PageCamera(
-            self._follows, button, start, look_at - start, position - look_at, made
-        )
+        key, button = page.client_id, None
+        if self._follows:
+            color = _SWITCHED[True]
+            button = page.gui.add_button("Follow", color=color, order=CAMERA_ORDER)
+            button.on_click(lambda _: self._switch(key))
+        made, zero = deque[Array](maxlen=_MAX_POSITIONS), np.zeros(3)
+        self._pages[key] = camera = _PageCamera(self._follows, button, zero, zero, zero, made)
+        camera.turn(start, self._server.initial_camera)
         for i, view in enumerate(View):
             other = page.gui.add_button(view.value, color="gray", order=CAMERA_ORDER + 1 + i)
             other.on_click(lambda _, view=view: self._view(key, view))  # type: ignore[misc]
@@ -471,7 +487,7 @@ class Viewer:
             position = viewpoint.p
             centre = position + max(float(ahead @ (box.center - position)), radius) * ahead
         far = max(1000.0, 200.0 * distance)
-        self.cameras.move(position, centre, near=distance / 200.0, far=far)
+        self.cameras.move(position, centre, near=_NEAREST * distance, far=far)
         ground = ground or Ground(min(0.0, float(box.low[2])))
         add_floor(self.server.scene, radius, ground)
 

@@ -178,3 +178,15 @@ def test_a_model_without_joints_or_selection_says_so(shown):
     page.open_part("Joints")
     page.wait_for_text("no moving joints")
     assert page.tab.get_by_text("initial posture").count() == 0
+
+
+def test_a_button_turns_the_camera(shown):
+    _, page, camera = shown
+    assert not page.tab.get_by_role("button", name="Follow").count()  # a model stays
+    page.tab.get_by_role("button", name="Top", exact=True).click()
+
+    def is_above():
+        back = camera.position - camera.look_at
+        return back[2] > 0.99 * np.linalg.norm(back)
+
+    page.wait_until(is_above, "on top")
