@@ -174,6 +174,7 @@ class Group:
         subgroups: Names of the groups that it consists of.
         parent: The group whose tip carries it, if it is an end effector; else empty.
         is_arm: Whether it is a chain that is no leg and can place its tip.
+        is_leg: Whether it is a chain on which the robot stands.
     """
 
     name: str
@@ -184,6 +185,7 @@ class Group:
     subgroups: tuple[str, ...] = ()
     parent: str = ""
     is_arm: bool = False
+    is_leg: bool = False
 
     @property
     def is_gripper(self) -> bool:
@@ -208,7 +210,8 @@ def planning_groups(body: Body, frames: BodyFrames) -> list[Group]:
     taken = [*names, WHOLE, BOTH_ARMS, UPPER_BODY]
     for chain, name in zip(limbs.chains, names, strict=True):
         base, tip = frames.links[chain.base.name], frames.links[chain.tip.name]
-        found.append(Group(name, chain.joints, base, tip, is_arm=name in arms))
+        is_arm, is_leg = name in arms, name in legs
+        found.append(Group(name, chain.joints, base, tip, is_arm=is_arm, is_leg=is_leg))
         if chain.ends:
             kind = "gripper" if chain.hand else "end_effector"
             end = unique_name(f"{name}_{kind}", taken)

@@ -26,6 +26,7 @@ from ...kinematics.actuation import CommandInterface, apparent_inertias, control
 from ...kinematics.loops import mimic_joints
 from ...kinematics.loops.constraints import loop_joints
 from ...kinematics.state import BodyState
+from ...kinematics.vehicle import rolling_wheels
 from ...kinematics.wheels import lowest
 from ...rigid import matrix_rpy
 from ..moveit.collisions import ROUND, PairStudy, Postures, sampled_pairs
@@ -241,7 +242,13 @@ def _ompl(body: Body, planned: Planned) -> str:
     if any(link.joint.is_continuous for link in body.moving_links):
         lines.append("fix_start_state: joints without limits may have turned more than once.")
         pipeline["fix_start_state"] = True
-    return _commented(lines, {**pipeline, "planner_configs": kinds, **groups})
+    pipeline["planner_configs"] = kinds
+    for name in groups.keys() & pipeline.keys():
+        raise ValueError(
+            f"MoveIt cannot have a planning group '{name}', as its planners have a parameter of "
+            "this name: rename the joints of this limb"
+        )
+    return _commented(lines, {**pipeline, **groups})
 
 
 _PILZ = {
@@ -323,9 +330,14 @@ def _sensors(body: Body, frames: BodyFrames) -> str | None:
     return yaml_text({"sensors": [*sensors], **values, **sensors}, width=1000)
 
 
-def _world(robot: PackagedRobot) -> str:
-    """Return a world with the robot of the package, in its initial posture."""
+def _world(robot: PackagedRobot, groups: Iterable[Group]) -> str:
+    """Return a world with the robot of the package, in its initial posture.
+
+    A robot with neither legs nor wheels is fixed, as most URDFs do not say that they are.
+    """
     body = robot.conversion.body
+    is_free = any(group.is_leg for group in groups) or bool(rolling_wheels(body))
+    is_fixed = body.is_root_fixed or not is_free
     pose = top_pose(body, robot.conversion.frames)
     links = body.moving_links
     q = Postures(body).clamped(np.array([link.joint.initial for link in links]))
@@ -338,16 +350,17 @@ def _world(robot: PackagedRobot) -> str:
         "model": f"../{robot.urdf}",
         "position": [float(x) + 0.0 for x in pose.p],
         "rpy": [float(x) + 0.0 for x in matrix_rpy(pose.R)],
-        "fixed": body.is_root_fixed,
+        "fixed": is_fixed,
         "joints": joints,
     }
     bodies: list[Values] = [placed]
-    if not body.is_root_fixed or lowest(body.links, initial_poses(body)) > _BELOW_FLOOR:
+    if not is_fixed or lowest(body.links, initial_poses(body)) > _BELOW_FLOOR:
         bodies.insert(0, {"model": "package://hrp_ros/models/floor.body"})
     lines = ["The robot of this package, for demo.launch.py."]
     if body.devices and not robot.options.gazebo:
         lines.append("Its sensors are in its own model only, or with the option --gazebo.")
-    return _commented(lines, {"bodies": bodies})
+    lines.append("MoveIt keeps it from colliding with itself.")
+    return _commented(lines, {"physics": {"self_collision": False}, "bodies": bodies})
 
 
 def _view_text(robot: PackagedRobot, arm: Group) -> str:
@@ -395,7 +408,7 @@ def _moveit_part(robot: PackagedRobot) -> Part:
         _ASSISTANT: _assistant(robot),
         _LAUNCH: _launch(robot),
         _VIEW: _view_text(robot, arms[0]),
-        _WORLD: _world(robot),
+        _WORLD: _world(robot, groups),
     }
     dependencies = set(_PACKAGES)
     if robot.options.ros2_control is not None:
@@ -439,6 +452,14 @@ def _srdf(robot: PackagedRobot, groups: Sequence[Group]) -> str:
     for (a, b), count in study.often.items():
         message = f"'{a}' and '{b}' collide in {count} of {ROUND} random postures"
         robot.diagnostics.warn("often-colliding", message, body.link(b).at)
+    start = study.postures.clamped(np.array([x.joint.initial for x in body.moving_links]))
+    colliding = [f"'{a}' and '{b}'" for a, b in study.colliding(start)]
+    if colliding:
+        message = (
+            "links collide in the initial posture, from which MoveIt then plans nothing: "
+            f"{listed(colliding, 4)}"
+        )
+        robot.diagnostics.warn("initial-collision", message, body.root.at)
     known = Diagnostics.silent()  # the SRDF without samples has reported it
     return f"{body_to_srdf(body, frames, known, groups=groups, study=study)}\n"
 

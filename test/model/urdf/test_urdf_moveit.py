@@ -16,6 +16,7 @@ from srdf_tools import CHOREONOID, THEIRS, complaints, link, loaded, tree
 from hrp_model import load_body
 from hrp_model.body import ExtraJoint, ExtraJointType, JointType, Mimic, Range
 from hrp_model.kinematics.state import STANDARD_GRAVITY
+from hrp_model.rigid import Pose
 from hrp_model.urdf import MOVEIT, Hardware, UrdfOptions
 from hrp_model.urdf.package import moveit
 from hrp_model.urdf.package.moveit import motion_limits
@@ -202,7 +203,11 @@ def test_robots_that_moveit_cannot_plan_for_are_refused_before_anything_is_writt
         tree(*ARM_LINKS),
         extra_joints=(ExtraJoint(type=ExtraJointType.BALL, links=("ROOT", "C"), name="loop"),),
     )
+    names = [f"planner_configs{i}" for i in range(4)]
+    reserved = [link(x, above) for x, above in zip(names, ("ROOT", *names), strict=False)]
+    reserved = [replace(x, joint=replace(x.joint, id=i)) for i, x in enumerate(reserved)]
     for body, words in (
+        (tree(*reserved), "cannot have a planning group 'planner_configs'"),
         (tree(link("A", "ROOT")), "no arm"),
         (load_body(MODELS / "rover" / "rover.body", silent()), "no arm"),
         (closed, "closed loop ties its joint"),
@@ -262,6 +267,21 @@ def test_the_launch_file_starts_simulation_and_moveit(tmp_path, monkeypatch):
     others = launched(folder, monkeypatch, simulation="false", rviz="false", pipelines="pilz ompl")
     assert set(others) == {"move_group"}
     assert others["move_group"]["parameters"][0]["default"] == "pilz"
+
+
+def test_a_robot_on_nothing_is_fixed_in_the_simulation(tmp_path):
+    free = tree(*ARM_LINKS, root=JointType.FREE, at=Pose(p=(0.0, 0.0, 1.0)))
+    assert not free.is_root_fixed
+    _, config = written(free, tmp_path / "p")
+    assert config.demo_world["bodies"][-1]["fixed"] is True
+
+
+def test_a_start_in_collision_is_reported(tmp_path, diagnostics):
+    links = [replace(x, joint=replace(x.joint, initial=2.8)) for x in ARM_LINKS]
+    write(tree(*links), tmp_path / "p", additions=[MOVEIT], diagnostics=diagnostics)
+    diagnostics.take("initial-overlap")
+    found = diagnostics.take("initial-collision")
+    assert found.message.endswith("'ROOT' and 'B', 'A' and 'C'")
 
 
 def test_the_simulation_stands_as_the_model_does(tmp_path):
