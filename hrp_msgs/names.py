@@ -27,6 +27,7 @@ TF_STATIC = "/tf_static"
 CLOCK = "/clock"
 DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
+WHEEL_ODOMETRY = "odom"
 DEVICES = "devices"
 # Of a whole world.
 CONTACTS = "contacts"
@@ -68,6 +69,7 @@ NAMINGS: Mapping[str, Mapping[str, str]] = {
     # rtmros_common: hrpsys_ros_bridge; its camera and scanner bridges use a namespace per device.
     HRPSYS: {
         ODOMETRY: "odom",
+        WHEEL_ODOMETRY: "wheel_odom",
         ONLY_IMU: "imu",
         WRENCH: "{}",
         SCAN: "{}/range",

@@ -89,6 +89,20 @@ class OdometryReading:
 
 
 @dataclass(slots=True, eq=False)
+class WheelOdometryReading(OdometryReading):
+    """Pose and velocity as estimated from wheels, where W is the frame of the odometry.
+
+    Attributes:
+        pose_covariance: Of x, y, z, and of the rotations about the axes of W, in [m^2], [m rad] and
+            [rad^2], shape (6, 6).
+        twist_covariance: Of the linear and the angular velocity, likewise per [s^2], shape (6, 6).
+    """
+
+    pose_covariance: Array
+    twist_covariance: Array
+
+
+@dataclass(slots=True, eq=False)
 class ImuReading:
     """One sample of an IMU, in the sensor frame S.
 

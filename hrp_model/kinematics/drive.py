@@ -92,6 +92,7 @@ class DriveKinematics:
         effective_track: Distance at which wheels that do not slip would turn it as fast, in [m].
         turn_center: Coordinate of the point that moves straight ahead also in turns, along the
             root's x axis, in [m].
+        sliding: Mean distance that the contacts slide per angle of a turn, in [m/rad].
         root_height: Height of the root's origin above the ground, in [m].
         joints: Names of the joints that roll.
         steering: Names of the joints that steer.
@@ -102,6 +103,7 @@ class DriveKinematics:
     track: float
     effective_track: float
     turn_center: float
+    sliding: float
     root_height: float
     joints: tuple[str, ...] = field(init=False)
     steering: tuple[str, ...] = field(init=False)
@@ -202,12 +204,13 @@ def _drive_kinematics(body: Body) -> DriveKinematics:
         contacts = tuple(_of_steered(wheel) for wheel in drive.wheels)
         y = [wheel.y for wheel in drive.wheels]
         track = max(y) - min(y)
-        return DriveKinematics(DriveKind.ACKERMANN, contacts, track, track, drive.axle_x, height)
+        turning = track, drive.axle_x, 0.0
+        return DriveKinematics(DriveKind.ACKERMANN, contacts, track, *turning, height)
     center = float(_whole(body, poses).center_of_mass[0])
     if isinstance(drive, DifferentialDrive):
         contacts, track = _of_wheels(drive, body, poses), drive.wheel_separation
         if len(drive.left) == 1:
-            kind, turning = DriveKind.DIFFERENTIAL, (track, contacts[0].x)
+            kind, turning = DriveKind.DIFFERENTIAL, (track, contacts[0].x, 0.0)
         else:
             rims = [_rim(link, poses[link.name]) for link in (*drive.left, *drive.right)]
             kind, turning = DriveKind.SKID_STEER, _slipping(np.concatenate(rims), center, 1.0)
@@ -230,8 +233,8 @@ def _drive(body: Body) -> Drive:
     return drive
 
 
-def _slipping(points: Array, center: float, across: float) -> tuple[float, float]:
-    """Return the effective track and the turn centre of a vehicle that slips, in [m].
+def _slipping(points: Array, center: float, across: float) -> tuple[float, float, float]:
+    """Return effective track, turn centre and sliding of a vehicle that slips, in [m].
 
     They minimize the power of Coulomb friction at rims of a constant speed, by least squares with
     weights that approach load over slip.
@@ -254,7 +257,7 @@ def _slipping(points: Array, center: float, across: float) -> tuple[float, float
         weight = load / np.maximum(slip, _SLOWEST * half)
         turn = float(weight @ x / weight.sum())
         half = float(weight @ (y**2 + across**2 * (x - turn) ** 2) / (weight @ y))
-    return 2.0 * half, turn
+    return 2.0 * half, turn, float(load @ np.hypot(y - half, x - turn) / load.sum())
 
 
 def _whole(body: Body, poses: Mapping[str, Pose]) -> MassProperties:

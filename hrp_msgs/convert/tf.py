@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..messages import Header, Odometry, TFMessage, TransformStamped
-from ..readings import Array, OdometryReading
+from ..readings import Array, OdometryReading, WheelOdometryReading
 from .basic import header, set_quaternion, set_xyz
 from .cdr import Numbers, Template
 from .converter import FieldConverter, Frames
@@ -92,17 +92,22 @@ class OdometryConverter(RootConverter):
 
     message_type = Odometry
 
-    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:
         header = Header(frame_id=self._frames.world)
         template = Template(Odometry(header=header, child_frame_id=self._frames.root))
-        for quantity in ("pose", "twist"):  # the diagonals of (6, 6) matrices
-            template.view(f"{quantity}.covariance")[::7] = VARIANCE
-        return template, {
+        fields = {
             "pose.pose.position": "position",
             "pose.pose.orientation": "orientation",
             "twist.twist.linear": "linear_velocity",
             "twist.twist.angular": "angular_velocity",
         }
+        for quantity in ("pose", "twist"):
+            covariance = f"{quantity}.covariance"
+            if isinstance(reading, WheelOdometryReading):
+                fields[covariance] = f"{quantity}_covariance.flat"
+            else:
+                template.view(covariance)[::7] = VARIANCE  # the diagonals of (6, 6) matrices
+        return template, fields
 
 
 class RootTransformConverter(RootConverter):

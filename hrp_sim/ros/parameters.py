@@ -143,6 +143,18 @@ SIM_NODE = (
     ),
     Param("world_frame", _DEFAULTS.world_frame, "Name of the world frame."),
     Param(
+        "odom_frame",
+        _DEFAULTS.odom_frame,
+        "Frame of the odometry, between world_frame and the topmost frame of each robot; empty = "
+        "none, with odometry 'wheels': odom.",
+    ),
+    Param(
+        "odom_topic",
+        _DEFAULTS.odom_topic,
+        "Topic of the odometry that the frame of each robot follows, beside ground_truth/odom; "
+        "empty = none, with odometry 'wheels': odom.",
+    ),
+    Param(
         "clock_rate",
         _DEFAULTS.clock_rate,
         "Maximum rate of /clock in simulation time [Hz].",

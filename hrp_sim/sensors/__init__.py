@@ -10,6 +10,7 @@ from hrp_msgs.readings import (
     Reading,
     ScanReading,
     TorqueReading,
+    WheelOdometryReading,
     WrenchReading,
 )
 
@@ -21,6 +22,7 @@ from .imu import ImuSensor
 from .kinds import Instrument, instruments
 from .range import LightBeamSensor, RangeSensor, RangeSensor3D
 from .settings import IDEAL, SensorSettings
+from .wheel_odometry import WheelOdometrySensor
 from .world_sensors import make_sensors
 
 __all__ = [
@@ -47,6 +49,8 @@ __all__ = [
     "SensorSettings",
     "TorqueReading",
     "TorqueSensor",
+    "WheelOdometryReading",
+    "WheelOdometrySensor",
     "WrenchReading",
     "instruments",
     "make_sensors",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import JointType, Pose
+from hrp_model.kinematics.vehicle import vehicle_drive
 from hrp_model.rigid import Array, matrix_quaternion, quaternion_matrix
-from hrp_msgs.readings import JointReading, OdometryReading
+from hrp_msgs.readings import JointReading, OdometryReading, WheelOdometryReading
 
 from ..engine.engine import AnyArray
 from ..engine.schedule import NS_PER_S
@@ -22,6 +23,9 @@ from .base import BodySource, ProbingSensor, Sensor, SensorContext, make_probe
 # The names of the sensors, and their default rates, in [Hz].
 JOINT_STATES, JOINT_RATE = "joint_states", 500.0
 ODOMETRY, ODOMETRY_RATE = "odometry", 100.0
+# What the topmost frame of a robot follows: values of the option ``odometry``.
+TRUTH, WHEELS, NONE = "truth", "wheels", "none"
+_UP = np.array([0.0, 0.0, 1.0])
 _NEVER = -1
 _Indices = NDArray[np.intp]
 
@@ -171,11 +175,13 @@ class OdometrySensor(ProbingSensor[OdometryReading]):
         name: Name of the sensor, unique in the body.
         body: Name of the body.
         rate_hz: Samples per second.
+        followed: What the topmost frame of the body follows: TRUTH, or WHEELS or NONE.
     """
 
     name: str
     body: str
     rate_hz: float
+    followed: str = TRUTH
     probe: Probe = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -190,18 +196,35 @@ class OdometrySensor(ProbingSensor[OdometryReading]):
 
 def make_odometry(source: BodySource, context: SensorContext) -> OdometrySensor:
     """Return the sensor of the root's motion."""
+    body, followed = context.body, context.settings(source.name).odometry
+    if not body.jointed_links:
+        followed = TRUTH  # it is no robot, which could estimate its motion
+    elif followed == WHEELS and context.is_fixed:
+        followed = TRUTH
+    elif followed == WHEELS and isinstance(why := vehicle_drive(body), str):
+        context.note("no-wheels", source, f"stays true: {why}")
+        followed = TRUTH
     rate = context.rate(source.name, ODOMETRY_RATE)
-    return OdometrySensor(name=source.name, body=context.simulated.name, rate_hz=rate)
+    name = context.simulated.name
+    return OdometrySensor(name=source.name, body=name, rate_hz=rate, followed=followed)
 
 
 def motion_of_fixed_frame(root: OdometryReading, X_LB: Pose) -> OdometryReading:
     """Return the motion of a frame B that is fixed to the root link L, given that of L."""
     R_WL = quaternion_matrix(root.orientation)
-    return OdometryReading(
-        root.time_ns,
-        root.body,
-        root.position + R_WL @ X_LB.p,
-        matrix_quaternion(R_WL @ X_LB.R),
-        (root.linear_velocity + np.cross(root.angular_velocity, X_LB.p)) @ X_LB.R,
-        root.angular_velocity @ X_LB.R,
+    moved = replace(
+        root,
+        position=root.position + R_WL @ X_LB.p,
+        orientation=matrix_quaternion(R_WL @ X_LB.R),
+        linear_velocity=(root.linear_velocity + np.cross(root.angular_velocity, X_LB.p)) @ X_LB.R,
+        angular_velocity=root.angular_velocity @ X_LB.R,
     )
+    if isinstance(moved, WheelOdometryReading):
+        # An error of the yaw also moves the origin of B; roll and pitch are unknown, but small.
+        of_pose, of_twist = np.eye(6), np.zeros((6, 6))
+        of_pose[:3, 5] = np.cross(_UP, R_WL @ X_LB.p)
+        of_twist[:3, :3] = of_twist[3:, 3:] = X_LB.R.T
+        of_twist[:3, 5] = np.cross(_UP, X_LB.p) @ X_LB.R
+        moved.pose_covariance = of_pose @ moved.pose_covariance @ of_pose.T
+        moved.twist_covariance = of_twist @ moved.twist_covariance @ of_twist.T
+    return moved

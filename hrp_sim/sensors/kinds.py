@@ -14,6 +14,7 @@ import numpy as np
 
 from hrp_model import Body, devices
 from hrp_model.inertial_units import inertial_units
+from hrp_model.kinematics.vehicle import vehicle_drive
 from hrp_model.rigid import Array
 from hrp_msgs import names
 from hrp_msgs.readings import Reading
@@ -40,6 +41,7 @@ from .range import (
     make_light_beam,
     make_range_sensor,
 )
+from .wheel_odometry import WHEEL_ODOMETRY, WheelOdometrySensor, make_wheel_odometry
 
 D = TypeVar("D", bound=Source)
 S = TypeVar("S", bound=Sensor)
@@ -168,18 +170,19 @@ JOINTS = SensorKind(
         ),
     ),
 )
+_MOTION: tuple[Field[Any], ...] = (
+    vector("position", "m"),
+    Field("orientation"),
+    vector("linear_velocity", "m/s", "linear_speed"),
+    vector("angular_velocity", "rad/s"),
+)
 _ODOMETRY = SensorKind(
     name="odometry",
     sensors=(OdometrySensor,),
     find=lambda body: [] if body.is_static else [BodySource(ODOMETRY)],
     make=make_odometry,
     is_device=False,
-    fields=(
-        vector("position", "m"),
-        Field("orientation"),
-        vector("linear_velocity", "m/s", "linear_speed"),
-        vector("angular_velocity", "rad/s"),
-    ),
+    fields=_MOTION,
     topics=(
         TopicSpec(
             names.ODOMETRY,
@@ -187,6 +190,23 @@ _ODOMETRY = SensorKind(
             "tf:OdometryConverter",
             "every movable body",
             "its true motion",
+        ),
+    ),
+)
+_WHEEL_ODOMETRY = SensorKind(
+    name="wheel_odometry",
+    sensors=(WheelOdometrySensor,),
+    find=lambda body: [] if isinstance(vehicle_drive(body), str) else [BodySource(WHEEL_ODOMETRY)],
+    make=make_wheel_odometry,
+    is_device=False,
+    fields=_MOTION,
+    topics=(
+        TopicSpec(
+            names.WHEEL_ODOMETRY,
+            "nav_msgs/Odometry",
+            "tf:OdometryConverter",
+            "vehicle, with the option `odometry: wheels`",
+            "its motion as its wheels or tracks measure it",
         ),
     ),
 )
@@ -414,7 +434,7 @@ _LIGHT_BEAM = SensorKind(
 # In the order of the sensors of a body, also in snapshots.
 KINDS: tuple[AnyKind, ...] = (
     *(JOINTS, _ODOMETRY, _IMU, _FORCE, _RANGE, _CAMERA),
-    *(_TORQUE, _LIGHT_BEAM),
+    *(_TORQUE, _LIGHT_BEAM, _WHEEL_ODOMETRY),
 )
 # Devices that act on other bodies, by the kind of the instrument.
 TOOLS: Mapping[str, type[devices.Device]] = {

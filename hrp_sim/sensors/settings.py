@@ -30,7 +30,7 @@ class SensorSettings:
     rate: float = _option(
         0.0,
         "Samples per second of simulation time [Hz], of one sensor; 0 = as in the model, else 500 "
-        "(odometry and light_beam 100).",
+        "(odometry, wheel_odometry and light_beam 100).",
         minimum=0.0,
         maximum=1e6,
     )
@@ -106,6 +106,36 @@ class SensorSettings:
         "Whether joint positions are quantized by the encoder resolutions of the model, and "
         "velocities are differences of counts.",
         "joints",
+        "wheel_odometry",
+    )
+    odometry: str = _option(
+        "truth",
+        "What the topmost frame of a robot follows: its true motion, that of its wheels or tracks, "
+        "which drifts where they slip, or none, for another program; other bodies are true.",
+        "odometry",
+        choices=("truth", "wheels", "none"),
+    )
+    wheel_separation_multiplier: float = _option(
+        0.0,
+        "Distance between left and right wheels that wheel odometry assumes, as a multiple of the "
+        "true one; 0 = as friction of equal wheels lets it slip in turns.",
+        "wheel_odometry",
+        minimum=0.0,
+        maximum=100.0,
+    )
+    wheel_noise: float = _option(
+        0.0,
+        "White noise of the distance that a wheel or track rolls, per root of a metre [m/sqrt(m)].",
+        "wheel_odometry",
+        minimum=0.0,
+        maximum=1e3,
+    )
+    wheel_slip: float = _option(
+        0.01,
+        "Slip that the covariances of wheel odometry assume, likewise [m/sqrt(m)].",
+        "wheel_odometry",
+        minimum=0.0,
+        maximum=1e3,
     )
     error_deviation: float = _option(
         -1.0,

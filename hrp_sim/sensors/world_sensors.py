@@ -23,6 +23,7 @@ from .kinds import KINDS, TOOLS, AnyKind, instruments
 from .noise import NoiseSeed
 from .sensor_schedule import Light, SensorSchedule, Tool
 from .settings import IDEAL, OptionValue, SensorSettings
+from .wheel_odometry import WHEEL_ODOMETRY, WheelOdometrySensor
 
 # Limits on all sensors created at once, so that a model cannot exhaust the memory.
 MAX_TOTAL_RAYS = 10 * MAX_RAYS
@@ -112,8 +113,13 @@ class WorldSensors:
         on: dict[str, dict[str, bool]] = {}
         lights: list[Light] = []
         tools: list[Tool] = []
+        measured = {sensor.body for sensor in sensors if isinstance(sensor, WheelOdometrySensor)}
         for name, simulated in new.bodies.items():
-            found = instruments(simulated.body).values()
+            found = [
+                instrument
+                for instrument in instruments(simulated.body).values()
+                if instrument.kind != WHEEL_ODOMETRY or name in measured
+            ]
             on[name] = {instrument.name: instrument.on for instrument in found}
             lights += [Light(name, i.name) for i in found if i.kind == "light"]
             tools += [Tool(name, i.name, i.kind) for i in found if i.kind in TOOLS]

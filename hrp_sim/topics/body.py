@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from operator import matmul
 from typing import Any
@@ -31,9 +31,9 @@ from hrp_msgs.topics.topic import Topic, TopicMaker, TopicOutput
 
 from ..engine.schedule import NS_PER_S
 from ..run.run import Run
-from ..sensors import JointReading, JointSensor, OdometrySensor, Sensor
-from ..sensors.body_state import motion_of_fixed_frame
-from ..sensors.kinds import kind_of
+from ..sensors import JointReading, JointSensor, OdometrySensor, Sensor, WheelOdometrySensor
+from ..sensors.body_state import TRUTH, WHEELS, motion_of_fixed_frame
+from ..sensors.kinds import AnyTopic, kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .devices import SensorOutputs, device_topics
@@ -48,6 +48,10 @@ class TopicOptions:
         base: Massless links above the root of each body, a value of ``Base``.
         naming: Naming of the topics, a key of ``hrp_msgs.names.NAMINGS``.
         world_frame: Name of the world frame.
+        odom_frame: Frame of the odometry, above the topmost frame of each robot, with its prefix;
+            empty for none, but "odom" if a robot follows its wheels.
+        odom_topic: Topic of the odometry that a robot follows, in its namespace; empty for none
+            besides ``ground_truth/odom``, but "odom" if it follows its wheels.
         clock_rate: Maximum rate of /clock in simulation time, in [Hz].
         contact_rate: Likewise of contacts and contacts/markers; 0 means that neither is published.
         contact_scale: Length of the arrow of a force, in [m/N].
@@ -63,6 +67,8 @@ class TopicOptions:
     base: str = "auto"
     naming: str = STANDARD
     world_frame: str = "world"
+    odom_frame: str = ""
+    odom_topic: str = ""
     clock_rate: float = 250.0
     contact_rate: float = 0.0
     contact_scale: float = 0.001
@@ -80,6 +86,7 @@ class TopicOptions:
         return TopicOptions(**own, description=described)
 
 
+_AT_ORIGIN = [0.0, 0.0, 0.0], (0.0, 0.0, 0.0, 1.0)
 _ROOT_TRANSFORM = "tf:RootTransformConverter"
 
 
@@ -132,8 +139,10 @@ class BodyTopics:
         self.switches = {key: x.switch for key, x in self._devices.items() if x.switch}
         self.tool_commands = {key: x.command for key, x in self._devices.items() if x.command}
         body = self.simulated.body
-        frames = self._set_frames(simulation.is_fixed(name))
         sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
+        followed = [s.followed for s in sensors.values() if isinstance(s, OdometrySensor)]
+        self._followed = followed[0] if followed else TRUTH
+        frames = self._set_frames(simulation.is_fixed(name))
         self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # the first of equal names
@@ -165,6 +174,9 @@ class BodyTopics:
         self._is_footprint = bool(self._X_LB.p.any() or (np.eye(3) != self._X_LB.R).any())
         self._is_fixed = is_fixed
         self._has_moving_root = not (is_fixed or self._is_world)
+        odom = self._options.odom_frame or ("odom" if self._followed == WHEELS else "")
+        has_odom = bool(odom and self._has_moving_root and self.simulated.body.jointed_links)
+        self._parent = self._frame_name(odom) if has_odom else world
         return frames
 
     @property
@@ -237,8 +249,12 @@ class BodyTopics:
 
     def static_frames(self) -> list[FramePose]:
         """Return the static frames."""
-        is_shown = self._is_fixed and not self._is_world
-        return [*([self._root_pose()] if is_shown else []), *self._fixed_frames]
+        above: list[FramePose] = []
+        if self._is_fixed and not self._is_world:
+            above = [self._root_pose()]
+        elif self._followed == TRUTH and self._parent != self._options.world_frame:
+            above = [(self._options.world_frame, self._parent, *_AT_ORIGIN)]
+        return [*above, *self._fixed_frames]
 
     def serve(self, run: Run) -> None:  # noqa: ARG002
         """Publish which sensors and lights are on; called when the run begins.
@@ -308,33 +324,53 @@ class BodyTopics:
         pose = Pose(motion.R[0], motion.p[0])
         if self._is_footprint:
             pose = pose @ self._X_LB
-        return self._options.world_frame, self._root, pose.p.tolist(), matrix_quaternion(pose.R)
+        return self._parent, self._root, pose.p.tolist(), matrix_quaternion(pose.R)
 
     def _moving_root(self) -> Sequence[FramePose]:
-        """Return the pose of the topmost frame, if it moves."""
-        return [self._root_pose()] if self._has_moving_root else []
+        """Return the pose of the topmost frame, if it moves and is the true one."""
+        is_shown = self._has_moving_root and self._followed == TRUTH
+        return [self._root_pose()] if is_shown else []
 
     def _root_has_subscribers(self) -> bool:
         """Return whether to publish the root's transform, unless it is published with the links."""
-        is_with_links = self.link_frames is not None and self._simulation.is_enabled(self._joints)
+        has_links = self.link_frames is not None and self._simulation.is_enabled(self._joints)
+        is_with_links = has_links and self._followed == TRUTH
         return not is_with_links and self._tf.has_subscribers()
 
     def _add_sensor(self, key: str, sensor: Sensor, frame: str) -> None:
         """Create the outputs of a sensor with this data frame."""
         moved = partial(motion_of_fixed_frame, X_LB=self._X_LB) if self._is_footprint else None
         kind = kind_of(sensor)
-        limits = self._limits_of(sensor)
-        frames = Frames(frame, self._options.world_frame, self._root, moved, limits)
+        is_wheels = isinstance(sensor, WheelOdometrySensor)
+        world = self._parent if is_wheels else self._options.world_frame
+        frames = Frames(frame, world, self._root, moved, self._limits_of(sensor))
         filters = bool(sensor.memory)
         found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
         self.outputs[key] = found  # early, so that ``close`` finds them if one fails
         topics = self._devices[key].of_sensor
         if isinstance(sensor, JointSensor) and self._options.hardware_topics:
             topics = dict.fromkeys(topics, self.naming.topic(names.HARDWARE_STATES))
+        elif is_wheels and self._options.odom_topic:
+            topics = dict.fromkeys(topics, self._odom_topic)
         found.open(self._maker, topics, frames)
-        if isinstance(sensor, OdometrySensor) and self._has_moving_root:
+        if is_wheels or (isinstance(sensor, OdometrySensor) and self._followed == TRUTH):
+            self._add_odometry(found, frames._replace(world=self._parent), topics)
+
+    def _add_odometry(
+        self, found: SensorOutputs, frames: Frames, topics: Mapping[AnyTopic, str]
+    ) -> None:
+        """Add what the topmost frame follows: its transform, and a topic beside the true motion."""
+        options, is_robot = self._options, bool(self.simulated.body.jointed_links)
+        if options.odom_topic and is_robot and self._odom_topic not in topics.values():
+            copies = {replace(spec): self._odom_topic for spec in topics}  # other keys
+            found.open(self._maker, copies, frames)
+        if self._has_moving_root:
             transforms = make_converter(_ROOT_TRANSFORM, frames)
             found.outputs.append(TopicOutput(self._tf, transforms, self._root_has_subscribers))
+
+    @property
+    def _odom_topic(self) -> str:
+        return self.naming.qualified(self._options.odom_topic)
 
     def _limits_of(self, sensor: Sensor) -> Array | None:
         """Return the position limits that the physics enforces, shape (2, joints)."""

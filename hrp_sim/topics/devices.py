@@ -101,7 +101,7 @@ class SensorOutputs:
     outputs: list[Output] = field(default_factory=list)
 
     def open(self, maker: TopicMaker, topics: Mapping[AnyTopic, str], frames: Frames) -> None:
-        """Create the topics of the sensor.
+        """Create topics of the sensor, besides those that it has.
 
         Args:
             maker: Creates the topics.
@@ -117,12 +117,13 @@ class SensorOutputs:
             quality = qos.IMAGE if size is None else qos.sensor(self.sensor.rate_hz, size)
             topic = maker.create(converter.message_type, name, quality)
             self.topics[spec] = TopicOutput(topic, converter)
+            self.outputs.append(self.topics[spec])
             if spec.compressed is not None and maker.unrecorded is not None:
                 level, converter_name = spec.compressed
                 converter = make_converter(converter_name, frames)
                 topic = maker.unrecorded.create(converter.message_type, f"{name}/{level}", quality)
                 self.compressed[spec] = TopicOutput(topic, converter)
-        self.outputs.extend((*self.topics.values(), *self.compressed.values()))
+                self.outputs.append(self.compressed[spec])
 
     def is_wanted(self) -> bool:
         """Return whether the sensor should be read."""

@@ -184,3 +184,41 @@ def test_the_rate_of_the_frames_of_links_can_be_changed():
         [result] = running.ros.node.set_parameters([parameter])
         assert result.successful
         peer.wait_until("more frames", lambda: period_ns() == 2_000_000)
+
+
+ROVER = MODELS / "worlds" / "rover.yaml"
+FIXED = {("base_footprint", "base_link"), ("base_link", "CHASSIS")}
+
+
+def of_rover(peer):
+    """Return the frames down to the root of the rover."""
+    found = pairs(peer, "/tf") | pairs(peer, "/tf_static")
+    names = {"map", "odom", "base_footprint", "base_link", "CHASSIS"}
+    return {(parent, child) for parent, child in found if {parent, child} <= names}
+
+
+@pytest.mark.parametrize("odometry", ["truth", "wheels", "none"])
+def test_the_frame_of_odometry_hangs_between_the_world_and_a_robot(odometry):
+    """Localization publishes its transform, unless it is true; another program all of them."""
+    given = {"world_frame": "map", "base": "base_footprint", "odometry": odometry}
+    given |= {"odom_frame": "odom", "odom_topic": "odom"} if odometry == "truth" else {}
+    expected = {
+        "truth": {("map", "odom"), ("odom", "base_footprint"), *FIXED},
+        "wheels": {("odom", "base_footprint"), *FIXED},
+        "none": FIXED,
+    }[odometry]
+    with simulated(ROVER, describe=True, **given) as (running, peer):
+        peer.follow("odom", Odometry)
+        peer.wait_until("the frames", lambda: of_rover(peer) == expected)
+        true = peer.wait_for("ground_truth/odom", 20)[-1]
+        assert of_rover(peer) == expected
+        assert true.header.frame_id == "map"
+        assert running.runner.simulation.sensors["odometry"].followed == odometry
+        if odometry == "none":
+            assert not peer.messages["odom"]
+            return
+        message = peer.first_after("odom", stamp_ns(true.header.stamp))
+    assert (message.header.frame_id, message.child_frame_id) == ("odom", "base_footprint")
+    deviation = message.pose.covariance[0] ** 0.5
+    assert 0.0009 < deviation < 0.01  # at rest
+    assert message.pose.pose.position.z == pytest.approx(0.0, abs=0.01)

@@ -18,7 +18,7 @@ OF_RCLPY = ("use_sim_time", "start_type_description_service")
 # Of a sensor alone, so that it has parameters of its own.
 GIVEN = ["-p", "left_foot_force.rate:=50.0", "-p", "left_foot_force.force_stdev:=0.5"]
 # They have no unit: they are shares, ratios and numbers to begin with.
-PURE = ("real_time_factor", "detection_rate", "color_stdev")
+PURE = ("real_time_factor", "wheel_separation_multiplier", "detection_rate", "color_stdev")
 
 
 @pytest.fixture(scope="module", params=["humanoid_in_room", "rover"])

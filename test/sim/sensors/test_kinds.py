@@ -6,12 +6,13 @@ from typing import TypeVar, get_args, get_type_hints
 import numpy as np
 import pytest
 from message_bytes import converted
-from sim.sensors.factory_tools import DarkRenderer, camera, gyro, scanner, sensors_of
+from sim.sensors.factory_tools import DarkRenderer, camera, gyro, no_rays, scanner, sensors_of
 from sim.sensors.handmade import arm_body, simulated, world_of
+from vehicles import vehicle, wheel
 
 from hrp_model import devices
 from hrp_model.devices import ImageType
-from hrp_sim.sensors import instruments
+from hrp_sim.sensors import SensorSettings, instruments, make_sensors
 from hrp_sim.sensors.kinds import KINDS, NUMBER_UNITS, kind_of, numbers_of, summary
 
 DEVICES = (
@@ -45,6 +46,14 @@ def samples(diagnostics):
         yield sensor, sensor.read(world)
 
 
+def of_wheels(diagnostics):
+    """Return the sensor of the wheels of a vehicle, with a reading."""
+    world = world_of(simulated(vehicle(wheel("L", [0, 0.2, 0]), wheel("R", [0, -0.2, 0]))))
+    asked = {"settings_of": lambda _body, _sensor: SensorSettings(odometry="wheels")}
+    made = make_sensors(world, np.zeros(3), no_rays, DarkRenderer(), diagnostics, **asked)
+    return made[-1], made[-1].read(world)
+
+
 def reading_type(converter):
     """Return the class of the readings that a converter takes."""
     wanted = get_type_hints(converter.convert)["reading"]
@@ -60,7 +69,7 @@ def test_readings_become_messages_of_the_type_of_each_topic(diagnostics):
     from hrp_msgs.topics.topic import type_name
 
     tried = set()
-    for sensor, reading in samples(diagnostics):
+    for sensor, reading in (*samples(diagnostics), of_wheels(diagnostics)):
         for spec in kind_of(sensor).topics:
             if not spec.offered(sensor):
                 continue
@@ -74,7 +83,7 @@ def test_readings_become_messages_of_the_type_of_each_topic(diagnostics):
 
 
 def test_readings_have_the_fields_of_their_kind_within_their_bounds(diagnostics):
-    for sensor, reading in samples(diagnostics):
+    for sensor, reading in (*samples(diagnostics), of_wheels(diagnostics)):
         for field in kind_of(sensor).fields:
             value = getattr(reading, field.name)
             if not field.offered(sensor):
