@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree
 
@@ -189,13 +190,16 @@ def test_grippers_take_commands_and_hands_trajectories(tmp_path):
         assert (hand["type"], hand.get("parallel")) == (kind, parallel)
 
 
-def test_with_ros2_control_its_controllers_have_a_file_too(tmp_path):
-    options = UrdfOptions(ros2_control=Hardware.MOCK)
+def test_with_ros2_control_its_controllers_have_a_file_too(tmp_path, monkeypatch):
+    options = UrdfOptions(ros2_control=Hardware.TOPIC)
     folder, config = written(arm(), tmp_path / "p", options=options)
     (entry,) = actions(config, "moveit_ros2_controllers")
     parameters = config.controllers["/**/joint_trajectory_controller"]["ros__parameters"]
     assert entry["joints"] == parameters["joints"]
-    assert (folder / "config" / "moveit_controllers.yaml").is_file()
+    nodes = launched(folder, monkeypatch, control="ros2_control")
+    assert nodes["ros2_control.launch.py"] == {"use_sim_time": "true"}
+    assert nodes["sim_node"]["parameters"][0]["hardware_topics"] is True
+    assert nodes["move_group"]["parameters"][0]["controllers"].endswith("_ros2_controllers.yaml")
 
 
 def test_robots_that_moveit_cannot_plan_for_are_refused_before_anything_is_written(tmp_path):
@@ -250,7 +254,11 @@ def launched(folder, monkeypatch, **given):
     }
     (setup,) = of_kind(entities, "OpaqueFunction")
     context = SimpleNamespace(launch_configurations={**defaults, **given})
-    return {node.kwargs["executable"]: node.kwargs for node in setup.kwargs["function"](context)}
+    found = setup.kwargs["function"](context)
+    started = {node.kwargs["executable"]: node.kwargs for node in of_kind(found, "Node")}
+    for included in of_kind(found, "IncludeLaunchDescription"):
+        started[Path(included.args[0].args[0]).name] = dict(included.kwargs["launch_arguments"])
+    return started
 
 
 def test_the_launch_file_starts_simulation_and_moveit(tmp_path, monkeypatch):
