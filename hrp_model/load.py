@@ -127,6 +127,8 @@ _BODY_READERS = {
 _SYNTAX_ERRORS = frozenset(
     ("stray-character", "syntax-error", "unexpected-end", "unterminated-string", "yaml-syntax")
 )
+# Of files that may be URDF.
+_ROBOT_SUFFIXES = (".urdf", ".xacro", ".xml")
 _EXPRESSION = re.compile(r"\$[{(]")  # of xacro
 # First characters of the formats; any other text is YAML.
 _BEGINNINGS = (
@@ -221,6 +223,41 @@ def load_body_text(
     body = context.read_text(Source(name, text.removeprefix("\ufeff"), path), suffix)
     _warn_of_arguments(context, body, name, given)
     return _checked(None if body is None else replace(body, path=None), diagnostics)
+
+
+def load_xml(
+    model: str | os.PathLike[str], diagnostics: Diagnostics | None = None
+) -> Element | None:
+    """Return the root element of a URDF, with its macros expanded; None for other formats.
+
+    Args:
+        model: As for ``load_body``.
+        diagnostics: Receives notes and warnings; by default they are logged.
+
+    Raises:
+        ModelError: The file cannot be read.
+    """
+    diagnostics = Diagnostics() if diagnostics is None else diagnostics
+    found: list[Element | None] = []
+
+    def keep(source: Source, context: ReadContext) -> None:
+        is_macro = context.open_files[-1].suffix.lower() == ".xacro"
+        found.append((_expanded if is_macro else _parsed)(source, context))
+
+    name, arguments = split_model_name(os.fspath(model))
+    try:
+        path = Path(os.path.realpath(path_from_uri(model)))
+    except ResourceError as error:
+        diagnostics.error("missing-model", str(error))
+    else:
+        if path.suffix.lower() in _ROBOT_SUFFIXES:
+            context = _context(diagnostics, (path.parent,))
+            context.arguments = arguments
+            context.body_readers |= dict.fromkeys(_ROBOT_SUFFIXES, keep)
+            context.read_body(path, name=name)
+    diagnostics.raise_errors()
+    root = found[0] if found else None
+    return root if root is not None and root.tag == "robot" else None
 
 
 def load_bodies(root: Element, diagnostics: Diagnostics) -> list[Body]:

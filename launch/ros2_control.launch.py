@@ -4,10 +4,12 @@ This is simulation.launch.py with the topics of joint_state_topic_hardware_inter
 controller manager and matching controllers for each robot.
 
 ros2 launch hrp_ros ros2_control.launch.py world:=world.yaml
+ros2 launch hrp_ros ros2_control.launch.py model:=robot.xacro controllers_file:=controllers.yaml
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
@@ -23,10 +25,16 @@ from launch.event_handlers import OnProcessExit, OnProcessStart
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 from hrp_model import Diagnostics
+from hrp_model.files.resources import path_from_uri
 from hrp_model.frames import Base, body_frames
+from hrp_model.load import load_xml
+from hrp_model.read_context import read_source
 from hrp_model.urdf import Hardware, UrdfOptions, controllers, controllers_yaml
+from hrp_model.urdf.controllers_file import read_controllers_file, start_order, with_variables
+from hrp_model.urdf.topic_hardware import ControlledDescription, with_topic_hardware
 from hrp_msgs.node.launching import (
     LaunchFiles,
     documentation,
@@ -36,6 +44,7 @@ from hrp_msgs.node.launching import (
     resolved_frame_prefix,
     share,
 )
+from hrp_msgs.sanitize import one_line
 from hrp_sim import load_world
 from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.ros.parameters import SIM_NODE
@@ -60,21 +69,42 @@ class Robot:
         namespace: Namespace of its controller manager.
         active, inactive: Names of the controllers that are active at start, and of the others.
         parameters: Text of their parameter file.
+        options: Further options of the spawners.
     """
 
     namespace: str
     active: list[str]
     inactive: list[str]
     parameters: str
+    options: tuple[str, ...] = ()
+
+
+@dataclass
+class Own:
+    """A robot with its own <ros2_control> blocks and controllers; set before anything starts.
+
+    Attributes:
+        description: Its description, with the hardware of the simulation; None without one.
+        active, inactive, has_own_types: Of its controllers.
+        files: Has their parameter file, if that has variables.
+    """
+
+    description: ControlledDescription | None = None
+    active: list[str] = field(default_factory=list)
+    inactive: list[str] = field(default_factory=list)
+    has_own_types: bool = False
+    files: LaunchFiles = field(default_factory=LaunchFiles)
 
 
 def declared() -> list[LaunchDescriptionEntity]:
     """Return the actions that declare own arguments, and those with other defaults."""
     arguments = {
+        "model": "A robot in place of world. With controllers_file, the <ros2_control> blocks of "
+        "its URDF or xacro are used, for the hardware of the simulation.",
         "controllers_file": "Parameter file (YAML) of the controller manager and the controllers; "
         "empty: one is generated for each robot.",
         "controller_names": "Names of the controllers to start, separated by blanks; empty: the "
-        "generated ones. Use it together with controllers_file.",
+        "generated ones, or with model those of controllers_file.",
     }
     own = [
         DeclareLaunchArgument(name, default_value="", description=description)
@@ -89,12 +119,12 @@ def declared() -> list[LaunchDescriptionEntity]:
     return [*own, *changed]
 
 
-def check(context: LaunchContext) -> None:
-    """Check the installed packages and the arguments.
+def check(context: LaunchContext, own: Own) -> list[LaunchDescriptionEntity]:
+    """Check the installed packages and the arguments, and prepare a robot with its own blocks.
 
     Raises:
         MissingPackagesError: A required package is not installed; nothing is started.
-        ValueError: The hardware topics are disabled.
+        ValueError: The hardware topics are disabled, or a file cannot be used.
     """
     values = context.launch_configurations
     generated = () if values["controllers_file"] else CONTROLLERS
@@ -104,6 +134,49 @@ def check(context: LaunchContext) -> None:
             "hardware_topics is false, but controllers need these topics; for a simulation "
             "without controllers use simulation.launch.py"
         )
+    model = values.pop("model")  # simulation.launch.py does not have this argument
+    if not model:
+        return []
+    if "world" in values:
+        raise ValueError("model is a robot in place of world: give one of them")
+    values["world"] = model
+    return prepare(model, values, own) if values["controllers_file"] else []
+
+
+def prepare(model: str, values: dict[str, str], own: Own) -> list[LaunchDescriptionEntity]:
+    """Prepare a robot whose <ros2_control> blocks and controllers are its own; return warnings.
+
+    Raises:
+        MissingPackagesError: robot_state_publisher is not installed.
+        ValueError: A file cannot be used.
+    """
+    diagnostics = Diagnostics.silent()
+    root = load_xml(model, QUIET)  # sim_node reports its warnings
+    own.description = None if root is None else with_topic_hardware(root, diagnostics)
+    diagnostics.raise_errors()
+    if own.description is None:
+        return []
+    require_packages(["robot_state_publisher"], "a description with its own <ros2_control>")
+    file = values["controllers_file"]
+    try:
+        source = read_source(path_from_uri(file), file)
+    except OSError as error:
+        raise ValueError(f"controllers_file: cannot read '{file}': {error.strerror}") from None
+    filled = with_variables(source, values, diagnostics)
+    diagnostics.raise_errors()
+    listed = read_controllers_file(filled, values.get("namespace", ""), diagnostics)
+    names = values["controller_names"].split()
+    order = start_order(listed, own.description, names, diagnostics)
+    diagnostics.raise_errors()
+    own.active, own.inactive = order.active, order.inactive
+    own.has_own_types = listed.has_own_types
+    if filled.text != source.text:
+        values["controllers_file"] = own.files.write("controllers.yaml", filled.text)
+    pairs = [f"{joint}/{x}" for joint, kinds in own.description.commands.items() for x in kinds]
+    values |= {"describe": "false", "base": "none", "hardware_interfaces": " ".join(pairs)}
+    if values["clock_rate"] == DEFAULTS["clock_rate"]:
+        values["clock_rate"] = str(max(float(values["clock_rate"]), listed.update_rate))
+    return [LogInfo(msg=one_line(str(warning))) for warning in diagnostics.found]
 
 
 def managed_robots(values: dict[str, str]) -> list[Robot]:
@@ -130,7 +203,7 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
     return robots
 
 
-def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+def nodes(context: LaunchContext, own: Own) -> list[LaunchDescriptionEntity]:
     """Return the controller managers, and the spawners that are started after them."""
     values = dict(context.launch_configurations)
     try:
@@ -139,18 +212,40 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         return []  # sim_node reports the problem and ends the launch
     if not robots:
         return [LogInfo(msg="no controllers are started: no joint of this world can be commanded")]
-    files = LaunchFiles()
-    actions = [action for robot in robots for action in managed(robot, values, files)]
-    return [*actions, files.removal()]
+    actions: list[LaunchDescriptionEntity] = []
+    chosen = values["controller_names"].split()
+    if own.description is None and (chosen or values["controllers_file"]):
+        robots = [replace(x, active=chosen or x.active, inactive=[]) for x in robots]
+    elif own.description is not None:
+        options = ("--param-file", values["controllers_file"]) if own.has_own_types else ()
+        robots = [replace(robots[0], active=own.active, inactive=own.inactive, options=options)]
+        actions.append(state_publisher(robots[0], values, own.description))
+    actions += [action for robot in robots for action in managed(robot, values, own.files)]
+    return [*actions, own.files.removal()]
+
+
+def state_publisher(
+    robot: Robot, values: dict[str, str], description: ControlledDescription
+) -> Node:
+    """Return the node that publishes a description, and the frames of its links."""
+    text = ParameterValue(description.urdf, value_type=str)
+    prefix = resolved_frame_prefix(values)
+    return node(
+        values,
+        package="robot_state_publisher",
+        executable="robot_state_publisher",
+        namespace=robot.namespace,
+        parameters=[{"robot_description": text, "use_sim_time": True, "frame_prefix": prefix}],
+    )
 
 
 def managed(
     robot: Robot, values: dict[str, str], files: LaunchFiles
 ) -> list[LaunchDescriptionEntity]:
     """Return the controller manager of a robot, and its spawners."""
-    own = values["controllers_file"]
+    given = values["controllers_file"]
     name = f"controllers_{robot.namespace.replace('/', '_')}.yaml"
-    file = own or files.write(name, robot.parameters)
+    file = given or files.write(name, robot.parameters)
     manager = node(
         values,
         package="controller_manager",
@@ -161,9 +256,8 @@ def managed(
         remappings=[("~/robot_description", "robot_description")],
         on_exit=Shutdown(),
     )
-    chosen = values["controller_names"].split()
-    steps = [spawner(robot, values, chosen or robot.active)]
-    if robot.inactive and not chosen and not own:
+    steps = [spawner(robot, values, robot.active)]
+    if robot.inactive:
         steps.append(spawner(robot, values, robot.inactive, "--inactive"))
     chain = [OnProcessStart(target_action=manager, on_start=[steps[0]])]
     chain += [
@@ -180,7 +274,7 @@ def spawner(robot: Robot, values: dict[str, str], names: list[str], *options: st
         package="controller_manager",
         executable="spawner",
         namespace=robot.namespace,
-        arguments=[*names, "--switch-timeout", "60", *options],
+        arguments=[*names, "--switch-timeout", "60", *robot.options, *options],
     )
 
 
@@ -202,5 +296,7 @@ def generate_launch_description() -> LaunchDescription:
         PythonLaunchDescriptionSource(str(share() / "launch" / "simulation.launch.py")),
         launch_arguments=[(name, LaunchConfiguration(name)) for name in DEFAULTS],
     )
-    first, last = OpaqueFunction(function=check), OpaqueFunction(function=nodes)
+    own = Own()
+    first = OpaqueFunction(function=partial(check, own=own))
+    last = OpaqueFunction(function=partial(nodes, own=own))
     return LaunchDescription([*declared(), first, simulation, last])

@@ -29,8 +29,11 @@ from hrp_sim.ros.sim_node import PARAMETERS
 ARGUMENTS = Arguments(
     (*COMMON, CLOCK, VIEW),
     [p for p in PARAMETERS if "<" not in p.name],  # without those of single sensors
-    defaults={"world": str(share() / "models" / "worlds" / "humanoid_in_room.yaml")},
-    left_out=["describe", *(param.name for param in DESCRIPTION)],
+    defaults={
+        "world": str(share() / "models" / "worlds" / "humanoid_in_room.yaml"),
+        "describe": "true",
+    },
+    left_out=[param.name for param in DESCRIPTION],
 )
 
 
@@ -44,7 +47,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         values,
         package="hrp_ros",
         executable="sim_node",
-        parameters=ARGUMENTS.parameters(values, {"describe": True, **used_here}),
+        parameters=ARGUMENTS.parameters(values, used_here),
         on_exit=Shutdown(),
     )
     shown = browser(values)

@@ -81,17 +81,17 @@ def ros2_control_elements(body: Body, frames: BodyFrames, options: UrdfOptions) 
     if hardware is None or not joints:
         return []
     block = element("ros2_control", name=legal_name(body.name, default="robot"), type="system")
-    block.append(
-        element(
-            "hardware",
-            element("plugin", text=_PLUGINS[hardware]),
-            *(param(*item) for item in _PARAMS[hardware].items()),
-        )
-    )
+    block.append(hardware_element(hardware))
     block.extend(_joint(joint, frames, hardware) for joint in joints)
     if has_sensors(hardware):
         block.extend(_sensors(body, frames, hardware))
     return [block, _gz_plugin(options)] if hardware is Hardware.GZ else [block]
+
+
+def hardware_element(hardware: Hardware) -> Element:
+    """Return the <hardware> of a block."""
+    params = (param(*item) for item in _PARAMS[hardware].items())
+    return element("hardware", element("plugin", text=_PLUGINS[hardware]), *params)
 
 
 def warn_of_missing_joints(body: Body, options: UrdfOptions, diagnostics: Diagnostics) -> None:

@@ -174,6 +174,7 @@ class CommandInterfaces:
         joints: Parameters of the joints.
         executor: Executes the callbacks of the subscriptions.
         controllers: Controllers of the parameter ``moveit_controllers``.
+        hardware_interfaces: Command interfaces by joint of the parameter of this name.
 
     Raises:
         WrongUseError: A parameter has an invalid value, or its file cannot be used.
@@ -191,6 +192,15 @@ class CommandInterfaces:
                 raise WrongUseError(f"command_topics: there is no '{kind}'.{hint}")
         self._chosen = set(chosen) or set(_ALL_KINDS)
         self._has_action = is_available()
+        self.hardware_interfaces: dict[str, set[str]] = {}
+        for pair in str(settings["hardware_interfaces"]).split():
+            joint, slash, interface = pair.rpartition("/")
+            if not slash or interface not in ("position", "velocity", "effort"):
+                raise WrongUseError(
+                    f"hardware_interfaces: '{pair}' is not JOINT/position, JOINT/velocity or "
+                    "JOINT/effort"
+                )
+            self.hardware_interfaces.setdefault(joint, set()).add(interface)
         file = str(settings["moveit_controllers"])
         self.controllers = read_moveit_controllers(file) if file else []
         dynamic = [param for param in COMMANDS if not param.read_only]
@@ -349,6 +359,7 @@ class BodyCommandInterface:
     ) -> None:
         self._interfaces = interfaces
         self.commands = BodyCommands(simulation, body, frames)
+        self.commands.interfaces = interfaces.hardware_interfaces
         model = simulation.bodies[body].body
         self._controller = simulation.controller(body)
         self._joints: dict[str, str] = {}  # joint names by their names in parameters

@@ -26,6 +26,12 @@ COMMANDS = (
         "in place of all other commands to joints.",
     ),
     Param(
+        "hardware_interfaces",
+        "",
+        "For ros2_control: the command interfaces of another description than the published one, "
+        "as JOINT/INTERFACE separated by spaces; a joint may have several.",
+    ),
+    Param(
         "command_topics",
         "",
         "Command topics and actions to offer, separated by spaces; empty = all.",

@@ -6,6 +6,7 @@ from pathlib import Path
 import launch_double
 import pytest
 import yaml
+from each_case import all_cases
 from launch_double import CONTROL
 from paths import MODELS, ROOT
 
@@ -24,8 +25,8 @@ SIM_NODE = [p for p in PARAMETERS if p.name.isidentifier() and p not in DESCRIPT
 # The node of ours that each starts, its parameters, and those that are no arguments.
 OURS = {
     "display.launch.py": ("model_node", MODEL_NODE, set()),
-    "simulation.launch.py": ("sim_node", SIM_NODE, {"describe"}),
-    "ros2_control.launch.py": ("sim_node", SIM_NODE, {"describe"}),
+    "simulation.launch.py": ("sim_node", SIM_NODE, set()),
+    "ros2_control.launch.py": ("sim_node", SIM_NODE, set()),
 }
 ARM = str(MODELS / "worlds" / "arm.yaml")
 STACK = str(MODELS / "worlds" / "stack.yaml")
@@ -338,3 +339,69 @@ def test_own_controllers_need_no_others(launch, tmp_path):
 def test_controllers_without_their_topics_are_refused_with_the_way_out(launch):
     with pytest.raises(ValueError, match=r"use simulation\.launch\.py"):
         launch("ros2_control.launch.py", CONTROL, hardware_topics="false")
+
+
+BLOCK = """<ros2_control name="s" type="system"><hardware><plugin>a/B</plugin></hardware>
+<joint name="hip"><command_interface name="position"/><command_interface name="velocity"/></joint>
+<gpio name="io"/></ros2_control>"""
+OWN_CONTROLLERS = """
+/**/controller_manager: {ros__parameters: {update_rate: 800}}
+/**/arm: {ros__parameters: {type: f/F, joints: [$(var side)], interface_name: position}}
+/**/other: {ros__parameters: {type: f/F, joints: [hip], interface_name: velocity}}
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    """The arguments of a robot with its own block and controllers."""
+    (tmp_path / "r.urdf").write_text(
+        f"""<robot name="r"><link name="base"/><link name="leg"/>
+        <joint name="hip" type="revolute"><parent link="base"/><child link="leg"/>
+        <limit lower="-1" upper="1" effort="9" velocity="9"/></joint>{BLOCK}</robot>""",
+        encoding="utf-8",
+    )
+    (tmp_path / "c.yaml").write_text(OWN_CONTROLLERS, encoding="utf-8")
+    files = {"model": tmp_path / "r.urdf", "controllers_file": tmp_path / "c.yaml"}
+    return {name: str(file) for name, file in files.items()} | {"rviz": "false", "side": "hip"}
+
+
+def test_a_robot_with_its_own_block_and_controllers_is_run_with_them(launch, own):
+    packages = [*CONTROL[:2], "robot_state_publisher"]
+    found = launch("ros2_control.launch.py", packages, namespace="left", **own)
+    values = found.node("sim_node").values
+    assert values["world"] == own["model"]
+    assert (values["describe"], values["base"], values["clock_rate"]) == (False, "none", 800.0)
+    assert values["hardware_interfaces"] == "hip/position hip/velocity"
+    published = found.node("robot_state_publisher")
+    assert "JointStateTopicSystem" in published.values["robot_description"]
+    assert (published.namespace, published.values["frame_prefix"]) == ("left", "left/")
+    manager, first = found.node("ros2_control_node"), found.node("spawner")
+    assert yaml.safe_load(Path(manager.parameters[0]).read_text(encoding="utf-8"))["/**/arm"][
+        "ros__parameters"
+    ]["joints"] == ["hip"]
+    assert first.arguments[0] == "arm"
+    assert first.arguments[-2:] == ["--param-file", manager.parameters[0]]
+    found.exit(first, 0)
+    assert {"other", "--inactive"} <= set(found.nodes[-1].arguments)
+    assert [text for text in found.logged if "<gpio> is left out" in text]
+
+
+WRONG = {
+    "an unknown joint": ({"side": "knee"}, "'knee'"),
+    "an unknown controller": ({"controller_names": "leg"}, "no controller 'leg'"),
+    "no controllers": ({"controllers_file": "/nowhere.yaml"}, "/nowhere.yaml"),
+    "a missing model": ({"model": "/nowhere.urdf"}, "/nowhere.urdf"),
+    "a world beside the model": ({"world": ARM}, "in place of world"),
+}
+
+
+@all_cases("case", WRONG)
+def test_what_does_not_fit_is_an_error_before_anything_starts(case, launch, own):
+    changed, words = WRONG[case]
+    with pytest.raises(ValueError, match=words):
+        launch(
+            "ros2_control.launch.py",
+            [*CONTROL[:2], "robot_state_publisher"],
+            **(own | changed),
+        )
+    assert launch.launched[-1].nodes == []

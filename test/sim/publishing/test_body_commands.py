@@ -51,6 +51,22 @@ def test_targets_of_joints_move_them(arm):
     assert joint(simulation, "J1") == pytest.approx(0.2, abs=2e-3)
 
 
+def test_shorter_lists_are_read_by_the_interfaces_of_the_hardware(arm):
+    """J2 follows nothing and has no values; J3 has two interfaces, of which one is used."""
+    simulation, commands = arm
+    commands.interfaces = {"J1": ["velocity"], "J3": ["position", "velocity"], "J4": ["effort"]}
+    start = joint(simulation, "J2")
+    commands.joints("topic", 0, ["J1", "J2", "J3", "J4"], [0.2], [0.5, nan], [0.0])
+    run(simulation, 800)
+    assert joint(simulation, "J1") == pytest.approx(0.4, abs=0.02)
+    assert joint(simulation, "J2") == pytest.approx(start, abs=0.02)
+    assert joint(simulation, "J3") == pytest.approx(0.2, abs=0.02)
+    assert simulation.command_counts.refused == 0
+    commands.joints("topic", 0, ["J1", "J2", "J3", "J4"], [0.2, 0.2], [], [])
+    simulation.step()
+    assert simulation.command_counts.refused == 1
+
+
 def test_a_stamped_command_may_be_as_old_as_the_options_say(arm):
     simulation, commands = arm
     now_ns = simulation.state.time_ns

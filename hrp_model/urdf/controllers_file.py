@@ -1,0 +1,337 @@
+"""Read a parameter file of ros2_control, and choose the controllers of it that a robot can start.
+
+A controller has its type in the parameters of the controller manager, as NAME.type, or among its
+own parameters. Which interfaces it claims follows from the names of parameters that controllers
+have in common.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from ..diagnostics import Diagnostics, Source, Span, did_you_mean_or_all, listed
+from ..readers.yaml.nodes import Mapping as YamlMapping
+from ..readers.yaml.nodes import Node, Scalar
+from ..readers.yaml.nodes import Sequence as YamlSequence
+from ..readers.yaml.tree import parse
+from .topic_hardware import ControlledDescription
+
+MAX_CONTROLLERS = 100
+_MANAGER = "controller_manager"
+_PARAMETERS = "ros__parameters"
+_CODE = "controllers-file"
+# Names of parameters that list joints which are commanded.
+_JOINTS = re.compile(
+    r"(command_)?joints?|dof_names|\w*(wheels?|joints?)_names|\w+(?<!state)_joint_name"
+)
+# Interfaces of the joints in parameters with such names, where no parameter states them.
+_USUAL = {"left": "velocity", "right": "velocity", "traction": "velocity", "steering": "position"}
+_INTERFACES = ("command_interfaces", "command_interface", "interface_name", "interface_names")
+_VARIABLE = re.compile(r"\$\(var\s+(\w+)\)")
+_MAX_DEPTH = 10
+_MAX_LISTED = 5
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A text among the parameters of a controller."""
+
+    text: str
+    at: Span
+
+
+@dataclass(frozen=True)
+class ListedController:
+    """A controller in a file.
+
+    Attributes:
+        name: Its name.
+        type: Its plugin.
+        at: Where its type is.
+        parameters: Texts by the full name of their parameter; those of a list in its order.
+    """
+
+    name: str
+    type: str
+    at: Span
+    parameters: Mapping[str, tuple[_Value, ...]]
+
+    @property
+    def is_broadcaster(self) -> bool:
+        """Whether it reads states only."""
+        return self.type.endswith("Broadcaster")
+
+    def texts(self, *names: str) -> tuple[str, ...]:
+        """Return the texts of parameters."""
+        return tuple(value.text for name in names for value in self.parameters.get(name, ()))
+
+    def joints(self) -> Iterator[tuple[_Value, str]]:
+        """Yield the joints that it names, each with the command interface, "" if not known."""
+        stated = self.texts(*_INTERFACES)
+        usual = next((x for x in ("position", "velocity", "effort") if self.type.startswith(x)), "")
+        for name, values in self.parameters.items():
+            if not _JOINTS.fullmatch(name) or "_state_" in name:
+                continue
+            of_part = next((kind for part, kind in _USUAL.items() if part in name), "")
+            kinds = stated or (usual or of_part,)
+            yield from ((value, kind) for value in values for kind in kinds)
+        for value in self.parameters.get("interfaces", ()) if not self.is_broadcaster else ():
+            joint, _, kind = value.text.rpartition("/")  # of a passthrough controller
+            yield _Value(joint, value.at), kind
+
+
+@dataclass(frozen=True)
+class ControllersFile:
+    """A parameter file of a controller manager.
+
+    Attributes:
+        controllers: Its controllers by name, in the order of the file.
+        update_rate: Of the manager, in [Hz].
+        has_own_types: Whether a type is among a controller's own parameters, where only the
+            spawner finds it.
+    """
+
+    controllers: Mapping[str, ListedController]
+    update_rate: float
+    has_own_types: bool
+
+
+@dataclass(frozen=True)
+class StartOrder:
+    """Names of the controllers to start, those that others command before these.
+
+    Attributes:
+        active: They become active.
+        inactive: They want joints of active ones, and are loaded only.
+    """
+
+    active: list[str]
+    inactive: list[str]
+
+
+def with_variables(source: Source, values: Mapping[str, str], diagnostics: Diagnostics) -> Source:
+    """Return a text in which each ``$(var NAME)`` is replaced, as launch does with parameter files.
+
+    Args:
+        source: The text.
+        values: Values of the launch arguments.
+        diagnostics: Receives an error for each argument without a value.
+    """
+    for match in _VARIABLE.finditer(source.text):
+        if match[1] not in values:
+            message = f"the launch needs the argument {match[1]}:=VALUE for {match[0]}"
+            diagnostics.error(_CODE, message, Span(source, match.start(), match.end()))
+    text = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), source.text)
+    return Source(source.name, text, source.path)
+
+
+def read_controllers_file(
+    source: Source, namespace: str, diagnostics: Diagnostics
+) -> ControllersFile:
+    """Return the controllers in a parameter file.
+
+    Args:
+        source: The text.
+        namespace: Namespace of the controller manager; "" is the root.
+        diagnostics: Receives warnings and errors.
+    """
+    root = parse(source, diagnostics)
+    sections = dict[str, dict[str, tuple[_Value, ...]]]()
+    others: set[str] = set()
+    for path, node in _sections(root, "", 0):
+        space, _, name = path.rpartition("/")
+        if _matches(space, namespace.strip("/")):
+            sections[name] = {**sections.get(name, {}), **_flat(node, "")}
+        else:
+            others.add(space or "/")
+    listed_types = sections.pop(_MANAGER, {})
+    types = {
+        key.removesuffix(".type"): x for key, x in listed_types.items() if key.endswith(".type")
+    }
+    own = {key: x["type"] for key, x in sections.items() if x.get("type")}
+    found = {
+        name: ListedController(name, values[0].text, values[0].at, sections.get(name, {}))
+        for name, values in {**types, **own}.items()
+        if values and "." not in name
+    }
+    if not found and not diagnostics.has_errors:
+        message = "the file has no controller with a type"
+        if others:
+            message += (
+                f" for the namespace '/{namespace.strip('/')}', but parameters for "
+                f"{listed(sorted(others), _MAX_LISTED)}: set namespace, or write /**/NAME"
+            )
+        diagnostics.error(_CODE, message, Span(source, 0, 0))
+    if len(found) > MAX_CONTROLLERS:
+        message = f"{len(found)} controllers are more than {MAX_CONTROLLERS}"
+        diagnostics.error("too-large", message, Span(source, 0, 0))
+    rate = listed_types.get("update_rate", ())
+    return ControllersFile(found, _number(rate, 100.0), bool(own))
+
+
+def start_order(
+    file: ControllersFile,
+    robot: ControlledDescription,
+    names: Sequence[str],
+    diagnostics: Diagnostics,
+) -> StartOrder:
+    """Return which controllers to start, and in which order.
+
+    A joint that the robot does not have is an error. A controller that wants something else that
+    is not there is left out with a warning, but it is an error if it is named.
+
+    Args:
+        file: The controllers.
+        robot: The robot.
+        names: The controllers to start; empty for all.
+        diagnostics: Receives warnings and errors.
+    """
+    for name in names:
+        if name not in file.controllers:
+            hint = did_you_mean_or_all(name, file.controllers)
+            diagnostics.error(_CODE, f"the file has no controller '{name}'.{hint}")
+    chosen = [file.controllers[x] for x in names or file.controllers if x in file.controllers]
+    usable: list[ListedController] = []
+    for controller in chosen:
+        for joint, _ in controller.joints():
+            _check_joint(controller, joint, robot, file.controllers, diagnostics)
+        missing = list(dict.fromkeys(_missing(controller, robot)))
+        if not missing:
+            usable.append(controller)
+            continue
+        message = (
+            f"controller '{controller.name}' is not started: the robot has no "
+            f"{listed(missing, _MAX_LISTED)}"
+        )
+        (diagnostics.error if names else diagnostics.warn)(_CODE, message, controller.at)
+    if not usable and not diagnostics.has_errors:
+        diagnostics.error(_CODE, "this robot can start no controller of the file")
+    return _ordered(usable, file.controllers, is_chosen=bool(names), diagnostics=diagnostics)
+
+
+def _ordered(
+    usable: Iterable[ListedController],
+    all_controllers: Collection[str],
+    *,
+    is_chosen: bool,
+    diagnostics: Diagnostics,
+) -> StartOrder:
+    by_name = {controller.name: controller for controller in usable}
+    graph = {
+        name: [
+            first
+            for joint, _ in controller.joints()
+            if (first := _commanded(joint.text, all_controllers)) in by_name and first != name
+        ]
+        for name, controller in by_name.items()
+    }
+    try:
+        order = list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        circle = " -> ".join(error.args[1])
+        diagnostics.error(_CODE, f"controllers command each other in a circle: {circle}")
+        return StartOrder([], [])
+    active, inactive = list[str](), list[str]()
+    taken: set[str] = set()
+    for name in order if any(graph.values()) else by_name:
+        controller = by_name[name]
+        claimed = (
+            set() if controller.is_broadcaster else {joint.text for joint, _ in controller.joints()}
+        )
+        if claimed & taken and not is_chosen:
+            inactive.append(name)
+        else:
+            taken |= claimed
+            active.append(name)
+    return StartOrder(active, inactive)
+
+
+def _commanded(joint: str, controllers: Collection[str]) -> str:
+    """Return the controller whose reference "CONTROLLER/JOINT" is; "" for a plain joint."""
+    first, _, rest = joint.partition("/")
+    return first if rest and first in controllers else ""
+
+
+def _check_joint(
+    controller: ListedController,
+    joint: _Value,
+    robot: ControlledDescription,
+    controllers: Collection[str],
+    diagnostics: Diagnostics,
+) -> None:
+    if joint.text in robot.joints or _commanded(joint.text, controllers):
+        return
+    hint = did_you_mean_or_all(joint.text, robot.joints)
+    message = f"controller '{controller.name}': no moving joint is called '{joint.text}'.{hint}"
+    diagnostics.error("unknown-joint", message, joint.at)
+
+
+def _missing(controller: ListedController, robot: ControlledDescription) -> Iterator[str]:
+    """Yield what a controller wants of a robot that is not there."""
+    yield from (f"gpio '{name}'" for name in controller.texts("gpios"))
+    of_sensors = (
+        "sensor_name",
+        *(x for x in controller.parameters if x.startswith("interface_names.")),
+    )
+    for text in controller.texts(*of_sensors):
+        name, _, kind = text.partition("/")
+        if name not in robot.states or (kind and kind not in robot.states[name]):
+            yield f"interface '{text}' of a sensor" if kind else f"sensor '{name}'"
+    states = controller.texts("interfaces" if controller.is_broadcaster else "state_interfaces")
+    for joint, kind in controller.joints():
+        name = joint.text
+        if name not in robot.joints:  # reported, or the reference of another controller
+            continue
+        if not controller.is_broadcaster and (
+            kind not in robot.commands.get(name, ()) if kind else not robot.commands.get(name)
+        ):
+            yield f"command interface '{name}/{kind}'" if kind else f"command to '{name}'"
+        for state in states:
+            if state not in robot.states.get(name, ()):
+                yield f"state interface '{name}/{state}'"
+
+
+def _sections(node: Node | None, path: str, depth: int) -> Iterator[tuple[str, YamlMapping]]:
+    """Yield the parameters of each node in a parameter file, with the full name of the node."""
+    if not isinstance(node, YamlMapping) or depth > _MAX_DEPTH:
+        return
+    for key, value in node.items():
+        if key.text == _PARAMETERS and isinstance(value, YamlMapping):
+            yield path, value
+        else:
+            yield from _sections(value, f"{path}/{key.text.strip('/')}", depth + 1)
+
+
+def _matches(pattern: str, namespace: str) -> bool:
+    """Return whether the namespace in a parameter file, which may have wildcards, is this one."""
+    parts = [p for p in pattern.split("/") if p]
+    text = "".join(
+        "(?:/[^/]+)*" if part == "**" else "/[^/]+" if part == "*" else f"/{re.escape(part)}"
+        for part in parts
+    )
+    return re.fullmatch(text, f"/{namespace}" if namespace else "") is not None
+
+
+def _flat(node: YamlMapping, start: str) -> dict[str, tuple[_Value, ...]]:
+    """Return the texts of parameters by their full names."""
+    found: dict[str, tuple[_Value, ...]] = {}
+    for key, value in node.items():
+        name = f"{start}{key.text}"
+        if isinstance(value, YamlMapping):
+            found |= _flat(value, f"{name}.")
+        elif isinstance(value, YamlSequence):
+            items = (x for x in value.items if isinstance(x, Scalar))
+            found[name] = tuple(_Value(x.text, x.span) for x in items)
+        else:
+            found[name] = (_Value(value.text, value.span),)
+    return found
+
+
+def _number(values: Sequence[_Value], default: float) -> float:
+    try:
+        return float(values[0].text) if values else default
+    except ValueError:
+        return default
