@@ -216,6 +216,7 @@ def test_the_data_that_modules_read_is_in_the_wheel(wheel):
         "COLCON_IGNORE",
         "page.css",
         "page.js",
+        "scene.html",
     }
     assert kinds <= {Path(name).name for name in data}
     assert data <= wheel.files.keys()

@@ -11,8 +11,8 @@ from ..printable import printable
 # Of the field into which a click in a list writes the name of a link.
 SELECTION_LABEL = "Selected link"
 
-# At the end of a document: says in browsers that cannot draw a scene why there is none.
-NO_SCENE = Path(__file__).with_name("no_scene.html").read_text(encoding="utf-8")
+# At the end of viser's document: keeps its own lights off, and says why a browser draws nothing.
+SCENE_END = Path(__file__).with_name("scene.html").read_text(encoding="utf-8")
 
 
 def escaped(text: object) -> str:

@@ -14,7 +14,7 @@ from ..diagnostics import Severity
 from ..printable import printable, printable_lines
 from ..rigid import Array
 from ..shapes.extents import Extents, sphere
-from .html import NO_SCENE
+from .html import SCENE_END
 from .robot import RobotView
 from .surroundings import add_background
 from .viewer import Viewer
@@ -139,9 +139,9 @@ def page_html(
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{_text(title)}</title>\n<style>{_STYLE}</style></head>\n"
-        f'<body><iframe title="scene" srcdoc="{escape(scene)}"></iframe>\n'
+        f'<body><iframe title="scene" srcdoc="{escape(scene + SCENE_END)}"></iframe>\n'
         f"<aside><h1>{_text(title)}</h1>\n<dl>{rows}</dl>\n"
-        f"{''.join(map(_section, sections))}</aside>{NO_SCENE}</body></html>\n"
+        f"{''.join(map(_section, sections))}</aside></body></html>\n"
     )
 
 

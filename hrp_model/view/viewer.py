@@ -32,7 +32,7 @@ from ..shapes.first_view import Viewpoint, first_viewpoint
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
 from .browser import CAMERA_ORDER, TOOLBAR, BrowserPages
-from .html import NO_SCENE, escaped, padded
+from .html import SCENE_END, escaped, padded
 from .surroundings import add_background, add_floor, add_light
 
 try:
@@ -90,11 +90,11 @@ def websocket_server(server: viser.ViserServer) -> WebsockServer:
 
 
 class _PageFile(PosixPath):
-    """A file of viser's page, whose document has words for browsers that cannot draw."""
+    """A file of viser's page, whose document ends with a script of ours."""
 
     def read_bytes(self) -> bytes:
         content = super().read_bytes()
-        return content + NO_SCENE.encode() if self.suffix == ".html" else content
+        return content + SCENE_END.encode() if self.suffix == ".html" else content
 
 
 class _FileServer(viser.infra.WebsockServer):

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _LABEL_PERIOD = 0.2  # [s] of wall time between two updates of the positions
 _NONE = "-"
-_START, _ZERO, _KEEP = "start", "zero", "keep this"
+_START, _ZERO, _KEEP = "start", "zero", "keep"
 _MAX_POSTURES = 8  # that somebody keeps
 _OPEN, _CLOSE = "open", "close"
 _MOVE_NS = 1_500_000_000  # in which a posture is reached, in [ns]

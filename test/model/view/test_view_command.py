@@ -239,7 +239,7 @@ def test_pages_say_so_in_a_browser_that_cannot_draw_and_only_there(chromium, pag
         tab.goto(viewer.address)
         tab.get_by_text(words).wait_for()
         tab.set_content(page_html("a model", [], [], "no scene"))
-        tab.get_by_text(words).wait_for()
+        tab.frame_locator("iframe").get_by_text(words).wait_for()
         context.close()
         page = pages.open(viewer.address, SMALL)
         page.wait_until(lambda: page.tab.locator("canvas").count())

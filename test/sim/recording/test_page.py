@@ -25,6 +25,13 @@ BOX = """<robot name="box"><link name="base_link"><inertial><mass value="1"/>
 <material name="red"><color rgba="0.9 0.05 0.05 1"/></material></visual></link></robot>"""
 HOSTILE = "</pre></script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
 
+COUNT_FADES = """() => {
+  const canvas = document.querySelector('canvas[data-engine]');
+  window.fades = 0;
+  const count = () => { window.fades += canvas.style.opacity !== '' && canvas.style.opacity < 1; };
+  new MutationObserver(count).observe(canvas, { attributeFilter: ['style'] });
+}"""
+
 
 def slide(path, urdf=BOX):
     """Record a robot that moves by 2 m along y, which is to the right on the page, in 2 s."""
@@ -64,6 +71,23 @@ def slide_to(page, time, duration=2.0):
     page.wait_until(is_there, f"a slider at {time} s")
 
 
+def it_keeps_its_light_when_it_begins_again(page):
+    """viser fades its picture in while it shows its own lights."""
+    shown = page.tab.frame_locator("iframe").locator("input").first
+    shown.wait_for(timeout=300_000)
+    scene = page.tab.frames[1]
+    scene.evaluate(COUNT_FADES)
+    seen = [0.0]
+
+    def has_begun_again():
+        seen.append(float(shown.input_value()))
+        return seen[-1] < max(seen) - 0.5
+
+    page.wait_until(has_begun_again, "begun again")
+    page.wait_until(lambda: float(shown.input_value()) > 0.5, "going on")
+    assert scene.evaluate("window.fades") == 0
+
+
 def red_at(page):
     """Return the column of the middle of what is red, or None."""
     columns = np.nonzero(has_color(page.pixels(), RED))[1]
@@ -82,6 +106,7 @@ def test_the_slider_moves_the_robot_to_where_it_was_and_its_hostile_names_are_te
     page.wait_for_text("onerror=alert")
     assert page.tab.title() == "run"
     assert page.tab.locator("aside img").count() == 0
+    it_keeps_its_light_when_it_begins_again(page)
     middle = page.tab.locator("iframe").bounding_box()["width"] / 2.0
     for time, low, high in (
         (1.9, middle + 50.0, 2.0 * middle),
