@@ -43,6 +43,7 @@ class Kind(Enum):
     CONTROLLERS = "file of ROS parameters", (".yaml", ".yml"), b"ros__parameters"
     LOOPS = "file of closed loops", (".yaml",), b"closed loops of a robot"
     RVIZ = "RViz configuration", (".rviz",), b"Visualization Manager"
+    SCENE = "scene", (), b""
     MAP = "map", (".yaml", ".yml"), b"occupied_thresh"
     STATE = "state of a simulation", (".npz",), b"format.npy"
     TRACE = "trace", (), b""

@@ -83,6 +83,7 @@ _COMMANDS = {
     "video": "video:video",
     "rviz": "worlds:print_rviz",
     "map": "worlds:write_map",
+    "scene": "worlds:write_scene",
     "page": "page:page",
     "replay": "recordings:replay",
     "plot": "recordings:plot",
@@ -113,6 +114,7 @@ def _parser() -> CommandParser:
     add_video(commands.add_parser("video", help="film a run, or take a picture of its end"))
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration for a world"))
     _add_map(commands.add_parser("map", help="write a map of a world, for Nav2"))
+    _add_scene(commands.add_parser("scene", help="write the obstacles of a world, for MoveIt"))
     add_page(commands.add_parser("page", help="write a run as one HTML file"))
     add_replay(commands.add_parser("replay", help="replay a recording in the browser or on ROS"))
     add_plot(commands.add_parser("plot", help="draw curves of a recording"))
@@ -208,6 +210,23 @@ def _add_map(parser: argparse.ArgumentParser) -> None:
         default=0.05,
         metavar="SIZE",
         help="length of a cell [m] (default: %(default)s)",
+    )
+
+
+def _add_scene(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Write the collision shapes of all bodies but the robot as a scene file, which MoveIt and "
+        "its panel in RViz read (/load_geometry_from_file). Poses are in the planning frame: the "
+        "root link of a robot that is fixed to the world, else the world."
+    )
+    add_world(parser)
+    add_project(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", required=True, help="scene file (.scene)"
+    )
+    add_force(parser)
+    parser.add_argument(
+        "--robot", metavar="BODY", help="robot that plans; default: the only body with joints"
     )
 
 

@@ -1,4 +1,4 @@
-"""``hrp-sim check``, ``sensors``, ``rviz``, ``map``, ``bench``: what there is to know of worlds."""
+"""``hrp-sim check``, ``sensors``, ``rviz``, ``map``, ``scene``, ``bench``: facts about worlds."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ from ..world.advice import advise, advise_costs, remarks
 from ..world.config import WorldConfig
 from ..world.load import load_world
 from ..world.naming import name_bodies
+from ..world.obstacles import obstacles, planning_pose, scene_text
 from ..world.occupancy import occupancy_map, scan_planes
 from ..world.projects import AS_IN_PROJECT, ProjectOptions
 from ..world.reporting import print_all, printed_warnings
@@ -253,12 +254,7 @@ def write_map(options: argparse.Namespace) -> int:
     image = description.with_suffix(".pgm")
     outputs = [Output("-o", description, Kind.MAP), Output("its image", image, Kind.MAP)]
     check_outputs(outputs, inputs=[options.world], force=options.force)
-    with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
-        config = load_world(options.world, diagnostics, project=project_options(options))
-        simulation = Simulation(
-            config, defer_images=True, run_controllers=False, diagnostics=diagnostics
-        )
-    with closing(simulation):
+    with closing(_still_world(options)) as simulation:
         planes = scan_planes(simulation.bodies)
         height, source = options.height, "as --height states"
         if height is None and not planes:
@@ -283,6 +279,42 @@ def write_map(options: argparse.Namespace) -> int:
         print_note("note: nothing that cannot move is at this height: the map is empty")
     report_written([description, image])
     return GOOD
+
+
+def write_scene(options: argparse.Namespace) -> int:
+    """Execute ``hrp-sim scene``; return the exit status.
+
+    Raises:
+        ModelError, PhysicsError: The world cannot be used.
+        UsageError: There is no or more than one robot to plan for, or nothing to write.
+    """
+    outputs = [Output("-o", options.output, Kind.SCENE)]
+    check_outputs(outputs, inputs=[options.world], force=options.force)
+    with closing(_still_world(options)) as simulation:
+        bodies = simulation.bodies
+        robots = [name for name, simulated in bodies.items() if simulated.body.moving_links]
+        robot = options.robot or (robots[0] if len(robots) == 1 else "")
+        if robot not in bodies:
+            hint = f"give --robot: {listed(robots, _MAX_LISTED)}" if robots else "there is none"
+            raise UsageError(f"a scene is for one robot with joints: {hint}")
+        fixed = [name for name in bodies if simulation.is_fixed(name)]
+        found = obstacles(bodies, fixed, robot)
+        if not found:
+            raise UsageError(f"besides '{robot}', no body of the world has collision shapes")
+        X_WP = planning_pose(bodies[robot], is_fixed=simulation.is_fixed(robot))
+        text = scene_text(options.output.stem, found, X_WP)
+    with writing():
+        write_all_atomically({options.output: text.encode()})
+    print_text(f"obstacles for {robot}: {listed(list(found), _MAX_LISTED)}")
+    report_written([options.output])
+    return GOOD
+
+
+def _still_world(options: argparse.Namespace) -> Simulation:
+    """Return the world of a command, at its beginning."""
+    with printed_warnings(options.world) as diagnostics, working(f"reading {options.world}"):
+        config = load_world(options.world, diagnostics, project=project_options(options))
+        return Simulation(config, defer_images=True, run_controllers=False, diagnostics=diagnostics)
 
 
 def bench(options: argparse.Namespace) -> int:

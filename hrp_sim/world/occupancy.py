@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from hrp_model.files.writer import yaml_text
 from hrp_model.frames import level_scans
 from hrp_model.kinematics.vehicle import vehicle_drive
-from hrp_model.rigid import Array, Pose
+from hrp_model.rigid import Array
 from hrp_model.shapes.tessellate import shape_mesh
 
 from ..engine.state import SimulatedBody
+from .obstacles import link_poses, placed_shapes
 
 Cells = NDArray[np.bool_]
 MAX_CELLS = 1 << 24  # 4096 x 4096
@@ -76,7 +77,7 @@ def scan_planes(bodies: Mapping[str, SimulatedBody]) -> dict[str, float]:
         f"{name}/{scanner.name}": float(pose.p[2])
         for name, simulated in bodies.items()
         if not isinstance(vehicle_drive(simulated.body), str)
-        for scanner, pose in level_scans(simulated.body, _poses(simulated))
+        for scanner, pose in level_scans(simulated.body, link_poses(simulated))
     }
 
 
@@ -133,22 +134,12 @@ def occupancy_map(
     )
 
 
-def _poses(simulated: SimulatedBody) -> dict[str, Pose]:
-    motion = simulated.motion
-    pairs = zip(simulated.body.links, motion.R, motion.p, strict=True)
-    return {link.name: Pose(R, p) for link, R, p in pairs}
-
-
 def _sections(bodies: Collection[SimulatedBody], height: float) -> Iterator[Array]:
     """Yield where surfaces cross a plane: the ends of segments in [m], shape (n, 2, 2)."""
     for simulated in bodies:
-        poses = _poses(simulated)
-        for link in simulated.body.links:
-            pose = poses[link.name]
-            for shape in link.collision:
-                mesh = shape_mesh(shape, solid=True)
-                corners = (mesh.vertices @ pose.R.T + pose.p)[mesh.triangles]
-                yield _section(corners, height)
+        for _, pose, shape in placed_shapes(simulated):
+            mesh = shape_mesh(shape, solid=True)
+            yield _section((mesh.vertices @ pose.R.T + pose.p)[mesh.triangles], height)
 
 
 def _section(triangles: Array, height: float) -> Array:

@@ -121,7 +121,7 @@ def replaced_shapes(
         shape: link
         for link in links
         for shape in link.collision
-        if np.all(np.isfinite(shape.T_FG)) and _primitive(shape) is None
+        if np.all(np.isfinite(shape.T_FG)) and primitive_geom(shape) is None
     }
     found = convex_replacements(placement, meshes, settings.convex_meshes)
     return {shape: found.get(shape, (shape,)) for shape in meshes}
@@ -136,7 +136,7 @@ def _of_link(
         for shape in replaced.get(written, (written,)):
             if not np.all(np.isfinite(shape.T_FG)):
                 raise link_error(placement, link, "a collision shape's placement is not finite")
-            primitive = _primitive(shape)
+            primitive = primitive_geom(shape)
             if primitive is None:
                 meshes.append(triangle_geom(placement, link, shape))
             elif _has_size(placement, link, primitive):
@@ -160,7 +160,7 @@ def _has_size(placement: Placement, link: Link, primitive: Geom) -> bool:
     return primitive.size[0] > 0.0
 
 
-def _primitive(shape: Shape) -> Geom | None:
+def primitive_geom(shape: Shape) -> Geom | None:
     """Return a shape as a primitive, or None if only triangles are exact.
 
     A box may be scaled along its axes, a cylinder as long as it stays round, a sphere and a
