@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, pi
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -62,6 +62,8 @@ _MIN_EFFORT = 0.1  # share of a motor's effort that counts where the weight take
 _FASTEST, _CHOSEN = 0.1, 0.5  # times to full speed: at least, and where efforts are unknown, in [s]
 _SPEED = {JointType.PRISMATIC: 0.25}  # where the model states none, in [m/s]
 _ANGULAR_SPEED = 1.0  # [rad/s]
+# Likewise to either side of the initial position: planners sample this range.
+_RANGE, _ANGULAR_RANGE = {JointType.PRISMATIC: 1.0}, 2.0 * pi  # [m], [rad]
 _FULL_POSE = 6  # joints that place a tip in all directions
 _ADAPTERS = "ResolveConstraintFrames ValidateWorkspaceBounds CheckStartStateBounds"
 _REQUEST_ADAPTERS = [*_ADAPTERS.split(), "CheckStartStateCollision"]
@@ -76,9 +78,9 @@ class MotionLimits:
     """Limits of a joint's motion for planning, in [rad] or [m] and seconds.
 
     Attributes:
-        position: None where MoveIt allows none, or keeps that of the URDF.
+        position: None for joints without limits that may turn on, for which MoveIt allows none.
         velocity, acceleration, jerk: Largest ones in both directions; the jerk may be inf.
-        has_velocity: Whether the model states the velocity.
+        has_position, has_velocity: Whether the model states them.
         has_acceleration: Whether the acceleration follows from the model.
     """
 
@@ -86,6 +88,7 @@ class MotionLimits:
     velocity: float
     acceleration: float
     jerk: float
+    has_position: bool
     has_velocity: bool
     has_acceleration: bool
 
@@ -113,12 +116,16 @@ def _all_limits(body: Body) -> Iterator[MotionLimits]:
         if not is_known:
             is_known = isfinite(able)
             acceleration = min(able, speed / _FASTEST) if is_known else speed / _CHOSEN
+        initial = min(max(float(joint.initial), lower), upper)
         is_bounded = isfinite(lower) and isfinite(upper)
+        lower = lower if isfinite(lower) else initial - _RANGE.get(joint.type, _ANGULAR_RANGE)
+        upper = upper if isfinite(upper) else initial + _RANGE.get(joint.type, _ANGULAR_RANGE)
         yield MotionLimits(
-            (lower - _MARGIN, upper + _MARGIN) if is_bounded else None,
+            None if joint.is_continuous else (lower - _MARGIN, upper + _MARGIN),
             speed,
             float(f"{acceleration:.4g}"),
             joint.max_jerk,
+            is_bounded or joint.is_continuous,
             isfinite(joint.max_velocity),
             is_known,
         )
@@ -149,13 +156,15 @@ def _possible_accelerations(body: Body) -> list[float]:
 
 def joint_limits_text(body: Body, frames: BodyFrames) -> str:
     """Return joint_limits.yaml, with its scaling factors: motions take ten times as long."""
-    limits, chosen_speeds, chosen = {}, [], []
+    limits: Values = {}
+    ranges, speeds, accelerations = [], [], []  # joints for which they are chosen
     for link, found in motion_limits(body).items():
         if link not in frames.joints:
             continue
         name = frames.joints[link]
-        chosen_speeds += [] if found.has_velocity else [name]
-        chosen += [] if found.has_acceleration else [name]
+        ranges += [] if found.has_position else [name]
+        speeds += [] if found.has_velocity else [name]
+        accelerations += [] if found.has_acceleration else [name]
         values: Values = {}
         if found.position is not None:
             values |= {"min_position": found.position[0], "max_position": found.position[1]}
@@ -171,8 +180,9 @@ def joint_limits_text(body: Body, frames: BodyFrames) -> str:
         f"{_FASTEST:g} s at the fastest.",
     ]
     for names_, kind, why in (
-        (chosen_speeds, "Velocity", "the model states none"),
-        (chosen, "Acceleration", f"full speed in {_CHOSEN:g} s, as the model states no effort"),
+        (ranges, "Position", "the model states no range"),
+        (speeds, "Velocity", "the model states none"),
+        (accelerations, "Acceleration", f"full speed in {_CHOSEN:g} s, without a known effort"),
     ):
         if names_:
             lines.append(f"{kind} of {listed(names_, 4)}: chosen; {why}.")

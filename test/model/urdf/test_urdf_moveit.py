@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree
@@ -11,8 +12,8 @@ import numpy as np
 import pytest
 import yaml
 from package_tools import described, humanoid, of_kind, silent, write
-from paths import MODELS, needs_shared
-from srdf_tools import CHOREONOID, THEIRS, complaints, link, loaded, tree
+from paths import MODELS, SHARED, needs_shared
+from srdf_tools import CHOREONOID, OPENHRP, THEIRS, complaints, link, loaded, tree
 
 from hrp_model import load_body
 from hrp_model.body import ExtraJoint, ExtraJointType, JointType, Mimic, Range
@@ -70,8 +71,12 @@ def check(folder, config):
         if joints[name].get("type") == "continuous":
             assert "max_position" not in found  # MoveIt prints an error
         else:
-            assert found["min_position"] == pytest.approx(float(own.get("lower")) - 1e-4)
-            assert found["max_position"] == pytest.approx(float(own.get("upper")) + 1e-4)
+            for key, end, margin in (("min", "lower", -1e-4), ("max", "upper", 1e-4)):
+                limit = float(own.get(end))
+                chosen = abs(limit) >= 1e6  # a URDF must state one
+                expected = pytest.approx(found[f"{key}_position"])
+                assert chosen or limit + margin == expected
+                assert abs(found[f"{key}_position"]) < 1e3
         assert 0.0 < found["max_velocity"] <= float(own.get("velocity"))
         assert 0.0 < found["max_acceleration"] <= 10.01 * found["max_velocity"]
     # MoveIt declares them as doubles.
@@ -101,6 +106,8 @@ ROBOTS = {
     "HRP4C": THEIRS["HRP4Cmain.wrl"],
     "PA10": CHOREONOID / "PA10" / "PA10.body",
     "SR1": CHOREONOID / "SR1" / "SR1.body",
+    "PA10 of OpenHRP": OPENHRP / "PA10" / "pa10.main.wrl",
+    "NEXTAGE": SHARED / "models/tork-a__rtmros_nextage/nextage_description/models/main.wrl",
     "JACO2": CHOREONOID / "JACO2" / "JACO2.body",
 }
 
@@ -161,6 +168,10 @@ def test_what_the_model_does_not_state_is_chosen_and_named(tmp_path):
     assert "Velocity of " in text
     assert "Acceleration of " in text
     assert config.ompl_planning["fix_start_state"] is True  # its joints have no limits
+    slide = link(
+        "A", "ROOT", JointType.PRISMATIC, joint={"initial": 0.5, "position": Range(0, inf)}
+    )
+    assert motion_limits(tree(slide))["A"].position == pytest.approx((-1e-4, 1.5001))
 
 
 def gripper(kind, *limits, mimic=None):
