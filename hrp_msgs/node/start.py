@@ -22,6 +22,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from ..sanitize import one_line
 
+_MAX_DOMAIN = 232  # beyond it, the ports of DDS exceed 65535
+
 
 class WrongUseError(ValueError):
     """A node was started with an invalid argument or parameter; the message gives valid ones."""
@@ -37,8 +39,11 @@ def init_ros(
     """Call ``rclpy.init``.
 
     Raises:
-        WrongUseError: The ROS arguments are invalid.
+        WrongUseError: The ROS arguments, or the variables of the environment, are invalid.
     """
+    domain = os.environ.get("ROS_DOMAIN_ID", "") if domain_id is None else str(domain_id)
+    if domain.isdecimal() and float(domain) > _MAX_DOMAIN:  # Fast DDS would end the process
+        raise WrongUseError(f"ROS_DOMAIN_ID must be from 0 to {_MAX_DOMAIN}, not {domain[:20]}")
     try:
         rclpy.init(
             args=args,
@@ -47,7 +52,10 @@ def init_ros(
             signal_handler_options=signal_handler_options,
         )
     except RuntimeError as error:  # base of all errors of rclpy's C++ part
-        raise WrongUseError(f"ROS cannot start with these arguments: {error}") from None
+        reason = re.sub(r", at \S+\.c(pp)?:\d+", "", str(error))  # lines of rcl
+        if "log directory" in reason:
+            reason += "; set ROS_LOG_DIR to a folder that can be written"
+        raise WrongUseError(f"ROS cannot start: {reason}") from None
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def replay(options: argparse.Namespace) -> int:
 
     Raises:
         ModelError: The recording, or every robot in it, cannot be used.
-        UsageError: ROS is not installed, or the port is in use.
+        UsageError: ROS is not installed or cannot start, or the port is in use.
         KeyboardInterrupt: A signal came before the replay.
     """
     is_shown = options.view or not options.ros
@@ -173,10 +173,13 @@ def _in_browser(
 
 def _on_topics(recording: Recording, stack: ExitStack) -> RosOutput:
     try:
-        from ..ros.replay import RosOutput
+        from ..ros.replay import RosOutput, WrongUseError
     except ImportError as error:
         raise UsageError(missing_ros(error)) from None
-    output = RosOutput(recording)
+    try:
+        output = RosOutput(recording)
+    except WrongUseError as error:
+        raise UsageError(str(error)) from None
     stack.callback(output.close)
     for name, reason in output.left_out.items():
         print_message(f"warning: topic '{printable(name)}' is not published: {printable(reason)}")

@@ -181,7 +181,7 @@ class RosRunSetup(RunSetup):
 
     Raises:
         ModelError, PhysicsError: The world, or the state to restore, cannot be used.
-        UsageError: ROS is not installed.
+        UsageError: ROS is not installed, or cannot start.
         OSError: A file cannot be read or written.
     """
 
@@ -191,15 +191,20 @@ class RosRunSetup(RunSetup):
     def __init__(self, options: argparse.Namespace) -> None:
         ExitStack.__init__(self)
         try:
-            from ..ros.sim_node import RosSession
+            from ..ros.sim_node import RosSession, WrongUseError
         except ImportError as error:
             raise UsageError(missing_ros(error)) from None
         if options.strict:
             prepare(options).simulation.close()
         make_recording = partial(open_recording, options.record) if options.record else None
-        self._session = session = RosSession(
-            _parameters(options), make_recording=make_recording, prepare=partial(restore, options)
-        )
+        try:
+            self._session = session = RosSession(
+                _parameters(options),
+                make_recording=make_recording,
+                prepare=partial(restore, options),
+            )
+        except WrongUseError as error:
+            raise UsageError(str(error)) from None
         self._listener: Listener | None = None
         with self._undone_after_errors():
             self.callback(session.close)

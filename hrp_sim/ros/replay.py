@@ -11,6 +11,7 @@ from rosgraph_msgs.msg import Clock
 from hrp_msgs.convert.basic import clock
 from hrp_msgs.messages import Message
 from hrp_msgs.names import CLOCK
+from hrp_msgs.node.start import WrongUseError as WrongUseError
 from hrp_msgs.node.start import creating, destroy, init_ros
 from hrp_msgs.recording import RecordedMessage, RecordedTopic, Recording
 from hrp_msgs.topics.node_topics import installed_type

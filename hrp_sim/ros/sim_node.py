@@ -43,12 +43,12 @@ from hrp_msgs.node.executor import ExecutorThread, remove_destroyed
 from hrp_msgs.node.parameters import Param, Value, option_param
 from hrp_msgs.node.start import (
     NodeLogHandler,
-    WrongUseError,
     creating,
     destroy,
     fastdds_environment,
     init_ros,
 )
+from hrp_msgs.node.start import WrongUseError as WrongUseError
 from hrp_msgs.topics.node_topics import NodeTopics
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import JointValues, joint_params

@@ -9,6 +9,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from ros_session import ended
 
+from hrp_sim.cli.main import main
+
 pytestmark = pytest.mark.ros
 
 MODEL = str(MODELS / "arm" / "arm.body")
@@ -50,7 +52,7 @@ def started(monkeypatch, capfd, tmp_path):
         (given("world:=package://nobody/x.yaml"), 1, "no package 'nobody'"),
         (given("world:=x.yaml", "solver:=fast"), 2, "'world' or 'quick', not 'fast'"),
         (given(ARM, "engine:=bullet"), 2, "engine must be 'ode' or 'pyode', not 'bullet'"),
-        (given("world"), 2, "ROS cannot start with these arguments"),
+        (given("world"), 2, "ROS cannot start"),
         (given(ARM, "command_topics:=joint_comands"), 2, "Did you mean 'joint_commands'?"),
         (given(ARM, "hardware_interfaces:=J1/torque"), 2, "'J1/torque' is not JOINT/position"),
         (given(ARM, "J1.kp:=-1.0"), 2, "J1.kp must be in the range"),
@@ -154,3 +156,11 @@ def test_parameters_that_a_node_does_not_have_are_listed(program, named, started
     assert f"there is no parameter '{wrong}'. Did you mean '{right}'?" in said
     assert "there is no parameter 'qqqq'. --help lists all parameters." in said
     assert said.count("there is no parameter") == 2
+
+
+def test_a_command_that_cannot_start_ros_says_why(monkeypatch, capsys):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "zero")
+    assert main(["run", "arm", "--ros"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("hrp-sim: error: ROS cannot start")
+    assert "ROS_DOMAIN_ID" in line

@@ -22,8 +22,14 @@ def context(monkeypatch):
 
 
 def test_arguments_that_ros_cannot_read_are_told(context):
-    with pytest.raises(WrongUseError, match="ROS cannot start with these arguments"):
+    with pytest.raises(WrongUseError, match="ROS cannot start"):
         init_ros(["--ros-args", "-p", "no value"], context=context, domain_id=77)
+
+
+def test_domains_that_would_end_the_process_are_refused(context, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "233")
+    with pytest.raises(WrongUseError, match="ROS_DOMAIN_ID must be from 0 to 232, not 233"):
+        init_ros([], context=context)
 
 
 # Interrupts in weakref callbacks are lost.
