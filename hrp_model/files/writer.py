@@ -28,6 +28,7 @@ _SYSTEM_FOLDERS = (("dev",), ("proc",))
 # Open file descriptors of this process, to which /dev/stdout links.
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
 _MAX_LINKS = 40  # as in Linux
+_NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -351,13 +352,25 @@ def mesh_folder() -> Path:
     return cache_folder("meshes") or Path(tempfile.mkdtemp(prefix="hrp_ros-"))
 
 
+def is_ambiguous(text: str) -> bool:
+    """Return whether some reader of YAML, as that of rcl, takes a word for a boolean or number."""
+    try:
+        float(text)
+    except ValueError:
+        return text.lower() in _NOT_PLAIN
+    return True
+
+
 class TextDumper(yaml.SafeDumper):
     """Writes letters of all scripts as they are, and escapes control and format characters."""
 
     def choose_scalar_style(self) -> str:
-        """Return the style of a scalar: quoted if it has characters to escape."""
+        """Return the style of a scalar: quoted if it has characters to escape, or is ambiguous."""
         text: str = self.event.value  # type: ignore[union-attr]  # called for scalars only
-        style: str = super().choose_scalar_style() if printable_lines(text) == text else '"'
+        is_text = self.event.tag == "tag:yaml.org,2002:str"  # type: ignore[union-attr]
+        if printable_lines(text) != text or (is_text and is_ambiguous(text)):
+            return '"'
+        style: str = super().choose_scalar_style()
         return style
 
     def write_double_quoted(self, text: str, split: bool = True) -> None:

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from ...body import Body
+from ...files.writer import is_ambiguous
 from ...frames import BodyFrames, add_unique
 from ...kinematics.actuation import (
     CommandInterface,
@@ -31,9 +32,8 @@ UPDATE_RATE = 500
 # damped, in [rad/s].
 _TRACKING_FREQUENCY = 20.0
 
-# Plain scalars that every YAML reader takes for a string.
+# Plain scalars that every YAML reader takes for a string, unless they are ambiguous.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
-_NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 Value: TypeAlias = "bool | int | float | str | list[str] | dict[str, Value]"
 
@@ -251,6 +251,6 @@ def _scalar(value: bool | float | str) -> str:
     if not isinstance(value, str):
         text = repr(value)  # 1e-05 would be a string to YAML 1.1
         return text.replace("e", ".0e") if "e" in text and "." not in text else text
-    if _PLAIN.fullmatch(value) and value.lower() not in _NOT_PLAIN:
+    if _PLAIN.fullmatch(value) and not is_ambiguous(value):
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -13,6 +13,7 @@ from vehicles import vehicle, wheel
 from hrp_model import BodyState, load_body
 from hrp_model.body import Body, Joint, JointType, Link, Range
 from hrp_model.devices import ForceSensor, Imu
+from hrp_model.files.writer import yaml_text
 from hrp_model.frames import body_frames
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose
@@ -248,6 +249,24 @@ def test_any_name_of_a_joint_is_read_back(name):
     found = parameters(limb(name), command_interface=CommandInterface.EFFORT)
     assert found["joint_trajectory_controller"]["joints"] == [name]
     assert list(found["joint_trajectory_controller"]["gains"]) == [name]
+
+
+def test_ros_reads_all_words_of_a_file_as_words(tmp_path):
+    rclpy = pytest.importorskip("rclpy")
+    from rclpy.context import Context
+    from rclpy.node import Node
+
+    words = ["x", "y", "N", "yes", "1e3", "1", ".5", "inf", "nan", "~", "null", "true"]
+    file = tmp_path / "words.yaml"
+    file.write_text(yaml_text({"/**": {"ros__parameters": {"joints": words}}}))
+    context = Context()
+    rclpy.init(args=["--ros-args", "--params-file", str(file)], context=context)
+    try:
+        node = Node("n", context=context, automatically_declare_parameters_from_overrides=True)
+        assert node.get_parameter("joints").value == words
+        node.destroy_node()
+    finally:
+        context.try_shutdown()
 
 
 @pytest.mark.parametrize("namespace", ["", "/fleet/r1"])
