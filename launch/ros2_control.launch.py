@@ -30,15 +30,26 @@ from launch_ros.parameter_descriptions import ParameterValue
 from hrp_model import Diagnostics
 from hrp_model.files.resources import path_from_uri
 from hrp_model.frames import Base, body_frames
+from hrp_model.kinematics.actuation import controlled_joints
 from hrp_model.load import load_xml
 from hrp_model.read_context import read_source
 from hrp_model.urdf import Hardware, UrdfOptions, controllers, controllers_yaml
-from hrp_model.urdf.controllers_file import read_controllers_file, start_order, with_variables
-from hrp_model.urdf.topic_hardware import ControlledDescription, with_topic_hardware
+from hrp_model.urdf.controllers_file import (
+    StartOrder,
+    read_controllers_file,
+    start_order,
+    with_variables,
+)
+from hrp_model.urdf.topic_hardware import (
+    ControlledDescription,
+    generated_description,
+    with_topic_hardware,
+)
 from hrp_msgs.node.launching import (
     LaunchFiles,
     documentation,
     flag,
+    missing_packages,
     node,
     require_packages,
     resolved_frame_prefix,
@@ -81,17 +92,18 @@ class Robot:
 
 @dataclass
 class Own:
-    """A robot with its own <ros2_control> blocks and controllers; set before anything starts.
+    """What the user's files give, read before anything starts.
 
     Attributes:
-        description: Its description, with the hardware of the simulation; None without one.
-        active, inactive, has_own_types: Of its controllers.
-        files: Has their parameter file, if that has variables.
+        description: Description of a robot with its own <ros2_control> blocks, with the hardware
+            of the simulation; None without one.
+        order: Controllers to start; None if they are not known to fit one robot.
+        has_own_types: Whether only the spawner finds the types of the controllers.
+        files: Has the parameter file, if that has variables.
     """
 
     description: ControlledDescription | None = None
-    active: list[str] = field(default_factory=list)
-    inactive: list[str] = field(default_factory=list)
+    order: StartOrder | None = None
     has_own_types: bool = False
     files: LaunchFiles = field(default_factory=LaunchFiles)
 
@@ -104,7 +116,7 @@ def declared() -> list[LaunchDescriptionEntity]:
         "controllers_file": "Parameter file (YAML) of the controller manager and the controllers; "
         "empty: one is generated for each robot.",
         "controller_names": "Names of the controllers to start, separated by blanks; empty: the "
-        "generated ones, or with model those of controllers_file.",
+        "generated ones, or those of controllers_file.",
     }
     own = [
         DeclareLaunchArgument(name, default_value="", description=description)
@@ -135,28 +147,24 @@ def check(context: LaunchContext, own: Own) -> list[LaunchDescriptionEntity]:
             "without controllers use simulation.launch.py"
         )
     model = values.pop("model")  # simulation.launch.py does not have this argument
-    if not model:
-        return []
-    if "world" in values:
+    if model and "world" in values:
         raise ValueError("model is a robot in place of world: give one of them")
-    values["world"] = model
+    if model:
+        values["world"] = model
     return prepare(model, values, own) if values["controllers_file"] else []
 
 
 def prepare(model: str, values: dict[str, str], own: Own) -> list[LaunchDescriptionEntity]:
-    """Prepare a robot whose <ros2_control> blocks and controllers are its own; return warnings.
+    """Prepare controllers of a file, and a robot with its own <ros2_control>; return warnings.
 
     Raises:
         MissingPackagesError: robot_state_publisher is not installed.
         ValueError: A file cannot be used.
     """
     diagnostics = Diagnostics.silent()
-    root = load_xml(model, QUIET)  # sim_node reports its warnings
+    root = load_xml(model, QUIET) if model else None  # sim_node reports its warnings
     own.description = None if root is None else with_topic_hardware(root, diagnostics)
     diagnostics.raise_errors()
-    if own.description is None:
-        return []
-    require_packages(["robot_state_publisher"], "a description with its own <ros2_control>")
     file = values["controllers_file"]
     try:
         source = read_source(path_from_uri(file), file)
@@ -164,19 +172,42 @@ def prepare(model: str, values: dict[str, str], own: Own) -> list[LaunchDescript
         raise ValueError(f"controllers_file: cannot read '{file}': {error.strerror}") from None
     filled = with_variables(source, values, diagnostics)
     diagnostics.raise_errors()
-    listed = read_controllers_file(filled, values.get("namespace", ""), diagnostics)
-    names = values["controller_names"].split()
-    order = start_order(listed, own.description, names, diagnostics)
-    diagnostics.raise_errors()
-    own.active, own.inactive = order.active, order.inactive
-    own.has_own_types = listed.has_own_types
     if filled.text != source.text:
         values["controllers_file"] = own.files.write("controllers.yaml", filled.text)
-    pairs = [f"{joint}/{x}" for joint, kinds in own.description.commands.items() for x in kinds]
-    values |= {"describe": "false", "base": "none", "hardware_interfaces": " ".join(pairs)}
+    robot = own.description or the_robot(values.get("world", ""))
+    if robot is None:
+        return []
+    listed = read_controllers_file(filled, values.get("namespace", ""), diagnostics)
+    names = values["controller_names"].split()
+    own.order = start_order(listed, robot, names, diagnostics, is_installed)
+    own.has_own_types = listed.has_own_types
+    diagnostics.raise_errors()
     if values["clock_rate"] == DEFAULTS["clock_rate"]:
         values["clock_rate"] = str(max(float(values["clock_rate"]), listed.update_rate))
+    if own.description is not None:
+        require_packages(["robot_state_publisher"], "a description with its own <ros2_control>")
+        pairs = [f"{joint}/{x}" for joint, kinds in robot.commands.items() for x in kinds]
+        values |= {"describe": "false", "base": "none", "hardware_interfaces": " ".join(pairs)}
     return [LogInfo(msg=one_line(str(warning))) for warning in diagnostics.found]
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a ROS package is installed."""
+    return not missing_packages([package])
+
+
+def the_robot(world: str) -> ControlledDescription | None:
+    """Return the interfaces of the only robot in a world; None without one, or if it is broken."""
+    try:
+        bodies = (
+            [entry.placement.body for entry in load_world(world, QUIET).bodies] if world else []
+        )
+    except (ValueError, PhysicsError, OSError):
+        return None  # sim_node reports the problem
+    robots = [body for body in bodies if controlled_joints(body)]
+    if len(robots) != 1:
+        return None
+    return generated_description(robots[0], body_frames(robots[0], QUIET))
 
 
 def managed_robots(values: dict[str, str]) -> list[Robot]:
@@ -214,12 +245,14 @@ def nodes(context: LaunchContext, own: Own) -> list[LaunchDescriptionEntity]:
         return [LogInfo(msg="no controllers are started: no joint of this world can be commanded")]
     actions: list[LaunchDescriptionEntity] = []
     chosen = values["controller_names"].split()
-    if own.description is None and (chosen or values["controllers_file"]):
-        robots = [replace(x, active=chosen or x.active, inactive=[]) for x in robots]
-    elif own.description is not None:
-        options = ("--param-file", values["controllers_file"]) if own.has_own_types else ()
-        robots = [replace(robots[0], active=own.active, inactive=own.inactive, options=options)]
+    if own.description is not None:
         actions.append(state_publisher(robots[0], values, own.description))
+    if own.order is not None:
+        options = ("--param-file", values["controllers_file"]) if own.has_own_types else ()
+        active, inactive = own.order.active, own.order.inactive
+        robots = [replace(robots[0], active=active, inactive=inactive, options=options)]
+    elif chosen or values["controllers_file"]:
+        robots = [replace(x, active=chosen or x.active, inactive=[]) for x in robots]
     actions += [action for robot in robots for action in managed(robot, values, own.files)]
     return [*actions, own.files.removal()]
 

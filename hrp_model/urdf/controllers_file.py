@@ -8,9 +8,10 @@ have in common.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain, pairwise
 
 from ..diagnostics import Diagnostics, Source, Span, did_you_mean_or_all, listed
 from ..readers.yaml.nodes import Mapping as YamlMapping
@@ -30,7 +31,12 @@ _JOINTS = re.compile(
 # Interfaces of the joints in parameters with such names, where no parameter states them.
 _USUAL = {"left": "velocity", "right": "velocity", "traction": "velocity", "steering": "position"}
 _INTERFACES = ("command_interfaces", "command_interface", "interface_name", "interface_names")
+# Names of parameters with a sensor, and the beginning of those with one of its interfaces.
+_OF_SENSORS = ("sensor_name", "pose_name")
+_AXES = "interface_names."
 _VARIABLE = re.compile(r"\$\(var\s+(\w+)\)")
+_KEY = re.compile(r"^([^\s#\-%].*?):(?=\s)", re.MULTILINE)
+_VISIBLE = re.compile(r"[^\n]")
 _MAX_DEPTH = 10
 _MAX_LISTED = 5
 
@@ -63,6 +69,17 @@ class ListedController:
     def is_broadcaster(self) -> bool:
         """Whether it reads states only."""
         return self.type.endswith("Broadcaster")
+
+    @property
+    def states_wishes(self) -> bool:
+        """Whether its parameters state what it wants; a JointStateBroadcaster may want all."""
+        is_known = any(map(self.parameters.get, (*_OF_SENSORS, "interfaces")))
+        return (
+            is_known
+            or self.type.endswith("/JointStateBroadcaster")
+            or any(x.startswith(_AXES) for x in self.parameters)
+            or any(self.joints())
+        )
 
     def texts(self, *names: str) -> tuple[str, ...]:
         """Return the texts of parameters."""
@@ -138,10 +155,10 @@ def read_controllers_file(
         namespace: Namespace of the controller manager; "" is the root.
         diagnostics: Receives warnings and errors.
     """
-    root = parse(source, diagnostics)
     sections = dict[str, dict[str, tuple[_Value, ...]]]()
     others: set[str] = set()
-    for path, node in _sections(root, "", 0):
+    parts = (_sections(parse(x, diagnostics), "", 0) for x in _parts(source))
+    for path, node in chain.from_iterable(parts):
         space, _, name = path.rpartition("/")
         if _matches(space, namespace.strip("/")):
             sections[name] = {**sections.get(name, {}), **_flat(node, "")}
@@ -177,17 +194,20 @@ def start_order(
     robot: ControlledDescription,
     names: Sequence[str],
     diagnostics: Diagnostics,
+    is_installed: Callable[[str], bool] = lambda _: True,
 ) -> StartOrder:
     """Return which controllers to start, and in which order.
 
     A joint that the robot does not have is an error. A controller that wants something else that
-    is not there is left out with a warning, but it is an error if it is named.
+    is not there, or does not state what it wants, is left out with a warning; if it is named, the
+    first is an error, and the second is started.
 
     Args:
         file: The controllers.
         robot: The robot.
         names: The controllers to start; empty for all.
         diagnostics: Receives warnings and errors.
+        is_installed: Whether there is a package, by name; those of types are asked for.
     """
     for name in names:
         if name not in file.controllers:
@@ -199,13 +219,17 @@ def start_order(
         for joint, _ in controller.joints():
             _check_joint(controller, joint, robot, file.controllers, diagnostics)
         missing = list(dict.fromkeys(_missing(controller, robot)))
-        if not missing:
+        package = controller.type.partition("/")[0]
+        if missing:
+            reason = f"the robot has no {listed(missing, _MAX_LISTED)}"
+        elif not is_installed(package):
+            reason = f"the package {package} is not installed"
+        elif not (names or controller.states_wishes):
+            reason = "which interfaces it wants is not stated; controller_names may name it"
+        else:
             usable.append(controller)
             continue
-        message = (
-            f"controller '{controller.name}' is not started: the robot has no "
-            f"{listed(missing, _MAX_LISTED)}"
-        )
+        message = f"controller '{controller.name}' is not started: {reason}"
         (diagnostics.error if names else diagnostics.warn)(_CODE, message, controller.at)
     if not usable and not diagnostics.has_errors:
         diagnostics.error(_CODE, "this robot can start no controller of the file")
@@ -272,10 +296,7 @@ def _check_joint(
 def _missing(controller: ListedController, robot: ControlledDescription) -> Iterator[str]:
     """Yield what a controller wants of a robot that is not there."""
     yield from (f"gpio '{name}'" for name in controller.texts("gpios"))
-    of_sensors = (
-        "sensor_name",
-        *(x for x in controller.parameters if x.startswith("interface_names.")),
-    )
+    of_sensors = (*_OF_SENSORS, *(x for x in controller.parameters if x.startswith(_AXES)))
     for text in controller.texts(*of_sensors):
         name, _, kind = text.partition("/")
         if name not in robot.states or (kind and kind not in robot.states[name]):
@@ -292,6 +313,21 @@ def _missing(controller: ListedController, robot: ControlledDescription) -> Iter
         for state in states:
             if state not in robot.states.get(name, ()):
                 yield f"state interface '{name}/{state}'"
+
+
+def _parts(source: Source) -> Iterator[Source]:
+    """Yield a text, in parts if keys at its beginning are repeated, which rcl accepts.
+
+    Each part has blanks in place of the others, so that places are those in the file.
+    """
+    text = source.text
+    keys = list(_KEY.finditer(text))
+    if len({key[1] for key in keys}) == len(keys) or len(keys) > MAX_CONTROLLERS:
+        yield source
+        return
+    starts = [0, *(key.start() for key in keys[1:]), len(text)]
+    for start, end in pairwise(starts):
+        yield Source(source.name, _VISIBLE.sub(" ", text[:start]) + text[start:end], source.path)
 
 
 def _sections(node: Node | None, path: str, depth: int) -> Iterator[tuple[str, YamlMapping]]:

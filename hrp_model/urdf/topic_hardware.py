@@ -11,7 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
+from ..body import Body
 from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all, listed
+from ..frames import BodyFrames
+from ..kinematics.actuation import controlled_joints
 from ..readers.xml_tree import Element
 from .control_blocks import STATE_INTERFACES, hardware_element
 from .options import Hardware
@@ -44,6 +47,17 @@ class ControlledDescription:
     joints: tuple[str, ...]
     commands: Mapping[str, tuple[str, ...]]
     states: Mapping[str, tuple[str, ...]]
+
+
+def generated_description(body: Body, frames: BodyFrames) -> ControlledDescription:
+    """Return the interfaces of the block that ``Hardware.TOPIC`` generates; without a URDF."""
+    joints = {frames.joints[x.link.name]: x.command_interface for x in controlled_joints(body)}
+    return ControlledDescription(
+        "",
+        tuple(joints),
+        {name: () if x is None else (x.value,) for name, x in joints.items()},
+        dict.fromkeys(joints, STATE_INTERFACES),
+    )
 
 
 @dataclass(eq=False)
@@ -237,18 +251,11 @@ class _Blocks:
                 self._error(message, joint.first, "mimic")
             return
         leader = mimic.attributes.get("joint", "")
-        if declared == "false":
-            if joint.commands:
-                message = f"joint '{name}' follows '{leader}' in the simulation: not commanded"
-                self._diagnostics.warn("not-used", message, joint.first.at("mimic"))
-                joint.commands.clear()
-        elif joint.commands:
-            message = (
-                f"joint '{name}' follows '{leader}', and ros2_control refuses a command interface "
-                'of it, unless it has mimic="false"'
-            )
-            self._error(message, joint.first, "name")
-        elif leader not in self.joints:
+        if joint.commands:  # which ros2_control refuses, unless mimic="false"
+            message = f"joint '{name}' follows '{leader}' in the simulation: it is not commanded"
+            self._diagnostics.warn("not-used", message, joint.first.at("name"))
+            joint.commands.clear()
+        if declared != "false" and leader not in self.joints:
             message = f"joint '{name}' follows '{leader}', which is not in <{_BLOCK}>"
             self._error(message, joint.first, "name")
 

@@ -490,6 +490,9 @@ class BodyController:
             command, joints.interface, warnings.refuse
         ):
             is_effort = isnan(position) and isnan(velocity) and not isnan(effort)
+            is_empty = not is_effort and isnan(position) and isnan(velocity)
+            if name in leaders and is_empty:  # ros2_control names followers, too
+                continue
             if name in leaders and not (is_effort and joints.index[name] in self._geared):
                 warnings.refuse(
                     f"follower {name}",

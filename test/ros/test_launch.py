@@ -299,18 +299,25 @@ def test_a_world_without_joints_has_no_controllers_and_says_so(launch):
     assert any("no joint of this world" in text for text in found.logged)
 
 
+MINE = """
+controller_manager: {ros__parameters: {a: {type: t/T}, b: {type: t/T}}}
+a: {ros__parameters: {joints: [J1, J2], command_interfaces: [position]}}
+b: {ros__parameters: {joints: [J3], interface_name: position}}
+"""
+
+
 def test_own_controllers_take_the_place_of_those_that_are_made(launch, tmp_path):
     file = tmp_path / "mine.yaml"
-    file.write_text("/**: {ros__parameters: {update_rate: 100}}", encoding="utf-8")
+    file.write_text(MINE, encoding="utf-8")
     found = launch(
         "ros2_control.launch.py",
-        CONTROL,
+        [*CONTROL, "t"],
         world=ARM,
         controllers_file=str(file),
-        controller_names="a b",
+        controller_names="b a",
     )
     assert found.node("ros2_control_node").parameters[0] == str(file)
-    assert found.node("spawner").arguments[:3] == ["a", "b", "--switch-timeout"]
+    assert found.node("spawner").arguments[:3] == ["b", "a", "--switch-timeout"]
     found.exit(found.node("spawner"), 0)
     assert [n.executable for n in found.nodes].count("spawner") == 1
 
@@ -331,9 +338,12 @@ def test_without_ros2_control_an_error_names_all_that_is_missing_before_anything
 
 def test_own_controllers_need_no_others(launch, tmp_path):
     file = tmp_path / "mine.yaml"
-    file.write_text("{}", encoding="utf-8")
+    file.write_text(MINE, encoding="utf-8")
     given = {"controllers_file": str(file), "world": ARM, "rviz": "false"}
-    assert launch("ros2_control.launch.py", CONTROL[:2], **given).node("ros2_control_node")
+    found = launch("ros2_control.launch.py", [*CONTROL[:2], "t"], **given)
+    assert found.node("spawner").arguments[0] == "a"
+    with pytest.raises(ValueError, match="package t is not installed"):
+        launch("ros2_control.launch.py", CONTROL[:2], **given, controller_names="a")
 
 
 def test_controllers_without_their_topics_are_refused_with_the_way_out(launch):
@@ -366,7 +376,7 @@ def own(tmp_path):
 
 
 def test_a_robot_with_its_own_block_and_controllers_is_run_with_them(launch, own):
-    packages = [*CONTROL[:2], "robot_state_publisher"]
+    packages = [*CONTROL[:2], "robot_state_publisher", "f"]
     found = launch("ros2_control.launch.py", packages, namespace="left", **own)
     values = found.node("sim_node").values
     assert values["world"] == own["model"]
@@ -401,7 +411,7 @@ def test_what_does_not_fit_is_an_error_before_anything_starts(case, launch, own)
     with pytest.raises(ValueError, match=words):
         launch(
             "ros2_control.launch.py",
-            [*CONTROL[:2], "robot_state_publisher"],
+            [*CONTROL[:2], "robot_state_publisher", "f"],
             **(own | changed),
         )
     assert launch.launched[-1].nodes == []

@@ -126,9 +126,8 @@ LEFT_OUT = {
     "transmissions": "<transmission name='t'><plugin>x</plugin><joint name='a'/></transmission>",
     "other commands": "<joint name='b'><command_interface name='acceleration'/></joint>",
     "other states": "<joint name='b'><state_interface name='torque'/></joint>",
-    "the commands of a follower": (
-        f"<joint name='c'/><joint name='f' mimic='false'>{POSITION}</joint>"
-    ),
+    "the commands of a follower": f"<joint name='c'/><joint name='f'>{POSITION}</joint>",
+    "the commands of a free follower": f"<joint name='f' mimic='false'>{POSITION}</joint>",
 }
 
 
@@ -154,10 +153,6 @@ REFUSED = {
     "interface without a name": (
         block(A, "<joint name='b'><state_interface/></joint>"),
         "missing-attribute",
-    ),
-    "commanded follower": (
-        block(f"<joint name='c'>{POSITION}</joint><joint name='f'>{POSITION}</joint>"),
-        "control-block",
     ),
     "follower without its leader": (block(A, "<joint name='f'/>"), "control-block"),
     "no follower": (block(f"<joint name='a' mimic='true'>{POSITION}</joint>"), "control-block"),

@@ -1,6 +1,7 @@
 """A gripper whose second finger follows the first, in physics."""
 
 import logging
+from math import nan
 
 import numpy as np
 import pytest
@@ -58,6 +59,9 @@ def test_a_joint_follows_wherever_its_leader_goes(control, command, solver):
 def test_who_follows_takes_no_command(caplog):
     sim = simulation(HOLD)
     with caplog.at_level(logging.WARNING):
+        sim.command("gripper", JointCommand(names=("grip", "slave"), position=[nan, nan]))
+        sim.step()
+        assert not caplog.text  # ros2_control names it, without a value
         sim.command("gripper", JointCommand(names=("slave",), position=[2.0]))
         q = run(sim, 300)
     assert "'slave' follows 'grip'" in caplog.text
