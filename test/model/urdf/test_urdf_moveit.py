@@ -249,6 +249,8 @@ class Builder:
     def to_moveit_configs(self):
         parts = ("", "_semantic", "_kinematics")
         found = {f"robot_description{part}": {} for part in parts}
+        joint = '<virtual_joint name="world_joint" type="fixed" parent_frame="world" />'
+        found["robot_description_semantic"]["robot_description_semantic"] = joint
         more = {"planning_pipelines": {}, "joint_limits": {}, "to_dict": lambda: self.given}
         return SimpleNamespace(**found, **more)
 
@@ -283,6 +285,9 @@ def test_the_launch_file_starts_simulation_and_moveit(tmp_path, monkeypatch):
     assert given["controllers"] == "config/moveit_controllers.yaml"
     assert sim_time == {"use_sim_time": True}
     assert (folder / "rviz" / "moveit.rviz").samefile(nodes["rviz2"]["arguments"][1])
+    assert 'type="fixed"' in str(nodes["rviz2"]["parameters"])
+    elsewhere = launched(folder, monkeypatch, world="arm")
+    assert 'type="floating"' in str(elsewhere["rviz2"]["parameters"])
     others = launched(folder, monkeypatch, simulation="false", rviz="false", pipelines="pilz ompl")
     assert set(others) == {"move_group"}
     assert others["move_group"]["parameters"][0]["default"] == "pilz"
