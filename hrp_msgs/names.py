@@ -29,6 +29,7 @@ DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
 WHEEL_ODOMETRY = "odom"
 DEVICES = "devices"
+PLANNING_SCENE = "planning_scene"
 # Of a whole world.
 CONTACTS = "contacts"
 CONTACT_MARKERS = "contacts/markers"
@@ -87,6 +88,7 @@ BODY_TOPICS = (
     ROBOT_DESCRIPTION,
     ROBOT_DESCRIPTION_SEMANTIC,
     DEVICES,
+    PLANNING_SCENE,
     JOINT_COMMANDS,
     JOINT_TRAJECTORY,
     POSITION_COMMANDS,

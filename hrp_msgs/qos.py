@@ -30,6 +30,8 @@ CLOCK = Qos(1)
 DIAGNOSTICS = Qos(10)
 TF = Qos(1000)
 TF_STATIC = LATCHED
+# Not latched, as a later change does not repeat the earlier ones.
+PLANNING_SCENE = Qos(10)
 
 # History of a sensor for delayed subscribers: the samples of two seconds, so that after a pause of
 # one second another one is left for resending; at most the size of five colour images of

@@ -18,6 +18,7 @@ ROS = {
     "rclpy", "ament_index_python", "tf2_ros", "tf2_msgs", "builtin_interfaces", "rcl_interfaces",
     "rosgraph_msgs", "std_msgs", "geometry_msgs", "nav_msgs", "sensor_msgs", "trajectory_msgs",
     "diagnostic_msgs", "std_srvs", "simulation_interfaces", "control_msgs", "hrp_msgs",
+    "moveit_msgs", "shape_msgs",
 }  # fmt: skip
 # Parts of hrp_msgs that need no ROS.
 WITHOUT_ROS = tuple(

@@ -4,8 +4,8 @@ A ROS installation has all of them, and nothing is built. PyPI wheels of ROS 2 l
 folders beside this file define these field by field, so that their type hashes are the official
 ones.
 
-    python -m hrp_msgs.interfaces.build              # all of them
-    python -m hrp_msgs.interfaces.build tf2_msgs
+    python -m hrp_msgs.interfaces.build              # what nodes use by default
+    python -m hrp_msgs.interfaces.build moveit_msgs  # this one, and what it needs
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ _BUILDER_PYTHON = re.compile(r"/opt/python/[^;\"]*?/include/python3\.\d+")
 _BUILDER_NUMPY = re.compile(r"/[^;\"]*?/site-packages/numpy/_?core/include")
 # With -O3 messages are not faster, and compiling takes a third longer.
 _FLAGS = "-O1 -DNDEBUG"
+# Built only if they are named, each with those that it needs: they serve one parameter.
+ON_REQUEST = {
+    "moveit_msgs": ("object_recognition_msgs", "octomap_msgs"),
+    "object_recognition_msgs": (),
+    "octomap_msgs": (),
+}
 # File in a built package with the hash of its definition.
 _MARK = "built_from.sha256"
 
@@ -130,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Compile standard messages of ROS 2 that PyPI lacks, where they are missing. "
         "ROS 2 must be installed: pip install 'hrp_ros[ros]'.",
     )
-    help_text = f"of {', '.join(definitions())}; all by default"
+    help_text = f"of {', '.join(definitions())}; by default all but {', '.join(ON_REQUEST)}"
     parser.add_argument("packages", nargs="*", type=_package, metavar="PACKAGE", help=help_text)
     return parser
 
@@ -138,14 +144,18 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build packages that are missing or outdated, those named or all; return the exit status."""
     prefix = Path(sys.prefix)
-    packages: list[str] = _parser().parse_args(arguments).packages or definitions()
-    wanted = [p for p in packages if is_missing(p) or is_outdated(p, prefix)]
-    if not wanted:
-        return 0
-    adapt_cmake_targets(prefix)
-    # CMake itself uses one core; building in parallel uses all.
-    with ThreadPoolExecutor() as pool:
-        problems = list(filter(None, pool.map(lambda p: _try_to_build(p, prefix), wanted)))
+    named: list[str] = _parser().parse_args(arguments).packages
+    packages = named or [p for p in definitions() if p not in ON_REQUEST]
+    first = [needed for p in packages for needed in ON_REQUEST.get(p, ())]
+    problems: list[str] = []
+    for part in (first, [p for p in packages if p not in first]):
+        wanted = [p for p in part if is_missing(p) or is_outdated(p, prefix)]
+        if not wanted or problems:
+            continue
+        adapt_cmake_targets(prefix)
+        # CMake itself uses one core; building in parallel uses all.
+        with ThreadPoolExecutor() as pool:
+            problems += filter(None, pool.map(lambda p: _try_to_build(p, prefix), wanted))
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     if problems:

@@ -86,12 +86,16 @@ class NodeTopic:
         """Return whether the topic has subscribers or is recorded."""
         if self._recording is not None and self._recording.is_open:
             return not self._closed
+        return bool(self.subscriber_count())
+
+    def subscriber_count(self) -> int:
+        """Return the number of subscribers; 0 for a closed topic."""
         try:
-            return bool(self._publisher.get_subscription_count())
+            return int(self._publisher.get_subscription_count())
         except RuntimeError:
             if not self._is_closed():
                 raise
-            return False
+            return 0
 
     def _is_closed(self) -> bool:
         return self._closed or not self._node.context.ok()

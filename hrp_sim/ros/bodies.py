@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64
 
-from hrp_model import Body
+from hrp_model import Body, Pose
 from hrp_model.body import UNLIMITED
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs import names
@@ -31,8 +31,10 @@ from ..simulation import Simulation
 from ..topics.body import BodyTopics, TopicOptions
 from ..topics.commands import BodyCommands, CommandOptions
 from ..world.naming import BodyNaming
+from ..world.obstacles import planning_pose
 from .command_parameters import COMMANDS, DynamicParams, JointParams, JointValues, joint_of
 from .moveit_controllers import controllers_of, read_moveit_controllers, unmatched
+from .planning_scene import PlanningRobot, PlanningSceneTopic, planning_scene
 from .run_services import SwitchServices
 
 _TOOL_MESSAGES = {"holder": Bool, "conveyor": Float64}
@@ -67,8 +69,14 @@ class NodeBody(BodyTopics):
         self._switch_services: SwitchServices | None = None
         self._tools: ToolTopics | None = None
         self._commands: BodyCommandInterface | None = None
+        self._scene: PlanningSceneTopic | None = None
+        self._run: Run | None = None
         super().__init__(topics, tf, options, simulation, name, naming)
         try:
+            if options.planning_scene_rate > 0.0 and self.simulated.body.moving_links:
+                topic = naming.qualified(names.PLANNING_SCENE)
+                rate, robot = options.planning_scene_rate, self._planning_robot()
+                self._scene = planning_scene(node, topic, simulation, robot, rate)
             if not self.simulated.body.is_static:
                 self._commands = command_interfaces.open(simulation, name, naming, self.links)
         except (KeyError, WrongUseError):
@@ -78,6 +86,7 @@ class NodeBody(BodyTopics):
     def serve(self, run: Run) -> None:
         """Publish which devices are on, and offer the services and commands for a run."""
         super().serve(run)
+        self._run = run
         if self.switches:
             self._switch_services = SwitchServices(self._node, run, self.switches)
         if self.tool_commands:
@@ -86,13 +95,28 @@ class NodeBody(BodyTopics):
             self._commands.serve(run)
 
     def poll(self) -> None:
-        """Publish the progress of actions; called in the stepping thread."""
+        """Publish the progress of actions and the scene; called in the stepping thread."""
         if self._commands is not None:
             self._commands.poll()
+        if self._scene is not None and self._run is not None:
+            self._scene.publish(is_halted=self._run.is_halted)
+
+    def _planning_robot(self) -> PlanningRobot:
+        """Return this body as the robot of a planner, whose URDF has the frames of TF."""
+        links = {k: self._frame_name(f) for k, f in self._frames(self.base).links.items()}
+
+        def root() -> Pose:
+            pose = planning_pose(self.simulated, is_fixed=True)
+            return pose @ self._X_LB if self._is_footprint else pose
+
+        name = self.simulated.name
+        if self._is_fixed:
+            return PlanningRobot(name, self._root, root, links)
+        return PlanningRobot(name, self._options.world_frame, Pose, links)
 
     def close(self) -> None:
         """Close all topics and services."""
-        for part in (self._switch_services, self._tools, self._commands):
+        for part in (self._switch_services, self._tools, self._commands, self._scene):
             if part is not None:
                 part.close()
         super().close()

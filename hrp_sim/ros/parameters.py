@@ -176,6 +176,14 @@ SIM_NODE = (
         1e6,
         read_only=False,
     ),
+    Param(
+        "planning_scene_rate",
+        _DEFAULTS.planning_scene_rate,
+        "Maximum rate in simulation time of planning_scene, by which MoveIt knows the bodies "
+        "around each robot [Hz]; 0 = not published.",
+        0.0,
+        100.0,
+    ),
     *COMMANDS,
 )
 

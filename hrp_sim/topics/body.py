@@ -55,6 +55,8 @@ class TopicOptions:
         clock_rate: Maximum rate of /clock in simulation time, in [Hz].
         contact_rate: Likewise of contacts and contacts/markers; 0 means that neither is published.
         contact_scale: Length of the arrow of a force, in [m/N].
+        planning_scene_rate: Maximum rate of planning_scene, in [Hz]; 0 means that it is not
+            published.
         hardware_topics: Whether ros2_control reads and commands the joints.
         lock_step: Command topics that the run waits for.
         description: Options of the descriptions of the bodies; None without descriptions.
@@ -72,6 +74,7 @@ class TopicOptions:
     clock_rate: float = 250.0
     contact_rate: float = 0.0
     contact_scale: float = 0.001
+    planning_scene_rate: float = 0.0
     hardware_topics: bool = False
     lock_step: str = ""
     description: DescriptionOptions | None = None

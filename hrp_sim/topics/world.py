@@ -339,6 +339,7 @@ class WorldTopics(Consumer):
         """Publish clock and state of a halted run, for new subscribers."""
         assert self._run is not None
         self.publish_clock(self._run.simulation.state.time_ns)
+        self._poll()
         self._publish_state()
 
     def _publish_state(self) -> None:

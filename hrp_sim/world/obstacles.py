@@ -21,6 +21,7 @@ import numpy as np
 
 from hrp_model import Link, Pose
 from hrp_model.geometry import Shape
+from hrp_model.printable import printable
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_model.shapes.tessellate import shape_mesh
 
@@ -81,14 +82,15 @@ class Obstacle:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """Its collision shapes, without those of links that collide with nothing."""
+        """Its collision shapes, meshes last, without those of links that collide with nothing."""
         disabled, shapes = self.simulated.body.collision_disabled, placed_shapes(self.simulated)
-        return tuple(
+        found = (
             Part(link.name, geom)
             for link, _, shape in shapes
             if link.name not in disabled
             for geom in _geoms(shape)
         )
+        return tuple(sorted(found, key=lambda part: part.geom.kind is GeomKind.MESH))
 
     @cached_property
     def color(self) -> Color | None:
@@ -116,7 +118,7 @@ class Obstacle:
     def subframes(self) -> dict[str, Pose]:
         """Return the poses of its links in O by name, without blanks and without the root."""
         X_OW, links = self._root().inverse(), list(link_poses(self.simulated).items())[1:]
-        return {"_".join(name.split()): X_OW @ pose for name, pose in links}
+        return {printable("_".join(name.split())): X_OW @ pose for name, pose in links}
 
 
 def obstacles(
@@ -168,10 +170,10 @@ def scene_text(name: str, found: Mapping[str, Obstacle], X_WP: Pose) -> str:
         X_WP: Pose of the frame in which the robot's motions are planned.
     """
     out = StringIO()
-    out.write(f"{' '.join(name.split())}\n")
+    out.write(f"{printable(' '.join(name.split()))}\n")
     X_PW = X_WP.inverse()
     for key, obstacle in found.items():
-        out.write(f"* {' '.join(key.split())}\n")
+        out.write(f"* {printable(' '.join(key.split()))}\n")
         _write_pose(out, X_PW @ obstacle.pose())
         out.write(f"{len(obstacle.parts)}\n")
         for (_, geom), pose in zip(obstacle.parts, obstacle.part_poses(), strict=True):

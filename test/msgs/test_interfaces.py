@@ -18,7 +18,10 @@ INTERFACES = Path(build.__file__).parent
 KINDS = ("msg", "srv", "action")
 # What rosidl makes of the official definitions; in control_msgs, Kilted differs from Jazzy.
 OFFICIAL = json.loads((ROOT / "test" / "data" / "type_hashes.json").read_text(encoding="utf-8"))
-PACKAGES = ("control_msgs", "ros_gz_interfaces", "simulation_interfaces", "tf2_msgs")
+PACKAGES = (
+    *("control_msgs", "moveit_msgs", "object_recognition_msgs", "octomap_msgs"),
+    *("ros_gz_interfaces", "simulation_interfaces", "tf2_msgs"),
+)
 JAZZY = {name: OFFICIAL[name] for name in PACKAGES}
 KILTED = {**JAZZY, "control_msgs": JAZZY["control_msgs"] | OFFICIAL["control_msgs of kilted"]}
 SUCCESS = subprocess.CompletedProcess([], 0, "", "")
@@ -39,7 +42,8 @@ def test_the_definitions_hash_to_the_official_types(package, variant, official):
     pytest.importorskip("rosbags", reason="rosbags is not installed")
     from msgs.type_hashes import type_hashes
 
-    assert type_hashes(package, definitions(package, variant)) == official[package]
+    needed = {name: definitions(name, variant) for name in build.ON_REQUEST.get(package, ())}
+    assert type_hashes(package, definitions(package, variant), needed) == official[package]
 
 
 @pytest.mark.parametrize("package", JAZZY)
@@ -145,6 +149,11 @@ def test_only_packages_that_are_named_are_built(monkeypatch):
     with pytest.raises(SystemExit, match="0"):
         build.main(["--help"])
     assert built == ["tf2_msgs"]
+    assert build.main(["moveit_msgs"]) == 0
+    assert {*built[1:3]} == {"object_recognition_msgs", "octomap_msgs"}  # which it needs
+    assert built[3:] == ["moveit_msgs"]
+    assert build.main([]) == 0
+    assert not {*built[4:]} & {*build.ON_REQUEST}
 
 
 def test_what_was_built_from_another_definition_is_built_again(tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 """Type hashes of ROS interfaces by an independent implementation, from their definitions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rosbags.interfaces import Nodetype
@@ -84,12 +84,18 @@ def types_of(path: Path, package: str):
     return (service if kind == "srv" else action)(name, *fields)
 
 
-def type_hashes(package: str, files: Iterable[Path]) -> dict[str, str]:
-    """Return the RIHS01 hash of every type that these files define, by the type's name."""
+def type_hashes(
+    package: str, files: Iterable[Path], needed: Mapping[str, Iterable[Path]] | None = None
+) -> dict[str, str]:
+    """Return the RIHS01 hash of every type that these files define, by the type's name.
+
+    ``needed`` has the files of other packages, by their names.
+    """
     store = get_typestore(Stores.ROS2_JAZZY)
     made = {EVENT_INFO: fields_of(EVENT_FIELDS, "service_msgs")}
     del store.fielddefs[EVENT_INFO]
-    for path in files:
-        made |= types_of(path, package)
+    for name, paths in {**(needed or {}), package: files}.items():
+        for path in paths:
+            made |= types_of(path, name)
     store.register({name: ([], fields) for name, fields in made.items()})
-    return {name: store.hash_rihs01(name) for name in made if name != EVENT_INFO}
+    return {name: store.hash_rihs01(name) for name in made if name.startswith(f"{package}/")}

@@ -105,3 +105,15 @@ def test_rows_that_are_no_neighbours_in_memory_are_as_good():
 def test_an_empty_cloud_is_no_surprise():
     msg = cloud(1, "eye", np.empty((0, 0, 3), np.float32))
     assert (msg.width, msg.height, msg.row_step, len(msg.data)) == (0, 0, 0, 0)
+
+
+def test_the_octomap_updater_of_moveit_reads_a_cloud():
+    """It takes three floats from "x" on, a step for each point, also from row to row."""
+    msg = cloud(TIME_NS, "eye_optical_frame", XYZ, RGB)
+    (start,) = (field.offset for field in msg.fields if field.name == "x")
+    data = bytes(msg.data)
+    points = [
+        np.frombuffer(data, "<f4", 3, start + number * msg.point_step)
+        for number in range(msg.height * msg.width)
+    ]
+    assert np.array_equal(points, XYZ.reshape(-1, 3))

@@ -1,0 +1,292 @@
+"""The bodies of a world in the planning scene of a robot, for MoveIt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rclpy.node import Node
+
+from hrp_model import Body, Pose
+from hrp_model.body import JointType
+from hrp_model.printable import printable
+from hrp_model.rigid import Array, matrix_quaternion
+from hrp_msgs import qos
+from hrp_msgs.messages import not_installed
+from hrp_msgs.topics.node_topics import NodeTopic
+
+from ..engine.articulation.articulation import GeomKind
+from ..engine.schedule import NS_PER_S
+from ..simulation import Simulation
+from ..world.obstacles import Obstacle, obstacles
+
+if TYPE_CHECKING:
+    from hrp_msgs.topics.planning_scene import SceneChanges, SceneShape
+
+# What is smaller is no motion: resting bodies tremble. In [m], and of a rotation matrix.
+_MOVED = 1e-3
+# A new subscriber may find the publisher later than this finds the subscriber, in [s].
+_REPEATED_AFTER = 2.0
+
+
+@dataclass(frozen=True)
+class PlanningRobot:
+    """The robot whose motions are planned.
+
+    Attributes:
+        name: Its name in the world.
+        frame: Name of the frame P in which MoveIt plans.
+        pose: Returns the pose X_WP.
+        links: Names of the links of its URDF, by those of the model.
+    """
+
+    name: str
+    frame: str
+    pose: Callable[[], Pose]
+    links: Mapping[str, str]
+
+
+@dataclass
+class _Sent:
+    """A body as MoveIt knows it.
+
+    Attributes:
+        obstacle: The body.
+        shapes: Its shapes.
+        p, R: Poses of its links when they were sent.
+        link: Index of the link of the robot to which it is attached; -1 without.
+    """
+
+    obstacle: Obstacle
+    shapes: list[SceneShape]
+    p: Array
+    R: Array
+    link: int = -1
+
+    def has_moved(self) -> bool:
+        motion = self.obstacle.simulated.motion
+        return _has_moved(motion.p, self.p) or _has_moved(motion.R, self.R)
+
+
+class PlanningSceneTopic:
+    """Publishes the bodies of a world as collision objects of MoveIt's planning scene.
+
+    Each has the pose, the collision shapes and, as subframes, the links of a body; what a holder
+    of the robot holds is attached to its link. Shapes are published once, and again when there is
+    another subscriber: move_group subscribes without durability, so that a latched message would
+    not reach it. After that only changes are published.
+
+    Args:
+        node: The node that publishes.
+        name: Name of the topic.
+        simulation: The simulation.
+        robot: The robot, which is no obstacle.
+        rate: Maximum rate in simulation time, in [Hz].
+
+    Attributes:
+        topic: The topic.
+
+    Raises:
+        ImportError: The package moveit_msgs is not installed.
+        WrongUseError: The name or the quality of service of the topic is invalid.
+    """
+
+    def __init__(
+        self, node: Node, name: str, simulation: Simulation, robot: PlanningRobot, rate: float
+    ) -> None:
+        from hrp_msgs.topics import planning_scene
+
+        self._messages = planning_scene
+        self.topic = NodeTopic(
+            node, planning_scene.SceneChanges.message_type, name, qos.PLANNING_SCENE
+        )  # not recorded: recordings lack its definition
+        self._simulation, self._robot = simulation, robot
+        self._period_ns, self._next_ns = round(NS_PER_S / rate), 0
+        self._last_ns = 0
+        self._X_WP = robot.pose()
+        self._sent: dict[str, _Sent] = {}
+        self._closing = Lock()
+        self._subscribers = 0
+        self._repeat_at: float | None = None
+
+    def publish(self, *, is_halted: bool) -> None:
+        """Publish what has changed, if it is due; called in the stepping thread.
+
+        Args:
+            is_halted: Whether the run is halted, so that each change is due.
+        """
+        time_ns = self._simulation.state.time_ns
+        if not is_halted and self._last_ns <= time_ns < self._next_ns:
+            return
+        self._last_ns, self._next_ns = time_ns, time_ns + self._period_ns
+        with self._closing:
+            self._publish(time_ns)
+
+    def _publish(self, time_ns: int) -> None:
+        X_WP = self._robot.pose()
+        if _has_moved(X_WP.p, self._X_WP.p) or _has_moved(X_WP.R, self._X_WP.R):
+            self._X_WP = X_WP
+            self._sent.clear()
+        subscribers = self.topic.subscriber_count()
+        if subscribers > self._subscribers:
+            self._sent.clear()
+            self._repeat_at = monotonic() + _REPEATED_AFTER
+        elif self._repeat_at is not None and monotonic() > self._repeat_at:
+            self._sent.clear()
+            self._repeat_at = None
+        self._subscribers = subscribers
+        if not subscribers:
+            return
+        changes = self._messages.SceneChanges(time_ns, self._robot.frame)
+        self._collect(changes)
+        if (message := changes.message()) is not None:
+            self.topic.publish(message)
+
+    def close(self) -> None:
+        """Remove all objects, as another world may follow, and close the topic."""
+        with self._closing:
+            changes = self._messages.SceneChanges(self._last_ns, self._robot.frame)
+            for name, one in self._sent.items():
+                _remove(changes, name, one)
+            self._sent.clear()
+            if self._subscribers and (message := changes.message()) is not None:
+                self.topic.publish(message)
+            self.topic.close()
+
+    def _collect(self, changes: SceneChanges) -> None:
+        """Collect what has changed since the last message."""
+        simulation, robot, sent = self._simulation, self._robot, self._sent
+        bodies = simulation.bodies
+        for name in [k for k, x in sent.items() if bodies.get(k) is not x.obstacle.simulated]:
+            _remove(changes, name, sent.pop(name))
+        new = {k: x for k, x in bodies.items() if k not in sent}
+        fixed = [name for name in new if simulation.is_fixed(name)]
+        added = obstacles(new, fixed, robot.name)
+        held = self._held()
+        for name, obstacle in added.items():
+            sent[name] = _sent(obstacle, self._messages.SceneShape)
+            if name not in held:  # else it is never in MoveIt's world
+                self._add(changes, name)
+        for name, one in sent.items():
+            link = held.get(name, -1)
+            if link != one.link:
+                self._hold(changes, name, link)
+            elif link < 0 and one.has_moved():
+                self._move(changes, name)
+
+    def _held(self) -> dict[str, int]:
+        """Return the link of the robot to which each body is joined."""
+        robot, found = self._robot.name, {}
+        for joint in self._simulation.handling.joints.values():
+            for (body, other), (link, _) in (
+                (joint.bodies, joint.links),
+                (joint.bodies[::-1], joint.links[::-1]),
+            ):
+                if body == robot and not self._simulation.is_fixed(other):
+                    found[other] = link
+        return found
+
+    def _add(self, changes: SceneChanges, name: str) -> None:
+        one = self._sent[name]
+        obstacle = one.obstacle
+        frames = {k: _placed(x) for k, x in obstacle.subframes().items()}
+        changes.add(
+            printable(name),
+            _placed(self._X_WP.inverse() @ obstacle.pose()),
+            zip(one.shapes, map(_placed, obstacle.part_poses()), strict=True),
+            frames,
+            obstacle.color,
+        )
+
+    def _move(self, changes: SceneChanges, name: str) -> None:
+        one = self._sent[name]
+        obstacle, motion = one.obstacle, one.obstacle.simulated.motion
+        one.p, one.R = motion.poses()
+        poses = map(_placed, obstacle.part_poses())
+        has_joints = bool(obstacle.simulated.body.moving_links)
+        changes.move(
+            printable(name),
+            _placed(self._X_WP.inverse() @ obstacle.pose()),
+            zip(one.shapes, poses, strict=True) if has_joints else (),
+        )
+
+    def _hold(self, changes: SceneChanges, name: str, link: int) -> None:
+        """Attach a body to a link of the robot, or, with -1, return it to the world."""
+        one = self._sent[name]
+        if one.link >= 0:
+            changes.detach(printable(name))
+        one.link = link
+        if link < 0:
+            self._move(changes, name)
+            return
+        robot = self._simulation.bodies[self._robot.name]
+        X_WL = Pose(robot.motion.R[link], robot.motion.p[link])
+        links = [self._robot.links[x.name] for x in robot.body.links]
+        obstacle = one.obstacle
+        changes.attach(
+            printable(name),
+            links[link],
+            [links[i] for i in gripping_links(robot.body, link)],
+            _placed(X_WL.inverse() @ obstacle.pose()),
+            zip(one.shapes, map(_placed, obstacle.part_poses()), strict=True),
+            {k: _placed(x) for k, x in obstacle.subframes().items()},
+        )
+
+
+def gripping_links(body: Body, link: int) -> list[int]:
+    """Return the links that may touch what a link holds, such as fingers.
+
+    These are all links behind the last joint before it.
+    """
+    parents = body.parent_indices
+    top = link
+    while parents[top] >= 0 and body.links[top].joint.type is JointType.FIXED:
+        top = parents[top]
+    found = {top}
+    for i, parent in enumerate(parents):  # parents are first
+        if parent in found:
+            found.add(i)
+    return sorted(found)
+
+
+def _remove(changes: SceneChanges, name: str, one: _Sent) -> None:
+    if one.link >= 0:
+        changes.detach(printable(name))
+    changes.remove(printable(name))
+
+
+def _has_moved(now: Array, before: Array) -> bool:
+    return bool(np.abs(now - before).max() > _MOVED)
+
+
+def _sent(obstacle: Obstacle, make: type[SceneShape]) -> _Sent:
+    shapes = [
+        make(
+            "mesh" if geom.kind is GeomKind.MESH else geom.kind.name.lower(),
+            geom.size,
+            geom.vertices,
+            geom.triangles,
+        )
+        for _, geom in obstacle.parts
+    ]
+    return _Sent(obstacle, shapes, *obstacle.simulated.motion.poses())
+
+
+def _placed(pose: Pose) -> tuple[Array, tuple[float, float, float, float]]:
+    return pose.p, matrix_quaternion(pose.R)
+
+
+def planning_scene(
+    node: Node, name: str, simulation: Simulation, robot: PlanningRobot, rate: float
+) -> PlanningSceneTopic | None:
+    """Return the topic of a planning scene; None, with a warning, without moveit_msgs."""
+    try:
+        return PlanningSceneTopic(node, name, simulation, robot, rate)
+    except ImportError:
+        problem = f"{not_installed('moveit_msgs')}: there is no topic 'planning_scene'"
+        node.get_logger().warning(problem, once=True)
+        return None
