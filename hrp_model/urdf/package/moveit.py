@@ -310,11 +310,12 @@ def simulated_controllers(planned: Planned) -> dict[str, Values]:
 
 def _ros2_controllers(robot: PackagedRobot) -> dict[str, Values]:
     body, frames = robot.conversion.body, robot.conversion.frames
-    return {
-        used.name: _trajectories([str(x) for x in list(used.parameters["joints"])])  # type: ignore[arg-type]
-        for used in controllers(body, frames, robot.options)
-        if used.type.startswith("joint_trajectory_controller/")
-    }
+    found: dict[str, Values] = {}
+    for used in controllers(body, frames, robot.options):
+        joints = used.parameters.get("joints")
+        if used.type.startswith("joint_trajectory_controller/") and isinstance(joints, list):
+            found[used.name] = _trajectories(joints)
+    return found
 
 
 def _sensors(body: Body, frames: BodyFrames) -> str | None:
@@ -396,7 +397,7 @@ def _moveit_part(robot: PackagedRobot) -> Part:
             f"MoveIt has nothing to plan: '{body.name}' has no arm, a chain of at least three "
             "joints with motors"
         )
-    _check_loops(body, groups)
+    _check_loops(body, groups, robot.diagnostics)
     driven = {
         x.link.name: frames.joints[x.link.name]
         for x in controlled_joints(body)
@@ -436,23 +437,27 @@ def _moveit_part(robot: PackagedRobot) -> Part:
     )
 
 
-def _check_loops(body: Body, groups: Iterable[Group]) -> None:
-    """Check that no loop closes over joints that MoveIt would move one by one.
+def _check_loops(body: Body, groups: Iterable[Group], diagnostics: Diagnostics) -> None:
+    """Check that no loop closes over joints of an arm that MoveIt would move one by one.
 
     Raises:
-        ValueError: One does.
+        ValueError: One does. Other groups get a warning.
     """
     known = mimic_joints(body)
     moving = body.moving_links
     for extra in body.extra_joints:
         free = [moving[i] for i in loop_joints(body, extra) if moving[i].name not in known]
-        for group in groups:
-            inside = [link for link in free if link in group.joints] if group.is_arm else []
-            if inside and len(free) > 1:
-                raise ValueError(
-                    f"MoveIt cannot plan for '{group.name}': a closed loop ties its joint "
-                    f"'{inside[0].joint.name}' to others, and MoveIt knows no loops"
-                )
+        for group in groups if len(free) > 1 else ():
+            inside = [link for link in free if link in group.joints]
+            if not inside or group.subgroups:
+                continue
+            message = (
+                f"a closed loop ties joint '{inside[0].joint.name}' of '{group.name}' to others, "
+                "and MoveIt knows no loops"
+            )
+            if group.is_arm:
+                raise ValueError(f"MoveIt cannot plan for this robot: {message}")
+            diagnostics.warn("open-loops", message, inside[0].at)
 
 
 def _srdf(robot: PackagedRobot, groups: Sequence[Group]) -> str:

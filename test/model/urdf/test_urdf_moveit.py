@@ -225,7 +225,7 @@ def test_robots_that_moveit_cannot_plan_for_are_refused_before_anything_is_writt
         (tree(*reserved), "cannot have a planning group 'planner_configs'"),
         (tree(link("A", "ROOT")), "no arm"),
         (load_body(MODELS / "rover" / "rover.body", silent()), "no arm"),
-        (closed, "closed loop ties its joint"),
+        (closed, "closed loop ties joint"),
     ):
         with pytest.raises(ValueError, match=words):
             write(body, tmp_path / "p", additions=[MOVEIT])
