@@ -27,6 +27,7 @@ IMAGE = Qos(5)
 # Late subscribers receive the last message.
 LATCHED = Qos(1, latched=True)
 CLOCK = Qos(1)
+COMMAND = Qos(1)
 DIAGNOSTICS = Qos(10)
 TF = Qos(1000)
 TF_STATIC = LATCHED

@@ -10,6 +10,7 @@ from hrp_model import Diagnostics
 from hrp_msgs.node.launching import (
     CLOCK,
     COMMON,
+    REMAPPINGS,
     RVIZ,
     VIEW,
     Arguments,
@@ -17,6 +18,7 @@ from hrp_msgs.node.launching import (
     browser,
     flag,
     node,
+    remapped,
     rviz,
     share,
     skipped_part,
@@ -27,7 +29,7 @@ from hrp_sim.ros.rviz_config import RvizOptions, world_rviz
 from hrp_sim.ros.sim_node import PARAMETERS
 
 ARGUMENTS = Arguments(
-    (*COMMON, CLOCK, VIEW),
+    (*COMMON, CLOCK, VIEW, REMAPPINGS),
     [p for p in PARAMETERS if "<" not in p.name],  # without those of single sensors
     defaults={
         "world": str(share() / "models" / "worlds" / "humanoid_in_room.yaml"),
@@ -47,6 +49,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         values,
         package="hrp_ros",
         executable="sim_node",
+        remappings=remapped(values["remappings"]),
         parameters=ARGUMENTS.parameters(values, used_here),
         on_exit=Shutdown(),
     )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..messages import Header, Odometry, TFMessage, TransformStamped
+from ..messages import (
+    Header,
+    Odometry,
+    PoseWithCovarianceStamped,
+    TFMessage,
+    TransformStamped,
+)
 from ..readings import Array, OdometryReading, WheelOdometryReading
 from .basic import header, set_quaternion, set_xyz
 from .cdr import Numbers, Template
@@ -18,6 +24,8 @@ FrameNames = tuple[tuple[str, str], ...]
 # Variances of the true motion: (1 mm)^2, (1 mrad)^2, (1 mm/s)^2 and (1 mrad/s)^2. Filters such as
 # robot_localization cannot use zeros.
 VARIANCE = 1e-6
+# Of an initial pose, for the particles of a filter: (0.1 m)^2 and (0.1 rad)^2.
+_INITIAL_VARIANCE = 0.01
 _MAX_TEMPLATES = 32
 _ORIGIN, _IDENTITY = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 
@@ -108,6 +116,20 @@ class OdometryConverter(RootConverter):
             else:
                 template.view(covariance)[::7] = VARIANCE  # the diagonals of (6, 6) matrices
         return template, fields
+
+
+class InitialPoseConverter(RootConverter):
+    """Converts the pose of one root to that from which localization starts."""
+
+    message_type = PoseWithCovarianceStamped
+
+    def _layout(self, reading: OdometryReading) -> tuple[Template, Mapping[str, str]]:  # noqa: ARG002
+        template = Template(PoseWithCovarianceStamped(header=Header(frame_id=self._frames.world)))
+        template.view("pose.covariance")[::7] = _INITIAL_VARIANCE
+        return template, {
+            "pose.pose.position": "position",
+            "pose.pose.orientation": "orientation",
+        }
 
 
 class RootTransformConverter(RootConverter):

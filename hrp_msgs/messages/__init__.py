@@ -21,8 +21,8 @@ CLASSES = {
     "builtin_interfaces": ("Duration", "Time"),
     "diagnostic_msgs": ("DiagnosticArray", "DiagnosticStatus", "KeyValue"),
     "geometry_msgs": (
-        *("Point", "Pose", "Quaternion", "Transform", "TransformStamped", "Twist"),
-        *("Vector3", "Wrench", "WrenchStamped"),
+        *("Point", "Pose", "PoseWithCovarianceStamped", "Quaternion", "Transform"),
+        *("TransformStamped", "Twist", "Vector3", "Wrench", "WrenchStamped"),
     ),
     "nav_msgs": ("Odometry",),
     "ros_gz_interfaces": ("Contact", "Contacts", "Entity", "JointWrench"),

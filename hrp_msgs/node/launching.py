@@ -116,6 +116,9 @@ COMMON = (
 VIEW = Argument(
     "view", "false", f"Start view_node, which shows robots and sensors in a browser. {FLAG_DOC}"
 )
+REMAPPINGS = Argument(
+    "remappings", "", "Other names of topics and services, such as 'scan:=base_scan odom:=/odom'."
+)
 CLOCK = Argument(
     "clock_topic", _CLOCK, "Topic of the clock, if another simulator publishes /clock."
 )
@@ -244,6 +247,19 @@ def flag(name: str, text: str) -> bool:
     if text.lower() not in _FLAGS:
         raise ValueError(f"{name} must be true or false, not '{text}'")
     return _FLAGS[text.lower()]
+
+
+def remapped(text: str) -> list[tuple[str, str]]:
+    """Return the remappings of a text "FROM:=TO FROM:=TO".
+
+    Raises:
+        ValueError: A part is none.
+    """
+    found = [(part, *part.split(":=")) for part in text.split()]
+    for part, *sides in found:
+        if len(sides) != 2 or not all(sides):
+            raise ValueError(f"remappings: '{part}' must be FROM:=TO, such as scan:=base_scan")
+    return [(source, target) for _, source, target in found]
 
 
 class LaunchFiles:

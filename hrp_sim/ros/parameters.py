@@ -155,6 +155,12 @@ SIM_NODE = (
         "empty = none, with odometry 'wheels': odom.",
     ),
     Param(
+        "initial_pose_topic",
+        _DEFAULTS.initial_pose_topic,
+        "Topic of the true pose of each robot in world_frame, at the start and after resets, for "
+        "localization such as AMCL: initialpose; empty = none.",
+    ),
+    Param(
         "clock_rate",
         _DEFAULTS.clock_rate,
         "Maximum rate of /clock in simulation time [Hz].",

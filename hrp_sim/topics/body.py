@@ -36,7 +36,7 @@ from ..sensors.body_state import TRUTH, WHEELS, motion_of_fixed_frame
 from ..sensors.kinds import AnyTopic, kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
-from .devices import SensorOutputs, device_topics
+from .devices import InitialPose, SensorOutputs, device_topics
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class TopicOptions:
             empty for none, but "odom" if a robot follows its wheels.
         odom_topic: Topic of the odometry that a robot follows, in its namespace; empty for none
             besides ``ground_truth/odom``, but "odom" if it follows its wheels.
+        initial_pose_topic: Topic of the true pose of each robot at the start and after resets, for
+            localization; empty for none.
         clock_rate: Maximum rate of /clock in simulation time, in [Hz].
         contact_rate: Likewise of contacts and contacts/markers; 0 means that neither is published.
         contact_scale: Length of the arrow of a force, in [m/N].
@@ -71,6 +73,7 @@ class TopicOptions:
     world_frame: str = "world"
     odom_frame: str = ""
     odom_topic: str = ""
+    initial_pose_topic: str = ""
     clock_rate: float = 250.0
     contact_rate: float = 0.0
     contact_scale: float = 0.001
@@ -91,6 +94,7 @@ class TopicOptions:
 
 _AT_ORIGIN = [0.0, 0.0, 0.0], (0.0, 0.0, 0.0, 1.0)
 _ROOT_TRANSFORM = "tf:RootTransformConverter"
+_INITIAL_POSE = "tf:InitialPoseConverter"
 
 
 class BodyTopics:
@@ -137,6 +141,7 @@ class BodyTopics:
         self._simulation = simulation
         self._own_topics: list[Topic] = []  # besides those of sensors
         self._switch_topic: Topic | None = None
+        self._initial_pose: InitialPose | None = None
         self._publishing_switches = threading.Lock()
         self._devices = device_topics(simulation, name, naming)
         self.switches = {key: x.switch for key, x in self._devices.items() if x.switch}
@@ -273,6 +278,11 @@ class BodyTopics:
     def poll(self) -> None:
         """Called after each step, before its readings are published."""
 
+    def restart(self) -> None:
+        """Publish where a robot is, for localization; called after a reset."""
+        if self._initial_pose is not None:
+            self._initial_pose.restart()
+
     def publish_switches(self) -> None:
         """Publish which sensors and lights are on, after ``serve``; callable from any thread."""
         if self._switch_topic is None:
@@ -356,8 +366,18 @@ class BodyTopics:
         elif is_wheels and self._options.odom_topic:
             topics = dict.fromkeys(topics, self._odom_topic)
         found.open(self._maker, topics, frames)
+        if isinstance(sensor, OdometrySensor):
+            self._add_initial_pose(found, frames)
         if is_wheels or (isinstance(sensor, OdometrySensor) and self._followed == TRUTH):
             self._add_odometry(found, frames._replace(world=self._parent), topics)
+
+    def _add_initial_pose(self, found: SensorOutputs, frames: Frames) -> None:
+        name = self._options.initial_pose_topic
+        if name and self._has_moving_root and self.simulated.body.jointed_links:
+            converter = make_converter(_INITIAL_POSE, frames)
+            topic = self._create(converter.message_type, name, qos.COMMAND)
+            self._initial_pose = InitialPose(topic, converter)
+            found.outputs.append(self._initial_pose)
 
     def _add_odometry(
         self, found: SensorOutputs, frames: Frames, topics: Mapping[AnyTopic, str]

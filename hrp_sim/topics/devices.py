@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from hrp_model import Body
 from hrp_msgs import names, qos
-from hrp_msgs.convert.converter import Frames, make_converter
-from hrp_msgs.topics.topic import Output, TopicMaker, TopicOutput
+from hrp_msgs.convert.converter import Converter, Frames, make_converter
+from hrp_msgs.readings import Reading
+from hrp_msgs.topics.topic import Output, Topic, TopicMaker, TopicOutput
 
 from ..engine.state import WorldState
 from ..render import Parts
@@ -18,6 +19,8 @@ from ..sensors.kinds import AnyTopic, kind_of
 from ..sensors.sensor_schedule import Light, Switchable, Tool
 from ..simulation import Simulation
 from ..world.naming import MAX_DEVICE_NAME_LENGTH, BodyNaming
+
+_REPETITION_NS = 1_000_000_000  # of an initial pose
 
 
 @dataclass(frozen=True)
@@ -171,3 +174,42 @@ def _enabled(alike: list[str], body: Body) -> list[str]:
     """Return those of several sensors of one kind that are on at the start, or all if none is."""
     devices = instruments(body)
     return [name for name in alike if devices[name].on] or alike
+
+
+class InitialPose:
+    """Publishes where a robot is when localization starts to listen, and after a reset.
+
+    Both times twice, as a subscriber may not know the publisher at once; see ``Output``.
+
+    Args:
+        topic: Topic of the messages.
+        converter: Converts the true motion.
+    """
+
+    def __init__(self, topic: Topic, converter: Converter[Reading]) -> None:
+        self._topic, self._converter = topic, converter
+        self._left, self._last_ns, self._had_subscribers = 0, 0, False
+
+    def restart(self) -> None:
+        """Publish it again, after a reset."""
+        self._left = 2
+
+    def has_subscribers(self) -> bool:
+        """Return whether a reading is wanted."""
+        has_subscribers = self._topic.has_subscribers()
+        if has_subscribers and not self._had_subscribers:
+            self.restart()
+        self._had_subscribers = has_subscribers
+        return has_subscribers and self._left > 0
+
+    def publish(self, reading: Reading) -> None:
+        """Publish the pose, if it is due."""
+        if not self.has_subscribers():
+            return
+        if self._left == 1 and 0 <= reading.time_ns - self._last_ns < _REPETITION_NS:
+            return
+        self._left, self._last_ns = self._left - 1, reading.time_ns
+        if (message := self._converter.convert(reading)) is not None:
+            self._topic.publish(message)
+
+    repeat = publish

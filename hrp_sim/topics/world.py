@@ -392,6 +392,9 @@ class WorldTopics(Consumer):
             self._clock_ticks.wait(time_ns)
             if self._contacts is not None:
                 self._contacts.sampler.restart(time_ns)
+        if change is Change.RESET:
+            for body in self._bodies.values():
+                body.restart()
         self._set_time(time_ns)
         self.publish_clock(time_ns)
         self._poll()

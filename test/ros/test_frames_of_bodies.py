@@ -1,6 +1,7 @@
 """The frames of simulated bodies: one tree, of which roots and links come in one message."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from paths import MODELS
@@ -8,6 +9,7 @@ from paths import MODELS
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
 from ros_peer import LATCHED, Peer, matrix_of, stamp_ns
@@ -15,6 +17,8 @@ from ros_session import session
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
+
+from hrp_model import Pose
 
 pytestmark = pytest.mark.ros
 
@@ -222,3 +226,24 @@ def test_the_frame_of_odometry_hangs_between_the_world_and_a_robot(odometry):
     deviation = message.pose.covariance[0] ** 0.5
     assert 0.0009 < deviation < 0.01  # at rest
     assert message.pose.pose.position.z == pytest.approx(0.0, abs=0.01)
+
+
+def test_localization_gets_the_pose_at_the_start_and_after_a_reset():
+    topic = "initialpose"
+    with simulated(ROVER, world_frame="map", initial_pose_topic=topic) as (running, peer):
+        peer.follow(topic, PoseWithCovarianceStamped)
+        first, _ = peer.wait_for(topic, 2)
+        assert first.header.frame_id == "map"
+        assert first.pose.covariance[0] > 0.0
+        simulation = running.runner.simulation
+        elsewhere = simulation.placements.present("rover")
+        elsewhere = replace(elsewhere, X_WL=Pose(p=[0.5, 0.0, 0.17]))
+        running.runner.call(lambda: simulation.move(elsewhere))
+        assert peer.wait_for("ground_truth/odom", 5)[-1].pose.pose.position.x > 0.4
+        assert len(peer.messages[topic]) == 2
+        assert peer.call("sim_node/reset", Trigger).success
+        peer.wait_until("a third pose", lambda: len(peer.messages[topic]) > 2)
+        again = peer.messages[topic][2].pose.pose.position
+    assert (again.x, again.y) == pytest.approx(
+        (first.pose.pose.position.x, first.pose.pose.position.y), abs=0.01
+    )

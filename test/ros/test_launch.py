@@ -120,6 +120,14 @@ def test_what_makes_no_sense_is_refused_with_words(argument, text, words, launch
 # Names and time
 
 
+def test_topics_of_the_simulation_get_other_names(launch):
+    found = launch("simulation.launch.py", remappings="scan:=base_scan  odom:=/odom")
+    assert found.node("sim_node").remappings[:2] == [("scan", "base_scan"), ("odom", "/odom")]
+    for wrong in ("scan", "scan:=", "a:=b:=c"):
+        with pytest.raises(ValueError, match="must be FROM:=TO"):
+            launch("simulation.launch.py", remappings=wrong)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_namespace_holds_for_all(name, launch):
     found = launch(name, (*installed_for(name), SLIDERS), namespace="lab", frame_prefix="auto")

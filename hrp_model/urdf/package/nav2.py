@@ -61,7 +61,6 @@ _PACKAGES = (
     "nav2_waypoint_follower",
     "rviz2",
     "slam_toolbox",
-    "tf2_ros",
 )
 _PLANNERS = {True: "nav2_navfn_planner", False: "nav2_smac_planner"}
 

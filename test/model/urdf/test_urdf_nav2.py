@@ -127,7 +127,8 @@ def test_the_launch_file_starts_simulation_and_nav2(tmp_path, monkeypatch):
     nodes = launched(folder, monkeypatch, world="depot.yaml")
     (parameters,) = nodes["sim_nodesim_node"]["parameters"]
     assert parameters["command_timeout"] == 0.5
-    assert parameters["world_frame"] == "odom"
+    assert (parameters["world_frame"], parameters["odom_topic"]) == ("map", "odom")
+    assert (parameters["odometry"], parameters["initial_pose_topic"]) == ("truth", "")
     managed = nodes["lifecycle_managerlifecycle_manager_navigation"]["parameters"][1]
     assert set(managed["node_names"]) <= set(nodes)
     planner = nodes["planner_server"]
@@ -137,12 +138,22 @@ def test_the_launch_file_starts_simulation_and_nav2(tmp_path, monkeypatch):
     assert (folder / "rviz" / "nav2.rviz").samefile(view["arguments"][1])
 
 
+def test_localization_corrects_the_odometry_of_wheels(tmp_path, monkeypatch):
+    folder, _ = written(vehicle(), tmp_path / "p")
+    (tmp_path / "map.yaml").touch()
+    given = {"world": "depot.yaml", "localization": "amcl", "map": str(tmp_path / "map.yaml")}
+    (parameters,) = launched(folder, monkeypatch, **given)["sim_nodesim_node"]["parameters"]
+    assert (parameters["odometry"], parameters["initial_pose_topic"]) == ("wheels", "initialpose")
+
+
 def test_each_robot_of_a_world_has_its_own_frames_and_topics(tmp_path, monkeypatch):
     folder, _ = written(vehicle(), tmp_path / "p", options=UrdfOptions(base=Base.LINK))
     nodes = launched(folder, monkeypatch, simulation="false", namespace="left", rviz="false")
     assert {node["namespace"] for node in nodes.values()} == {"left"}
     own = nodes["controller_server"]["parameters"][2]
     assert own["robot_base_frame"] == "left/base_link"
+    assert own["local_frame"] == own["odom_frame_id"] == "left/odom"
+    assert nodes["controller_server"]["parameters"][3]["global_frame"] == "left/odom"
     assert own["obstacle_layer.scanner.topic"] == "/left/scan"
 
 
@@ -152,7 +163,7 @@ def test_launch_arguments_that_cannot_be_are_named(tmp_path, monkeypatch):
         "world": {},
         "needs map": {"world": "w", "localization": "amcl"},
         "'gps'": {"world": "w", "localization": "gps"},
-        "share the frame odom": {"world": "w", "localization": "slam", "namespace": "left"},
+        "a map of its own": {"world": "w", "localization": "slam", "namespace": "left"},
         "no file 'gone.yaml'": {"world": "w", "map": "gone.yaml"},
     }.items():
         with pytest.raises(ValueError, match=words):
