@@ -20,7 +20,7 @@ from hrp_msgs import names
 
 from ..body import Body, Joint, JointType, Link, Range
 from ..diagnostics import Diagnostics, listed
-from ..frames import BodyFrames, initial_poses, legal_name
+from ..frames import BodyFrames, initial_poses
 from ..kinematics.actuation import (
     NATURAL_FREQUENCY,
     CommandInterface,
@@ -80,12 +80,17 @@ def ros2_control_elements(body: Body, frames: BodyFrames, options: UrdfOptions) 
     joints = controlled_joints(body, options.command_interface)
     if hardware is None or not joints:
         return []
-    block = element("ros2_control", name=legal_name(body.name, default="robot"), type="system")
+    block = element("ros2_control", name=system_name(body.name), type="system")
     block.append(hardware_element(hardware))
     block.extend(_joint(joint, frames, hardware) for joint in joints)
     if has_sensors(hardware):
         block.extend(_sensors(body, frames, hardware))
     return [block, _gz_plugin(options)] if hardware is Hardware.GZ else [block]
+
+
+def system_name(robot: str) -> str:
+    """Return the name of a robot's block, from which ros2_control makes the name of a node."""
+    return names.topic_token(robot or "robot")
 
 
 def hardware_element(hardware: Hardware) -> Element:

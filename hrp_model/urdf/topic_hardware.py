@@ -16,7 +16,7 @@ from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all, listed
 from ..frames import BodyFrames
 from ..kinematics.actuation import controlled_joints
 from ..readers.xml_tree import Element
-from .control_blocks import STATE_INTERFACES, hardware_element
+from .control_blocks import STATE_INTERFACES, hardware_element, system_name
 from .options import Hardware
 from .shapes import element
 
@@ -194,7 +194,7 @@ class _Blocks:
             hardware_element(Hardware.TOPIC),
             *(joint.written() for joint in self.joints.values()),
             *map(_written, self.sensors.values()),
-            name=self._robot.attributes.get("name") or "robot",
+            name=system_name(self._robot.attributes.get("name", "")),
             type="system",
         )
 

@@ -6,10 +6,12 @@ exception.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 _PARTS = {"hardware", "joint", "sensor", "gpio", "transmission", "properties"}
+NODE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # What JointStateTopicSystem sets in each joint of a message that has all three arrays.
 TOPIC_STATES = ("position", "velocity", "effort")
 
@@ -69,6 +71,8 @@ def control_resources(text: str) -> list[Resource]:
 def topic_problems(resource: Resource) -> list[str]:
     """Return why JointStateTopicSystem cannot have this hardware: set_state throws, or is lost."""
     found = [] if resource.type == "system" else ["it is no system"]
+    if not NODE_NAME.fullmatch(resource.name):  # it gets a node of this name
+        found.append(f"{resource.name} is not the name of a node")
     for name, joint in resource.joints.items():
         found += [f"{name}/{x} is not there" for x in TOPIC_STATES if x not in joint.states]
         found += [f"{name}/{x} is lost" for x in joint.commands if x not in TOPIC_STATES]

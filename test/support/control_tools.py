@@ -4,6 +4,7 @@ from functools import lru_cache
 from xml.etree import ElementTree
 
 import yaml
+from component_parser import NODE_NAME
 from each_case import spread
 from paths import MODELS
 from reference_data import index, model_files
@@ -90,8 +91,8 @@ def complaints(robot):
     found = []
     joints = {x.get("name"): x for x in robot.findall("joint")}
     for block in robot.findall("ros2_control"):
-        if block.get("type") != "system" or not block.get("name"):
-            found.append("no system of a name")
+        if block.get("type") != "system" or not NODE_NAME.fullmatch(block.get("name")):
+            found.append("no system with the name of a node")
         if not (block.findtext("hardware/plugin") or "").strip():
             found.append("no plugin")
         found += [f"tag {x.tag}" for x in block if x.tag not in IN_BLOCK]
