@@ -30,6 +30,7 @@ from ..run.run import Run
 from ..simulation import Simulation
 from ..topics.body import BodyTopics, TopicOptions
 from ..topics.commands import BodyCommands, CommandOptions
+from ..topics.hardware import HardwareCommands
 from ..world.naming import BodyNaming
 from ..world.obstacles import planning_pose
 from .command_parameters import COMMANDS, DynamicParams, JointParams, JointValues, joint_of
@@ -383,7 +384,8 @@ class BodyCommandInterface:
     ) -> None:
         self._interfaces = interfaces
         self.commands = BodyCommands(simulation, body, frames)
-        self.commands.interfaces = interfaces.hardware_interfaces
+        if interfaces.hardware_interfaces:
+            self.commands.hardware = HardwareCommands(interfaces.hardware_interfaces)
         model = simulation.bodies[body].body
         self._controller = simulation.controller(body)
         self._joints: dict[str, str] = {}  # joint names by their names in parameters

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, isfinite, nan
+from math import inf, isfinite
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from ..engine.schedule import NS_PER_S
 from ..engine.state import MAX_DRIVE_VALUE
 from ..run.calls import NotRunningError
 from ..simulation import Simulation
+from .hardware import HardwareCommands
 
 # A stamp that is later than the present time by more than this, in [ns], is of another clock.
 MAX_AHEAD_NS = 24 * 3600 * NS_PER_S
@@ -107,8 +108,7 @@ class BodyCommands:
         deliver, run_soon: As given; may be replaced before the run begins.
         change: Executes an action that changes the world between two steps; see
             ``Run.change``. May be replaced likewise.
-        interfaces: Command interfaces by joint, by which arrays that are shorter than the names
-            of a command are read; empty means that of each joint, see ``JointCommand``.
+        hardware: Reads targets of joints first, if their interfaces are stated.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class BodyCommands:
         self.deliver = deliver
         self.run_soon = run_soon
         self.change: Callable[[Callable[[], None]], None] = _directly
-        self.interfaces: Mapping[str, Collection[str]] = {}
+        self.hardware: HardwareCommands | None = None
         self._simulation = simulation
         self._queue = simulation.commands
         self._name = body
@@ -160,10 +160,8 @@ class BodyCommands:
     ) -> None:
         """Receive targets of joints."""
         self._check_age(stamp_ns)
-        if self.interfaces:
-            position = self._one_per_name(names, "position", position)
-            velocity = self._one_per_name(names, "velocity", velocity)
-            effort = self._one_per_name(names, "effort", effort)
+        if self.hardware is not None:
+            position, velocity, effort = self.hardware.read(names, position, velocity, effort)
         self._send(source, stamp_ns, JointCommand(names, position, velocity, effort))
 
     def set_positions(
@@ -385,18 +383,6 @@ class BodyCommands:
         """
         chosen = CommandRateLimit(rate_limit) if rate_limit else self._world_rate_limit
         self._queue.put(self._name, RateLimitChange(chosen), "")
-
-    def _one_per_name(
-        self, names: Sequence[str], kind: str, values: Sequence[float]
-    ) -> Sequence[float]:
-        """Return the values of the joints with an interface, with NaN for the other joints."""
-        places = [k for k, name in enumerate(names) if kind in self.interfaces.get(name, ())]
-        if len(values) != len(places):
-            return values
-        column = [nan] * len(names)
-        for k, value in zip(places, values, strict=True):
-            column[k] = value
-        return column
 
     def _check_age(self, stamp_ns: int) -> None:
         max_age = self.options.max_age

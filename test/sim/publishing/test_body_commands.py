@@ -9,6 +9,7 @@ from paths import MODELS
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import TrajectoryStatus
 from hrp_sim.topics.commands import BodyCommands, CommandOptions
+from hrp_sim.topics.hardware import HardwareCommands
 
 WORLDS = MODELS / "worlds"
 FRAMES = {"robot/J6": "J6"}
@@ -54,7 +55,9 @@ def test_targets_of_joints_move_them(arm):
 def test_shorter_lists_are_read_by_the_interfaces_of_the_hardware(arm):
     """J2 follows nothing and has no values; J3 has two interfaces, of which one is used."""
     simulation, commands = arm
-    commands.interfaces = {"J1": ["velocity"], "J3": ["position", "velocity"], "J4": ["effort"]}
+    commands.hardware = HardwareCommands(
+        {"J1": ["velocity"], "J3": ["position", "velocity"], "J4": ["effort"]}
+    )
     start = joint(simulation, "J2")
     commands.joints("topic", 0, ["J1", "J2", "J3", "J4"], [0.2], [0.5, nan], [0.0])
     run(simulation, 800)
