@@ -149,7 +149,9 @@ class BodyTopics:
         body = self.simulated.body
         sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
         followed = [s.followed for s in sensors.values() if isinstance(s, OdometrySensor)]
-        self._followed = followed[0] if followed else TRUTH
+        # Nothing localizes a robot in a recording without ROS, so its frame is true there.
+        is_localized = topics.unrecorded is not None
+        self._followed = followed[0] if followed and is_localized else TRUTH
         frames = self._set_frames(simulation.is_fixed(name))
         self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
@@ -182,9 +184,10 @@ class BodyTopics:
         self._is_footprint = bool(self._X_LB.p.any() or (np.eye(3) != self._X_LB.R).any())
         self._is_fixed = is_fixed
         self._has_moving_root = not (is_fixed or self._is_world)
-        odom = self._options.odom_frame or ("odom" if self._followed == WHEELS else "")
-        has_odom = bool(odom and self._has_moving_root and self.simulated.body.jointed_links)
-        self._parent = self._frame_name(odom) if has_odom else world
+        self._odom = self._frame_name(self._options.odom_frame or "odom")
+        has_odom = bool(self._options.odom_frame) or self._followed == WHEELS
+        is_robot = self._has_moving_root and bool(self.simulated.body.jointed_links)
+        self._parent = self._odom if has_odom and is_robot else world
         return frames
 
     @property
@@ -355,7 +358,7 @@ class BodyTopics:
         moved = partial(motion_of_fixed_frame, X_LB=self._X_LB) if self._is_footprint else None
         kind = kind_of(sensor)
         is_wheels = isinstance(sensor, WheelOdometrySensor)
-        world = self._parent if is_wheels else self._options.world_frame
+        world = self._odom if is_wheels else self._options.world_frame
         frames = Frames(frame, world, self._root, moved, self._limits_of(sensor))
         filters = bool(sensor.memory)
         found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
@@ -368,7 +371,8 @@ class BodyTopics:
         found.open(self._maker, topics, frames)
         if isinstance(sensor, OdometrySensor):
             self._add_initial_pose(found, frames)
-        if is_wheels or (isinstance(sensor, OdometrySensor) and self._followed == TRUTH):
+        measured = {OdometrySensor: TRUTH, WheelOdometrySensor: WHEELS}.get(type(sensor))
+        if measured == self._followed:
             self._add_odometry(found, frames._replace(world=self._parent), topics)
 
     def _add_initial_pose(self, found: SensorOutputs, frames: Frames) -> None:

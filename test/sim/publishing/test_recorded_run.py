@@ -107,6 +107,19 @@ def test_the_same_run_gives_the_same_recording(alone, tmp_path, capsys):
             assert times[topic] == expected[topic]
 
 
+def test_robots_are_where_they_are_although_odometry_drifts(tmp_path, capsys):
+    """Nothing in a recording localizes them."""
+    path = tmp_path / "run.mcap"
+    asked = ("--sensor", "odometry=wheels", "--duration", "0.02", "--record", path)
+    assert run(capsys, "rover", *asked)[0] == 0
+    frames = {
+        (t.header.frame_id, t.child_frame_id) for m in decoded(path, "/tf") for t in m.transforms
+    }
+    assert ("world", "base_link") in frames
+    assert {m.header.frame_id for m in decoded(path, "/odom")} == {"odom"}
+    assert {m.header.frame_id for m in decoded(path, "/ground_truth/odom")} == {"world"}
+
+
 def test_meshes_of_the_description_are_attached(tmp_path, capsys):
     (tmp_path / "tip.stl").write_text(TETRAHEDRON)
     (tmp_path / "tip.urdf").write_text(WITH_MESH)
