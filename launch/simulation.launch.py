@@ -7,6 +7,7 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
 from hrp_model import Diagnostics
+from hrp_msgs.names import frame
 from hrp_msgs.node.launching import (
     CLOCK,
     COMMON,
@@ -64,10 +65,13 @@ def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
     if values["rviz_config"]:
         return [rviz(values, "", use_sim_time=True)]
     files = LaunchFiles()
+    fixed = values["world_frame"]
+    if values["odometry"] == "wheels":  # until something localizes the robot
+        fixed = frame(values["odom_frame"] or "odom", values["frame_prefix"])
     shown = RvizOptions(
         values["namespace"],
         values["frame_prefix"],
-        values["world_frame"],
+        fixed,
         values["naming"],
         contacts=float(values["contact_rate"]) > 0.0,
         base=values["base"],

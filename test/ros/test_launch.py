@@ -120,6 +120,12 @@ def test_what_makes_no_sense_is_refused_with_words(argument, text, words, launch
 # Names and time
 
 
+def test_robots_are_shown_that_nothing_localizes(launch):
+    found = launch("simulation.launch.py", world="rover", odometry="wheels", namespace="lab")
+    config = Path(found.node("rviz2").arguments[1]).read_text(encoding="utf-8")
+    assert "Fixed Frame: lab/odom\n" in config
+
+
 def test_topics_of_the_simulation_get_other_names(launch):
     found = launch("simulation.launch.py", remappings="scan:=base_scan  odom:=/odom")
     assert found.node("sim_node").remappings[:2] == [("scan", "base_scan"), ("odom", "/odom")]
