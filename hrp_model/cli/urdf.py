@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from ..body import Body
+from ..collision.masses import with_estimated_masses
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
 from ..files.package_search import MANIFEST, enclosing_package, package_name
@@ -128,6 +129,10 @@ def _verify_all(options: argparse.Namespace) -> int:
 
 def _convert_one(options: argparse.Namespace) -> int:
     body, reported = load_and_report(options.file, strict=options.strict)
+    if options.estimate_masses is not None:
+        estimates = Diagnostics.silent()
+        body = with_estimated_masses(body, options.estimate_masses, estimates)
+        print_diagnostics(options.file, estimates.found, every=True)
     # Again, as the files that were read are known now.
     has_loops = bool(body.extra_joints)
     check_outputs(outputs(options, with_loops=has_loops), force=options.force)

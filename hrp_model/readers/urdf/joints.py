@@ -154,7 +154,14 @@ class JointReader:
         position = UNLIMITED
         if made.type != "continuous":
             position = Range(limit.lower or 0.0, limit.upper or 0.0)
-        return position, _both_ways(limit.velocity), _both_ways(limit.effort)
+        effort = limit.effort
+        if effort == 0.0:  # written where it is unknown, as the attribute is required
+            message = f"the effort limit of joint '{made.name}' is 0: treated as not stated"
+            written = element.first("limit")
+            at = element.span if written is None else written.at("effort")
+            self._diagnostics.warn("missing-limit", message, at)
+            effort = None
+        return position, _both_ways(limit.velocity), _both_ways(effort)
 
     def _resistance(self, made: UrdfObject, element: Element) -> tuple[float, float]:
         """Return damping and friction."""

@@ -8,7 +8,7 @@ from each_case import all_cases
 from urdf_reader_tools import HINGE, arm, codes, equal, joint, read, refused, robot
 
 from hrp_model import Diagnostics, JointType, load_body, load_body_text
-from hrp_model.body import Mimic
+from hrp_model.body import UNLIMITED, Mimic
 from hrp_model.description.closed_loops import ClosedLoops
 from hrp_model.diagnostics import Severity
 from hrp_model.frames import body_frames
@@ -264,10 +264,16 @@ def test_an_end_of_a_range_that_is_missing_is_zero():
 
 
 def test_limits_of_speed_have_no_sign():
-    body, found = read(arm('<limit lower="-1" upper="2" velocity="-3" effort="0"/>'))
+    body, _ = read(arm('<limit lower="-1" upper="2" velocity="-3" effort="-4"/>'))
     assert body.link("arm").joint.velocity == (-3.0, 3.0)
-    [told] = [str(d) for d in found if d.code == "empty-range"]
-    assert "is empty: 0 to 0" in told
+    assert body.link("arm").joint.effort == (-4.0, 4.0)
+
+
+def test_an_effort_of_zero_is_not_stated():
+    body, found = read(arm('<limit lower="-1" upper="2" velocity="3" effort="0"/>'))
+    assert body.link("arm").joint.effort == UNLIMITED
+    [told] = [str(d) for d in found if d.code == "missing-limit"]
+    assert "not stated" in told
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,105 @@
+"""Masses and inertias of links that state none, estimated from their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..body import Body
+from ..diagnostics import Diagnostics
+from ..geometry import Mesh, Shape
+from ..inertia import MassProperties, point_inertia
+from ..shapes.measure import signed_volume, unique_rows, used_vertices
+from ..shapes.tessellate import shape_mesh
+from .hull import convex_hull
+
+
+def with_estimated_masses(body: Body, density: float, diagnostics: Diagnostics) -> Body:
+    """Return a body whose links with shapes all have a mass.
+
+    A link without mass becomes a solid: its collision shapes, or without any its visible ones, if
+    their surface is closed, else their convex hull. Where shapes overlap, the mass counts twice.
+
+    Args:
+        body: The body.
+        density: Of the solids, in [kg/m^3].
+        diagnostics: Receives a warning for each estimated link.
+    """
+    links = []
+    for link in body.links:
+        shapes = link.collision or link.visual
+        mesh = None if link.mass != 0.0 or not shapes else _joined(shapes)
+        if mesh is None:
+            links.append(link)
+            continue
+        is_solid = _is_closed(mesh)
+        made = solid(mesh if is_solid else convex_hull(used_vertices(mesh)), density)
+        source = "collision" if link.collision else "visible"
+        diagnostics.warn(
+            "estimated-mass",
+            f"link '{link.name}' states no mass: estimated as {made.mass:.3g} kg, "
+            f"{density:g} kg/m^3 times the volume of "
+            f"{'' if is_solid else 'the convex hull of '}its {source} shapes",
+            link.at,
+        )
+        links.append(
+            replace(
+                link,
+                mass=made.mass,
+                center_of_mass=made.center_of_mass,
+                inertia=made.inertia,
+            )
+        )
+    return replace(body, links=tuple(links))
+
+
+def solid(mesh: Mesh, density: float) -> MassProperties:
+    """Return the mass properties of a solid, in the frame of its mesh.
+
+    The sum of those of the tetrahedra between a point and each triangle. With the corners u, v, w
+    relative to the point, s = u + v + w and the volume V = u . (v x w) / 6, such a tetrahedron has
+    the first moment V s / 4 and the second moment V (s s^T + u u^T + v v^T + w w^T) / 20.
+
+    Args:
+        mesh: Its closed surface; the triangles may all face inward.
+        density: In [kg/m^3].
+    """
+    origin = used_vertices(mesh).mean(axis=0)
+    corners = mesh.vertices[mesh.triangles] - origin
+    volumes = np.einsum("ni,ni->n", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
+    volumes *= np.sign(volumes.sum())
+    sums = corners.sum(axis=1)
+    volume = float(volumes.sum())
+    center = volumes @ sums / (4.0 * volume)
+    moment = np.einsum("n,ni,nj->ij", volumes, sums, sums)
+    moment += np.einsum("n,nki,nkj->ij", volumes, corners, corners)
+    moment *= density / 20.0
+    mass = density * volume
+    inertia = np.trace(moment) * np.eye(3) - moment - mass * point_inertia(center)
+    return MassProperties(mass, origin + center, inertia)
+
+
+def _joined(shapes: Sequence[Shape]) -> Mesh | None:
+    """Return all shapes as one mesh; None if they have no triangles."""
+    meshes = [shape_mesh(shape, solid=True) for shape in shapes]
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    triangles = [m.triangles + int(n) for m, n in zip(meshes, starts, strict=False)]
+    joined = Mesh(
+        np.concatenate([mesh.vertices for mesh in meshes]),
+        np.concatenate(triangles).astype(np.int32),
+    )
+    return joined if len(joined.triangles) else None
+
+
+def _is_closed(mesh: Mesh) -> bool:
+    """Return whether each edge of a triangle is one of another triangle, in the other direction."""
+    _, number = unique_rows(mesh.vertices.astype(np.float32))
+    corners = number[mesh.triangles].astype(np.int64)
+    edges = np.concatenate([corners[:, [i, (i + 1) % 3]] for i in range(3)])
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    count = len(mesh.vertices)
+    forward, backward = edges @ [count, 1], edges @ [1, count]
+    is_closed = np.array_equal(np.sort(forward), np.sort(backward))
+    return is_closed and signed_volume(mesh) != 0.0
