@@ -62,7 +62,7 @@ def test_all_controllers_are_started_as_the_robot_wants_them(hardware, tmp_path,
     config = yaml.safe_load((folder / "config" / "controllers.yaml").read_text())
     manager = config["/**/controller_manager"]["ros__parameters"]
     kinds = {name: value["type"] for name, value in manager.items() if isinstance(value, dict)}
-    assert sorted(set(names) - {"--inactive"}) == sorted(kinds)
+    assert sorted(set(names) - {"--inactive", "--switch-timeout", "60"}) == sorted(kinds)
     assert names[0] == "joint_state_broadcaster"
     assert "--inactive" in names
     managers = [n.kwargs for n in of_kind(entities, "Node") if "node" in n.kwargs["executable"]]
