@@ -51,14 +51,17 @@ def missing_ros(error: ImportError) -> str:
 
 
 class StopSignals:
-    """Handles Ctrl-C and SIGTERM while a program loads, runs and cleans up.
+    """Handles Ctrl-C, SIGTERM and a closed terminal while a program loads, runs and cleans up.
 
     The first signal raises KeyboardInterrupt or, after ``stop``, calls its action; further
     signals raise nothing, so that they do not interrupt the clean-up. If a signal ended the
     block, further signals stay ignored until the process ends.
+
+    Attributes:
+        NUMBERS: The signals; SIGHUP comes when a terminal closes, and nohup ignores it.
     """
 
-    _NUMBERS = (signal.SIGINT, signal.SIGTERM)
+    NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def __init__(self) -> None:
         self._received = False
@@ -67,7 +70,11 @@ class StopSignals:
         self._arrivals: SimpleQueue[None] = SimpleQueue()
 
     def __enter__(self) -> StopSignals:
-        self._before = [signal.signal(number, self._take) for number in self._NUMBERS]
+        self._before = {number: signal.getsignal(number) for number in self.NUMBERS}
+        if self._before[signal.SIGHUP] is signal.SIG_IGN:
+            del self._before[signal.SIGHUP]
+        for number in self._before:
+            signal.signal(number, self._take)
         return self
 
     def __exit__(
@@ -76,7 +83,7 @@ class StopSignals:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for number, handler in zip(self._NUMBERS, self._before, strict=True):
+        for number, handler in self._before.items():
             signal.signal(number, signal.SIG_IGN if self._received else handler)
 
     def stop(self, action: Callable[[], object] = lambda: None) -> None:

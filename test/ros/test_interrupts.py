@@ -29,7 +29,7 @@ NODES = {
 @pytest.fixture
 def start(monkeypatch, capfd):
     """Return what runs a node until a signal comes, at a call of a Python function."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in StopSignals.NUMBERS}
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
 

@@ -13,6 +13,7 @@ from paths import MODELS, ROOT
 import hrp_model.cli.check
 import hrp_model.cli.main
 from hrp_model.diagnostics import MissingLibraryError
+from hrp_model.program.command import StopSignals
 from hrp_sim.cli.main import main
 from hrp_sim.cli.worlds import check_world
 from hrp_sim.engine.snapshot import Snapshot
@@ -57,7 +58,7 @@ def test_a_signal_ends_the_wait_for_the_reader_of_a_saved_state(tmp_path, monkey
         pipe.read_bytes()  # so that a command that hangs fails
 
     monkeypatch.setattr(Snapshot, "to_file", watched)
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in StopSignals.NUMBERS}
     thread = threading.Thread(target=interrupt)
     thread.start()
     status = main(["run", "arm", "--no-ros", "--duration", "0.001", "--save", str(pipe)])

@@ -250,11 +250,21 @@ def test_going_back_to_time_zero_does_not_disturb_the_pace(clock):
     assert clock.now - 1000.0 == pytest.approx(1.0, abs=0.01)
 
 
-@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
+@pytest.fixture(params=StopSignals.NUMBERS)
 def number(request):
-    before = signal.getsignal(request.param)
+    before = {number: signal.getsignal(number) for number in StopSignals.NUMBERS}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
     yield request.param
-    signal.signal(request.param, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP], indirect=True)
+def test_with_nohup_a_closed_terminal_stops_nothing(number):
+    signal.signal(number, signal.SIG_IGN)
+    with StopSignals():
+        signal.raise_signal(number)
+    assert signal.getsignal(number) is signal.SIG_IGN
 
 
 def test_signals_stop_the_run_however_often_they_come(number):
