@@ -7,6 +7,7 @@ ros2 launch hrp_ros ros2_control.launch.py world:=world.yaml
 ros2 launch hrp_ros ros2_control.launch.py model:=robot.xacro controllers_file:=controllers.yaml
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -66,6 +67,10 @@ REQUIRED_PACKAGES = ("controller_manager", "joint_state_topic_hardware_interface
 CONTROLLERS = (
     "joint_state_broadcaster", "joint_trajectory_controller", "forward_command_controller"
 )  # fmt: skip
+# The simulation may take longer to load than a spawner waits; Humble's lacks the second option.
+WAITING = ["--switch-timeout", "60"]
+if os.environ.get("ROS_DISTRO") != "humble":
+    WAITING += ["--service-call-timeout", "70"]
 QUIET = Diagnostics.silent()
 # Defaults of the simulator that differ from those of simulation.launch.py. The controllers run at
 # 500 Hz, and cannot be faster than the clock.
@@ -307,7 +312,7 @@ def spawner(robot: Robot, values: dict[str, str], names: list[str], *options: st
         package="controller_manager",
         executable="spawner",
         namespace=robot.namespace,
-        arguments=[*names, "--switch-timeout", "60", *robot.options, *options],
+        arguments=[*names, *WAITING, *robot.options, *options],
     )
 
 
