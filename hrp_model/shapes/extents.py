@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..body import Body
 from ..geometry import Color, Shape
 from ..rigid import Array
-from .boxes import OrientedBox, box_around
+from .measure import OrientedBox, box_around
 from .tessellate import shape_mesh
 
 # Poses of all links by body: p_WL of shape (links, 3), R_WL of shape (links, 3, 3).

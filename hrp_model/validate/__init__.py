@@ -10,15 +10,13 @@ from weakref import WeakSet
 
 from ..body import Body
 from ..diagnostics import Diagnostics, Severity
-from .devices import RULES as DEVICE_RULES
 from .links import RULES as LINK_RULES
 from .links import limits_are_valid
-from .structure import NAME_RULES
 from .structure import RULES as STRUCTURE_RULES
 
 __all__ = ["RULES", "ensure_valid", "report_limits", "validate", "validated_as"]
 
-RULES = (*LINK_RULES, *STRUCTURE_RULES, *DEVICE_RULES, *NAME_RULES)
+RULES = (*LINK_RULES, *STRUCTURE_RULES)
 
 _VALIDATED: WeakSet[Body] = WeakSet()  # bodies whose problems were reported
 _SOUND: WeakSet[Body] = WeakSet()  # bodies without errors

@@ -16,10 +16,9 @@ from hrp_model.rigid import Array
 
 from ..engine.state import BodyPoses
 from . import gl
-from .drawing_order import back_to_front
 from .gl import DataTexture, Target
 from .lights import VIEW, Switches, lights_on
-from .scene import VERTEX, Batch, Scene, TextureImage
+from .scene import VERTEX, Batch, Scene, TextureImage, back_to_front
 from .shaders import DepthVariant, Variant
 from .studio import BACKDROP, BLOCK, GROUND, MAP_SIZE, Studio, StudioVariant
 from .view import Parts, Picture, Pinhole, Pixels, Surroundings

@@ -1,15 +1,21 @@
-"""What several parts of a world file share: lists, names, rotations, hints about degrees."""
+"""What several parts of a world file share: models, each loaded once; lists, names, rotations."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from collections.abc import Mapping as AbstractMapping
 from math import pi, radians
+from pathlib import Path
 
-from hrp_model import Link
+from hrp_model import Body, Diagnostics, Link, ModelError, load_body
 from hrp_model.body import JointType
-from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.diagnostics import Span, did_you_mean_or_all
+from hrp_model.files.model_file import split_model_name
+from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping, Sequence
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
+
+from .naming import simulated_body
 
 
 def read_rotation(node: Mapping, default: Array) -> Array:
@@ -96,3 +102,45 @@ def mappings(listed: Sequence | None, node: Mapping, problem: str) -> Iterator[M
             yield item
         else:
             node.diagnostics.error("wrong-type", problem, item.span)
+
+
+class ModelFiles:
+    """The models of a world by file.
+
+    Args:
+        diagnostics: Receives all problems of references and models.
+    """
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+        self._bodies: dict[tuple[Path, tuple[tuple[str, str], ...]], Body | None] = {}
+
+    def load(
+        self, uri: str, folder: Path, at: Span, arguments: AbstractMapping[str, str] | None = None
+    ) -> Body | None:
+        """Return a model, or None after reporting errors.
+
+        Args:
+            uri: Path of the model file, or its ``file://`` or ``package://`` URI. Arguments of a
+                xacro file may follow.
+            folder: Base of relative paths.
+            at: Location of the reference.
+            arguments: Further arguments of a xacro file.
+        """
+        file, own = split_model_name(uri)
+        given = {**own, **(arguments or {})}
+        try:
+            path = resolve(file, folder)
+        except ResourceError as error:
+            self._diagnostics.error("missing-model", str(error), at)
+            return None
+        key = path, tuple(sorted(given.items()))
+        if key not in self._bodies:
+            # Separate diagnostics, so that loading fails only for errors of this model.
+            diagnostics = Diagnostics(listener=self._diagnostics.add)
+            try:
+                body = load_body(path, diagnostics, arguments=given)
+                self._bodies[key] = simulated_body(body)
+            except ModelError:  # the errors were reported
+                self._bodies[key] = None
+        return self._bodies[key]

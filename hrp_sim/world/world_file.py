@@ -21,10 +21,8 @@ from ..engine.materials import MaterialTable
 from ..sensors import IDEAL
 from .config import BodyEntry, NamedPose, WorldConfig
 from .control_file import read_control, read_controllers, report_unknown_joints
-from .fields import mappings, position_degrees_hint, read_rotation
-from .material_file import load_materials, read_materials
-from .model_files import ModelFiles
-from .physics_file import read_physics
+from .fields import ModelFiles, mappings, position_degrees_hint, read_rotation
+from .physics_file import load_materials, read_materials, read_physics
 from .sensor_options import read_common, read_single
 
 _TYPES: dict[str, ExtraJointType | None] = {kind.value: kind for kind in ExtraJointType}

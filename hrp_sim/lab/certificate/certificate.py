@@ -23,8 +23,7 @@ from hrp_model.verify.library import DYNAMICS, Quantity
 from hrp_model.verify.motion import NOTHING_MOVES
 from hrp_model.verify.report import ABSENT
 
-from .engine_rows import ENGINE, engine_rows
-from .parts import notes, parts
+from .engine_rows import ENGINE, engine_rows, notes, parts
 
 LIBRARIES = "pinocchio", "MuJoCo"
 Json: TypeAlias = "str | float | bool | Sequence[Json] | Mapping[str, Json] | None"

@@ -3,8 +3,7 @@
 from hrp_model.diagnostics import needs_extra
 
 with needs_extra("gym"):
-    from .episode import EpisodeState
-    from .observations import Quantity
+    from .observations import EpisodeState, Quantity
     from .pictures import RenderOptions
     from .robot_env import RobotEnv
     from .tasks import ArmReach, CartPole

@@ -9,7 +9,7 @@ from hrp_model.diagnostics import needs_extra
 from ...run.run import Change, Consumer, Run
 from ...sensors import ImageReading, Reading
 from ...simulation import Simulation
-from .episode import EpisodeState
+from .observations import EpisodeState
 
 with needs_extra("view"):
     from hrp_model.view.viewer import Viewer

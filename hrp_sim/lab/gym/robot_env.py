@@ -24,8 +24,7 @@ from ...simulation import InitialState, Simulation
 from ...world.config import WorldConfig
 from ...world.load import as_world
 from .actions import Action, JointActions, Limits, Modes
-from .episode import EpisodeState
-from .observations import Observation, Observations, Quantity
+from .observations import EpisodeState, Observation, Observations, Quantity
 from .pictures import Pictures, RenderOptions
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ...simulation import Simulation
-from .episode import EpisodeState
-from .observations import Quantity
+from .observations import EpisodeState, Quantity
 from .pictures import RenderOptions
 from .robot_env import RobotEnv
 

@@ -1,7 +1,6 @@
 """Studies: many runs of a scenario in which values vary, with tables and a report."""
 
 from .folder import StudyFolder
-from .reader import check_first, load_study
-from .study import Study, StudyRun
+from .study import Study, StudyRun, check_first, load_study
 
 __all__ = ["Study", "StudyFolder", "StudyRun", "check_first", "load_study"]

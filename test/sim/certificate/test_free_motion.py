@@ -10,8 +10,8 @@ from hrp_model import Pose
 from hrp_model.kinematics.state import STANDARD_GRAVITY
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.verify.motion import ForwardDynamics, MotionState, random_states
+from hrp_sim.lab.certificate.engine_rows import engine_body
 from hrp_sim.lab.certificate.motion import accelerations, exact_motion, limit
-from hrp_sim.lab.certificate.parts import engine_body
 
 G = STANDARD_GRAVITY
 ZERO = np.zeros(3)

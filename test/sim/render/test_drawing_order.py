@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sim.sensors.handmade import random_pose, random_rotation
 
-from hrp_model.shapes.boxes import OrientedBox, box_around
-from hrp_sim.render.drawing_order import MAX_COMPARED, back_to_front
+from hrp_model.shapes.measure import OrientedBox, box_around
+from hrp_sim.render.scene import MAX_COMPARED, back_to_front
 
 
 def corners(box):

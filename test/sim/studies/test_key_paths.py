@@ -2,7 +2,7 @@
 
 import pytest
 
-from hrp_sim.lab.studies.key_paths import KeyPathError, locate, replaced, unit_of
+from hrp_sim.lab.studies.variables import KeyPathError, locate, replaced, unit_of
 
 DOCUMENT = {
     "world": "arm",

@@ -16,7 +16,7 @@ from hrp_sim.engine.materials import (
     material_pair,
 )
 from hrp_sim.world.load import load_world
-from hrp_sim.world.material_file import read_materials
+from hrp_sim.world.physics_file import read_materials
 
 TABLE = """
 materials:

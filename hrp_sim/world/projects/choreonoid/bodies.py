@@ -42,7 +42,7 @@ from ....control import HOLD, LIMP
 from ....control.handling import JointEntry, grip_name
 from ....engine.engine import Placement
 from ...config import BodyEntry
-from ...model_files import ModelFiles
+from ...fields import ModelFiles
 from ...motion.motion import joints_by_column
 from ...naming import simulated_body
 from ..common import ProjectOptions

@@ -23,10 +23,9 @@ from ....engine.engine import PhysicsSettings
 from ....engine.materials import MaterialTable
 from ....sensors.settings import OptionValue
 from ...config import BodyEntry, WorldConfig
-from ...material_file import load_materials
 from ...motion import Motion, load_motion
 from ...motion.player import PLAYER
-from ...physics_file import read_simulator
+from ...physics_file import load_materials, read_simulator
 from ...samples import Sample, sample_for
 from ..common import ProjectOptions, report_program
 from .bodies import SCENE, BodyReader, attach, is_attached, read_scene

@@ -15,7 +15,7 @@ from hrp_model.rigid import Array, axis_angle_matrix, unit_vector
 from ....control import HOLD, ControlMode, ControlSettings, JointControl
 from ....engine.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Placement
 from ...config import BodyEntry, WorldConfig
-from ...model_files import ModelFiles
+from ...fields import ModelFiles
 from ..common import ProjectOptions, parse_project, report_program
 from .items import CollisionPairs, ExtraJoints, Item, Links, ModeItems
 
