@@ -13,7 +13,7 @@ from hrp_model.rigid import Array
 
 from .control import BodyController, Command, CommandCounts
 from .control.command_queue import CommandQueue
-from .control.controllers.base import Plugin
+from .control.controllers.classes import Plugin
 from .control.controllers.world_controllers import WorldControllers
 from .control.conversions import as_command
 from .control.handling import Handling

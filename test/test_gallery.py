@@ -7,7 +7,7 @@ import pytest
 from each_case import mostly_slow
 from paths import MODELS, SHARED, needs_shared
 
-from hrp_sim.render.context import RendererUnavailable, thread_context
+from hrp_sim.render.gl import RendererUnavailable, thread_context
 from scripts.program import run_program
 
 pytest.importorskip("yourdfpy", reason="yourdfpy, which reads the URDF, is not installed")

@@ -116,7 +116,7 @@ with Simulation("rover") as simulation:
 def test_the_engine_is_the_library_in_the_wheel(bare):
     program = """
 import hrp_sim.engine.ode
-from hrp_sim.lab.sweeps.provenance import fingerprint
+from hrp_sim.lab.sweeps.worker import fingerprint
 print(fingerprint())
 """
     (library,) = bare.folder.rglob("hrp_ros.libs/libode-*")

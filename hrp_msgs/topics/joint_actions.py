@@ -15,7 +15,7 @@ from rclpy.node import Node
 
 from ..convert.basic import NS_PER_S
 from ..messages import Message
-from ..node.deferred import DeferredActionServer
+from ..node.executor import DeferredActionServer
 from ..node.start import creating
 from ..readings import Array
 from ..sanitize import shortened

@@ -21,7 +21,7 @@ from hrp_model.files.writer import write_atomically
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_sim import Simulation
 from hrp_sim.engine.state import BodyMotion
-from hrp_sim.lab.sweeps.provenance import fingerprint
+from hrp_sim.lab.sweeps.worker import fingerprint
 from hrp_sim.run.run import Consumer
 from hrp_sim.sensors import Reading
 

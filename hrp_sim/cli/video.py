@@ -35,7 +35,7 @@ from ..recording.video import (
     make_view,
     writing_film,
 )
-from ..render.context import THREADS_VARIABLE, cores
+from ..render.gl import THREADS_VARIABLE, cores
 from ..simulation import build_simulation
 from ..world.load import load_world
 from ..world.reporting import printed_warnings

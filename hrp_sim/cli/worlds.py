@@ -42,7 +42,7 @@ from hrp_msgs.names import STANDARD, NameCollisionError
 from ..engine.engine import PhysicsError, make_ode_engine
 from ..engine.state import PairCost
 from ..lab.benchmark.measure import WorldBench, result_object, result_text
-from ..lab.benchmark.turning import check_drives
+from ..lab.benchmark.runs import check_drives
 from ..ros.rviz_config import RvizOptions, world_rviz
 from ..sensors import instruments
 from ..sensors.settings import OptionValue, applies_to

@@ -3,7 +3,7 @@
 No display is needed. This package depends on models and poses, not on sensors or physics.
 """
 
-from .context import RendererUnavailable
+from .gl import RendererUnavailable
 from .lenses import BrownLens, DualFisheyeLens, FisheyeLens, Lens, make_lens
 from .lights import Switches
 from .renderer import Renderer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hrp_model import Body, Diagnostics, Pose
 
 from ..engine.state import BodyPoses
-from .context import thread_context
+from .gl import thread_context
 from .lenses import Lens, View
 from .lights import NOTHING_SWITCHED, Switches
 from .scene import Scene, build_scene

@@ -17,7 +17,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
 from hrp_msgs.messages import Message, not_installed
-from hrp_msgs.node.deferred import DeferredActionServer, DeferredService, Send
+from hrp_msgs.node.executor import DeferredActionServer, DeferredService, Send
 
 from ..run.calls import Stepping, execute_for
 from ..run.requests.standard import Code, RequestError

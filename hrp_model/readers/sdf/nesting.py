@@ -19,8 +19,7 @@ from ...read_context import ReadContext, read_source
 from ...rigid import Pose, matrix_quaternion
 from ..sdf_values import SdfReader
 from ..xml_tree import Element, parse
-from .frames import MODEL, WORLD, Frames, canonical_link
-from .joints import AXES
+from .joints import AXES, MODEL, WORLD, Frames, canonical_link
 
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})", re.ASCII)
 _FILE = re.compile(r"\.(?:sdf|world|xml|urdf|xacro)$", re.IGNORECASE)

@@ -22,7 +22,7 @@ from ...read_context import ReadContext
 from ...rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..sdf_values import SdfReader, UnusedElements, read_surface, turned
 from ..xml_tree import Element
-from .frames import Frames
+from .joints import Frames
 
 _ONES = np.ones(3)
 _AXIS_Z = np.array([0.0, 0.0, 1.0])

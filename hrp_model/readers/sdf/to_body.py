@@ -17,8 +17,7 @@ from ..joints import has_circle, intermediate_link, resolve_mimics
 from ..sdf_sensors import read_sensor
 from ..sdf_values import SdfReader, UnusedElements, never_colliding
 from ..xml_tree import Element
-from .frames import MODEL, WORLD, Frames
-from .joints import AXES, GEARBOX, GearReader, JointParts, JointReader
+from .joints import AXES, GEARBOX, MODEL, WORLD, Frames, GearReader, JointParts, JointReader
 from .nesting import Nesting, model_pose, overridden, pose_element
 from .shapes import ShapeReader
 

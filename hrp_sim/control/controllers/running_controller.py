@@ -23,7 +23,7 @@ from ...engine.engine import AnyArray, Engine, PhysicsError
 from ...engine.schedule import NEVER_NS, SampleClock
 from ...engine.snapshot import MAX_NUMBER
 from ...sensors import Reading
-from .base import Controller, ForceHook, Plugin
+from .classes import Controller, ForceHook, Plugin
 from .io import ControllerIO, ForceState
 
 _log = logging.getLogger("hrp_sim")

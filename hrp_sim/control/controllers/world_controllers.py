@@ -16,8 +16,15 @@ from ...engine.schedule import NEVER_NS, NS_PER_S
 from ...engine.state import ByName
 from ...sensors import CameraSensor, Reading, RenderRequest
 from ..command_queue import CommandQueue
-from .base import Controller, ForceHook, Plugin
-from .classes import ControllerClassError, ControllerEntry, load_class, rate_problem
+from .classes import (
+    Controller,
+    ControllerClassError,
+    ControllerEntry,
+    ForceHook,
+    Plugin,
+    load_class,
+    rate_problem,
+)
 from .io import ControllerIO, DeviceWorld, ForceState, name_in_world
 from .running_controller import FAILURES, RunningController, described
 

@@ -3,8 +3,15 @@
 from hrp_model.shapes.extents import Extents
 from hrp_model.shapes.first_view import Viewpoint
 
-from .sources import FilmSource, Frame, RecordedPoses, RecordingSource, SimulationSource
-from .studio_renderer import StudioRenderer, film_frames
+from .studio_renderer import (
+    FilmSource,
+    Frame,
+    RecordedPoses,
+    RecordingSource,
+    SimulationSource,
+    StudioRenderer,
+    film_frames,
+)
 from .views import (
     FixedView,
     FollowingView,

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from hrp_model import Diagnostics, Pose
-from hrp_sim.render.context import cores
+from hrp_sim.render.gl import cores
 from hrp_sim.render.scene import build_scene
 from hrp_sim.render.view import Picture, Pinhole
 from hrp_sim.run.samplers import RenderThread

@@ -8,7 +8,7 @@ import moderngl
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_sim.render.context import thread_context
+from hrp_sim.render.gl import thread_context
 from hrp_sim.render.scene import Batch, Scene
 from hrp_sim.render.shaders import SCATTERED_LIGHT
 from hrp_sim.render.view import Picture, Pinhole

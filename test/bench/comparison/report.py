@@ -14,7 +14,7 @@ from rich.table import Table
 
 from hrp_model.printable import printable
 from hrp_model.program.console import PlainConsole
-from hrp_sim.lab.sweeps.provenance import fingerprint
+from hrp_sim.lab.sweeps.worker import fingerprint
 from scripts.data_tables import Table as MeasuredTable
 
 from .measure import Ratio

@@ -15,7 +15,7 @@ from hrp_model.kinematics.vehicle import vehicle_drive
 from hrp_model.rigid import Pose
 from hrp_sim.cli.main import main
 from hrp_sim.engine.engine import Placement
-from hrp_sim.lab.benchmark.turning import check_drives, measure_turning
+from hrp_sim.lab.benchmark.runs import check_drives, measure_turning
 from hrp_sim.world.config import BodyEntry, WorldConfig
 from hrp_sim.world.load import load_world
 

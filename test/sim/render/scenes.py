@@ -16,7 +16,7 @@ from hrp_sim.engine.state import (
     WorldState,
 )
 from hrp_sim.render import Pinhole, Renderer, RendererUnavailable, Surroundings
-from hrp_sim.render.context import thread_context
+from hrp_sim.render.gl import thread_context
 
 
 def why_no_opengl():

@@ -17,7 +17,7 @@ from sim.render.scenes import (
 from hrp_model import Pose
 from hrp_model.geometry import Material, Texture
 from hrp_sim.render import Pinhole, Renderer
-from hrp_sim.render.context import thread_context
+from hrp_sim.render.gl import thread_context
 from hrp_sim.render.scene import build_scene
 
 pytestmark = needs_opengl

@@ -16,7 +16,7 @@ from sim.render.scenes import (
 
 from hrp_model import Pose
 from hrp_sim.render import Pinhole, Renderer
-from hrp_sim.render.context import thread_context
+from hrp_sim.render.gl import thread_context
 
 pytestmark = needs_opengl
 STATUS = Path("/proc/self/statm")

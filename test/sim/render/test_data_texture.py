@@ -11,7 +11,7 @@ from hrp_model import Pose
 from hrp_model.geometry import Shape, Sphere
 from hrp_sim.engine.state import LinkPoses
 from hrp_sim.render import Parts
-from hrp_sim.render.context import thread_context
+from hrp_sim.render.gl import thread_context
 from hrp_sim.render.gpu import GpuScene
 from hrp_sim.render.scene import build_scene
 

@@ -18,7 +18,7 @@ from sim.render.scenes import (
 
 from hrp_model import Pose
 from hrp_sim.render import Pinhole, Renderer, gl
-from hrp_sim.render.context import THREADS_VARIABLE, thread_context
+from hrp_sim.render.gl import THREADS_VARIABLE, thread_context
 
 pytestmark = needs_opengl
 ATTEMPTS = 200
@@ -84,7 +84,7 @@ def test_other_threads_run_while_a_picture_is_drawn(by_moderngl):
 
 PROGRAM = """
 from pathlib import Path
-from hrp_sim.render.context import thread_context
+from hrp_sim.render.gl import thread_context
 context = thread_context()
 print(context.info["GL_RENDERER"].split()[0])
 picture = context.framebuffer([context.renderbuffer((8, 8), 3)])

@@ -18,7 +18,7 @@ from paths import ROOT
 from hrp_model import ModelError
 from hrp_sim import InlineExecutor, Simulation, SweepLimits, load_world, sweep
 from hrp_sim.lab.sweeps import worker
-from hrp_sim.lab.sweeps.provenance import content_hash
+from hrp_sim.lab.sweeps.worker import content_hash
 
 WORLD = ROOT / "models" / "blocks" / "wood.body"
 FORCES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
@@ -289,7 +289,7 @@ def test_a_world_that_cannot_be_simulated_fails_its_case_or_ends_the_sweep(tmp_p
 def test_the_hash_of_a_world_is_that_of_its_content():
     arm = ROOT / "models" / "worlds" / "arm.yaml"
     command = (
-        "from hrp_sim import load_world\nfrom hrp_sim.lab.sweeps.provenance import content_hash\n"
+        "from hrp_sim import load_world\nfrom hrp_sim.lab.sweeps.worker import content_hash\n"
         f"print(content_hash(load_world({str(arm)!r})))\n"
         "import sys; print({'xarray', 'dask', 'rich', 'multiprocessing'} & {*sys.modules})"
     )
