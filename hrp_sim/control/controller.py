@@ -28,8 +28,7 @@ from .commands import (
     TimeoutChange,
     values_by_joint,
 )
-from .joint_targets import Deadlines, JointTargets, SlewedTargets
-from .joints import ControlledJoints, MimicJoints
+from .joints import ControlledJoints, Deadlines, JointTargets, MimicJoints, SlewedTargets
 from .settings import (
     CommandRateLimit,
     CommandTimeout,

@@ -19,8 +19,8 @@ from hrp_msgs.node import qos
 from hrp_msgs.node.executor import CommandExecutor
 from hrp_msgs.node.parameters import Value
 from hrp_msgs.node.start import WrongUseError, creating
+from hrp_msgs.topics.action_servers import TRAJECTORY, TrajectoryAction, is_available
 from hrp_msgs.topics.commands import KINDS, CommandTopics, UnusedVelocities
-from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
 from hrp_msgs.topics.joint_actions import JointAction
 from hrp_msgs.topics.topic import Topic, TopicMaker
 
@@ -216,7 +216,7 @@ class CommandInterfaces:
                 hint = did_you_mean_or_all(kind, _ALL_KINDS)
                 raise WrongUseError(f"command_topics: there is no '{kind}'.{hint}")
         self._chosen = set(chosen) or set(_ALL_KINDS)
-        self._has_action = is_available()
+        self._has_action = is_available(TRAJECTORY)
         self.hardware_interfaces: dict[str, set[str]] = {}
         for pair in str(settings["hardware_interfaces"]).split():
             joint, slash, interface = pair.rpartition("/")

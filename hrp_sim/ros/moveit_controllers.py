@@ -18,16 +18,21 @@ from hrp_model.readers.yaml.tree import parse
 from hrp_msgs import names
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.sanitize import one_line
-from hrp_msgs.topics import gripper_command
-from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction
+from hrp_msgs.topics.action_servers import (
+    GRIPPER,
+    PARALLEL_GRIPPER,
+    TRAJECTORY,
+    GripperAction,
+    TrajectoryAction,
+    is_available,
+)
 from hrp_msgs.topics.joint_actions import JointAction
 
 from ..control import TrajectoryRun
 from ..topics.commands import BodyCommands
 
 _MANAGER = "moveit_simple_controller_manager"
-_TRAJECTORY = "FollowJointTrajectory"
-_TYPES = (_TRAJECTORY, gripper_command.GRIPPER, gripper_command.PARALLEL_GRIPPER)
+_TYPES = (TRAJECTORY, GRIPPER, PARALLEL_GRIPPER)
 _CODE = "moveit-controllers"
 # In a parameter file it is below the name of a node, or /**, and this.
 _PARAMETERS = "ros__parameters"
@@ -69,17 +74,15 @@ class MoveItController:
         Raises:
             WrongUseError: The name is invalid.
         """
-        if not gripper_command.is_available(self.type):
+        if not is_available(self.type):
             node.get_logger().warning(
                 f"there is no action {action}: control_msgs, as installed, lacks {self.type}"
             )
             return None
-        if self.type == _TRAJECTORY:
+        if self.type == TRAJECTORY:
             return TrajectoryAction(node, action, commands, self.joints)
         leaders = [joint for joint in self.joints if joint not in set(followers)] or self.joints
-        return gripper_command.GripperAction(
-            node, self.type, action, commands, leaders, is_sum=self.is_parallel
-        )
+        return GripperAction(node, self.type, action, commands, leaders, is_sum=self.is_parallel)
 
 
 def read_moveit_controllers(uri: str) -> list[MoveItController]:
@@ -138,7 +141,7 @@ def _controllers(manager: YamlMapping) -> Iterator[MoveItController]:
         joints = node.sequence("joints")
         found = MoveItController(
             action,
-            node.choice("type", choices={kind: kind for kind in _TYPES}, default=_TRAJECTORY),
+            node.choice("type", choices={kind: kind for kind in _TYPES}, default=TRAJECTORY),
             () if joints is None else tuple(j.text for j in joints.items if isinstance(j, Scalar)),
             node.boolean("parallel", default=False),
         )

@@ -21,7 +21,18 @@ from hrp_msgs.readings import Reading
 
 from ..engine.articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
 from ..render import Parts, RendererUnavailable
-from .base import BodySource, Sensor, SensorContext, Source
+from .base import (
+    BodySource,
+    Bounds,
+    Field,
+    Sensor,
+    SensorContext,
+    Source,
+    brightness,
+    flag,
+    nearest,
+    vector,
+)
 from .body_state import (
     JOINT_STATES,
     ODOMETRY,
@@ -31,7 +42,6 @@ from .body_state import (
     make_odometry,
 )
 from .camera import CameraSensor, RenderRequest, make_camera
-from .fields import Bounds, Field, brightness, flag, nearest, vector
 from .force import ForceSensor, TorqueSensor, make_force_sensor, make_torque_sensor
 from .imu import ImuSensor, make_imu
 from .range import (

@@ -14,7 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from hrp_sim.sensors.fields import Field
+from hrp_sim.sensors.base import Field
 from hrp_sim.sensors.kinds import KINDS, AnyKind, AnyTopic
 from hrp_sim.world.sensor_options import OPTIONS
 from scripts.data_tables import DATA, Table, write_tables

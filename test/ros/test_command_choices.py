@@ -14,7 +14,7 @@ from ros_peer import Peer
 from ros_session import session
 from sensor_msgs.msg import JointState
 
-from hrp_msgs.topics import follow_joint_trajectory
+from hrp_msgs.topics import action_servers
 
 pytestmark = pytest.mark.ros
 
@@ -24,7 +24,7 @@ WORLD = MODELS / "worlds" / "arm.yaml"
 def test_without_packages_of_messages_all_else_is_there_and_one_line_each_says_so(
     monkeypatch, capfd
 ):
-    monkeypatch.setattr(follow_joint_trajectory, "FollowJointTrajectory", None)
+    monkeypatch.setattr(action_servers, "_actions", None)
     monkeypatch.setitem(sys.modules, "hrp_msgs.convert.sensors", None)
     given = ("-p", "J9.kp:=1.0", "-p", "contact_rate:=20.0", "-r", "__ns:=/robot")
     with session({"world": str(WORLD)}, ["--ros-args", *given]), closing(Peer()) as peer:
@@ -52,7 +52,7 @@ def test_without_packages_of_messages_all_else_is_there_and_one_line_each_says_s
 
 
 def test_an_action_that_was_asked_for_and_has_no_type_is_warned_of(monkeypatch, capfd):
-    monkeypatch.setattr(follow_joint_trajectory, "FollowJointTrajectory", None)
+    monkeypatch.setattr(action_servers, "_actions", None)
     given = ("-p", "command_topics:=follow_joint_trajectory")
     with session({"world": str(WORLD)}, ["--ros-args", *given]):
         pass

@@ -22,7 +22,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs.convert.basic import duration, stamp
-from hrp_msgs.topics.follow_joint_trajectory import TAKEN_OVER
+from hrp_msgs.topics.action_servers import TAKEN_OVER
 
 pytestmark = pytest.mark.ros
 

@@ -21,7 +21,7 @@ from hrp_model import load_body
 from hrp_model.urdf import MOVEIT
 from hrp_msgs.convert.basic import duration
 from hrp_msgs.node.start import WrongUseError
-from hrp_msgs.topics.gripper_command import GRIPPER, PARALLEL_GRIPPER, is_available
+from hrp_msgs.topics.action_servers import GRIPPER, PARALLEL_GRIPPER, is_available
 from hrp_sim.ros.moveit_controllers import read_moveit_controllers, unmatched
 from hrp_sim.run.run import Run
 

@@ -20,7 +20,7 @@ from ros_peer import Peer, stamp_ns
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs.convert.basic import duration
-from hrp_msgs.topics.follow_joint_trajectory import TAKEN_OVER, TrajectoryAction
+from hrp_msgs.topics.action_servers import TAKEN_OVER, TrajectoryAction
 
 pytestmark = pytest.mark.ros
 

@@ -6,7 +6,7 @@ from sim.render.scenes import needs_opengl
 
 from hrp_ros.testing import runs
 from hrp_ros.testing.baseline_check import BaselineSettings
-from hrp_ros.testing.scenario_test import load_scenario_test, run_scenario_test
+from hrp_ros.testing.runs import load_scenario_test, run_scenario_test
 
 # The upper block falls from 0.5 m, and is at 0.3 m after some 0.2 s.
 MISSED = "expect: [ { always: upper.z > 30 cm } ]\n"

@@ -6,7 +6,7 @@ import pytest
 from scenario_files import PASSING, write_scenario
 
 from hrp_model import ModelError
-from hrp_ros.testing.scenario_test import load_scenario_test
+from hrp_ros.testing.runs import load_scenario_test
 
 
 def load(folder, ros):

@@ -34,7 +34,7 @@ from ...shapes.meshing import elevation_grid, extrusion, face_set
 from ...shapes.triangulate import oversized_polygon
 from .fields import Fields, scenery_types, standard_types
 from .nodes import Expander, Node
-from .sensors import LIGHTS
+from .parts import LIGHTS
 
 # Limit of the points of all extrusions in a file, each the product of the lengths of two lists.
 _MAX_POINTS = 2_000_000

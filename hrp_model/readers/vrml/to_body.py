@@ -18,10 +18,9 @@ from ...inertia import MassProperties, merge
 from ...read_context import ReadContext, read_source
 from ...rigid import Array, Pose, is_rotation
 from .fields import Fields, known_types, scenery_types
-from .joints import JointReader
 from .nodes import Document, Expander, Node
 from .parser import parse
-from .sensors import LIGHTS, DeviceReader, is_device, written_values
+from .parts import LIGHTS, DeviceReader, JointReader, is_device, written_values
 from .shapes import MAX_DEPTH, SceneBuilder, ShapeReader
 
 # Fields of a Joint that are read; all others become ``Link.info``.

@@ -24,7 +24,7 @@ from ...sensors.sensor_schedule import Switchable
 from .. import Command, ControlMode
 from ..controller import BodyController
 from ..handling import Handling
-from ..joint_targets import JointTargets
+from ..joints import JointTargets
 
 
 def read_only_motion(motion: BodyMotion) -> BodyMotion:

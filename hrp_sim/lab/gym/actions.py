@@ -17,7 +17,7 @@ from hrp_model.rigid import Array
 from ...control import ControlMode, JointCommand
 from ...control.controller import BodyController
 from ...control.conversions import commanded_joints
-from ...control.joint_targets import JointTargets
+from ...control.joints import JointTargets
 from ...engine.articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
 from ...engine.state import MAX_DRIVE_VALUE
 
