@@ -18,9 +18,9 @@ from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelErr
 from ..files.file_watch import FileWatch
 from ..files.model_file import split_model_name
 from ..frames import Base, BodyFrames, Frame, FrameOptions, LinkNaming
+from ..kinematics.loops.mimic import ClosedLoops
 from ..load import load_body
 from ..urdf import Hardware, UpAxis, UrdfOptions, body_to_srdf, convert
-from .closed_loops import ClosedLoops
 from .frame_tree import FrameTree, frame_in_world, frame_tree
 
 PREFIX = "joint_limits"

@@ -16,8 +16,8 @@ from hrp_msgs.topics.topic import TopicMaker
 from ..diagnostics import counted, listed
 from ..frames import Frame
 from ..kinematics.loops import Gap
+from ..kinematics.loops.mimic import ClosedLoops
 from ..rigid import matrix_quaternion
-from .closed_loops import ClosedLoops
 from .description import Description
 from .frame_tree import NO_FRAMES, FrameTree, MovedFrame, MovedFrames
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..body import Body, JointType, Link
-from ..description.closed_loops import ClosedLoops
 from ..diagnostics import Diagnostics
 from ..frames import body_frames
 from ..kinematics.loops import loop_closures, mimic_joints
+from ..kinematics.loops.mimic import ClosedLoops
 from ..printable import printable
 from ..program.body_text import joint_words
 from ..rigid import Array

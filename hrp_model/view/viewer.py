@@ -27,8 +27,7 @@ from ..diagnostics import MissingLibraryError
 from ..printable import printable
 from ..program.console import print_note, print_text
 from ..rigid import Array, Pose
-from ..shapes.extents import BodyPoses, Extents, Ground
-from ..shapes.first_view import Viewpoint, first_viewpoint
+from ..shapes.extents import BodyPoses, Extents, Ground, Viewpoint, first_viewpoint
 from ..shapes.measure import BoundingBox
 from .address import DEFAULT_PORT, LOOPBACK, check_address, is_own_page, page_url, port_refused
 from .browser import CAMERA_ORDER, TOOLBAR, BrowserPages

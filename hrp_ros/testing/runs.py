@@ -42,8 +42,7 @@ from hrp_sim.topics.run_recording import RunRecording
 
 from .baseline_check import BaselineCheck, BaselineSettings
 from .names import ARTIFACTS, COMPLETE, TOLERANCE, UPDATE, WRITTEN
-from .ros_file import RosSetup, read_ros
-from .stage import Problem, ScenarioError, stage_of
+from .stage import Problem, RosSetup, ScenarioError, read_ros, stage_of
 
 _BASELINE_SUFFIX = ".json"
 

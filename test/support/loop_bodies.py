@@ -6,10 +6,10 @@ from math import acos, asin, atan2, cos, hypot, pi, sin, sqrt
 import numpy as np
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link
-from hrp_model.description.closed_loops import ClosedLoops
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.kinematics import BodyState
+from hrp_model.kinematics.loops.mimic import ClosedLoops
 from hrp_model.rigid import Pose, axis_angle_matrix, rpy_matrix
 
 REVOLUTE, PRISMATIC, FIXED = JointType.REVOLUTE, JointType.PRISMATIC, JointType.FIXED

@@ -17,9 +17,8 @@ from ...read_context import ReadContext
 from ...rigid import Array, Pose, quaternion_matrix
 from ..joints import intermediate_link
 from .compiler import Compiled, titled
-from .devices import DeviceReader
 from .joints import JointReader
-from .shapes import ShapeReader
+from .parts import DeviceReader, ShapeReader
 
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 _MAX_LISTED = 5

@@ -33,8 +33,7 @@ from hrp_sim.topics.run_recording import RunRecording
 from hrp_sim.world.config import WorldConfig
 from hrp_sim.world.sensor_options import OPTIONS
 
-from ..ros_file import ParameterValue, RosSetup
-from ..stage import Problem, ScenarioError, Stage
+from ..stage import ParameterValue, Problem, RosSetup, ScenarioError, Stage
 from .nodes import NodeProcess, environment_of, reserved_domain
 
 # Periods of wall time, in [s].

@@ -32,8 +32,7 @@ from .articulation import (
 )
 from .collision_shapes import flatten_shapes
 from .couplings import flatten_extra_joints, flatten_gears
-from .mass_repair import repair_masses
-from .numeric_limits import MAX_SHAPE_PAIRS, check_body, check_start
+from .numeric_limits import MAX_SHAPE_PAIRS, check_body, check_start, repair_masses
 from .rigid_groups import (
     force_sensor_links,
     group_lifts,

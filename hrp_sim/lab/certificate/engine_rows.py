@@ -29,7 +29,7 @@ from hrp_model.verify.motion import (
 )
 from hrp_model.verify.report import MODEL, Differences, failure, not_applicable
 
-from ...engine.articulation.mass_repair import MassRepair, mass_repairs
+from ...engine.articulation.numeric_limits import MassRepair, mass_repairs
 from ...engine.articulation.rigid_groups import rigid_groups
 from ...engine.engine import PhysicsError, PhysicsSettings, Placement
 from .motion import (

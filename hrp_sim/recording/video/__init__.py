@@ -1,7 +1,6 @@
 """Films and pictures of simulations and recorded runs, by this project's renderer."""
 
-from hrp_model.shapes.extents import Extents
-from hrp_model.shapes.first_view import Viewpoint
+from hrp_model.shapes.extents import Extents, Viewpoint
 
 from .studio_renderer import (
     FilmSource,

@@ -12,8 +12,7 @@ from hrp_model import Body, Pose
 from hrp_model.devices import Camera
 from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array
-from hrp_model.shapes.extents import Extents, sphere
-from hrp_model.shapes.first_view import Viewpoint, first_viewpoint
+from hrp_model.shapes.extents import Extents, Viewpoint, first_viewpoint, sphere
 
 from ...engine.state import BodyPoses
 from ...render import Lens, Pinhole, make_lens

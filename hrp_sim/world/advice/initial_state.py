@@ -15,7 +15,7 @@ from hrp_model.inertia import MassProperties, merge, symmetric
 from hrp_model.rigid import Array, Pose
 
 from ...control import ControlMode, JointControl
-from ...engine.articulation.mass_repair import MassRepair, mass_repairs
+from ...engine.articulation.numeric_limits import MassRepair, mass_repairs
 from ...engine.engine import PhysicsSettings
 from ..config import BodyEntry
 

@@ -17,7 +17,7 @@ from hrp_model.rigid import Array
 
 from ...control import ControlMode, JointControl
 from ...control.joints import servo_gains
-from ...engine.articulation.mass_repair import RATIO_PER_ITERATION
+from ...engine.articulation.numeric_limits import RATIO_PER_ITERATION
 from ...engine.engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from .initial_state import Group, InitialState, Starts, rounded_down
 

@@ -14,7 +14,7 @@ from hrp_model.geometry import Mesh, Shape
 from hrp_model.rigid import Array
 
 from ...engine.articulation.collision_shapes import replaced_shapes
-from ...engine.articulation.mass_repair import MassRepair
+from ...engine.articulation.numeric_limits import MassRepair
 from ...engine.engine import PhysicsSettings, Solver
 from ...engine.state import PairCost
 from .initial_state import InitialState, Starts

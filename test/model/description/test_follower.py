@@ -8,7 +8,6 @@ from loop_bodies import four_bar, freudenstein
 from urdf_tools import random_body, wheel
 
 from hrp_model.body import JointType
-from hrp_model.description.closed_loops import ClosedLoops
 from hrp_model.description.frame_tree import frame_tree
 from hrp_model.description.publisher import (
     STALE_AFTER,
@@ -18,6 +17,7 @@ from hrp_model.description.publisher import (
     WarningThrottle,
 )
 from hrp_model.frames import body_frames
+from hrp_model.kinematics.loops.mimic import ClosedLoops
 from hrp_model.rigid import Pose, quaternion_matrix
 
 SECOND = 1_000_000_000

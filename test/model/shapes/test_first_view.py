@@ -8,8 +8,7 @@ import pytest
 from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.geometry import Box, Mesh, Shape
 from hrp_model.rigid import rpy_matrix
-from hrp_model.shapes.extents import Extents, sphere
-from hrp_model.shapes.first_view import first_viewpoint
+from hrp_model.shapes.extents import Extents, first_viewpoint, sphere
 from hrp_model.shapes.tessellate import mesh_of
 
 DISTANCE = 4.0

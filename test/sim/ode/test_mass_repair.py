@@ -31,7 +31,7 @@ from hrp_model.rigid import rpy_matrix
 from hrp_sim.control.joints import servo_gains
 from hrp_sim.engine.articulation.articulation import STATIC
 from hrp_sim.engine.articulation.flatten import flatten
-from hrp_sim.engine.articulation.mass_repair import mass_repairs
+from hrp_sim.engine.articulation.numeric_limits import mass_repairs
 from hrp_sim.engine.engine import PhysicsError, PhysicsSettings, Solver
 
 NOTHING = np.zeros((3, 3))

@@ -9,10 +9,10 @@ from urdf_reader_tools import HINGE, arm, codes, equal, joint, read, refused, ro
 
 from hrp_model import Diagnostics, JointType, load_body, load_body_text
 from hrp_model.body import UNLIMITED, Mimic
-from hrp_model.description.closed_loops import ClosedLoops
 from hrp_model.diagnostics import Severity
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import mimic_joints
+from hrp_model.kinematics.loops.mimic import ClosedLoops
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 
 MASS = (
