@@ -115,7 +115,7 @@ class ContactTopic:
     """
 
     def __init__(self, topics: TopicMaker, frame_id: str) -> None:
-        from ..convert.sensors import ContactsConverter
+        from ..convert.contacts import ContactsConverter
 
         self._converter = ContactsConverter(frame_id)
         self.topic = topics.create(ContactsConverter.message_type, names.CONTACTS, qos.IMAGE)

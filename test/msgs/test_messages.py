@@ -117,7 +117,7 @@ from message_bytes import converted, read
 import hrp_msgs.recording
 from hrp_msgs import readings
 from hrp_msgs.convert import basic, tf
-from hrp_msgs.convert.sensors import ContactsConverter
+from hrp_msgs.convert.contacts import ContactsConverter
 from hrp_msgs.convert.converter import Frames, make_converter
 from hrp_msgs.messages import HAS_ROS, JointTrajectory, JointTrajectoryPoint
 from hrp_msgs.messages.definitions import type_name

@@ -25,7 +25,7 @@ def test_without_packages_of_messages_all_else_is_there_and_one_line_each_says_s
     monkeypatch, capfd
 ):
     monkeypatch.setattr(action_servers, "_actions", None)
-    monkeypatch.setitem(sys.modules, "hrp_msgs.convert.sensors", None)
+    monkeypatch.setitem(sys.modules, "hrp_msgs.convert.contacts", None)
     given = ("-p", "J9.kp:=1.0", "-p", "contact_rate:=20.0", "-r", "__ns:=/robot")
     with session({"world": str(WORLD)}, ["--ros-args", *given]), closing(Peer()) as peer:
         peer.follow("robot/joint_states", JointState)

@@ -28,7 +28,7 @@ from .observations import EpisodeState, Observation, Observations, Quantity
 from .pictures import Pictures, RenderOptions
 
 if TYPE_CHECKING:
-    from .pictures import EnvPage
+    from .page import EnvPage
 
 _log = logging.getLogger("hrp_sim")
 _MAX_SEED = 2**63  # of noise
@@ -299,7 +299,7 @@ def _open_page(state: EpisodeState) -> EnvPage:
     Raises:
         MissingLibraryError: viser is not installed.
     """
-    from .pictures import EnvPage  # needs viser
+    from .page import EnvPage  # needs viser
 
     return EnvPage(state)
 

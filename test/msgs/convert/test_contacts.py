@@ -9,7 +9,7 @@ from hrp_msgs import messages
 if messages.HAS_ROS:
     pytest.importorskip("ros_gz_interfaces.msg", reason="ros_gz_interfaces is not installed")
 
-from hrp_msgs.convert.sensors import ContactsConverter
+from hrp_msgs.convert.contacts import ContactsConverter
 from hrp_msgs.messages import Contacts, Entity
 
 FOOT, HAND = ("robot/FOOT", "floor/FLOOR"), ("robot/HAND", "box/BOX")
