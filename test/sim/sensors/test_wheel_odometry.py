@@ -9,7 +9,7 @@ from each_case import mostly_slow
 from paths import MODELS
 from sim.sensors.factory_tools import DarkRenderer, no_rays
 from sim.sensors.handmade import GRAVITY, arm_body, simulated, world_of
-from vehicles import vehicle, wheel
+from vehicles import car, vehicle, wheel
 
 from hrp_model import Body, Diagnostics, Joint, JointType, Link, Pose, load_body
 from hrp_model.geometry import Cylinder, Shape, Sphere
@@ -210,13 +210,14 @@ VEHICLES = {
     "rover": load_body(MODELS / "rover" / "rover.body"),
     "two wheels": with_inertia(vehicle(*PAIR, BALL), -0.03),
     "four wheels": with_inertia(vehicle(*FOUR)),
+    "car": with_inertia(car(velocity=(-20.0, 20.0))),
     "narrow wheels": with_inertia(
         vehicle(wheel("L", [0, 0.2, 0], **NARROW), wheel("R", [0, -0.2, 0], **NARROW), BALL), -0.03
     ),
 }
 # Bounds of the error of the yaw, relative to the sum of all turns: how well the effective track is
 # known, which a caster changes.
-OF_YAW = {"rover": 0.01, "two wheels": 0.03, "four wheels": 0.01}
+OF_YAW = {"rover": 0.01, "two wheels": 0.03, "four wheels": 0.01, "car": 0.005}
 # Forward velocity [m/s], yaw rate [rad/s] and duration [s].
 PATHS = {
     "slalom": [(0.4, 0.8, 0.8), (0.4, -0.8, 1.2), (0.0, 0.0, 0.6)],
