@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..body import Body
+from ..body import Body, JointType, Link
 from ..diagnostics import Diagnostics
 from ..geometry import Mesh, Shape
 from ..inertia import MassProperties, point_inertia
@@ -17,20 +17,25 @@ from .hull import convex_hull
 
 
 def with_estimated_masses(body: Body, density: float, diagnostics: Diagnostics) -> Body:
-    """Return a body whose links with shapes all have a mass.
+    """Return a body in which all that moves and has shapes has a mass.
 
     A link without mass becomes a solid: its collision shapes, or without any its visible ones, if
     their surface is closed, else their convex hull. Where shapes overlap, the mass counts twice.
+    Links stay without mass that are fixed to one with a mass, such as mounts of sensors, or fixed
+    to another and invisible, such as envelopes for collision tests.
 
     Args:
         body: The body.
         density: Of the solids, in [kg/m^3].
         diagnostics: Receives a warning for each estimated link.
     """
-    links = []
-    for link in body.links:
+    links: list[Link] = []
+    tops = _tops(body)
+    heavy = {top for link, top in zip(body.links, tops, strict=True) if link.mass != 0.0}
+    for link, top in zip(body.links, tops, strict=True):
         shapes = link.collision or link.visual
-        mesh = None if link.mass != 0.0 or not shapes else _joined(shapes)
+        is_left = top in heavy or not shapes or not (link.visual or link.name == top)
+        mesh = None if is_left else _joined(shapes)
         if mesh is None:
             links.append(link)
             continue
@@ -53,6 +58,15 @@ def with_estimated_masses(body: Body, density: float, diagnostics: Diagnostics) 
             )
         )
     return replace(body, links=tuple(links))
+
+
+def _tops(body: Body) -> list[str]:
+    """Return, for each link, the first of those that are fixed to each other."""
+    tops: list[str] = []
+    for link, parent in zip(body.links, body.parent_indices, strict=True):
+        is_fixed = parent >= 0 and link.joint.type is JointType.FIXED
+        tops.append(tops[parent] if is_fixed else link.name)
+    return tops
 
 
 def solid(mesh: Mesh, density: float) -> MassProperties:

@@ -135,11 +135,13 @@ class ObjectReader:
     def geometry(self, element: Element) -> UrdfObject | None:
         """Return the shape in a <geometry>, or None after reporting an error."""
         shapes = [child for child in element.children if _NAMESPACE not in child.tag]
-        if len(shapes) != 1:
-            found = "nothing" if not shapes else f"{len(shapes)} elements"
-            message = f"a <geometry> must contain one shape, not {found}"
+        if not shapes:
+            message = "a <geometry> must contain one shape, not nothing"
             self._diagnostics.error("bad-geometry", message, element.span)
             return None
+        for other in shapes[1:]:  # as urdfdom reads it
+            message = f"<{other.tag}> is not used: of a <geometry>, the first element is its shape"
+            self._diagnostics.warn("not-used", message, other.span)
         kind = GEOMETRIES.get(shapes[0].tag)
         if kind is None:
             hint = did_you_mean_or_all(shapes[0].tag, GEOMETRIES)

@@ -14,12 +14,16 @@ SIZE = np.array([0.2, 0.3, 0.5])
 ROBOT = """<robot name="r"><link name="base">
 <collision><geometry><box size="0.2 0.3 0.5"/></geometry></collision></link>
 <link name="arm"><visual><origin xyz="0 0 1"/><geometry><sphere radius="0.1"/></geometry></visual>
-</link><link name="frame"/><link name="heavy"><inertial><mass value="3"/>
+</link><link name="frame"/><link name="envelope"><collision><geometry><box size="1 1 1"/>
+</geometry></collision></link><link name="heavy"><inertial><mass value="3"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
 <collision><geometry><box size="1 1 1"/></geometry></collision></link>
 <joint name="a" type="continuous"><parent link="base"/><child link="arm"/></joint>
 <joint name="b" type="fixed"><parent link="arm"/><child link="frame"/></joint>
-<joint name="c" type="fixed"><parent link="arm"/><child link="heavy"/></joint></robot>"""
+<joint name="d" type="fixed"><parent link="arm"/><child link="envelope"/></joint>
+<link name="mount"><visual><geometry><box size="1 1 1"/></geometry></visual></link>
+<joint name="c" type="continuous"><parent link="arm"/><child link="heavy"/></joint>
+<joint name="e" type="fixed"><parent link="heavy"/><child link="mount"/></joint></robot>"""
 
 
 def placed_box(R, p):
@@ -67,7 +71,8 @@ def test_the_command_names_each_link_that_it_gives_a_mass(tmp_path, capsys):
     told = capsys.readouterr().err
     for words in ("'base' states no mass", "collision shapes", "'arm' states no mass", "visible"):
         assert words in told
-    assert "'frame' states" not in told
+    for name in ("frame", "envelope", "mount", "heavy"):
+        assert f"'{name}' states" not in told
     body = load_body(out, Diagnostics.silent())
     assert body.link("base").mass == pytest.approx(15.0)
     arm = body.link("arm")
