@@ -17,7 +17,7 @@ import numpy as np
 from hrp_msgs import names
 
 from ... import rviz
-from ...body import Body, JointType
+from ...body import Body, JointType, Link
 from ...devices import Camera
 from ...diagnostics import Diagnostics, listed
 from ...files.writer import yaml_text
@@ -30,7 +30,7 @@ from ...kinematics.vehicle import rolling_wheels
 from ...kinematics.wheels import lowest
 from ...rigid import matrix_rpy
 from ..moveit.collisions import ROUND, PairStudy, Postures, sampled_pairs
-from ..moveit.groups import Group, planning_groups
+from ..moveit.groups import Group, gripper_postures, planning_groups
 from ..moveit.srdf import body_to_srdf, top_pose, world_frame
 from .controllers import controllers
 from .package_files import Addition, PackagedRobot, Part
@@ -287,10 +287,10 @@ def _trajectories(joints: Sequence[str]) -> Values:
     return _action("FollowJointTrajectory", "follow_joint_trajectory", joints)
 
 
-def simulated_controllers(planned: Planned) -> dict[str, Values]:
+def simulated_controllers(body: Body, planned: Planned) -> dict[str, Values]:
     """Return a controller for each chain and each gripper, whose actions sim_node offers.
 
-    A gripper of one joint, or of two that slide between equal limits, takes GripperCommand.
+    A gripper of one joint, or of two that slide alike, takes GripperCommand.
     """
     found: dict[str, Values] = {}
     for group in planned.groups:
@@ -298,14 +298,23 @@ def simulated_controllers(planned: Planned) -> dict[str, Values]:
         if not joints or group.subgroups:
             continue
         entry = _trajectories(joints)
-        if group.is_gripper:
-            links = [link for link in group.joints if link.name in planned.driven]
-            slide = {x.joint.position_limits for x in links if x.joint.type is JointType.PRISMATIC}
-            if len(links) == 1 or (len(links) == 2 and len(slide) == 1):
-                entry = _action("GripperCommand", "gripper_cmd", joints)
-                entry |= {"parallel": True} if len(links) == 2 else {}
+        links = [link for link in group.joints if link.name in planned.driven]
+        if group.is_gripper and (len(links) == 1 or _slide_alike(body, links)):
+            entry = _action("GripperCommand", "gripper_cmd", joints)
+            entry |= {"parallel": True} if len(links) == 2 else {}
         found[f"{group.name}_controller"] = entry
     return found
+
+
+def _slide_alike(body: Body, links: Sequence[Link]) -> bool:
+    """Return whether two fingers open and close by the same positions.
+
+    MoveIt sends the sum of both to a parallel gripper, which takes half of it for each.
+    """
+    if len(links) != 2 or any(x.joint.type is not JointType.PRISMATIC for x in links):
+        return False
+    postures = gripper_postures(body, links)
+    return postures is not None and all(len({*x.values()}) == 1 for x in postures)
 
 
 def _ros2_controllers(robot: PackagedRobot) -> dict[str, Values]:
@@ -414,7 +423,7 @@ def _moveit_part(robot: PackagedRobot) -> Part:
         ),
         "config/moveit_controllers.yaml": _commented(
             ["Actions of sim_node, which gets this file as its parameter moveit_controllers."],
-            _manager(simulated_controllers(planned)),
+            _manager(simulated_controllers(body, planned)),
         ),
         _ASSISTANT: _assistant(robot),
         _LAUNCH: _launch(robot),

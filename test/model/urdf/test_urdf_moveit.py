@@ -174,31 +174,30 @@ def test_what_the_model_does_not_state_is_chosen_and_named(tmp_path):
     assert motion_limits(tree(slide))["A"].position == pytest.approx((-1e-4, 1.5001))
 
 
-def gripper(kind, *limits, mimic=None):
-    """Return an arm with fingers."""
-    fingers = [
-        link(f"F{i}", "C", kind, joint={"position": Range(*x), "id": 3 + i})
-        for i, x in enumerate(limits)
-    ]
+def gripper(kind, *limits, mimic=None, turned=True):
+    """Return an arm with fingers to both sides, the second of which may be turned about."""
+    sides = zip(limits, (0.2, -0.2), (1.0, -1.0 if turned else 1.0), strict=True)
+    fingers = []
+    for i, (limit, y, axis) in enumerate(sides):
+        joint = {"position": Range(*limit), "id": 3 + i, "axis": (0.0, axis, 0.0)}
+        fingers.append(link(f"F{i}", "C", kind, X_PL=Pose(p=(0.0, y, 0.3)), joint=joint))
     fingers[-1] = replace(fingers[-1], joint=replace(fingers[-1].joint, mimic=mimic))
     return tree(*ARM_LINKS, *fingers)
 
 
 def test_grippers_take_commands_and_hands_trajectories(tmp_path):
+    slide, both = JointType.PRISMATIC, ((-0.04, 0.04), (-0.04, 0.04))
+    follower = gripper(slide, (0, 0.04), (0, 0.04), mimic=Mimic("F0", 1.0))
     for name, body, kind, parallel in (
-        (
-            "one",
-            gripper(JointType.REVOLUTE, (0, 1), (0, 1), mimic=Mimic("F0", 1.0)),
-            "GripperCommand",
-            None,
-        ),
-        ("two", gripper(JointType.PRISMATIC, (0, 0.04), (0, 0.04)), "GripperCommand", True),
-        ("odd", gripper(JointType.PRISMATIC, (0, 0.04), (0, 0.1)), "FollowJointTrajectory", None),
+        ("one", follower, "GripperCommand", None),
+        ("two", gripper(slide, *both), "GripperCommand", True),
+        ("mirrored", gripper(slide, *both, turned=False), "FollowJointTrajectory", None),
+        ("odd", gripper(slide, (0, 0.04), (0, 0.1)), "FollowJointTrajectory", None),
         ("turning", gripper(JointType.REVOLUTE, (0, 1), (0, 1)), "FollowJointTrajectory", None),
     ):
         _, config = written(body, tmp_path / name)
         hand = actions(config)[-1]
-        assert (hand["type"], hand.get("parallel")) == (kind, parallel)
+        assert (hand["type"], hand.get("parallel")) == (kind, parallel), name
 
 
 def test_with_ros2_control_its_controllers_have_a_file_too(tmp_path, monkeypatch):
