@@ -16,6 +16,7 @@ from hrp_model.geometry import Cylinder, Shape, Sphere
 from hrp_model.kinematics.drive import drive_kinematics
 from hrp_sim import BodyEntry, Placement, Simulation
 from hrp_sim.control import vehicle_command
+from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.engine.state import WorldState
 from hrp_sim.sensors import IDEAL, OdometrySensor, SensorSettings, WheelOdometrySensor, make_sensors
 from hrp_sim.sensors.body_state import motion_of_fixed_frame
@@ -236,20 +237,25 @@ def commands(path):
         before = np.array(wanted)
 
 
-def drive(body, path, then):
-    """Drive a vehicle on a floor; call ``then`` with the simulation at first and after each tick.
-
-    Returns the sum of all turns, in [rad].
-    """
+def on_floor(body, odometry):
+    """Return a simulation of a vehicle."""
     height = drive_kinematics(body).root_height
     floor = Placement(name="floor", body=load_body(MODELS / "floor.body"), fixed=True)
     placed = Placement(name="vehicle", body=body, X_WL=Pose(p=[0, 0, height]))
     config = WorldConfig(
         bodies=(BodyEntry(placement=floor), BodyEntry(placement=placed)),
-        sensors=SensorSettings(odometry="wheels"),
+        sensors=SensorSettings(odometry=odometry),
     )
+    return Simulation(config, diagnostics=Diagnostics.silent())
+
+
+def drive(body, path, then):
+    """Drive a vehicle on a floor; call ``then`` with the simulation at first and after each tick.
+
+    Returns the sum of all turns, in [rad].
+    """
     turns = 0.0
-    with Simulation(config, diagnostics=Diagnostics.silent()) as simulation:
+    with on_floor(body, "wheels") as simulation:
         simulation.run(0.1)  # until it stands
         then(simulation)
         for linear, angular in commands(PATHS[path]):
@@ -320,3 +326,24 @@ def test_errors_against_a_simulated_motion_have_the_stated_covariance(path):
         error = turned(pose(last) - turned(true[-1] - true[0]))
         total += error @ np.linalg.solve(last.pose_covariance[PLANE], error)
     assert 253.9 < total < 349.9  # as above
+
+
+def test_a_snapshot_has_the_odometry_of_wheels_only_where_it_is_measured():
+    """So snapshots from before there was such a sensor are restored."""
+    body = VEHICLES["narrow wheels"]
+    with on_floor(body, "truth") as simulation:
+        true = simulation.save()
+        assert not [name for name in true.arrays if "wheel_odometry" in name]
+        assert len(true.arrays["simulation/vehicle/on"]) == len(simulation.devices)
+    with on_floor(body, "wheels") as simulation:
+        simulation.command("vehicle", vehicle_command(body, 0.5, 0.5))
+        simulation.run(0.3)
+        saved = simulation.save()
+        [after, again] = [simulation.run(0.2)["wheel_odometry"] for _ in range(2)]
+        simulation.restore(saved)
+        repeated = simulation.run(0.2)["wheel_odometry"]
+        np.testing.assert_array_equal(pose(repeated), pose(after))
+        np.testing.assert_array_equal(repeated.pose_covariance, after.pose_covariance)
+        assert again.position[0] > after.position[0] > 0.05
+        with pytest.raises(PhysicsError, match="lacks 'vehicle/memory/wheel_odometry"):
+            simulation.restore(true)
