@@ -29,6 +29,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from hrp_model import Diagnostics
+from hrp_model.files.model_file import split_model_name
 from hrp_model.files.resources import path_from_uri
 from hrp_model.frames import Base, body_frames
 from hrp_model.kinematics.actuation import controlled_joints
@@ -175,7 +176,8 @@ def prepare(model: str, values: dict[str, str], own: Own) -> list[LaunchDescript
         source = read_source(path_from_uri(file), file)
     except OSError as error:
         raise ValueError(f"controllers_file: cannot read '{file}': {error.strerror}") from None
-    filled = with_variables(source, values, diagnostics)
+    _, arguments = split_model_name(model)  # which may be empty, unlike those of launch
+    filled = with_variables(source, {**arguments, **values}, diagnostics)
     diagnostics.raise_errors()
     if filled.text != source.text:
         values["controllers_file"] = own.files.write("controllers.yaml", filled.text)

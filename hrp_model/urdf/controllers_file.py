@@ -34,6 +34,8 @@ _INTERFACES = ("command_interfaces", "command_interface", "interface_name", "int
 # Names of parameters with a sensor, and the beginning of those with one of its interfaces.
 _OF_SENSORS = ("sensor_name", "pose_name")
 _AXES = "interface_names."
+# Names of parameters with a whole interface, such as the speed scaling of trajectories.
+_WHOLE = re.compile(r"(\.(state|command)_interface|_interface_name)$")
 _VARIABLE = re.compile(r"\$\(var\s+(\w+)\)")
 _KEY = re.compile(r"^([^\s#\-%].*?):(?=\s)", re.MULTILINE)
 _VISIBLE = re.compile(r"[^\n]")
@@ -139,7 +141,7 @@ def with_variables(source: Source, values: Mapping[str, str], diagnostics: Diagn
     """
     for match in _VARIABLE.finditer(source.text):
         if match[1] not in values:
-            message = f"the launch needs the argument {match[1]}:=VALUE for {match[0]}"
+            message = f"{match[0]} needs {match[1]}:=VALUE, of the launch or of the model"
             diagnostics.error(_CODE, message, Span(source, match.start(), match.end()))
     text = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), source.text)
     return Source(source.name, text, source.path)
@@ -301,6 +303,10 @@ def _missing(controller: ListedController, robot: ControlledDescription) -> Iter
         name, _, kind = text.partition("/")
         if name not in robot.states or (kind and kind not in robot.states[name]):
             yield f"interface '{text}' of a sensor" if kind else f"sensor '{name}'"
+    for text in controller.texts(*filter(_WHOLE.search, controller.parameters)):
+        name, slash, kind = text.rpartition("/")
+        if slash and kind not in (*robot.states.get(name, ()), *robot.commands.get(name, ())):
+            yield f"interface '{text}'"
     states = controller.texts("interfaces" if controller.is_broadcaster else "state_interfaces")
     for joint, kind in controller.joints():
         name = joint.text

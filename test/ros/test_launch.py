@@ -410,6 +410,14 @@ def test_a_robot_with_its_own_block_and_controllers_is_run_with_them(launch, own
     assert [text for text in found.logged if "<gpio> is left out" in text]
 
 
+def test_arguments_of_the_model_fill_the_controllers_file_and_may_be_empty(launch, own):
+    del own["side"]
+    Path(own["controllers_file"]).write_text(OWN_CONTROLLERS.replace("$(var side)", "$(var p)hip"))
+    own["model"] += " p:="
+    found = launch("ros2_control.launch.py", [*CONTROL[:2], "robot_state_publisher", "f"], **own)
+    assert found.node("spawner").arguments[0] == "arm"
+
+
 WRONG = {
     "an unknown joint": ({"side": "knee"}, "'knee'"),
     "an unknown controller": ({"controller_names": "leg"}, "no controller 'leg'"),

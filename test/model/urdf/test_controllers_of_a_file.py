@@ -82,6 +82,8 @@ LEFT_OUT = {
     "state": own("x", JTC, "joints: [b], command_interfaces: [position], "
                  "state_interfaces: [position, acceleration]"),
     "nothing that is known": own("x", "vendor/Io", "tf_prefix: left_"),
+    "whole interface": own("x", JTC, "joints: [b], command_interfaces: [position], "
+                           "speed_scaling: {state_interface: scaling/factor}"),
     "passthrough": own("x", "p/P", "interfaces: [b/effort]"),
 }  # fmt: skip
 
