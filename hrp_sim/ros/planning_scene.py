@@ -21,6 +21,7 @@ from hrp_msgs.topics.node_topics import NodeTopic
 
 from ..engine.articulation.articulation import GeomKind
 from ..engine.schedule import NS_PER_S
+from ..engine.state import ContactPoints
 from ..simulation import Simulation
 from ..world.obstacles import Obstacle, obstacles
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # What is smaller is no motion: resting bodies tremble. In [m], and of a rotation matrix.
 _MOVED = 1e-3
+# Of the cosine between two directions that count as opposite.
+_OPPOSITE = -0.7
 # A new subscriber may find the publisher later than this finds the subscriber, in [s].
 _REPEATED_AFTER = 2.0
 
@@ -75,10 +78,11 @@ class _Sent:
 class PlanningSceneTopic:
     """Publishes the bodies of a world as collision objects of MoveIt's planning scene.
 
-    Each has the pose, the collision shapes and, as subframes, the links of a body; what a holder
-    of the robot holds is attached to its link. Shapes are published once, and again when there is
-    another subscriber: move_group subscribes without durability, so that a latched message would
-    not reach it. After that only changes are published.
+    Each has the pose, the collision shapes and, as subframes, the links of a body. What a holder
+    of the robot holds is attached to its link, what two of its links press from opposite sides to
+    the link that carries these, until none touches it. Shapes are published once, and again when
+    there is another subscriber: move_group subscribes without durability, so that a latched message
+    would not reach it. After that only changes are published.
 
     Args:
         node: The node that publishes.
@@ -138,6 +142,8 @@ class PlanningSceneTopic:
         elif self._repeat_at is not None and monotonic() > self._repeat_at:
             self._sent.clear()
             self._repeat_at = None
+        if bool(subscribers) is not bool(self._subscribers):  # as it forgets those of this step
+            self._simulation.record_contacts(self, on=bool(subscribers))
         self._subscribers = subscribers
         if not subscribers:
             return
@@ -179,8 +185,14 @@ class PlanningSceneTopic:
                 self._move(changes, name)
 
     def _held(self) -> dict[str, int]:
-        """Return the link of the robot to which each body is joined."""
-        robot, found = self._robot.name, {}
+        """Return the link of the robot that holds each body, by a joint or between others."""
+        robot = self._robot.name
+        model = self._simulation.bodies[robot].body
+        found: dict[str, int] = {}
+        for name, links in pressed(self._simulation.contacts(), robot).items():
+            before = self._sent[name].link if name in self._sent else -1
+            if not self._simulation.is_fixed(name) and (links is not None or before >= 0):
+                found[name] = before if before >= 0 or links is None else above(model, *links)
         for joint in self._simulation.handling.joints.values():
             for (body, other), (link, _) in (
                 (joint.bodies, joint.links),
@@ -235,6 +247,40 @@ class PlanningSceneTopic:
             zip(one.shapes, map(_placed, obstacle.part_poses()), strict=True),
             {k: _placed(x) for k, x in obstacle.subframes().items()},
         )
+
+
+def pressed(contacts: ContactPoints, robot: str) -> dict[str, tuple[int, int] | None]:
+    """Return two links of a robot that press a body from opposite sides, as fingers do.
+
+    For each body that touches the robot; None if there are no such links.
+    """
+    touching: dict[str, list[tuple[int, Array]]] = {}
+    for bodies, links, normal in zip(
+        contacts.bodies, contacts.links.tolist(), contacts.normal, strict=True
+    ):
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            if bodies[side] == robot != bodies[1 - side]:
+                touching.setdefault(bodies[1 - side], []).append((links[side], sign * normal))
+    found: dict[str, tuple[int, int] | None] = {}
+    for name, points in touching.items():
+        pairs = (
+            (a, b)
+            for i, (a, n) in enumerate(points)
+            for b, m in points[:i]
+            if a != b and float(n @ m) < _OPPOSITE
+        )
+        found[name] = next(pairs, None)
+    return found
+
+
+def above(body: Body, a: int, b: int) -> int:
+    """Return the link that carries two links, such as the hand of two fingers."""
+    chain = {a}
+    while (a := body.parent_indices[a]) >= 0:
+        chain.add(a)
+    while b not in chain:
+        b = body.parent_indices[b]
+    return b
 
 
 def gripping_links(body: Body, link: int) -> list[int]:

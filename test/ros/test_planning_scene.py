@@ -13,8 +13,10 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from paths import MODELS
 from ros_session import session
 from sim.handling.lifters import box, entry, lifter
-from sim.physics.scenes import at, floor
+from sim.physics.scenes import PRISMATIC, at, child, floor, placed, root
 
+from hrp_model.body import Body
+from hrp_model.geometry import Box
 from hrp_model.rigid import Pose
 from hrp_msgs import topics
 from hrp_msgs.interfaces.build import HERE, is_missing
@@ -241,6 +243,41 @@ def test_what_a_holder_holds_is_attached_to_its_link(scene):
     scene.apply()
     scene.check("floor")
     assert not scene.moveit.attached
+
+
+def gripper():
+    """A hand with two fingers along X, which close on what is between them."""
+    finger = (placed(Box(np.array([0.05, 0.2, 0.2]))),)
+    x = np.array([1.0, 0.0, 0.0])
+    fingers = [
+        child(name, "HAND", PRISMATIC, x, X_PL=at(x=place), id=i, mass=0.5, collision=finger)
+        for i, (name, place) in enumerate({"LEFT": -0.2, "RIGHT": 0.2}.items(), 1)
+    ]
+    hand = child("HAND", "BASE", PRISMATIC, np.array([0.0, 0.0, 1.0]), id=0, mass=2.0)
+    return Body(name="lifter", links=(root(), hand, *fingers))
+
+
+def test_what_fingers_hold_is_attached_to_their_hand(scene):
+    sim, robot = scene.sim, entry(gripper(), at(z=0.13), fixed=True)
+    sim.remove("lifter")
+    sim.spawn(robot)
+    scene.X_WP = planning_pose(sim.bodies["lifter"], is_fixed=True)
+    links = {link.name: f"{link.name}_link" for link in robot.placement.body.links}
+    planned = PlanningRobot("lifter", "base", lambda: scene.X_WP, links)
+    scene.topic, scene.applied = PlanningSceneTopic(None, "", sim, planned, 10.0), 0
+    scene.step(100)
+    scene.check("floor", "box")
+    sim.command("lifter", {"LEFT": 0.085, "RIGHT": -0.085})
+    scene.step(300)
+    assert scene.moveit.attached["box"][0] == "HAND_link"
+    assert {"LEFT_link", "RIGHT_link"} <= set(scene.moveit.attached["box"][2])
+    count = scene.applied
+    scene.step(300)
+    assert scene.applied == count
+    sim.command("lifter", {"LEFT": 0.0, "RIGHT": 0.0})
+    scene.step(300)
+    assert not scene.moveit.attached
+    scene.check("floor", "box")
 
 
 def test_nothing_is_computed_without_subscribers(scene):
