@@ -1,11 +1,19 @@
 """Control of the joints of bodies: settings, commands, and the controllers that apply them."""
 
 from .commands import (
+    HOLD,
+    LIMP,
     CancelTrajectory,
     Command,
     CommandCounts,
+    CommandRateLimit,
+    CommandTimeout,
+    ControlMode,
+    ControlSettings,
+    Fallback,
     GainChange,
     JointCommand,
+    JointControl,
     ModeChange,
     RateLimitChange,
     Setting,
@@ -13,16 +21,6 @@ from .commands import (
 )
 from .controller import BodyController, ControlState
 from .conversions import array_command, vehicle_command
-from .settings import (
-    HOLD,
-    LIMP,
-    CommandRateLimit,
-    CommandTimeout,
-    ControlMode,
-    ControlSettings,
-    Fallback,
-    JointControl,
-)
 from .trajectory import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
 
 __all__ = [

@@ -15,11 +15,11 @@ from .commands import (
     CancelTrajectory,
     Command,
     CommandCounts,
+    ControlSettings,
     JointCommand,
     Setting,
 )
 from .controller import BodyController, ControlState
-from .settings import ControlSettings
 from .trajectory import TrajectoryRun, TrajectoryStatus
 
 # Maximum number of waiting commands; while the world is paused only the newest are kept.

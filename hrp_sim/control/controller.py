@@ -19,7 +19,12 @@ from .commands import (
     CancelTrajectory,
     Command,
     CommandCounts,
+    CommandRateLimit,
+    CommandTimeout,
     CommandWarnings,
+    ControlMode,
+    ControlSettings,
+    Fallback,
     GainChange,
     JointCommand,
     ModeChange,
@@ -29,13 +34,6 @@ from .commands import (
     values_by_joint,
 )
 from .joints import ControlledJoints, Deadlines, JointTargets, MimicJoints, SlewedTargets
-from .settings import (
-    CommandRateLimit,
-    CommandTimeout,
-    ControlMode,
-    ControlSettings,
-    Fallback,
-)
 from .spline import EFFORT, POSITION, VELOCITY
 from .trajectory import (
     BadTrajectoryError,

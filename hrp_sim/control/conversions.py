@@ -13,8 +13,7 @@ from hrp_model.kinematics.vehicle import DifferentialDrive, vehicle_drive
 from hrp_model.kinematics.wheels import SteeredDrive
 
 from ..engine.state import MAX_DRIVE_VALUE, SimulatedBody
-from .commands import Command, JointCommand
-from .settings import ControlMode
+from .commands import Command, ControlMode, JointCommand
 from .trajectory import BadTrajectoryError, JointTrajectory, TrajectoryRun
 
 _COMMANDS = (

@@ -22,7 +22,7 @@ from hrp_model.rigid import Array
 
 from ..engine.schedule import EARLIEST_NS, NEVER_NS
 from ..engine.state import MAX_DRIVE_VALUE, BodyMotion, JointDrive
-from .settings import CommandRateLimit, CommandTimeout, ControlMode, ControlSettings, JointControl
+from .commands import CommandRateLimit, CommandTimeout, ControlMode, ControlSettings, JointControl
 
 Elements = slice | NDArray[np.intp]
 _NEVER = -1

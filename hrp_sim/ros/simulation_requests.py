@@ -21,9 +21,16 @@ from hrp_model.rigid import Array, matrix_quaternion
 from hrp_msgs.convert.basic import set_header, set_quaternion, set_xyz
 
 from ..run.requests.entities import FrameMotion, MoveRequest, SpawnRequest
-from ..run.requests.filters import Bounds, EntityFilters, EntityInfo, TagsFilter
 from ..run.requests.resources import Resource, available_worlds, spawnables
-from ..run.requests.standard import Code, RequestError, State
+from ..run.requests.standard import (
+    Bounds,
+    Code,
+    EntityFilters,
+    EntityInfo,
+    RequestError,
+    State,
+    TagsFilter,
+)
 from ..run.requests.world_control import WorldControl
 
 PACKAGE = "simulation_interfaces"

@@ -19,7 +19,7 @@ from statistics import mean, median
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import Simulation, load_world
-from hrp_sim.control.settings import LIMP
+from hrp_sim.control.commands import LIMP
 from hrp_sim.engine.articulation.flatten import flatten
 from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings
 from hrp_sim.world.config import WorldConfig

@@ -9,7 +9,7 @@ from paths import MODELS
 
 from hrp_model import Pose
 from hrp_sim import Simulation, load_world
-from hrp_sim.control.settings import CommandTimeout, Fallback
+from hrp_sim.control.commands import CommandTimeout, Fallback
 from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 from hrp_sim.engine.engine import PhysicsError, Placement
 from hrp_sim.sensors import ImageReading

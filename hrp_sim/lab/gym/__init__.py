@@ -4,8 +4,7 @@ from hrp_model.diagnostics import needs_extra
 
 with needs_extra("gym"):
     from .observations import EpisodeState, Quantity
-    from .pictures import RenderOptions
-    from .robot_env import RobotEnv
+    from .robot_env import RenderOptions, RobotEnv
     from .tasks import ArmReach, CartPole
 
 __all__ = ["ArmReach", "CartPole", "EpisodeState", "Quantity", "RenderOptions", "RobotEnv"]

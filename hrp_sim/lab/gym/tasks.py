@@ -17,8 +17,7 @@ from hrp_model.rigid import Array
 
 from ...simulation import Simulation
 from .observations import EpisodeState, Quantity
-from .pictures import RenderOptions
-from .robot_env import RobotEnv
+from .robot_env import RenderOptions, RobotEnv
 
 _WORLDS = Path(__file__).parent / "worlds"
 _OPTIONS = RenderOptions()

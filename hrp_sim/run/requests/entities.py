@@ -16,9 +16,8 @@ from ...engine.articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
 from ...engine.engine import Placement
 from ...engine.state import SimulatedBody
 from ...simulation import Simulation
-from .filters import Bounds, EntityInfo, link_points
 from .resources import Resource
-from .standard import BoundsType, Category, Code, RequestError
+from .standard import Bounds, BoundsType, Category, Code, EntityInfo, RequestError, link_points
 
 MAX_ENTITIES = 1000  # a larger world cannot be stepped in reasonable time
 # Tolerated deviation of the length of a quaternion from 1.

@@ -29,9 +29,20 @@ from ..calls import Stepping
 from ..run import Change, Consumer, Run
 from . import entities
 from .entities import FrameMotion, MoveRequest, SpawnRequest
-from .filters import Bounds, EntityFilters, EntityInfo, TagsFilter
 from .resources import Resource, read_model, read_world
-from .standard import BoundsType, Category, Code, RequestError, Scope, State, request_errors
+from .standard import (
+    Bounds,
+    BoundsType,
+    Category,
+    Code,
+    EntityFilters,
+    EntityInfo,
+    RequestError,
+    Scope,
+    State,
+    TagsFilter,
+    request_errors,
+)
 
 _log = logging.getLogger("hrp_sim")
 _T = TypeVar("_T")

@@ -24,9 +24,15 @@ from sim.hostile.limits import bound
 
 from hrp_sim.engine.engine import PhysicsError
 from hrp_sim.run.requests.entities import MoveRequest, SpawnRequest
-from hrp_sim.run.requests.filters import Bounds, EntityFilters, EntityInfo, TagsFilter
 from hrp_sim.run.requests.resources import Resource, available_worlds, spawnables
-from hrp_sim.run.requests.standard import Code, RequestError
+from hrp_sim.run.requests.standard import (
+    Bounds,
+    Code,
+    EntityFilters,
+    EntityInfo,
+    RequestError,
+    TagsFilter,
+)
 
 URDF = """\
 <robot name="prop"><link name="base"><inertial><mass value="1"/>

@@ -13,13 +13,16 @@ from paths import MODELS
 from hrp_model.rigid import Pose, matrix_quaternion, rpy_matrix
 from hrp_msgs.names import NameCollisionError
 from hrp_sim.run.requests.entities import MoveRequest, SpawnRequest
-from hrp_sim.run.requests.filters import Bounds, EntityFilters, EntityInfo, TagsFilter
 from hrp_sim.run.requests.resources import Resource, available_worlds, spawnables
 from hrp_sim.run.requests.standard import (
+    Bounds,
     BoundsType,
     Category,
     Code,
+    EntityFilters,
+    EntityInfo,
     RequestError,
+    TagsFilter,
 )
 from hrp_sim.world.naming import NamespaceError
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.run.requests.filters import hull_distance, posix_matcher
+from hrp_sim.run.requests.standard import hull_distance, posix_matcher
 
 NAMES = ["", "box", "box_1", "box_12", "Box 3", "arm", "aaa", "ab", "abab", "a.b", "x]", "-", "^"]
 

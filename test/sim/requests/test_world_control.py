@@ -14,13 +14,13 @@ from hrp_sim.control import TrajectoryRun, TrajectoryStatus
 from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 from hrp_sim.run.requests import world_control
 from hrp_sim.run.requests.entities import SpawnRequest
-from hrp_sim.run.requests.filters import TagsFilter
 from hrp_sim.run.requests.resources import Resource
 from hrp_sim.run.requests.standard import (
     BoundsType,
     Code,
     Scope,
     State,
+    TagsFilter,
 )
 
 CRATE = SpawnRequest(resource=Resource(text=BOX), position=(1.0, 1.0, 1.0))
