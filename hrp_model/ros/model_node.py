@@ -43,8 +43,7 @@ from ..diagnostics import Diagnostic, Diagnostics, Severity, counted
 from ..files.writer import mesh_folder
 from ..program.console import print_message
 from ..program.report import SHOWN_NOTES
-from .parameters import MODEL_NODE
-from .serving import serve_until_signal
+from .parameters import MODEL_NODE, serve_until_signal
 
 PARAMETERS = MODEL_NODE
 _PARAMS = {param.name: param for param in PARAMETERS}

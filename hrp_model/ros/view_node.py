@@ -31,8 +31,7 @@ from ..program.console import print_message
 from ..view.html import escaped, padded
 from ..view.topic_view import TopicView, is_shown
 from ..view.viewer import Viewer
-from .parameters import VIEW_NODE
-from .serving import serve_until_signal
+from .parameters import VIEW_NODE, serve_until_signal
 
 PARAMETERS = VIEW_NODE
 _DISCOVERY_PERIOD = 0.5  # [s]

@@ -23,9 +23,8 @@ from ...diagnostics import Diagnostics, listed
 from ...frames import X_S_OPTICAL, X_S_SCAN
 from ...rigid import Array, Pose, axis_angle_matrix
 from ..xml_tree import Element
+from .elements import References, Robot, Values
 from .joints import openrave_technique
-from .scene import Robot
-from .values import References, Values
 
 _AXIS_Y = (0.0, 1.0, 0.0)
 _UNLIMITED = (inf, inf, inf)

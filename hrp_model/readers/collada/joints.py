@@ -15,8 +15,7 @@ from ...diagnostics import Diagnostics
 from ...rigid import Array, unit_vector
 from ..joints import Follower
 from ..xml_tree import Element
-from .scene import Robot
-from .values import References, Values
+from .elements import References, Robot, Values
 
 _TYPES = {"revolute": JointType.REVOLUTE, "prismatic": JointType.PRISMATIC}
 # Of OpenHRP, which writes the id of a joint into its SID; from 1000 on the joint has none.

@@ -13,8 +13,7 @@ from ...inertia import MassProperties
 from ...read_context import ReadContext
 from ...rigid import IDENTITY_4, Array, Pose
 from ..xml_tree import Element
-from .scene import SceneReader
-from .values import References, Values
+from .elements import References, SceneReader, Values
 
 _SHAPES = ("instance_geometry", "instance_controller")
 ShapeReader = Callable[[], SceneNode]

@@ -15,6 +15,7 @@ from ...rigid import IDENTITY_4, Pose
 from ..joints import resolve_mimics
 from ..xml_tree import Element
 from .devices import DeviceReader
+from .elements import References, Robot, SceneReader, Values
 from .joints import (
     FormulaReader,
     JointParts,
@@ -24,8 +25,6 @@ from .joints import (
     openrave_technique,
 )
 from .links import MassReader, NodeReader, RigidBody, ShapeReader, read_scene
-from .scene import Robot, SceneReader
-from .values import References, Values
 
 _LOOPS = ("attachment_start", "attachment_end")
 # Extensions of a robot that are read, or that only planners need.
