@@ -18,9 +18,9 @@ def shortened(text: str, max_length: int = MAX_MESSAGE_LENGTH) -> str:
     return f"{text[: max_length - end]} ... {text[-end:]}"
 
 
-def one_line(text: str, max_length: int = MAX_LINE_LENGTH) -> str:
+def one_line(text: str) -> str:
     """Return a text as one line of a log, shortened and with escaped control characters."""
-    text = shortened(text, max_length)
+    text = shortened(text, MAX_LINE_LENGTH)
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 

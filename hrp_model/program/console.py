@@ -91,14 +91,9 @@ def output_console() -> PlainConsole:
     return PlainConsole()
 
 
-def html_page(content: RenderableType, width: int = 120) -> str:
-    """Return a page with what a terminal shows of an object; it loads nothing.
-
-    Args:
-        content: The object.
-        width: Columns [characters].
-    """
-    console = PlainConsole(file=io.StringIO(), width=width)
+def html_page(content: RenderableType) -> str:
+    """Return a page with what a terminal of 120 columns shows of an object; it loads nothing."""
+    console = PlainConsole(file=io.StringIO(), width=120)
     console.record = True
     console.print(content)
     return console.export_html()
@@ -114,9 +109,9 @@ def print_message(text: str, style: str | Style = "") -> None:
     message_console().print(text, style=style, soft_wrap=True)
 
 
-def print_text(text: str, style: str | Style = "") -> None:
+def print_text(text: str) -> None:
     """Print lines on standard output, folded by the terminal only."""
-    output_console().print(text, style=style, soft_wrap=True)
+    output_console().print(text, soft_wrap=True)
 
 
 def print_data(text: str) -> None:

@@ -119,12 +119,10 @@ class ForwardDynamics:
 
     Args:
         body: The model; the motion of its root is free or none.
-        gravity: Along -Z of the world, in [m/s^2].
     """
 
-    def __init__(self, body: Body, gravity: float = STANDARD_GRAVITY) -> None:
+    def __init__(self, body: Body) -> None:
         self._state = BodyState(body)
-        self._gravity = gravity
         self._joints = [link.joint for link in body.moving_links]
 
     def accelerations(self, state: MotionState) -> Array:
@@ -138,7 +136,7 @@ class ForwardDynamics:
             numpy.linalg.LinAlgError: The mass matrix is singular.
         """
         own = self._move(state)
-        own.dv[0] = (0.0, 0.0, self._gravity)
+        own.dv[0] = (0.0, 0.0, STANDARD_GRAVITY)
         own.dw[0] = own.ddq[:] = 0.0
         force, moment = own.calc_inverse_dynamics()
         efforts = state.effort - resistance(self._joints, state.dq) - own.u

@@ -15,6 +15,7 @@ from ...rigid import Array
 from .constraints import Indices, LoopConstraints, loop_name
 from .equations import LoopEquations, independent_columns
 
+_MAX_CLOSED_GAP = 1e-6  # of a closed loop, in [m] and [rad]
 _MAX_LISTED_JOINTS = 6  # in a message
 _DISTANT_STARTS = 4  # of searches for closed postures far from the initial one
 _REGULAR_STEP = 0.1  # to postures that are not singular, relative to the mechanism
@@ -225,16 +226,12 @@ class LoopClosure:
         ]
         return listed(positions, _MAX_LISTED_JOINTS)
 
-    def gap_messages(self, tolerance: float = 1e-6) -> list[str]:
-        """Return a sentence for each loop that is open in ``assembled``.
-
-        Args:
-            tolerance: Largest gap of a closed loop, in [m] and [rad].
-        """
+    def gap_messages(self) -> list[str]:
+        """Return a sentence for each loop that is open in ``assembled``."""
         residual = self.residual(self.assembled)
         messages = []
         for joint, gap in zip(self.extra_joints, self._gaps(residual), strict=True):
-            if max(gap) > tolerance:
+            if max(gap) > _MAX_CLOSED_GAP:
                 suffix = "in every posture" if self.closes else "and no posture closes it"
                 messages.append(f"the loop '{loop_name(joint)}' is open by {gap} {suffix}")
         return messages

@@ -263,13 +263,7 @@ def flag(mapping: Mapping, *spellings: str, default: bool) -> bool:
     return default
 
 
-def lenient_choice(
-    mapping: Mapping,
-    *spellings: str,
-    choices: dict[str, _T],
-    default: _T,
-    code: str = "unknown-word",
-) -> _T:
+def lenient_choice(mapping: Mapping, *spellings: str, choices: dict[str, _T], default: _T) -> _T:
     """Return the choice that a word selects; an unknown word is ignored with a warning.
 
     For keys whose unknown values other programs ignore.
@@ -279,7 +273,7 @@ def lenient_choice(
         return choices.get(written, default)
     key = next(s for s in spellings if s in mapping)
     message = f"{key} '{written}' is unknown and ignored.{did_you_mean_or_all(written, choices)}"
-    mapping.diagnostics.warn(code, message, mapping.at(*spellings))
+    mapping.diagnostics.warn("unknown-word", message, mapping.at(*spellings))
     return default
 
 

@@ -161,9 +161,9 @@ def _note(quantity: str, reason: str) -> Row:
     return not_applicable(MODEL, quantity, reason)
 
 
-def quoted(names: Sequence[str], limit: int = 3) -> str:
+def quoted(names: Sequence[str]) -> str:
     """Return the first few names in quotation marks, and the number of the others."""
-    return listed([f"'{name}'" for name in names], limit)
+    return listed([f"'{name}'" for name in names], 3)
 
 
 ENGINE = "ODE"
