@@ -329,7 +329,7 @@ def first_viewpoint(
         if extents.is_inside(eye, poses):
             continue
         triangles, solid = extents.obstacles(poses, vanishing(eye))
-        visible = 1.0 - float(np.mean(_hidden(eye, samples, triangles, solid)))
+        visible = 1.0 - float(np.mean(hidden(eye, samples, triangles, solid)))
         if visible > most:
             most = visible
             best = view if share == 1.0 else Viewpoint(azimuth, elevation, distance)
@@ -357,7 +357,7 @@ def _heading(extents: Extents, poses: BodyPoses) -> float:
     return 0.0
 
 
-def _hidden(
+def hidden(
     eye: Array, points: Array, triangles: Array, solid: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return which points a viewer does not see for triangles (Moeller and Trumbore 1997).

@@ -18,8 +18,9 @@ from ..kinematics.kinematic_state import KinematicState
 from ..printable import printable
 from ..rigid import Array, matrix_quaternion
 from ..shapes.measure import BoundingBox, geometry_box, union
+from .cameras import Subject
 from .link_meshes import ShapeMeshes, outline
-from .viewer import Subject, Viewer, quaternion_wxyz
+from .viewer import Viewer, quaternion_wxyz
 
 if TYPE_CHECKING:
     from viser import FrameHandle, SceneNodeHandle

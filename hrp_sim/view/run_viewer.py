@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from hrp_model import Diagnostic
 from hrp_model.view.browser import part
@@ -271,7 +272,8 @@ class RunViewer(Consumer):
         subject = self._bodies.subject(self._models.shown)
         if subject is not None:
             held = self.pulling.present is not None
-            self._viewer.cameras.follow(subject, now, is_held=held)
+            hides = partial(self._bodies.hides, subject)
+            self._viewer.cameras.follow(subject, now, is_held=held, hides=hides)
 
     def _follow_bodies(self, added: Sequence[tuple[SimulatedBody, RobotView]]) -> None:
         """Let new bodies be pulled, and list the present ones."""

@@ -14,10 +14,11 @@ import numpy as np
 
 from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
-from hrp_model.shapes.extents import Extents
+from hrp_model.shapes.extents import Extents, hidden
+from hrp_model.view.cameras import Subject
 from hrp_model.view.robot import Layer, RobotView, Scale, label_text
 from hrp_model.view.sensor_views import ArrowsView, PointsView
-from hrp_model.view.viewer import Subject, Viewer
+from hrp_model.view.viewer import Viewer
 
 from ..engine.engine import PhysicsError
 from ..engine.schedule import NS_PER_S
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 SOURCE = "viewer"  # of commands and external wrenches
 MODIFIER = "cmd/ctrl"
+# More triangles of what does not move are not looked through for what hides a body. Points of the
+# body, relative to its middle and half its radius.
+_MAX_OBSTACLES = 5_000
+_AROUND = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
 _POINT_COLOR, _FORCE_COLOR, _PULL_COLOR = (250, 190, 0), (230, 40, 150), (255, 140, 0)
 # Samples per second of simulation time, of which only those are taken that are to be drawn.
 _CONTACT_RATE = 250.0
@@ -124,6 +129,7 @@ class Bodies:
     ) -> None:
         self._viewer, self._on_select = viewer, on_select
         self._shown: dict[str, tuple[SimulatedBody, RobotView]] = {}
+        self._obstacles = np.zeros((0, 3, 3)), np.zeros(0, bool)  # see ``Extents.obstacles``
         self._count = 0  # of views made, for unique names in the scene
         gui = viewer.server.gui
         self._switches = {
@@ -152,8 +158,12 @@ class Bodies:
                 view.remove()
                 del self._shown[name]
         new = [body for name, body in bodies.items() if name not in self._shown]
-        poses = {name: body.motion.poses() for name, body in bodies.items()} if new else {}
-        outer_walls = extents_of(bodies).outer_walls(poses) if new else {}
+        poses = {name: body.motion.poses() for name, body in bodies.items()}
+        extents = extents_of(bodies)
+        outer_walls = extents.outer_walls(poses)
+        triangles, solid = extents.obstacles(poses, outer_walls)
+        count = len(solid) if len(solid) <= _MAX_OBSTACLES else 0
+        self._obstacles = triangles[:count], solid[:count]
         added = [self._add(body, outer_walls) for body in new]
         movable = [view for body, view in self._shown.values() if not body.body.is_static]
         length = max((view.frame_length for view in movable), default=0.1)
@@ -166,6 +176,11 @@ class Bodies:
         """Return a movable body that cameras look at, by its label; None if there is none."""
         main = self.main(label)
         return None if main is None else self._shown[main.name][1].subject()
+
+    def hides(self, subject: Subject, eye: Array) -> bool:
+        """Return whether what does not move hides half of a body from a point, in [m]."""
+        points = subject.center + 0.5 * subject.radius * _AROUND
+        return bool(hidden(eye, points, *self._obstacles).mean() >= 0.5)
 
     def main(self, label: str) -> SimulatedBody | None:
         """Return a movable body by its label; None if there is none."""

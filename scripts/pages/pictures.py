@@ -76,6 +76,8 @@ def viewer(path: Path) -> None:
                         model.positions[j], radians(q), abs_tol=0.01
                     )
                 )
+            page.tab.get_by_role("button", name="Front").hover()
+            page.tab.mouse.wheel(0.0, -1000.0)  # filling in has scrolled the panel
             page.wait_until_still()
             page.screenshot(path, COLORS)
 
@@ -133,15 +135,15 @@ def buggy_in_room(path: Path) -> None:
 
 def buggy_page(path: Path) -> None:
     """The page of a run in the tutorial."""
-    files = walked(*TUTORIAL)
-    with files as folder, RunPage(str(folder / "room.yaml")) as running:
-        camera = running.viewer.server.initial_camera
-        camera.position, camera.look_at = (-2.2, 0.8, 1.1), (-0.7, 0.0, 0.0)
-        with opened(running.viewer.address) as page:
-            page.wait_until(lambda: node(running.viewer, "scanner"))
-            running.runner.pause()
-            page.wait_until_still()
-            page.screenshot(path, COLORS)
+    with (
+        walked(*TUTORIAL) as folder,
+        RunPage(str(folder / "room.yaml")) as running,
+        opened(running.viewer.address) as page,
+    ):
+        page.wait_until(lambda: node(running.viewer, "scanner"))
+        running.runner.pause()
+        page.wait_until_still()
+        page.screenshot(path, COLORS)
 
 
 def rover_camera(path: Path) -> None:

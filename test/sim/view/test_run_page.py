@@ -130,6 +130,7 @@ def test_keys_drive_a_vehicle_which_the_camera_follows_also_on_a_phone_in_the_da
         assert 570 / 3 < across < 2 * 570 / 3
         page.tab.keyboard.up("w")
         page.wait_until(lambda: np.abs(motion.v[0]).max() < 0.01, "stopped")
+        page.wait_until(lambda: _elevation(camera) > np.radians(30.0), "looking over the wall")
         page.tab.keyboard.press("3")
         page.wait_until(lambda: camera.position[2] > 1.2 and _is_above(camera, motion), "on top")
         page.close()
@@ -151,11 +152,20 @@ def test_keys_drive_a_vehicle_which_the_camera_follows_also_on_a_phone_in_the_da
 
 
 def rover_on_a_plain():
-    """The rover without sensors, on a floor without walls."""
+    """The rover without sensors, on a floor; from 1.5 m on, a wall hides it from its left."""
     body = load_body("package://hrp_ros/models/rover/rover.body")
     placement = Placement(name="rover", body=replace(body, devices=()), X_WL=at(z=0.2))
-    bodies = BodyEntry(placement=placement), BodyEntry(placement=floor())
-    return WorldConfig(bodies=bodies)
+    wall = root("WALL", mass=0.0, visual=(Shape(Box(np.array([6.0, 0.1, 1.2])), np.eye(4)),))
+    screen = Placement(
+        name="screen", body=Body(name="screen", links=(wall,)), X_WL=at(4.5, 0.8, 0.6), fixed=True
+    )
+    return WorldConfig(bodies=tuple(BodyEntry(placement=x) for x in (placement, floor(), screen)))
+
+
+def _elevation(camera):
+    """Return how steeply a camera looks down, in [rad]."""
+    x, y, z = camera.position - camera.look_at
+    return np.arctan2(z, np.hypot(x, y))
 
 
 def _is_above(camera, motion):
