@@ -131,24 +131,21 @@ class PlanningSceneTopic:
             self._publish(time_ns)
 
     def _publish(self, time_ns: int) -> None:
-        X_WP = self._robot.pose()
+        X_WP, again = self._robot.pose(), False
         if _has_moved(X_WP.p, self._X_WP.p) or _has_moved(X_WP.R, self._X_WP.R):
-            self._X_WP = X_WP
-            self._sent.clear()
+            self._X_WP, again = X_WP, True
         subscribers = self.topic.subscriber_count()
         if subscribers > self._subscribers:
-            self._sent.clear()
-            self._repeat_at = monotonic() + _REPEATED_AFTER
+            again, self._repeat_at = True, monotonic() + _REPEATED_AFTER
         elif self._repeat_at is not None and monotonic() > self._repeat_at:
-            self._sent.clear()
-            self._repeat_at = None
+            again, self._repeat_at = True, None
         if bool(subscribers) is not bool(self._subscribers):  # as it forgets those of this step
             self._simulation.record_contacts(self, on=bool(subscribers))
         self._subscribers = subscribers
         if not subscribers:
             return
         changes = self._messages.SceneChanges(time_ns, self._robot.frame)
-        self._collect(changes)
+        self._collect(changes, again=again)
         if (message := changes.message()) is not None:
             self.topic.publish(message)
 
@@ -163,16 +160,19 @@ class PlanningSceneTopic:
                 self.topic.publish(message)
             self.topic.close()
 
-    def _collect(self, changes: SceneChanges) -> None:
-        """Collect what has changed since the last message."""
+    def _collect(self, changes: SceneChanges, *, again: bool) -> None:
+        """Collect what has changed since the last message; with ``again`` also all that has not."""
         simulation, robot, sent = self._simulation, self._robot, self._sent
         bodies = simulation.bodies
         for name in [k for k, x in sent.items() if bodies.get(k) is not x.obstacle.simulated]:
             _remove(changes, name, sent.pop(name))
+        held = self._held()
+        if again:
+            for name in [k for k, x in sent.items() if x.link == held.get(k, -1)]:
+                del sent[name]
         new = {k: x for k, x in bodies.items() if k not in sent}
         fixed = [name for name in new if simulation.is_fixed(name)]
         added = obstacles(new, fixed, robot.name)
-        held = self._held()
         for name, obstacle in added.items():
             sent[name] = _sent(obstacle, self._messages.SceneShape)
             if name not in held:  # else it is never in MoveIt's world

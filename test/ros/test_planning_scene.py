@@ -209,6 +209,7 @@ def test_moveit_knows_where_all_bodies_are(scene):
     scene.check("floor", "box", "second")
     scene.sim.move(replace(second.placement, X_WL=at(x=2.0, z=0.5)))
     scene.sim.remove("box")
+    scene.topic.topic.subscribers = 2  # at the same time
     scene.topic.publish(is_halted=True)
     scene.apply()
     scene.check("floor", "second")
