@@ -15,6 +15,10 @@ from ..shapes.measure import signed_volume, unique_rows, used_vertices
 from ..shapes.tessellate import shape_mesh
 from .hull import convex_hull
 
+# Of the cube around a closed surface: below this share it encloses nothing, as both sides of a
+# sheet.
+_LEAST_VOLUME = 1e-9
+
 
 def with_estimated_masses(body: Body, density: float, diagnostics: Diagnostics) -> Body:
     """Return a body in which all that moves and has shapes has a mass.
@@ -108,7 +112,10 @@ def _joined(shapes: Sequence[Shape]) -> Mesh | None:
 
 
 def _is_closed(mesh: Mesh) -> bool:
-    """Return whether each edge of a triangle is one of another triangle, in the other direction."""
+    """Return whether a surface encloses a volume.
+
+    Each edge of a triangle is then one of another triangle, in the other direction.
+    """
     _, number = unique_rows(mesh.vertices.astype(np.float32))
     corners = number[mesh.triangles].astype(np.int64)
     edges = np.concatenate([corners[:, [i, (i + 1) % 3]] for i in range(3)])
@@ -116,4 +123,5 @@ def _is_closed(mesh: Mesh) -> bool:
     count = len(mesh.vertices)
     forward, backward = edges @ [count, 1], edges @ [1, count]
     is_closed = np.array_equal(np.sort(forward), np.sort(backward))
-    return is_closed and signed_volume(mesh) != 0.0
+    size = float(np.ptp(used_vertices(mesh), axis=0).max())
+    return is_closed and abs(signed_volume(mesh)) > _LEAST_VOLUME * size**3

@@ -64,6 +64,20 @@ def test_an_open_surface_counts_as_its_hull(gap):
     assert ("hull" in told.message) is bool(gap)
 
 
+def test_a_sheet_of_two_sides_is_as_thick_as_a_flat_collision_shape():
+    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    corners = square @ rpy_matrix(0.3, -0.8, 2.0).T + np.array([1.0, 2.0, 3.0])
+    sides = np.array([[0, 1, 2], [0, 2, 3], [1, 0, 3], [1, 3, 2]], dtype=np.int32)
+    sheet = Shape(Mesh(corners, sides))
+    joint = Joint(type=JointType.FREE, name="BASE")
+    link = Link(name="BASE", parent=None, joint=joint, visual=(sheet,))
+    body = Body(name="b", links=(link,))
+    (made,) = with_estimated_masses(body, 1000.0, Diagnostics.silent()).links
+    assert made.mass == pytest.approx(1.0, rel=1e-3)  # 1 mm
+    assert np.linalg.eigvalsh(made.inertia).min() > 0.0
+    np.testing.assert_allclose(made.center_of_mass, corners.mean(axis=0))
+
+
 def test_the_command_names_each_link_that_it_gives_a_mass(tmp_path, capsys):
     model, out = tmp_path / "r.urdf", tmp_path / "heavy.urdf"
     model.write_text(ROBOT)
