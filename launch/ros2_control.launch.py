@@ -97,8 +97,8 @@ class Robot:
 
 
 @dataclass
-class Own:
-    """What the user's files give, read before anything starts.
+class UserFiles:
+    """The robot and the controllers of files of the user, read before anything starts.
 
     Attributes:
         description: Description of a robot with its own <ros2_control> blocks, with the hardware
@@ -137,7 +137,7 @@ def declared() -> list[LaunchDescriptionEntity]:
     return [*own, *changed]
 
 
-def check(context: LaunchContext, own: Own) -> list[LaunchDescriptionEntity]:
+def check(context: LaunchContext, own: UserFiles) -> list[LaunchDescriptionEntity]:
     """Check the installed packages and the arguments, and prepare a robot with its own blocks.
 
     Raises:
@@ -160,7 +160,7 @@ def check(context: LaunchContext, own: Own) -> list[LaunchDescriptionEntity]:
     return prepare(model, values, own) if values["controllers_file"] else []
 
 
-def prepare(model: str, values: dict[str, str], own: Own) -> list[LaunchDescriptionEntity]:
+def prepare(model: str, values: dict[str, str], own: UserFiles) -> list[LaunchDescriptionEntity]:
     """Prepare controllers of a file, and a robot with its own <ros2_control>; return warnings.
 
     Raises:
@@ -241,7 +241,7 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
     return robots
 
 
-def nodes(context: LaunchContext, own: Own) -> list[LaunchDescriptionEntity]:
+def nodes(context: LaunchContext, own: UserFiles) -> list[LaunchDescriptionEntity]:
     """Return the controller managers, and the spawners that are started after them."""
     values = dict(context.launch_configurations)
     try:
@@ -336,7 +336,7 @@ def generate_launch_description() -> LaunchDescription:
         PythonLaunchDescriptionSource(str(share() / "launch" / "simulation.launch.py")),
         launch_arguments=[(name, LaunchConfiguration(name)) for name in DEFAULTS],
     )
-    own = Own()
+    own = UserFiles()
     first = OpaqueFunction(function=partial(check, own=own))
     last = OpaqueFunction(function=partial(nodes, own=own))
     return LaunchDescription([*declared(), first, simulation, last])

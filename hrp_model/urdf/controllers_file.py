@@ -18,6 +18,7 @@ from ..readers.yaml.nodes import Mapping as YamlMapping
 from ..readers.yaml.nodes import Node, Scalar
 from ..readers.yaml.nodes import Sequence as YamlSequence
 from ..readers.yaml.tree import parse
+from .control_blocks import STATE_INTERFACES
 from .topic_hardware import ControlledDescription
 
 MAX_CONTROLLERS = 100
@@ -90,7 +91,7 @@ class ListedController:
     def joints(self) -> Iterator[tuple[_Value, str]]:
         """Yield the joints that it names, each with the command interface, "" if not known."""
         stated = self.texts(*_INTERFACES)
-        usual = next((x for x in ("position", "velocity", "effort") if self.type.startswith(x)), "")
+        usual = next((x for x in STATE_INTERFACES if self.type.startswith(x)), "")
         for name, values in self.parameters.items():
             if not _JOINTS.fullmatch(name) or "_state_" in name:
                 continue

@@ -199,7 +199,8 @@ class _Blocks:
         )
 
     def _add_joint(self, part: Element) -> None:
-        name = self._named(part)
+        if not (name := self._named(part)):
+            return
         if name not in self.moving:
             other = self.robot_joints.get(name)
             message = f"<{_BLOCK}> has the joint '{name}', which the robot does not have"
@@ -234,7 +235,8 @@ class _Blocks:
             self._diagnostics.warn("not-used", message, part.at("name"))
 
     def _add_sensor(self, part: Element) -> None:
-        name = self._named(part)
+        if not (name := self._named(part)):
+            return
         if name in self.sensors:
             self._diagnostics.error(
                 "duplicate-element", f"sensor '{name}' is given twice", part.span

@@ -142,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build packages that are missing or outdated, those named or all; return the exit status."""
+    """Build those packages that are missing or outdated; return the exit status."""
     prefix = Path(sys.prefix)
     named: list[str] = _parser().parse_args(arguments).packages
     packages = named or [p for p in definitions() if p not in ON_REQUEST]

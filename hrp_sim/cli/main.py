@@ -216,8 +216,9 @@ def _add_map(parser: argparse.ArgumentParser) -> None:
 def _add_scene(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Write the collision shapes of all bodies but the robot as a scene file, which MoveIt and "
-        "its panel in RViz read (/load_geometry_from_file). Poses are in the planning frame: the "
-        "root link of a robot that is fixed to the world, else the world."
+        "its panel in RViz read (/load_geometry_from_file). Poses are in the planning frame: of a "
+        "robot that is fixed to the world its root link, as with a fixed virtual joint in its "
+        "SRDF; else the world."
     )
     add_world(parser)
     add_project(parser)

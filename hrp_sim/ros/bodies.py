@@ -30,7 +30,7 @@ from ..run.run import Run
 from ..simulation import Simulation
 from ..topics.body import BodyTopics, TopicOptions
 from ..topics.commands import BodyCommands, CommandOptions
-from ..topics.hardware import HardwareCommands
+from ..topics.hardware import INTERFACES, HardwareCommands
 from ..world.naming import BodyNaming
 from ..world.obstacles import planning_pose
 from .command_parameters import COMMANDS, DynamicParams, JointParams, JointValues, joint_of
@@ -220,7 +220,7 @@ class CommandInterfaces:
         self.hardware_interfaces: dict[str, set[str]] = {}
         for pair in str(settings["hardware_interfaces"]).split():
             joint, slash, interface = pair.rpartition("/")
-            if not slash or interface not in ("position", "velocity", "effort"):
+            if not slash or interface not in INTERFACES:
                 raise WrongUseError(
                     f"hardware_interfaces: '{pair}' is not JOINT/position, JOINT/velocity or "
                     "JOINT/effort"

@@ -19,12 +19,11 @@ from ..engine.schedule import NS_PER_S
 from ..engine.state import SimulatedBody, WorldState
 from ._probe import ROOT, Probe
 from .base import BodySource, ProbingSensor, Sensor, SensorContext, make_probe
+from .settings import TRUTH, WHEELS
 
 # The names of the sensors, and their default rates, in [Hz].
 JOINT_STATES, JOINT_RATE = "joint_states", 500.0
 ODOMETRY, ODOMETRY_RATE = "odometry", 100.0
-# What the topmost frame of a robot follows: values of the option ``odometry``.
-TRUTH, WHEELS, NONE = "truth", "wheels", "none"
 _UP = np.array([0.0, 0.0, 1.0])
 _NEVER = -1
 _Indices = NDArray[np.intp]
@@ -175,7 +174,7 @@ class OdometrySensor(ProbingSensor[OdometryReading]):
         name: Name of the sensor, unique in the body.
         body: Name of the body.
         rate_hz: Samples per second.
-        followed: What the topmost frame of the body follows: TRUTH, or WHEELS or NONE.
+        followed: What the topmost frame of the body follows: a value of the option ``odometry``.
     """
 
     name: str

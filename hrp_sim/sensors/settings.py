@@ -7,6 +7,8 @@ from dataclasses import Field, dataclass, field, fields, replace
 from math import inf, pi
 from typing import Any
 
+# What the topmost frame of a robot follows: values of the option ``odometry``.
+TRUTH, WHEELS, NONE = "truth", "wheels", "none"
 # Type of a value. A colour is "#rrggbb", so that every value is a single word.
 OptionValue = bool | float | str
 
@@ -109,11 +111,11 @@ class SensorSettings:
         "wheel_odometry",
     )
     odometry: str = _option(
-        "truth",
+        TRUTH,
         "What the topmost frame of a robot follows: its true motion, that of its wheels or tracks, "
         "which drifts where they slip, or none, for another program; other bodies are true.",
         "odometry",
-        choices=("truth", "wheels", "none"),
+        choices=(TRUTH, WHEELS, NONE),
     )
     wheel_separation_multiplier: float = _option(
         0.0,

@@ -18,8 +18,9 @@ from ..engine.engine import AnyArray
 from ..engine.schedule import NS_PER_S
 from ..engine.state import BodyMotion, WorldState
 from .base import BodySource, Sensor, SensorContext
-from .body_state import ODOMETRY, ODOMETRY_RATE, WHEELS
+from .body_state import ODOMETRY, ODOMETRY_RATE
 from .noise import Noise
+from .settings import WHEELS
 
 WHEEL_ODOMETRY = "wheel_odometry"  # the name of the sensor
 _NEVER = -1

@@ -32,8 +32,9 @@ from hrp_msgs.topics.topic import Topic, TopicMaker, TopicOutput
 from ..engine.schedule import NS_PER_S
 from ..run.run import Run
 from ..sensors import JointReading, JointSensor, OdometrySensor, Sensor, WheelOdometrySensor
-from ..sensors.body_state import TRUTH, WHEELS, motion_of_fixed_frame
+from ..sensors.body_state import motion_of_fixed_frame
 from ..sensors.kinds import AnyTopic, kind_of
+from ..sensors.settings import TRUTH, WHEELS
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .devices import InitialPose, SensorOutputs, device_topics

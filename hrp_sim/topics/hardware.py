@@ -1,8 +1,8 @@
-"""Commands of ros2_control's topic-based hardware: which value belongs to which joint, and acts.
+"""Commands of ros2_control's topic-based hardware: values by joint, and the interface that acts.
 
 JointStateTopicSystem names all joints, and lists the values of each interface only for those that
-have it. It does not tell which interfaces a controller has claimed: those of a controller that was
-deactivated keep their last value.
+have it. It does not report which interfaces a controller has claimed: those of a controller that
+was deactivated keep their last value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 
-_KINDS = ("position", "velocity", "effort")
+INTERFACES = ("position", "velocity", "effort")
 # Messages in which a position must stay before another interface can act. A trajectory with
 # positions and velocities changes both in each period, and may end with equal ones.
 _PATIENCE = 5
@@ -22,7 +22,7 @@ class _Joint:
     """A joint with several interfaces.
 
     Attributes:
-        acting: The interface that acts, an index of ``_KINDS``.
+        acting: The interface that acts, an index of ``INTERFACES``.
         values: Last values.
         unchanged: For how many messages each value has been the same.
         fresh: Interfaces whose values have changed since this one acts; only these are
@@ -30,8 +30,8 @@ class _Joint:
     """
 
     acting: int = 0
-    values: list[float] = field(default_factory=lambda: [nan] * len(_KINDS))
-    unchanged: list[int] = field(default_factory=lambda: [_PATIENCE] * len(_KINDS))
+    values: list[float] = field(default_factory=lambda: [nan] * len(INTERFACES))
+    unchanged: list[int] = field(default_factory=lambda: [_PATIENCE] * len(INTERFACES))
     fresh: set[int] = field(default_factory=set)
 
     def chosen(self, values: list[float]) -> list[float]:
@@ -93,7 +93,7 @@ class HardwareCommands:
         """
         position, velocity, effort = (
             self._one_per_name(names, kind, values)
-            for kind, values in zip(_KINDS, columns, strict=True)
+            for kind, values in zip(INTERFACES, columns, strict=True)
         )
         if any(len(x) != len(names) for x in (position, velocity, effort)):
             return position, velocity, effort

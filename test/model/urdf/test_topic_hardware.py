@@ -150,6 +150,7 @@ REFUSED = {
     "unknown element": (block(A, "<joints/>"), "control-block"),
     "unknown type": (block(A, kind="sytem"), "control-block"),
     "block without a name": (block(A).replace("name='s' ", ""), "missing-attribute"),
+    "joint without a name": (block(A, "<joint/>"), "missing-attribute"),
     "interface without a name": (
         block(A, "<joint name='b'><state_interface/></joint>"),
         "missing-attribute",
