@@ -310,7 +310,9 @@ class Simulation:
             on: Whether this user needs them from now on.
         """
         (self._contact_users.add if on else self._contact_users.discard)(user)
-        self.engine.record_contacts = bool(self._contact_users)
+        wanted = bool(self._contact_users)
+        if wanted != self.engine.record_contacts:  # setting it forgets those of the last step
+            self.engine.record_contacts = wanted
 
     def command(
         self,

@@ -273,7 +273,11 @@ def test_what_fingers_hold_is_attached_to_their_hand(scene):
     assert scene.moveit.attached["box"][0] == "HAND_link"
     assert {"LEFT_link", "RIGHT_link"} <= set(scene.moveit.attached["box"][2])
     count = scene.applied
-    scene.step(300)
+    for on in (True, False) * 150:  # contacts stay known when another user comes or goes
+        sim.step()
+        sim.record_contacts("another", on=on)
+        scene.topic.publish(is_halted=False)
+    scene.apply()
     assert scene.applied == count
     sim.command("lifter", {"LEFT": 0.0, "RIGHT": 0.0})
     scene.step(300)
