@@ -406,6 +406,15 @@ class Body:
         return tuple(-1 if x.parent is None else self._index[x.parent] for x in self.links)
 
     @cached_property
+    def rigid_tops(self) -> Mapping[str, str]:
+        """By link name, the topmost of the links that a link is rigidly fixed to, or itself."""
+        tops: dict[str, str] = {}
+        for link in self.links:
+            is_top = link.parent is None or not link.joint.is_fixed
+            tops[link.name] = link.name if is_top else tops[str(link.parent)]
+        return tops
+
+    @cached_property
     def joints(self) -> tuple[Link | None, ...]:
         """Links by joint id; None where no link has that id. The first of equal ids wins."""
         by_id: dict[int, Link] = {}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..body import Body, JointType, Link
+from ..body import Body, Link
 from ..diagnostics import Diagnostics
 from ..geometry import Mesh, Shape
 from ..inertia import MassProperties, point_inertia
@@ -34,9 +34,9 @@ def with_estimated_masses(body: Body, density: float, diagnostics: Diagnostics) 
         diagnostics: Receives a warning for each estimated link.
     """
     links: list[Link] = []
-    tops = _tops(body)
-    heavy = {top for link, top in zip(body.links, tops, strict=True) if link.mass != 0.0}
-    for link, top in zip(body.links, tops, strict=True):
+    heavy = {body.rigid_tops[link.name] for link in body.links if link.mass != 0.0}
+    for link in body.links:
+        top = body.rigid_tops[link.name]
         shapes = link.collision or link.visual
         is_left = top in heavy or not shapes or not (link.visual or link.name == top)
         mesh = None if is_left else _joined(shapes)
@@ -62,15 +62,6 @@ def with_estimated_masses(body: Body, density: float, diagnostics: Diagnostics) 
             )
         )
     return replace(body, links=tuple(links))
-
-
-def _tops(body: Body) -> list[str]:
-    """Return, for each link, the first of those that are fixed to each other."""
-    tops: list[str] = []
-    for link, parent in zip(body.links, body.parent_indices, strict=True):
-        is_fixed = parent >= 0 and link.joint.type is JointType.FIXED
-        tops.append(tops[parent] if is_fixed else link.name)
-    return tops
 
 
 def solid(mesh: Mesh, density: float) -> MassProperties:

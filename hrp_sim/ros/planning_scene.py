@@ -12,7 +12,6 @@ import numpy as np
 from rclpy.node import Node
 
 from hrp_model import Body, Pose
-from hrp_model.body import JointType
 from hrp_model.printable import printable
 from hrp_model.rigid import Array, matrix_quaternion
 from hrp_msgs import qos
@@ -289,15 +288,11 @@ def gripping_links(body: Body, link: int) -> list[int]:
 
     These are all links behind the last joint before it.
     """
-    parents = body.parent_indices
-    top = link
-    while parents[top] >= 0 and body.links[top].joint.type is JointType.FIXED:
-        top = parents[top]
-    found = {top}
-    for i, parent in enumerate(parents):  # parents are first
-        if parent in found:
-            found.add(i)
-    return sorted(found)
+    top, found = body.rigid_tops[body.links[link].name], list[int]()
+    for i, parent in enumerate(body.parent_indices):  # parents are first
+        if body.links[i].name == top or parent in found:
+            found.append(i)
+    return found
 
 
 def _remove(changes: SceneChanges, name: str, one: _Sent) -> None:

@@ -55,7 +55,7 @@ def disabled_pairs(body: Body) -> Mapping[Pair, str]:
     shapes = {link.name: _collision_meshes(link) for link in body.links}
     solid = [link.name for link in body.links if shapes[link.name]]
     known = _known_pairs(body, solid)
-    rigid = _rigid_groups(body)
+    rigid = body.rigid_tops
     poses = initial_poses(body)
     placed = {
         name: [transformed(mesh, poses[name].matrix()) for mesh in shapes[name]] for name in solid
@@ -106,17 +106,6 @@ def _adjacent(body: Body, solid: frozenset[str]) -> frozenset[frozenset[str]]:
             hub[link.name] = [parent] if parent is not None else []
             hubs.append(hub[link.name])
     return frozenset(link_pair(a, b) for around in hubs for a, b in combinations(around, 2))
-
-
-def _rigid_groups(body: Body) -> dict[str, str]:
-    """Return, by link name, the topmost of the links that a link is rigidly fixed to."""
-    top: dict[str, str] = {}
-    for link in body.links:
-        if link.parent is not None and link.joint.is_fixed:
-            top[link.name] = top[link.parent]
-        else:
-            top[link.name] = link.name
-    return top
 
 
 class Postures:
