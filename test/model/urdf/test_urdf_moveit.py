@@ -321,6 +321,7 @@ def test_launch_arguments_that_cannot_be_are_named(tmp_path, monkeypatch):
     folder, _ = written(arm(), tmp_path / "p", options=options)
     for words, given in {
         "'gps'": {"control": "gps"},
+        "simulation: 'True' is not true or false": {"simulation": "True"},
         "made with --ros2-control": {"control": "ros2_control"},
         "name a planner": {"pipelines": " "},
         "give the world": {"namespace": "left"},

@@ -163,6 +163,7 @@ def test_launch_arguments_that_cannot_be_are_named(tmp_path, monkeypatch):
         "world": {},
         "needs map": {"world": "w", "localization": "amcl"},
         "'gps'": {"world": "w", "localization": "gps"},
+        "rviz: 'no' is not true or false": {"world": "w", "rviz": "no"},
         "a map of its own": {"world": "w", "localization": "slam", "namespace": "left"},
         "no file 'gone.yaml'": {"world": "w", "map": "gone.yaml"},
     }.items():
