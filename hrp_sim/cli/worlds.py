@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from hrp_model import Diagnostics, ModelError, Severity
-from hrp_model.diagnostics import listed
+from hrp_model.diagnostics import did_you_mean_or_all, listed
 from hrp_model.files.writer import write_all_atomically
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
@@ -286,7 +286,8 @@ def write_scene(options: argparse.Namespace) -> int:
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        UsageError: There is no or more than one robot to plan for, or nothing to write.
+        UsageError: There is no or more than one robot to plan for, or not the one that is named,
+            or nothing to write.
     """
     outputs = [Output("-o", options.output, Kind.SCENE)]
     check_outputs(outputs, inputs=[options.world], force=options.force)
@@ -294,7 +295,10 @@ def write_scene(options: argparse.Namespace) -> int:
         bodies = simulation.bodies
         robots = [name for name, simulated in bodies.items() if simulated.body.moving_links]
         robot = options.robot or (robots[0] if len(robots) == 1 else "")
-        if robot not in bodies:
+        if robot and robot not in bodies:
+            hint = did_you_mean_or_all(robot, robots)
+            raise UsageError(f"--robot: the world has no body '{robot}'.{hint}")
+        if not robot:
             hint = f"give --robot: {listed(robots, _MAX_LISTED)}" if robots else "there is none"
             raise UsageError(f"a scene is for one robot with joints: {hint}")
         fixed = [name for name in bodies if simulation.is_fixed(name)]

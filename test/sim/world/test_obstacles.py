@@ -156,6 +156,7 @@ def test_scenes_without_robot_or_obstacles_are_refused(world, tmp_path, capsys):
     assert main(["scene", str(world), "-o", out]) == 2
     assert "--robot: crane, other" in capsys.readouterr().err
     assert main(["scene", str(world), "-o", out, "--robot", "nobody"]) == 2
+    assert "no body 'nobody'. It is one of crane, other" in capsys.readouterr().err
     assert main(["scene", str(world), "-o", out, "--robot", "other"]) == 0
     empty = tmp_path / "empty.yaml"
     empty.write_text("bodies:\n  - {model: mount.urdf, fixed: true}\n")
