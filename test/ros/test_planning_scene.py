@@ -7,7 +7,6 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from paths import MODELS
@@ -17,7 +16,7 @@ from sim.physics.scenes import PRISMATIC, at, child, floor, placed, root
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box
-from hrp_model.rigid import Pose
+from hrp_model.rigid import Pose, quaternion_matrix
 from hrp_msgs import topics
 from hrp_msgs.interfaces.build import HERE, is_missing
 from hrp_sim import Simulation
@@ -88,7 +87,7 @@ class FakeTopic:
 
 def matrix(pose):
     X, q = np.eye(4), pose.orientation
-    X[:3, :3] = Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()
+    X[:3, :3] = quaternion_matrix([q.x, q.y, q.z, q.w])
     X[:3, 3] = pose.position.x, pose.position.y, pose.position.z
     return X
 

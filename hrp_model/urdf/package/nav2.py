@@ -272,6 +272,7 @@ def _navigator(vehicle: Vehicle) -> Values:
         "robot_base_frame": vehicle.base,
         "odom_topic": "odom",
         "transform_tolerance": 0.2,
+        "default_server_timeout": 1000,  # [ms], as Nav2 shares the processor with the simulation
         "error_code_names": ["compute_path_error_code", "follow_path_error_code"],
         "navigators": [*navigators],
         **{name: {"plugin": f"nav2_bt_navigator::{x}"} for name, x in navigators.items()},

@@ -496,11 +496,17 @@ def test_a_joint_that_follows_another_has_no_action(tmp_path):
         RobotEnv(tmp_path / "gripper.urdf", actions={"right": "position"})
 
 
-@pytest.mark.parametrize(("mode", "unit"), [("position", "upper"), ("effort", "effort")])
-def test_a_joint_that_the_model_locks_has_no_action(tmp_path, mode, unit):
+@pytest.mark.parametrize(
+    ("mode", "limit", "problem"),
+    [
+        ("position", "upper", "'left' can have no action, since .* its position at 0"),
+        ("effort", "effort", "the model does not limit the effort of joint 'left'"),
+    ],
+)
+def test_a_limit_of_zero_gives_no_action(tmp_path, mode, limit, problem):
     """As in URDFs of exporters that write 0 for limits which are not known."""
-    (tmp_path / "gripper.urdf").write_text(re.sub(rf'{unit}="[\d.]+"', f'{unit}="0"', GRIPPER))
-    with pytest.raises(ValueError, match=f"'left' can have no action, since .* its {mode} at 0"):
+    (tmp_path / "gripper.urdf").write_text(re.sub(rf'{limit}="[\d.]+"', f'{limit}="0"', GRIPPER))
+    with pytest.raises(ValueError, match=problem):
         RobotEnv(tmp_path / "gripper.urdf", actions=mode)
 
 
