@@ -157,7 +157,6 @@ class PlanningSceneTopic:
             self._sent.clear()
             if self._subscribers and (message := changes.message()) is not None:
                 self.topic.publish(message)
-            self._simulation.record_contacts(self, on=False)
             self.topic.close()
 
     def _collect(self, changes: SceneChanges, *, again: bool) -> None:
