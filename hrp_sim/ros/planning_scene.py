@@ -157,6 +157,7 @@ class PlanningSceneTopic:
             self._sent.clear()
             if self._subscribers and (message := changes.message()) is not None:
                 self.topic.publish(message)
+            self._subscribers = 0  # so that a late ``publish`` leaves the simulation alone
             self.topic.close()
 
     def _collect(self, changes: SceneChanges, *, again: bool) -> None:
