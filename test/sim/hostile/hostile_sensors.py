@@ -27,7 +27,7 @@ NAMES = ("a", "b", "a/b", "", ".", "~", "joint_states", "odometry", "腕", "x y"
 CODES = {
     *("unusable-device", "duplicate-sensor", "no-image", "no-fisheye", "no-encoder"),
     *("idle-force-sensor", "too-many-lights", "unreadable-texture", "undrawable-shape"),
-    *("too-fast", "not-simulated"),
+    *("too-fast", "not-simulated", "no-wheels"),
     "no-renderer",  # on machines without OpenGL
 }
 
