@@ -48,6 +48,7 @@ from hrp_model.urdf.topic_hardware import (
     with_topic_hardware,
 )
 from hrp_msgs.node.launching import (
+    COMMON,
     LaunchFiles,
     documentation,
     flag,
@@ -105,12 +106,14 @@ class UserFiles:
             of the simulation; None without one.
         order: Controllers to start; None if they are not known to fit one robot.
         has_own_types: Whether only the spawner finds the types of the controllers.
+        is_clock_chosen: Whether the user gave a rate of the clock.
         files: Has the parameter file, if that has variables.
     """
 
     description: ControlledDescription | None = None
     order: StartOrder | None = None
     has_own_types: bool = False
+    is_clock_chosen: bool = False
     files: LaunchFiles = field(default_factory=LaunchFiles)
 
 
@@ -135,6 +138,11 @@ def declared() -> list[LaunchDescriptionEntity]:
         for name, value in DEFAULTS.items()
     ]
     return [*own, *changed]
+
+
+def note_given(context: LaunchContext, own: UserFiles) -> None:
+    """Note what the user gave, before the defaults are set."""
+    own.is_clock_chosen = "clock_rate" in context.launch_configurations
 
 
 def check(context: LaunchContext, own: UserFiles) -> list[LaunchDescriptionEntity]:
@@ -177,7 +185,8 @@ def prepare(model: str, values: dict[str, str], own: UserFiles) -> list[LaunchDe
     except OSError as error:
         raise ValueError(f"controllers_file: cannot read '{file}': {error.strerror}") from None
     _, arguments = split_model_name(model)  # which may be empty, unlike those of launch
-    filled = with_variables(source, {**arguments, **values}, diagnostics)
+    usual = {x.name: x.default for x in COMMON}  # declared later
+    filled = with_variables(source, {**usual, **arguments, **values}, diagnostics)
     diagnostics.raise_errors()
     if filled.text != source.text:
         values["controllers_file"] = own.files.write("controllers.yaml", filled.text)
@@ -189,7 +198,7 @@ def prepare(model: str, values: dict[str, str], own: UserFiles) -> list[LaunchDe
     own.order = start_order(listed, robot, names, diagnostics, is_installed)
     own.has_own_types = listed.has_own_types
     diagnostics.raise_errors()
-    if values["clock_rate"] == DEFAULTS["clock_rate"]:
+    if not own.is_clock_chosen:
         values["clock_rate"] = str(max(float(values["clock_rate"]), listed.update_rate))
     if own.description is not None:
         require_packages(["robot_state_publisher"], "a description with its own <ros2_control>")
@@ -337,6 +346,7 @@ def generate_launch_description() -> LaunchDescription:
         launch_arguments=[(name, LaunchConfiguration(name)) for name in DEFAULTS],
     )
     own = UserFiles()
+    given = OpaqueFunction(function=partial(note_given, own=own))
     first = OpaqueFunction(function=partial(check, own=own))
     last = OpaqueFunction(function=partial(nodes, own=own))
-    return LaunchDescription([*declared(), first, simulation, last])
+    return LaunchDescription([given, *declared(), first, simulation, last])

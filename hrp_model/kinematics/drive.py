@@ -323,6 +323,7 @@ class DriveLimits:
         kind: How it turns.
         turn_center: Coordinate of the centre of a turn along the root's x axis, in [m].
         track: Distance between left and right wheels or tracks, in [m].
+        effective_track: Distance at which wheels that do not slip would turn it as fast, in [m].
         min_radius: Of the tightest turn, in [m]; 0 if it turns on the spot.
         speed: Largest speed straight ahead, in [m/s].
         yaw_rate: Largest one on the spot, or at full speed in the tightest turn, in [rad/s].
@@ -333,6 +334,7 @@ class DriveLimits:
     kind: DriveKind
     turn_center: float
     track: float
+    effective_track: float
     min_radius: float
     speed: float
     yaw_rate: float
@@ -362,6 +364,7 @@ def drive_limits(body: Body) -> DriveLimits:
         kinematics.kind,
         kinematics.turn_center,
         kinematics.track,
+        kinematics.effective_track,
         0.0,
         speed,
         speed / (0.5 * kinematics.effective_track),
@@ -383,6 +386,7 @@ def _steered_limits(
         kinematics.kind,
         kinematics.turn_center,
         kinematics.track,
+        kinematics.effective_track,
         _ratio(1.0, curvature),
         speed,
         speed * curvature if curvature else 0.0,

@@ -24,6 +24,7 @@ from .topic_hardware import ControlledDescription
 MAX_CONTROLLERS = 100
 _MANAGER = "controller_manager"
 _PARAMETERS = "ros__parameters"
+_ALL_NODES = ("*", "**")  # as their names
 _CODE = "controllers-file"
 # Names of parameters that list joints which are commanded.
 _JOINTS = re.compile(
@@ -158,22 +159,29 @@ def read_controllers_file(
         namespace: Namespace of the controller manager; "" is the root.
         diagnostics: Receives warnings and errors.
     """
-    sections = dict[str, dict[str, tuple[_Value, ...]]]()
+    given: list[tuple[str, dict[str, tuple[_Value, ...]]]] = []
     others: set[str] = set()
     parts = (_sections(parse(x, diagnostics), "", 0) for x in _parts(source))
     for path, node in chain.from_iterable(parts):
         space, _, name = path.rpartition("/")
-        if _matches(space, namespace.strip("/")):
-            sections[name] = {**sections.get(name, {}), **_flat(node, "")}
+        if _matches(f"{space}/**" if name == "**" else space, namespace.strip("/")):
+            given.append((name, _flat(node, "")))
         else:
             others.add(space or "/")
-    listed_types = sections.pop(_MANAGER, {})
+
+    def parameters(node: str) -> dict[str, tuple[_Value, ...]]:
+        """Return those of a node; later ones override."""
+        parts = [part for name, part in given if name in (node, *_ALL_NODES)]
+        return dict(chain.from_iterable(part.items() for part in parts))
+
+    listed_types = parameters(_MANAGER)
+    sections = {x: parameters(x) for x, _ in given if x not in (_MANAGER, *_ALL_NODES)}
     types = {
         key.removesuffix(".type"): x for key, x in listed_types.items() if key.endswith(".type")
     }
     own = {key: x["type"] for key, x in sections.items() if x.get("type")}
     found = {
-        name: ListedController(name, values[0].text, values[0].at, sections.get(name, {}))
+        name: ListedController(name, values[0].text, values[0].at, parameters(name))
         for name, values in {**types, **own}.items()
         if values and "." not in name
     }

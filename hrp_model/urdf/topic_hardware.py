@@ -62,8 +62,9 @@ def generated_description(body: Body, frames: BodyFrames) -> ControlledDescripti
 
 @dataclass(eq=False)
 class _Joint:
-    """A joint in the blocks: its first element, and the contents of all."""
+    """A joint in the blocks: its name, its first element, and the contents of all."""
 
+    name: str
     first: Element
     commands: dict[str, Element] = field(default_factory=dict)
     states: dict[str, Element] = field(default_factory=dict)
@@ -72,16 +73,19 @@ class _Joint:
     def written(self) -> ElementTree.Element:
         """Return it with all states that the topics have, as the hardware sets each of them."""
         states = [*self.states, *(x for x in STATE_INTERFACES if x not in self.states)]
-        return element(
+        made = element(
             "joint",
-            *map(_written, self.commands.values()),
+            *(_written(child, name=x) for x, child in self.commands.items()),
             *(
-                _written(self.states[x]) if x in self.states else element("state_interface", name=x)
+                _written(self.states[x], name=x)
+                if x in self.states
+                else element("state_interface", name=x)
                 for x in states
             ),
             *map(_written, self.others),
-            **self.first.attributes,
         )
+        made.attrib.update(self.first.attributes | {"name": self.name})
+        return made
 
 
 def with_topic_hardware(robot: Element, diagnostics: Diagnostics) -> ControlledDescription | None:
@@ -104,8 +108,13 @@ def with_topic_hardware(robot: Element, diagnostics: Diagnostics) -> ControlledD
     merged.check()
     if diagnostics.has_errors:
         return None
-    made = _written(robot)
-    made[:] = [merged.written() if x is blocks[0] else _written(x) for x in _others(robot, blocks)]
+    made = element(robot.tag, text=robot.text)
+    made.attrib.update(robot.attributes)
+    made.extend(
+        merged.written() if x is blocks[0] else _written(x)
+        for x in robot.children
+        if x.tag != _BLOCK or x is blocks[0]
+    )
     text = ElementTree.tostring(made, encoding="unicode")
     return ControlledDescription(
         f'<?xml version="1.0"?>\n{text}\n',
@@ -118,16 +127,11 @@ def with_topic_hardware(robot: Element, diagnostics: Diagnostics) -> ControlledD
     )
 
 
-def _others(robot: Element, blocks: list[Element]) -> Iterable[Element]:
-    """Yield all elements but the blocks after the first."""
-    return (x for x in robot.children if x.tag != _BLOCK or x is blocks[0])
-
-
-def _written(source: Element) -> ElementTree.Element:
-    """Return an element as it was read, for writing."""
+def _written(source: Element, **changed: str) -> ElementTree.Element:
+    """Return an element as it was read, with some other attributes, for writing."""
     children = map(_written, source.children)
     made = element(source.tag, *children, text=source.text)
-    made.attrib.update(source.attributes)
+    made.attrib.update(source.attributes | changed)
     return made
 
 
@@ -193,7 +197,7 @@ class _Blocks:
             _BLOCK,
             hardware_element(Hardware.TOPIC),
             *(joint.written() for joint in self.joints.values()),
-            *map(_written, self.sensors.values()),
+            *(_written(x, name=name) for name, x in self.sensors.items()),
             name=system_name(self._robot.attributes.get("name", "")),
             type="system",
         )
@@ -210,7 +214,7 @@ class _Blocks:
             message += f".{did_you_mean_or_all(name, self.moving)}"
             self._diagnostics.error("unknown-joint", message, part.at("name"))
             return
-        joint = self.joints.setdefault(name, _Joint(part))
+        joint = self.joints.setdefault(name, _Joint(name, part))
         others: dict[str, None] = {}
         for child in part.children:
             if child.tag not in ("command_interface", "state_interface"):

@@ -226,6 +226,8 @@ class CommandInterfaces:
                     "JOINT/effort"
                 )
             self.hardware_interfaces.setdefault(joint, set()).add(interface)
+        if self.hardware_interfaces and not self.hardware:  # else it would filter plain commands
+            raise WrongUseError("hardware_interfaces is only for hardware_topics:=true")
         file = str(settings["moveit_controllers"])
         self.controllers = read_moveit_controllers(file) if file else []
         dynamic = [param for param in COMMANDS if not param.read_only]

@@ -410,6 +410,15 @@ def test_a_robot_with_its_own_block_and_controllers_is_run_with_them(launch, own
     assert [text for text in found.logged if "<gpio> is left out" in text]
 
 
+def test_a_chosen_rate_of_the_clock_and_the_usual_namespace_count(launch, own):
+    file = Path(own["controllers_file"])
+    file.write_text(OWN_CONTROLLERS.replace("$(var side)", "$(var namespace)hip"))
+    packages = [*CONTROL[:2], "robot_state_publisher", "f"]
+    found = launch("ros2_control.launch.py", packages, clock_rate="500.0", **own)
+    assert found.node("sim_node").values["clock_rate"] == 500.0
+    assert found.node("spawner").arguments[0] == "arm"
+
+
 def test_arguments_of_the_model_fill_the_controllers_file_and_may_be_empty(launch, own):
     del own["side"]
     Path(own["controllers_file"]).write_text(OWN_CONTROLLERS.replace("$(var side)", "$(var p)hip"))

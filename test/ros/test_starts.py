@@ -55,6 +55,7 @@ def started(monkeypatch, capfd, tmp_path):
         (given("world"), 2, "ROS cannot start"),
         (given(ARM, "command_topics:=joint_comands"), 2, "Did you mean 'joint_commands'?"),
         (given(ARM, "hardware_interfaces:=J1/torque"), 2, "'J1/torque' is not JOINT/position"),
+        (given(ARM, "hardware_interfaces:=J1/effort"), 2, "only for hardware_topics"),
         (given(ARM, "J1.kp:=-1.0"), 2, "J1.kp must be in the range"),
         (given(ARM, "J3.initial_position:=3.0"), 2, "J3.initial_position must be in the range"),
         (given(ARM, "cmd_vel_type:=Tvist"), 2, "cmd_vel_type must be"),

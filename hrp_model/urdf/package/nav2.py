@@ -144,8 +144,8 @@ def nav2_vehicle(body: Body, frames: BodyFrames) -> Vehicle:
     if limits.speed == inf:
         speed = _SPEED
         notes.append(f"speed {speed:g} m/s: chosen, as its joints state no limit")
-    # Turning at full speed, each side adds its part.
-    yaw_rate = min(_MAX_YAW_RATE, _SHARE * limits.yaw_rate, 2.0 * speed / limits.track)
+    # At most such that, on the spot, its sides run at the speed chosen for straight ahead.
+    yaw_rate = min(_MAX_YAW_RATE, _SHARE * limits.yaw_rate, 2.0 * speed / limits.effective_track)
     if not limits.kind.turns_on_the_spot:
         yaw_rate = min(yaw_rate, speed / limits.min_radius)
     acceleration = min(_ACCELERATION, _SHARE * limits.acceleration)

@@ -143,6 +143,17 @@ def test_nodes_are_found_as_ros_finds_them():
         assert list(file.controllers) == ["x"]
 
 
+def test_parameters_of_all_nodes_are_those_of_the_manager_and_of_each_controller():
+    shared = "{ros__parameters: {update_rate: 50, x: {type: t/T}, joints: [a, b]}}"
+    for key, namespace in (("/**", ""), ("**", "left"), ("*", ""), ("/left/**", "left")):
+        file, _, _ = order(f"'{key}': {shared}\nx: {{ros__parameters: {{}}}}", namespace=namespace)
+        assert (list(file.controllers), file.update_rate) == (["x"], 50.0)
+        assert file.controllers["x"].texts("joints") == ("a", "b")
+    order(f"/right/**: {shared}", "controllers-file", namespace="left")
+    own_joints = f"/**: {shared}\n/**/x: {{ros__parameters: {{joints: [b]}}}}"
+    assert order(own_joints)[0].controllers["x"].texts("joints") == ("b",)
+
+
 def test_keys_that_are_repeated_count_as_for_rcl():
     """Robotis writes /** before each node; places are those in the file."""
     text = """# controllers

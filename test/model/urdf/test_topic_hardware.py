@@ -181,3 +181,11 @@ def test_a_xacro_is_expanded_and_another_format_is_none(tmp_path):
     assert load_xml(tmp_path / "r.body") is None
     with pytest.raises(ModelError):
         load_xml(tmp_path / "none.urdf", Diagnostics.silent())
+
+
+def test_blanks_around_names_and_any_attributes_of_joints_are_accepted():
+    spaced = "<joint name=' a ' tag='1'><command_interface name='position '/></joint>"
+    made = converted(robot(block(spaced, "<sensor name=' ft'/>")), "not-used")
+    [system] = control_resources(made.urdf)
+    assert (list(system.joints), list(system.sensors)) == (["a"], ["ft"])
+    assert list(system.joints["a"].commands) == ["position"]

@@ -15,6 +15,7 @@ from hrp_model import load_body
 from hrp_model.body import Range
 from hrp_model.devices import RangeSensor
 from hrp_model.frames import X_S_SCAN, Base
+from hrp_model.kinematics.drive import drive_kinematics
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.urdf import NAV2, UrdfOptions
 from hrp_model.urdf.package.nav2 import convex_outline
@@ -169,3 +170,10 @@ def test_launch_arguments_that_cannot_be_are_named(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(ValueError, match=words):
             launched(folder, monkeypatch, **given)
+
+
+def test_on_the_spot_the_sides_run_no_faster_than_straight_ahead(tmp_path):
+    body = vehicle()
+    _, nodes = written(body, tmp_path / "p")
+    speed, _, yaw_rate = nodes["velocity_smoother"]["max_velocity"]
+    assert yaw_rate * drive_kinematics(body).effective_track / 2.0 < 1.005 * speed
