@@ -97,6 +97,18 @@ class NodeTopic:
                 raise
             return 0
 
+    def subscribers(self) -> frozenset[bytes]:
+        """Return the identifiers of the subscribers; none for a closed topic."""
+        if not self.subscriber_count():
+            return frozenset()
+        try:
+            found = self._node.get_subscriptions_info_by_topic(self.name)
+        except RuntimeError:
+            if not self._is_closed():
+                raise
+            return frozenset()
+        return frozenset(bytes(one.endpoint_gid) for one in found)
+
     def _is_closed(self) -> bool:
         return self._closed or not self._node.context.ok()
 

@@ -216,9 +216,8 @@ def _add_map(parser: argparse.ArgumentParser) -> None:
 def _add_scene(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Write the collision shapes of all bodies but the robot as a scene file, which MoveIt and "
-        "its panel in RViz read (/load_geometry_from_file). Poses are in the planning frame: of a "
-        "robot that is fixed to the world its root link, as with a fixed virtual joint in its "
-        "SRDF; else the world."
+        "its panel in RViz read (/load_geometry_from_file). Poses are in the planning frame: the "
+        "world, unless the virtual joint in the SRDF is fixed."
     )
     add_world(parser)
     add_project(parser)
@@ -228,6 +227,13 @@ def _add_scene(parser: argparse.ArgumentParser) -> None:
     add_force(parser)
     parser.add_argument(
         "--robot", metavar="BODY", help="robot that plans; default: the only body with joints"
+    )
+    parser.add_argument(
+        "--frame",
+        choices=("world", "root"),
+        default="world",
+        help="planning frame: world, as in packages of hrp-model, or the root link of the robot, "
+        "for a fixed virtual joint (default: %(default)s)",
     )
 
 

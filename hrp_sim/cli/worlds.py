@@ -305,7 +305,7 @@ def write_scene(options: argparse.Namespace) -> int:
         found = obstacles(bodies, fixed, robot)
         if not found:
             raise UsageError(f"besides '{robot}', no body of the world has collision shapes")
-        X_WP = planning_pose(bodies[robot], is_fixed=simulation.is_fixed(robot))
+        X_WP = planning_pose(bodies[robot], is_fixed=options.frame == "root")
         text = scene_text(options.output.stem, found, X_WP)
     with writing():
         write_all_atomically({options.output: text.encode()})

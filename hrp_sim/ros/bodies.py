@@ -106,20 +106,25 @@ class NodeBody(BodyTopics):
         """Return this body as the robot of a planner, whose URDF has the frames of TF."""
         links = {k: self._frame_name(f) for k, f in self._frames(self.base).links.items()}
 
-        def root() -> Pose:
-            pose = planning_pose(self.simulated, is_fixed=True)
-            return pose @ self._X_LB if self._is_footprint else pose
+        def pose() -> Pose:
+            X_WP = planning_pose(self.simulated, is_fixed=self._is_fixed)
+            return X_WP @ self._X_LB if self._is_fixed and self._is_footprint else X_WP
 
-        name = self.simulated.name
-        if self._is_fixed:
-            return PlanningRobot(name, self._root, root, links)
-        return PlanningRobot(name, self._options.world_frame, Pose, links)
+        frame = self._root if self._is_fixed else self._options.world_frame
+        return PlanningRobot(self.simulated.name, frame, pose, links)
 
     def close(self) -> None:
         """Close all topics and services."""
         for part in (self._switch_services, self._tools, self._commands, self._scene):
             if part is not None:
                 part.close()
+        if (scene := self._scene) is not None and (run := self._run) is not None:
+
+            def release() -> None:
+                if run.simulation is self._simulation:  # else it is closed
+                    scene.release()
+
+            run.call_soon(release)
         super().close()
 
 

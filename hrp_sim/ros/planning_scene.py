@@ -81,7 +81,8 @@ class PlanningSceneTopic:
     of the robot holds is attached to its link, what two of its links press from opposite sides to
     the link that carries these, until none touches it. Shapes are published once, and again when
     there is another subscriber: move_group subscribes without durability, so that a latched message
-    would not reach it. After that only changes are published.
+    would not reach it. After that only changes are published; subframes of a body with joints stay
+    where they were, as MoveIt moves an object without them.
 
     Args:
         node: The node that publishes.
@@ -113,7 +114,7 @@ class PlanningSceneTopic:
         self._X_WP = robot.pose()
         self._sent: dict[str, _Sent] = {}
         self._closing = Lock()
-        self._subscribers = 0
+        self._subscribers: frozenset[bytes] = frozenset()
         self._repeat_at: float | None = None
 
     def publish(self, *, is_halted: bool) -> None:
@@ -133,8 +134,8 @@ class PlanningSceneTopic:
         X_WP, again = self._robot.pose(), False
         if _has_moved(X_WP.p, self._X_WP.p) or _has_moved(X_WP.R, self._X_WP.R):
             self._X_WP, again = X_WP, True
-        subscribers = self.topic.subscriber_count()
-        if subscribers > self._subscribers:
+        subscribers = self.topic.subscribers()
+        if subscribers - self._subscribers:
             again, self._repeat_at = True, monotonic() + _REPEATED_AFTER
         elif self._repeat_at is not None and monotonic() > self._repeat_at:
             again, self._repeat_at = True, None
@@ -157,8 +158,14 @@ class PlanningSceneTopic:
             self._sent.clear()
             if self._subscribers and (message := changes.message()) is not None:
                 self.topic.publish(message)
-            self._subscribers = 0  # so that a late ``publish`` leaves the simulation alone
+            self._subscribers = (
+                frozenset()
+            )  # so that a late ``publish`` leaves the simulation alone
             self.topic.close()
+
+    def release(self) -> None:
+        """Need no contacts any more; called in the stepping thread after ``close``."""
+        self._simulation.record_contacts(self, on=False)
 
     def _collect(self, changes: SceneChanges, *, again: bool) -> None:
         """Collect what has changed since the last message; with ``again`` also all that has not."""

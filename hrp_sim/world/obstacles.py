@@ -1,8 +1,8 @@
 """Bodies of a world as obstacles for motion planners: collision shapes, poses, subframes.
 
-A planner plans in the frame P of its robot: the root link of a robot that is fixed to the world,
-else the world. MoveIt does so, too: the planning frame of a model is its root link, unless a
-virtual joint lets the root move.
+A planner plans in the frame P of its robot: the root link of a robot that is fixed for it, else
+the world. MoveIt does so: the planning frame of a model is its root link, unless a virtual joint
+lets the root move, as for a robot that is fixed elsewhere than at the origin of the world.
 
 What stands on something touches it, or sinks in by fractions of a millimetre, so that a planner
 would find a robot on a floor in collision, and everything that it lifts from a table. Obstacles
@@ -57,7 +57,12 @@ def placed_shapes(simulated: SimulatedBody) -> Iterator[tuple[Link, Pose, Shape]
 
 
 def planning_pose(robot: SimulatedBody, *, is_fixed: bool) -> Pose:
-    """Return the pose X_WP of the frame in which planners plan motions of a robot."""
+    """Return the pose X_WP of the frame in which planners plan motions of a robot.
+
+    Args:
+        robot: The robot.
+        is_fixed: Whether its root cannot move for the planner.
+    """
     return Pose(robot.motion.R[0].copy(), robot.motion.p[0].copy()) if is_fixed else Pose()
 
 

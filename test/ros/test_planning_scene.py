@@ -70,13 +70,13 @@ def messages(monkeypatch):
 
 
 class FakeTopic:
-    """A topic with a number of subscribers, which keeps what is published."""
+    """A topic with subscribers, which keeps what is published."""
 
     def __init__(self, *_):
-        self.subscribers, self.messages = 1, []
+        self.ids, self.messages = {b"1"}, []
 
-    def subscriber_count(self):
-        return self.subscribers
+    def subscribers(self):
+        return frozenset(self.ids)
 
     def publish(self, message):
         self.messages.append(message)
@@ -208,13 +208,16 @@ def test_moveit_knows_where_all_bodies_are(scene):
     scene.check("floor", "box", "second")
     scene.sim.move(replace(second.placement, X_WL=at(x=2.0, z=0.5)))
     scene.sim.remove("box")
-    scene.topic.topic.subscribers = 2  # at the same time
+    scene.topic.topic.ids = {b"1", b"2"}  # at the same time
     scene.topic.publish(is_halted=True)
     scene.apply()
     scene.check("floor", "second")
     scene.topic.close()
     scene.apply()
     scene.check()
+    assert scene.sim.engine.record_contacts
+    scene.topic.release()
+    assert not scene.sim.engine.record_contacts
 
 
 def test_what_a_holder_holds_is_attached_to_its_link(scene):
@@ -228,7 +231,7 @@ def test_what_a_holder_holds_is_attached_to_its_link(scene):
     np.testing.assert_allclose(before, scene.sim.bodies["box"].motion.p[0], atol=2e-3)
     scene.moveit.world.clear()  # move_group is started again
     scene.moveit.attached.clear()
-    scene.topic.topic.subscribers = 2
+    scene.topic.topic.ids = {b"2"}  # in place of the first
     scene.step(200)
     scene.check("floor")
     assert list(scene.moveit.attached) == ["box"]
@@ -285,7 +288,7 @@ def test_what_fingers_hold_is_attached_to_their_hand(scene):
 
 
 def test_nothing_is_computed_without_subscribers(scene):
-    scene.topic.topic.subscribers = 0
+    scene.topic.topic.ids = set()
     scene.step(300)
     assert not scene.topic.topic.messages
 

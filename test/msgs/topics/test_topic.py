@@ -121,3 +121,23 @@ def test_a_topic_that_is_recorded_with_another_type_is_refused(node, tmp_path):
         topics.create(Header, "text", qos.IMAGE)
     assert len(list(node.publishers)) == before
     recorder.close()
+
+
+def test_a_subscriber_in_place_of_another_is_a_new_one(node):
+    topic, deadline = NodeTopic(node, String, "text", qos.IMAGE), time.monotonic() + 20.0
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+
+    def other_than(before):
+        while len(found := topic.subscribers()) != 1 or found == before:
+            assert time.monotonic() < deadline
+            executor.spin_once(timeout_sec=0.01)
+        return found
+
+    first = node.create_subscription(String, "text", print, 5)
+    found = other_than(frozenset())
+    node.create_subscription(String, "text", print, 5)
+    node.destroy_subscription(first)
+    other_than(found)
+    topic.close()
+    assert not topic.subscribers()

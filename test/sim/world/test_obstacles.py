@@ -106,16 +106,19 @@ def world(tmp_path):
     return path
 
 
-def test_a_scene_has_all_shapes_in_the_planning_frame(world, tmp_path, capsys):
+@pytest.mark.parametrize("frame", ["root", "world"])
+def test_a_scene_has_all_shapes_in_the_planning_frame(frame, world, tmp_path, capsys):
     out = tmp_path / "my world.scene"
-    assert main(["scene", str(world), "-o", str(out)]) == 0
+    chosen = ["--frame", frame] if frame == "root" else []
+    assert main(["scene", str(world), "-o", str(out), *chosen]) == 0
     assert "crane" in capsys.readouterr().out
     name, objects = Reader(out.read_text()).scene()
     assert name == "my world"
     assert list(objects) == ["some things", "table"]
     X_WP = np.eye(4)
-    X_WP[:3, :3] = Rotation.from_rotvec([0.0, 0.0, 1.5708]).as_matrix()
-    X_WP[:3, 3] = [1.0, 2.0, 0.5]
+    if frame == "root":
+        X_WP[:3, :3] = Rotation.from_rotvec([0.0, 0.0, 1.5708]).as_matrix()
+        X_WP[:3, 3] = [1.0, 2.0, 0.5]
     for key, place in {"some things": [0.3, 0.0, 0.4], "table": [0.0, -3.0, -GAP]}.items():
         pose, shapes, frames = objects[key]
         X_WO = X_WP @ pose
