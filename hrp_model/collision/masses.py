@@ -10,7 +10,7 @@ import numpy as np
 from ..body import Body, Link
 from ..diagnostics import Diagnostics
 from ..geometry import Mesh, Shape
-from ..inertia import MassProperties, point_inertia
+from ..inertia import MassProperties, merge, point_inertia
 from ..shapes.measure import signed_volume, unique_rows, used_vertices
 from ..shapes.tessellate import shape_mesh
 from .hull import convex_hull
@@ -23,10 +23,11 @@ _LEAST_VOLUME = 1e-9
 def with_estimated_masses(body: Body, density: float, diagnostics: Diagnostics) -> Body:
     """Return a body in which all that moves and has shapes has a mass.
 
-    A link without mass becomes a solid: its collision shapes, or without any its visible ones, if
-    their surface is closed, else their convex hull. Where shapes overlap, the mass counts twice.
-    Links stay without mass that are fixed to one with a mass, such as mounts of sensors, or fixed
-    to another and invisible, such as envelopes for collision tests.
+    A link without mass becomes solid: each of its collision shapes, or without any of its visible
+    ones, that is closed; the others together, if they form a closed surface, else as their convex
+    hull. Where shapes overlap, the mass counts twice. Links stay without mass that are fixed to one
+    with a mass, such as mounts of sensors, or fixed to another and invisible, such as envelopes for
+    collision tests.
 
     Args:
         body: The body.
@@ -39,18 +40,18 @@ def with_estimated_masses(body: Body, density: float, diagnostics: Diagnostics) 
         top = body.rigid_tops[link.name]
         shapes = link.collision or link.visual
         is_left = top in heavy or not shapes or not (link.visual or link.name == top)
-        mesh = None if is_left else _joined(shapes)
-        if mesh is None:
+        solids, hull = ([], None) if is_left else _solids(shapes)
+        if not (solids or hull):
             links.append(link)
             continue
-        is_solid = _is_closed(mesh)
-        made = solid(mesh if is_solid else convex_hull(used_vertices(mesh)), density)
+        made = merge(solid(mesh, density) for mesh in (*solids, *([hull] if hull else [])))
+        of_hull = "the convex hull of " if hull else ""
         source = "collision" if link.collision else "visible"
         diagnostics.warn(
             "estimated-mass",
             f"link '{link.name}' states no mass: estimated as {made.mass:.3g} kg, "
-            f"{density:g} kg/m^3 times the volume of "
-            f"{'' if is_solid else 'the convex hull of '}its {source} shapes",
+            f"{density:g} kg/m^3 times the volume of {of_hull}its {source} shapes"
+            f"{' that are open, and of the others' if solids and hull else ''}",
             link.at,
         )
         links.append(
@@ -90,16 +91,34 @@ def solid(mesh: Mesh, density: float) -> MassProperties:
     return MassProperties(mass, origin + center, inertia)
 
 
-def _joined(shapes: Sequence[Shape]) -> Mesh | None:
-    """Return all shapes as one mesh; None if they have no triangles."""
-    meshes = [shape_mesh(shape, solid=True) for shape in shapes]
+def _solids(shapes: Sequence[Shape]) -> tuple[list[Mesh], Mesh | None]:
+    """Return closed surfaces, and the convex hull of what is open; None without such shapes.
+
+    Closed shapes are apart, as some may face inward. Parts of one surface, such as those of
+    different materials, are open each.
+    """
+    closed: list[Mesh] = []
+    rest: list[Mesh] = []
+    for shape in shapes:
+        mesh = shape_mesh(shape, solid=True)
+        if len(mesh.triangles) and np.ptp(used_vertices(mesh), axis=0).any():  # no mere point
+            (closed if _is_closed(mesh) else rest).append(mesh)
+    if not rest:
+        return closed, None
+    joined = _joined(rest)
+    if _is_closed(joined):
+        return [*closed, joined], None
+    return closed, convex_hull(used_vertices(joined))
+
+
+def _joined(meshes: Sequence[Mesh]) -> Mesh:
+    """Return meshes as one."""
     starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
     triangles = [m.triangles + int(n) for m, n in zip(meshes, starts, strict=False)]
-    joined = Mesh(
+    return Mesh(
         np.concatenate([mesh.vertices for mesh in meshes]),
         np.concatenate(triangles).astype(np.int32),
     )
-    return joined if len(joined.triangles) else None
 
 
 def _is_closed(mesh: Mesh) -> bool:

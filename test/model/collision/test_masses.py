@@ -1,5 +1,7 @@
 """Masses estimated from shapes, against closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,28 @@ def test_an_open_surface_counts_as_its_hull(gap):
     np.testing.assert_allclose(made.inertia, box_inertia(30.0, np.eye(3)), atol=1e-9)
     (told,) = found.found
     assert ("hull" in told.message) is bool(gap)
+
+
+def test_closed_shapes_that_face_inward_and_parts_of_one_surface_are_solid():
+    R, places = np.eye(3), np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    one, inward, split = (shape_mesh(placed_box(R, p), solid=True) for p in places)
+    meshes = [one, replace(inward, triangles=inward.triangles[:, ::-1])]
+    meshes += [replace(split, triangles=half) for half in np.split(split.triangles, 2)]
+    joint = Joint(type=JointType.FREE, name="BASE")
+    link = Link(name="BASE", parent=None, joint=joint, collision=tuple(map(Shape, meshes)))
+    found = Diagnostics.silent()
+    (made,) = with_estimated_masses(Body(name="b", links=(link,)), 1000.0, found).links
+    assert made.mass == pytest.approx(90.0)
+    np.testing.assert_allclose(made.center_of_mass, [1.0, 0.0, 0.0], atol=1e-9)
+    expected = 3.0 * box_inertia(30.0, R) + 60.0 * np.diag([0.0, 1.0, 1.0])
+    np.testing.assert_allclose(made.inertia, expected, atol=1e-9)
+    assert "hull" not in found.found[0].message
+    open_box = replace(split, triangles=split.triangles[2:])
+    point = Mesh(np.ones((3, 3)), np.array([[0, 1, 2]], dtype=np.int32))
+    link = replace(link, collision=tuple(map(Shape, [*meshes[:2], open_box, point])))
+    (made,) = with_estimated_masses(Body(name="b", links=(link,)), 1000.0, found).links
+    assert made.mass == pytest.approx(90.0)  # the hull is that of the open one only
+    assert "hull" in found.found[1].message
 
 
 def test_a_sheet_of_two_sides_is_as_thick_as_a_flat_collision_shape():
