@@ -1,7 +1,7 @@
 // What the element of a page runs that carries this script: `start` with the element, each time that
 // the page shows it anew, as after it has lost its server.
 const start = (anchor) => {
-  const page = window.hrpPage || (window.hrpPage = { count: 0, keys: new Set(), pad: null });
+  const page = window.hrpPage || (window.hrpPage = { count: 0, held: new Map() });
   const write = (field, text) => { // as a person would, since viser's fields ignore other changes
     Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, text);
     field.dispatchEvent(new Event('input', { bubbles: true }));
@@ -27,24 +27,23 @@ const start = (anchor) => {
   const sign = (x) => Math.max(-1, Math.min(1, x));
   page.dark = matchMedia('(prefers-color-scheme: dark)');
   page.drive = () => {
-    const held = [...page.keys].map((key) => moves[key]);
-    if (page.pad) held.push(page.pad);
+    const held = [...page.held.values()]; // moves of keys and fingers
     if (!held.length) return null;
     return [0, 1].map((i) => sign(held.reduce((sum, move) => sum + move[i], 0)));
   };
-  page.hold = () => {
-    const now = page.drive();
+  const show = () => {
+    const held = [...page.held.values()].map(String);
     for (const button of document.querySelectorAll('[data-drive]')) {
-      button.classList.toggle('hrp-on', now !== null && button.dataset.drive === now.join());
+      button.classList.toggle('hrp-on', held.includes(button.dataset.drive));
     }
     page.send();
   };
-  const release = () => {
-    if (!page.keys.size && !page.pad) return;
-    page.keys.clear();
-    page.pad = null;
-    page.hold();
+  const hold = (what, move) => {
+    page.held.set(what, move);
+    show();
   };
+  const release = (what) => page.held.delete(what) && show();
+  const releaseAll = () => [...page.held.keys()].forEach(release);
   const isTaken = (target, key) => target.closest
     && (target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')
       || (key.startsWith('Arrow') && target.closest('[role=slider], [role=tab]')));
@@ -53,22 +52,19 @@ const start = (anchor) => {
     if (isTaken(event.target, event.code) || !document.querySelector('[data-drive]')) return;
     event.stopPropagation();
     event.preventDefault();
-    if (page.keys.has(event.code)) return;
-    page.keys.add(event.code);
-    page.hold();
+    if (!page.held.has(event.code)) hold(event.code, moves[event.code]);
   }, true);
-  window.addEventListener('keyup', (event) => page.keys.delete(event.code) && page.hold(), true);
-  window.addEventListener('blur', release);
-  document.addEventListener('visibilitychange', release);
+  window.addEventListener('keyup', (event) => release(event.code), true);
+  window.addEventListener('blur', releaseAll);
+  document.addEventListener('visibilitychange', releaseAll);
   document.addEventListener('pointerdown', (event) => {
     const button = event.target.closest && event.target.closest('[data-drive]');
     if (!button) return;
     event.preventDefault();
-    page.pad = button.dataset.drive.split(',').map(Number);
-    page.hold();
+    hold(event.pointerId, button.dataset.drive.split(',').map(Number));
   });
   for (const name of ['pointerup', 'pointercancel']) {
-    window.addEventListener(name, () => page.pad && ((page.pad = null), page.hold()), true);
+    window.addEventListener(name, (event) => release(event.pointerId), true);
   }
   document.addEventListener('click', (event) => {
     const opener = event.target.closest && event.target.closest('[data-tab]');

@@ -138,9 +138,13 @@ def test_keys_drive_a_vehicle_which_the_camera_follows_also_on_a_phone_in_the_da
         pad = phone.tab.get_by_label("backward", exact=True)
         phone.wait_until(pad.is_visible, "a drive pad")
         heading = motion.p[0, 0]
-        pad.dispatch_event("pointerdown")
+        left = phone.tab.get_by_label("turn left", exact=True)
+        pad.dispatch_event("pointerdown", {"pointerId": 1})
+        left.dispatch_event("pointerdown", {"pointerId": 2})  # by a second finger
+        phone.wait_until(lambda: motion.w[0, 2] > 0.1, "turning")
+        left.dispatch_event("pointerup", {"pointerId": 2})
         phone.wait_until(lambda: motion.p[0, 0] < heading - 0.2, "driven back")
-        pad.dispatch_event("pointerup")
+        pad.dispatch_event("pointerup", {"pointerId": 1})
         phone.wait_until(lambda: np.abs(motion.v[0]).max() < 0.01, "stopped")
         phone.wait_until(lambda: phone.pixels()[-20:, :].mean() < 80, "a dark panel")
         sheet = (
