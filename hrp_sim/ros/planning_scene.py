@@ -96,6 +96,7 @@ class PlanningSceneTopic:
 
     Raises:
         ImportError: The package moveit_msgs is not installed.
+        KeyError: The robot was deleted meanwhile.
         WrongUseError: The name or the quality of service of the topic is invalid.
     """
 
@@ -105,6 +106,7 @@ class PlanningSceneTopic:
         from hrp_msgs.topics import planning_scene
 
         self._messages = planning_scene
+        self._simulated = simulation.bodies[robot.name]
         self.topic = NodeTopic(
             node, planning_scene.SceneChanges.message_type, name, qos.PLANNING_SCENE
         )  # not recorded: recordings lack its definition
@@ -134,7 +136,9 @@ class PlanningSceneTopic:
         X_WP, again = self._robot.pose(), False
         if _has_moved(X_WP.p, self._X_WP.p) or _has_moved(X_WP.R, self._X_WP.R):
             self._X_WP, again = X_WP, True
-        subscribers = self.topic.subscribers()
+        is_there = self._simulation.bodies.get(self._robot.name) is self._simulated
+        # A removed robot is soon closed, in another thread.
+        subscribers = self.topic.subscribers() if is_there else frozenset()
         if subscribers - self._subscribers:
             again, self._repeat_at = True, monotonic() + _REPEATED_AFTER
         elif self._repeat_at is not None and monotonic() > self._repeat_at:
@@ -156,11 +160,10 @@ class PlanningSceneTopic:
             for name, one in self._sent.items():
                 _remove(changes, name, one)
             self._sent.clear()
-            if self._subscribers and (message := changes.message()) is not None:
+            if (message := changes.message()) is not None:
                 self.topic.publish(message)
-            self._subscribers = (
-                frozenset()
-            )  # so that a late ``publish`` leaves the simulation alone
+            # So that a late ``publish`` leaves the simulation alone.
+            self._subscribers = frozenset()
             self.topic.close()
 
     def release(self) -> None:
@@ -193,8 +196,7 @@ class PlanningSceneTopic:
 
     def _held(self) -> dict[str, int]:
         """Return the link of the robot that holds each body, by a joint or between others."""
-        robot = self._robot.name
-        model = self._simulation.bodies[robot].body
+        robot, model = self._robot.name, self._simulated.body
         found: dict[str, int] = {}
         for name, links in pressed(self._simulation.contacts(), robot).items():
             before = self._sent[name].link if name in self._sent else -1
@@ -242,7 +244,7 @@ class PlanningSceneTopic:
         if link < 0:
             self._move(changes, name)
             return
-        robot = self._simulation.bodies[self._robot.name]
+        robot = self._simulated
         X_WL = Pose(robot.motion.R[link], robot.motion.p[link])
         links = [self._robot.links[x.name] for x in robot.body.links]
         obstacle = one.obstacle

@@ -287,6 +287,16 @@ def test_what_fingers_hold_is_attached_to_their_hand(scene):
     scene.check("floor", "box")
 
 
+def test_a_removed_robot_needs_nothing_until_its_topic_is_closed(scene):
+    scene.step(50)
+    scene.sim.remove("lifter")
+    scene.topic.publish(is_halted=True)
+    assert not scene.sim.engine.record_contacts
+    scene.topic.close()
+    scene.apply()
+    scene.check()
+
+
 def test_nothing_is_computed_without_subscribers(scene):
     scene.topic.topic.ids = set()
     scene.step(300)
