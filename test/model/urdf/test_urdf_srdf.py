@@ -104,17 +104,17 @@ def moving_joints(path):
 
 
 @robots
-def test_every_joint_that_moves_is_in_one_group_and_in_the_whole(path):
+def test_every_joint_that_moves_is_in_one_group_and_those_of_chains_in_the_whole(path):
     body = loaded(path)
     found = read(body)
     joints = [joint for joints in chains(found).values() for joint in joints]
+    if "whole_body" in found.groups:
+        assert set(found.members("whole_body")[0]) == set(joints)
     hands = [end.get("group") for end in found.srdf.iter("end_effector")]
     for name in hands:
         joints += [joint.get("name") for joint in found.groups[name].findall("joint")]
     moving = [j for j in joints if found.joints[j].get("type") != "fixed"]
     assert sorted(moving) == sorted(x.joint.name for x in body.moving_links if x.parent)
-    if "whole_body" in found.groups:
-        assert set(found.members("whole_body")[0]) == set(joints)
 
 
 @all_cases(
