@@ -237,7 +237,7 @@ def test_the_example_leads_the_arm_in_lock_step(tmp_path):
         finally:
             peer.close()
         controller.send_signal(signal.SIGINT)
-        assert controller.wait(timeout=300) == 0
+        assert controller.wait(timeout=300) == 0, logs[1].read_text(encoding="utf-8")
     # A PD controller is late by damping / stiffness, and gravity bends it a little.
     for reading in peer.messages["joint_states"]:
         time = stamp_ns(reading.header.stamp) * 1e-9
