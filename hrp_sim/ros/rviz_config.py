@@ -22,7 +22,7 @@ from ..sensors import CameraSensor, ForceSensor, Sensor, TorqueSensor
 from ..simulation import Simulation
 from ..topics.devices import device_topics
 from ..world.load import load_world
-from ..world.naming import BodyNaming, name_bodies
+from ..world.naming import BodyNaming, name_bodies, robots
 from ..world.projects import AS_IN_PROJECT, ProjectOptions
 
 _COMMENT = """The bodies of a world and the data of their sensors, as in simulation.launch.py.
@@ -89,9 +89,9 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
     bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
     namespaces = {name: simulation.namespace(name) for name in bodies}
     naming = name_bodies(bodies, options.frame_prefix, namespaces, options.naming)
-    robots = [name for name, body in bodies.items() if not body.is_static]
+    found = robots(bodies)
     first = next((k for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)), None)
-    boxes = {name: _box(simulation.bodies[name]) for name in robots or bodies}
+    boxes = {name: _box(simulation.bodies[name]) for name in found or bodies}
     displays: list[rviz.Display] = []
     for name in bodies:
         size = rviz.view_radius(boxes[name]) if name in boxes else 1.0
@@ -99,7 +99,7 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
         data = view.displays()
         has_wrenches = any(display["Class"].endswith("/Wrench") for display in data)
         shown = [_robot(name, naming[name], options, translucent=has_wrenches), *data]
-        displays += [rviz.group(name, shown)] if len(robots) > 1 and len(shown) > 1 else shown
+        displays += [rviz.group(name, shown)] if len(found) > 1 and len(shown) > 1 else shown
     if options.contacts:
         topic = rviz.absolute_topic(options.namespace, names.CONTACT_MARKERS)
         displays.append(rviz.markers("Contacts", topic))
@@ -110,8 +110,8 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
         comment=_COMMENT,
         floor_height=0.0,
         frames_on=False,
-        followed=_vehicle_frame(simulation.bodies[robots[0]], naming[robots[0]], options)
-        if len(robots) == 1
+        followed=_vehicle_frame(simulation.bodies[found[0]], naming[found[0]], options)
+        if len(found) == 1
         else None,
         namespace=options.namespace,
         is_simulation=True,

@@ -36,7 +36,7 @@ from ..sensors.body_state import motion_of_fixed_frame
 from ..sensors.kinds import AnyTopic, kind_of
 from ..sensors.settings import TRUTH, WHEELS
 from ..simulation import Simulation
-from ..world.naming import BodyNaming
+from ..world.naming import BodyNaming, is_robot
 from .devices import InitialPose, SensorOutputs, device_topics
 
 
@@ -187,8 +187,8 @@ class BodyTopics:
         self._has_moving_root = not (is_fixed or self._is_world)
         self._odom = self._frame_name(self._options.odom_frame or "odom")
         has_odom = bool(self._options.odom_frame) or self._followed == WHEELS
-        is_robot = self._has_moving_root and bool(self.simulated.body.jointed_links)
-        self._parent = self._odom if has_odom and is_robot else world
+        has_odom &= self._has_moving_root and is_robot(self.simulated.body)
+        self._parent = self._odom if has_odom else world
         return frames
 
     @property
@@ -378,7 +378,7 @@ class BodyTopics:
 
     def _add_initial_pose(self, found: SensorOutputs, frames: Frames) -> None:
         name = self._options.initial_pose_topic
-        if name and self._has_moving_root and self.simulated.body.jointed_links:
+        if name and self._has_moving_root and is_robot(self.simulated.body):
             converter = make_converter(_INITIAL_POSE, frames)
             topic = self._create(converter.message_type, name, qos.COMMAND)
             self._initial_pose = InitialPose(topic, converter)
@@ -388,8 +388,8 @@ class BodyTopics:
         self, found: SensorOutputs, frames: Frames, topics: Mapping[AnyTopic, str]
     ) -> None:
         """Add what the topmost frame follows: its transform, and a topic beside the true motion."""
-        options, is_robot = self._options, bool(self.simulated.body.jointed_links)
-        if options.odom_topic and is_robot and self._odom_topic not in topics.values():
+        has_topic = bool(self._options.odom_topic) and is_robot(self.simulated.body)
+        if has_topic and self._odom_topic not in topics.values():
             copies = {replace(spec): self._odom_topic for spec in topics}  # other keys
             found.open(self._maker, copies, frames)
         if self._has_moving_root:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hrp_model import Body
+from hrp_model.devices import Attachment, GenericDevice, Light
 from hrp_model.frames import with_joint_names
 from hrp_model.validate import validated_as
 from hrp_msgs.names import (
@@ -20,6 +21,8 @@ from hrp_msgs.names import (
 
 # Topic names have up to 247 characters, including the namespaces of node and body.
 MAX_DEVICE_NAME_LENGTH = 80
+# Devices that neither measure nor act: a lamp or a block with a handle is no robot.
+_IDLE_DEVICES = (Attachment, GenericDevice, Light)
 
 
 class NamespaceError(NameCollisionError):
@@ -70,6 +73,19 @@ class BodyNaming:
         return f"{namespace.rstrip('/')}/{self.namespace}".rstrip("/") or "/"
 
 
+def is_robot(body: Body) -> bool:
+    """Return whether a body can move and has motors, sensors or devices that act."""
+    has_motors = any(not link.joint.is_passive for link in body.jointed_links)
+    has_devices = any(not isinstance(x, _IDLE_DEVICES) for x in body.devices)
+    return not body.is_static and (has_motors or has_devices)
+
+
+def robots(bodies: Mapping[str, Body]) -> list[str]:
+    """Return the names of the robots of a world or, without any, of the bodies that can move."""
+    found = [name for name, body in bodies.items() if is_robot(body)]
+    return found or [name for name, body in bodies.items() if not body.is_static]
+
+
 def name_bodies(
     bodies: Mapping[str, Body],
     frame_prefix: str = "",
@@ -78,8 +94,8 @@ def name_bodies(
 ) -> dict[str, BodyNaming]:
     """Assign a namespace and a frame prefix to each body of a world.
 
-    A robot is a body that can move. The only robot of a world has no namespace; all other
-    bodies have one like their names.
+    The only robot of a world, see ``robots``, has no namespace; all other bodies have one like
+    their names.
 
     Args:
         bodies: Models by body name.
@@ -92,11 +108,11 @@ def name_bodies(
         NameCollisionError: Two bodies would have the same namespace.
     """
     requested = namespaces or {}
-    robots = [name for name, body in bodies.items() if not body.is_static]
+    the_robots = robots(bodies)
     tokens = topic_tokens(bodies)
     namings: dict[str, BodyNaming] = {}
     for name in bodies:
-        frames = "" if robots == [name] else tokens[name]
+        frames = "" if the_robots == [name] else tokens[name]
         namespace = tokens[name] if preset in NAMESPACED else frames
         if (wanted := requested.get(name)) is not None:
             namespace = frames = wanted

@@ -35,12 +35,12 @@ def peer(tmp_path):
         ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={world}"], log
     ) as process:
         peer = Peer()
-        peer.follow("lifter/devices", DiagnosticStatus, LATCHED)
-        peer.follow("lifter/joint_states", JointState)
+        peer.follow("devices", DiagnosticStatus, LATCHED)
+        peer.follow("joint_states", JointState)
         peer.follow("block/ground_truth/odom", Odometry)
         peer.follow("rosout", Log)
         try:
-            peer.wait_for("lifter/joint_states")
+            peer.wait_for("joint_states")
             peer.wait_for("block/ground_truth/odom")
             yield peer
         except AssertionError:
@@ -53,7 +53,7 @@ def peer(tmp_path):
 
 def wait_for_switch(peer, state):
     def states():
-        messages = peer.messages["lifter/devices"]
+        messages = peer.messages["devices"]
         return messages and {v.key: v.value for v in messages[-1].values}["cup"]
 
     peer.wait_until(f"the cup being {state}", lambda: states() == state)
@@ -64,10 +64,10 @@ def block(peer):
 
 
 def test_a_block_is_carried_by_a_belt_and_lifted_by_a_cup(peer):
-    cup = "lifter/devices/cup/set_enabled"
-    hold = peer.node.create_publisher(Bool, "lifter/devices/cup/hold", 1)
+    cup = "devices/cup/set_enabled"
+    hold = peer.node.create_publisher(Bool, "devices/cup/hold", 1)
     speed = peer.node.create_publisher(Float64, "conveyor/devices/belt/speed", 1)
-    lift = peer.node.create_publisher(JointState, "lifter/joint_commands", 1)
+    lift = peer.node.create_publisher(JointState, "joint_commands", 1)
     # The belt has carried the block away, so that there is nothing to hold.
     peer.wait_until("the belt", lambda: block(peer).pose.pose.position.x > 0.3)
     assert peer.call("conveyor/devices/belt/set_enabled", SetBool, data=False).success

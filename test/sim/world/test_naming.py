@@ -1,8 +1,11 @@
 """Which robot gets the plain names, and what the others are called."""
 
+from dataclasses import replace
+
 import pytest
 
 from hrp_model import Body, Joint, JointType, Link
+from hrp_model.devices import Attachment, Imu
 from hrp_msgs.names import NameCollisionError, namespace_error
 from hrp_sim.world.naming import BodyNaming, name_bodies, spawned_naming
 
@@ -12,6 +15,12 @@ def body(joint_type):
         name="model",
         links=(Link(name="ROOT", parent=None, joint=Joint(type=joint_type, name="ROOT")),),
     )
+
+
+def with_arm(body, **properties):
+    """Return the body with a joint."""
+    joint = Joint(type=JointType.REVOLUTE, name="ARM", **properties)
+    return replace(body, links=(*body.links, Link(name="ARM", parent="ROOT", joint=joint)))
 
 
 FLOOR, ROBOT = body(JointType.FIXED), body(JointType.FREE)
@@ -31,6 +40,25 @@ def test_the_only_robot_has_the_plain_names_and_its_surroundings_their_own():
         "r1": ("scan", "ROOT"),
         "room": ("room/scan", "room/ROOT"),
     }
+
+
+IMU = Imu(name="imu", link="ROOT")
+
+
+@pytest.mark.parametrize(
+    "robot", [with_arm(FLOOR), with_arm(ROBOT), replace(ROBOT, devices=(IMU,))]
+)
+def test_loose_things_beside_a_robot_leave_it_the_plain_names(robot):
+    handle = Attachment(name="handle", link="ROOT")
+    things = {
+        "block": ROBOT,
+        "can": replace(ROBOT, devices=(handle,)),
+        "rope": with_arm(ROBOT, is_passive=True),
+        "eye": replace(FLOOR, devices=(IMU,)),
+    }
+    found = names({"floor": FLOOR, **things, "r1": robot})
+    assert found.pop("r1") == ("scan", "ROOT")
+    assert all(found[name] == (f"{name}/scan", f"{name}/ROOT") for name in found)
 
 
 def test_of_several_robots_each_has_its_own_names():
