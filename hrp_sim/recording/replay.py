@@ -175,9 +175,10 @@ class Replay:
     def advance(self) -> None:
         """Send the messages that are due, at most those of one period; refresh if it is time."""
         playback = self._playback
-        now_ns = playback.now_ns
-        if playback.jumps != self._jumps:
-            self._jumps = playback.jumps
+        # In this order: a jump that another thread makes in between is then noticed the next time.
+        jumps, now_ns = playback.jumps, playback.now_ns
+        if jumps != self._jumps:
+            self._jumps = jumps
             for output in self._outputs:
                 output.jump(now_ns)
             self._coming = self._messages(now_ns)

@@ -109,6 +109,28 @@ def test_after_a_jump_the_replay_goes_on_from_there(recording, wall):
     assert output.jumps == [15 * SECOND // 10, 0]
 
 
+def test_a_jump_right_after_the_time_was_read_is_not_lost(recording, wall):
+    class Interrupted(Playback):
+        """Is sent back by another thread, once, as soon as 1.5 s were read."""
+
+        @property
+        def now_ns(self):
+            now_ns = super().now_ns
+            if now_ns >= 3 * SECOND // 2 and not self.jumps:
+                self.jump(SECOND // 2)
+            return now_ns
+
+    output = Output(wall, "/b")
+    clock = Interrupted(recording.start_ns, recording.end_ns, wall=wall)
+    run = Replay(recording, clock, [output], sleep=wall.sleep, wall=wall)
+    for _ in range(400):
+        run.advance()
+        wall.sleep(0.01)
+    assert output.jumps == pytest.approx([SECOND // 2], abs=SECOND // 20)
+    assert [data for _, _, data in output.taken[-2:]] == ["15", "20"]
+    assert [data for _, _, data in output.taken].count("10") == 2
+
+
 def test_a_slow_output_does_not_stop_the_refreshing(recording, wall):
     class Slow(Output):
         def take(self, message):

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from browser_tools import has_color
+from browser_tools import client_of
 from motion_recordings import fail
 from run_page_tools import gui
 
@@ -73,21 +73,14 @@ class Session:
 
         page.wait_until(advanced, what)
 
-    def red_at(self, page):
-        """Return the column of the middle of the robot when it rests."""
-        last = [None]
+    def wait_for_robot(self, page, camera):
+        """Wait until the robot is drawn where it is at the present time; cameras follow it."""
 
-        def rests():
-            before, last[0] = last[0], red_at(page)
-            return before is not None and before == last[0]
+        def is_drawn():
+            point = [0.0, self.clock.now_ns / SECOND / 2.0 - 1.0, 0.0]
+            return page.shows(RED, page.project(point, camera))
 
-        self.wait_until(page, rests, "a red robot at rest")
-        return last[0]
-
-
-def red_at(page):
-    columns = np.nonzero(has_color(page.pixels(), RED)[:, : SIZE[0] - 330])[1]  # beside the panel
-    return float(columns.mean()) if len(columns) > 50 else None
+        self.wait_until(page, is_drawn, "a red robot in its place")
 
 
 @pytest.fixture
@@ -107,13 +100,14 @@ def test_a_replay_begins_with_the_first_browser_and_its_button_and_slider_act(
     session.wait_until(page, lambda: page_has(page, "Pause"), "a button to pause")
     page.tab.get_by_role("button", name="Pause").click()
     session.wait_until(page, lambda: session.clock.is_paused, "a pause")
-    before = session.red_at(page)
+    camera = client_of(session.viewer, page).camera
+    session.wait_for_robot(page, camera)
     slider = page.tab.locator(".mantine-Slider-root").first.bounding_box()
     page.tab.mouse.click(slider["x"] + 0.5 * slider["width"], slider["y"] + slider["height"] / 2)
     session.wait_until(page, lambda: session.clock.now_ns > SECOND, "a jump")
     assert session.clock.now_ns == pytest.approx(2 * SECOND, abs=SECOND // 5)
     assert session.clock.is_paused
-    session.wait_until(page, lambda: (red_at(page) or 0.0) > before + 30, "a moved robot")
+    session.wait_for_robot(page, camera)
     session.wait_until(page, lambda: page_has(page, "Play"), "a button to play")
     page.tab.get_by_role("button", name="Play").click()
     session.wait_until(page, lambda: not session.clock.is_paused, "going on")
