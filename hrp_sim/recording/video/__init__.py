@@ -2,7 +2,7 @@
 
 from hrp_model.shapes.extents import Extents, Viewpoint
 
-from .studio_renderer import (
+from .film import (
     FilmSource,
     Frame,
     RecordedPoses,

@@ -13,7 +13,7 @@ from hrp_model.geometry import Material
 from hrp_model.rigid import rpy_matrix
 from hrp_model.shapes import light
 from hrp_sim import Simulation
-from hrp_sim.recording.video.studio_renderer import SimulationSource, StudioRenderer
+from hrp_sim.recording.video.film import SimulationSource, StudioRenderer
 from hrp_sim.recording.video.views import (
     Extents,
     FixedView,
