@@ -121,9 +121,14 @@ class DescriptionOptions:
         collision, glb_up = CollisionShapes(settings["collision"]), UpAxis(settings["glb_up"])
         return DescriptionOptions(options, collision, srdf, glb_up)
 
-    def with_hardware_topics(self) -> DescriptionOptions:
-        """Return the same options, with joints that ros2_control reads and commands by topics."""
-        return replace(self, urdf=replace(self.urdf, ros2_control=Hardware.TOPIC))
+    def with_hardware_topics(self, positions: Mapping[str, float]) -> DescriptionOptions:
+        """Return the same options, with joints that ros2_control reads and commands by topics.
+
+        Args:
+            positions: Present joint positions by link name, in [rad] or [m].
+        """
+        urdf = replace(self.urdf, ros2_control=Hardware.TOPIC, positions=positions)
+        return replace(self, urdf=urdf)
 
     def with_frames(self, names: FrameOptions) -> DescriptionOptions:
         """Return the same options with other frame options."""

@@ -82,7 +82,7 @@ def ros2_control_elements(body: Body, frames: BodyFrames, options: UrdfOptions) 
         return []
     block = element("ros2_control", name=system_name(body.name), type="system")
     block.append(hardware_element(hardware))
-    block.extend(_joint(joint, frames, hardware) for joint in joints)
+    block.extend(_joint(joint, frames, options) for joint in joints)
     if has_sensors(hardware):
         block.extend(_sensors(body, frames, hardware))
     return [block, _gz_plugin(options)] if hardware is Hardware.GZ else [block]
@@ -118,17 +118,32 @@ def has_sensors(hardware: Hardware | None) -> bool:
     return hardware not in (None, Hardware.TOPIC)
 
 
-def _joint(joint: ControlledJoint, frames: BodyFrames, hardware: Hardware) -> Element:
-    model = joint.link.joint
+def topic_state(name: str, position: float = 0.0) -> Element:
+    """Return a state interface of topic-based hardware, which is NaN until it has a message.
+
+    Controllers are activated before, and broadcasters would publish that.
+
+    Args:
+        name: One of ``STATE_INTERFACES``.
+        position: Where the joint is before the first message, in [rad] or [m].
+    """
+    value = position if name == "position" else 0.0
+    return element("state_interface", param("initial_value", value), name=name)
+
+
+def _joint(joint: ControlledJoint, frames: BodyFrames, options: UrdfOptions) -> Element:
+    model, initial = joint.link.joint, float(joint.link.joint.initial)
     result = element("joint", name=frames.joints[joint.link.name])
     command = joint.command_interface
     if command is not None:
         result.append(element("command_interface", *_limits(command, model), name=command.value))
     for name in STATE_INTERFACES:
+        if options.ros2_control is Hardware.TOPIC:
+            result.append(topic_state(name, options.positions.get(joint.link.name, initial)))
+            continue
         state = element("state_interface", name=name)
-        # Topic-based states are unknown until a message arrives; controllers must wait for it.
-        if name == "position" and hardware is not Hardware.TOPIC:
-            state.append(param("initial_value", float(model.initial)))
+        if name == "position":
+            state.append(param("initial_value", initial))
         result.append(state)
     return result
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from ..frames import Base, FrameOptions, LinkNaming
@@ -49,6 +50,8 @@ class UrdfOptions(FrameOptions):
         gazebo: Whether <gazebo> blocks describe the sensors.
         ros2_control: Hardware of the <ros2_control> block; None leaves the block out.
         command_interface: Command interface of the joints.
+        positions: Joint positions by link name, in [rad] or [m], that ros2_control has before the
+            first message of topic-based hardware; those of the model's initial posture if missing.
         controllers: Parameter file of the controllers for Gazebo; a path, or a substitution of
             xacro, such as "$(find my_robot)/config/controllers.yaml".
         mujoco_meshes: Mesh folder for MuJoCo's own URDF reader, absolute or relative to the
@@ -59,6 +62,7 @@ class UrdfOptions(FrameOptions):
     gazebo: bool = False
     ros2_control: Hardware | None = None
     command_interface: CommandInterface = CommandInterface.POSITION
+    positions: Mapping[str, float] = field(default_factory=dict, hash=False)
     controllers: str = "controllers.yaml"
     mujoco_meshes: str | None = None
     version: UrdfVersion = UrdfVersion.V1_0

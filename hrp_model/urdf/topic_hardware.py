@@ -16,7 +16,7 @@ from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all, listed
 from ..frames import BodyFrames
 from ..kinematics.actuation import controlled_joints
 from ..readers.xml_tree import Element
-from .control_blocks import STATE_INTERFACES, hardware_element, system_name
+from .control_blocks import STATE_INTERFACES, hardware_element, system_name, topic_state
 from .options import Hardware
 from .shapes import element
 
@@ -76,15 +76,19 @@ class _Joint:
         made = element(
             "joint",
             *(_written(child, name=x) for x, child in self.commands.items()),
-            *(
-                _written(self.states[x], name=x)
-                if x in self.states
-                else element("state_interface", name=x)
-                for x in states
-            ),
+            *map(self._state, states),
             *map(_written, self.others),
         )
         made.attrib.update(self.first.attributes | {"name": self.name})
+        return made
+
+    def _state(self, name: str) -> ElementTree.Element:
+        """Return a state interface as it was read, with an initial value."""
+        made = topic_state(name)
+        if (own := self.states.get(name)) is not None:
+            params = [*made] if not _has_initial_value(own) else []
+            made = _written(own, name=name)
+            made.extend(params)
         return made
 
 
@@ -133,6 +137,11 @@ def _written(source: Element, **changed: str) -> ElementTree.Element:
     made = element(source.tag, *children, text=source.text)
     made.attrib.update(source.attributes | changed)
     return made
+
+
+def _has_initial_value(interface: Element) -> bool:
+    params = (x.attributes.get("name", "").strip() for x in interface.all("param"))
+    return "initial_value" in params
 
 
 def _names(component: Element) -> Iterable[str]:

@@ -242,7 +242,9 @@ class BodyTopics:
         options = options.with_frames(FrameOptions(base=self.base))
         if self._options.hardware_topics and body.moving_links:
             # The description identifies the body of these topics.
-            options = options.with_hardware_topics()
+            q = self.simulated.motion.q.tolist()
+            moving = [link.name for link in body.moving_links]
+            options = options.with_hardware_topics(dict(zip(moving, q, strict=True)))
         description = describe(body, options, mesh_folder(), diagnostics)
         self._publish_text(names.ROBOT_DESCRIPTION, description.urdf)
         if description.srdf:

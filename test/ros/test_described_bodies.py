@@ -59,9 +59,11 @@ def test_parameters_about_the_description_hold_for_all_bodies():
 
 def test_the_description_names_the_hardware_topics_that_the_simulator_has():
     with closing(RosSession({**ARM, "hardware_topics": True}, [])) as session:
-        hardware = ElementTree.fromstring(late_text("robot_description")).find(
-            "ros2_control/hardware"
-        )
+        block = ElementTree.fromstring(late_text("robot_description")).find("ros2_control")
+        first = block.find("joint[@name='J2']/state_interface[@name='position']/param")
+        q2 = session.simulation.bodies["arm"].motion.q[1]
+        assert (first.get("name"), float(first.text)) == ("initial_value", pytest.approx(q2))
+        hardware = block.find("hardware")
         assert "JointStateTopicSystem" in hardware.findtext("plugin")
         named = {p.get("name"): p.text for p in hardware.iterfind("param")}
         assert f"/{named['joint_states_topic']}" in session.published()

@@ -72,7 +72,13 @@ def test_blocks_of_any_hardware_become_one_system_that_ros2_control_accepts():
     assert system.params["joint_states_topic"] == "robot_joint_states"
     assert "ip" not in system.params
     assert system.joints["a"].commands["velocity"].params == {"min": "-0.5", "max": "0.5"}
-    assert system.joints["a"].states["position"].params == {"initial_value": "0.25"}
+    states = {
+        (name, kind): float(state.params["initial_value"])  # else NaN until the first message
+        for name, joint in system.joints.items()
+        for kind, state in joint.states.items()
+    }
+    assert len(states) == 9
+    assert {key: value for key, value in states.items() if value} == {("a", "position"): 0.25}
     assert system.joints["a"].params == {"id": "7"}
     assert list(system.joints["c"].commands) == ["position", "effort"]
     assert system.joints["f"].leader == "c"

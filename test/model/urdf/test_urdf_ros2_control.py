@@ -171,9 +171,17 @@ def test_a_simulated_joint_starts_where_the_model_starts(hardware):
     assert float(params(position)["initial_value"]) == 0.1 + 0.2
 
 
-def test_what_comes_by_topic_is_unknown_until_it_comes():
+def initial_values(block):
+    """Return the initial value of each state of the joint."""
+    states = joint_of(block, "DRIVEN").findall("state_interface")
+    return {x.get("name"): float(params(x)["initial_value"]) for x in states}
+
+
+def test_what_comes_by_topic_is_a_number_before_it_comes():
     block = block_of(arm(initial=0.3), Hardware.TOPIC)
-    assert not [x for x in block.iter("param") if x.get("name") == "initial_value"]
+    assert initial_values(block) == {"position": 0.3, "velocity": 0.0, "effort": 0.0}
+    block = block_of(arm(initial=0.3), Hardware.TOPIC, positions={"DRIVEN": 0.5})
+    assert initial_values(block) == {"position": 0.5, "velocity": 0.0, "effort": 0.0}
 
 
 def test_a_joint_that_follows_another_is_not_commanded():
