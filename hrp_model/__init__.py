@@ -1,23 +1,16 @@
 """Robot models: read OpenHRP and Choreonoid files, compute with them, write URDF."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .body import (
-    Body,
-    ExtraJoint,
-    ExtraJointType,
-    Joint,
-    JointType,
-    Link,
-    Range,
-)
-from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
-from .kinematics import BodyState
-from .load import load_body, load_body_text
-from .rigid import Pose
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Range
+    from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
+    from .kinematics import BodyState
+    from .load import load_body, load_body_text
+    from .rigid import Pose
     from .urdf import body_to_urdf
 
 __all__ = [
@@ -40,11 +33,21 @@ __all__ = [
     "load_body_text",
 ]
 
+_EXPORTS = {
+    "body": ("Body", "ExtraJoint", "ExtraJointType", "Joint", "JointType", "Link", "Range"),
+    "diagnostics": ("Diagnostic", "Diagnostics", "ModelError", "Severity"),
+    "kinematics": ("BodyState",),
+    "load": ("load_body", "load_body_text"),
+    "rigid": ("Pose",),
+    "urdf": ("body_to_urdf",),
+}
+_MODULES = {name: module for module, names in _EXPORTS.items() for name in names}
+
 
 def __getattr__(name: str) -> object:
-    """Import ``body_to_urdf`` on first use, so that reading models starts faster."""
-    if name != "body_to_urdf":
+    """Import the module of a name at its first use, so that programs start fast."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .urdf import body_to_urdf
-
-    return body_to_urdf
+    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

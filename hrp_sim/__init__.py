@@ -8,27 +8,38 @@ Example::
     readings = sim.step()  # {sensor name: reading}
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from hrp_model.version import __version__
 
-from .control import (
-    CommandRateLimit,
-    CommandTimeout,
-    ControlMode,
-    ControlSettings,
-    JointCommand,
-    TrajectoryRun,
-)
-from .control.controllers import Controller, ControllerEntry, ControllerIO, ForceHook, ForceState
-from .control.handling import GripError, JointEntry
-from .control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
-from .engine.engine import PhysicsError, PhysicsSettings, Placement, Solver
-from .engine.snapshot import Snapshot
-from .engine.state import ContactPoints
-from .lab.sweeps import InlineExecutor, SweepLimits, SweepResult, sweep
-from .simulation import Simulation
-from .world.config import BodyEntry, NamedPose, WorldConfig
-from .world.load import load_world
-from .world.projects import ProjectOptions
+if TYPE_CHECKING:
+    from .control import (
+        CommandRateLimit,
+        CommandTimeout,
+        ControlMode,
+        ControlSettings,
+        JointCommand,
+        TrajectoryRun,
+    )
+    from .control.controllers import (
+        Controller,
+        ControllerEntry,
+        ControllerIO,
+        ForceHook,
+        ForceState,
+    )
+    from .control.handling import GripError, JointEntry
+    from .control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
+    from .engine.engine import PhysicsError, PhysicsSettings, Placement, Solver
+    from .engine.snapshot import Snapshot
+    from .engine.state import ContactPoints
+    from .lab.sweeps import InlineExecutor, SweepLimits, SweepResult
+    from .lab.sweeps.sweep import sweep
+    from .simulation import Simulation
+    from .world.config import BodyEntry, NamedPose, WorldConfig
+    from .world.load import load_world
+    from .world.projects import ProjectOptions
 
 __all__ = [
     "BodyEntry",
@@ -66,3 +77,41 @@ __all__ = [
     "load_world",
     "sweep",
 ]
+
+_EXPORTS = {
+    "control": (
+        "CommandRateLimit",
+        "CommandTimeout",
+        "ControlMode",
+        "ControlSettings",
+        "JointCommand",
+        "TrajectoryRun",
+    ),
+    "control.controllers": (
+        "Controller",
+        "ControllerEntry",
+        "ControllerIO",
+        "ForceHook",
+        "ForceState",
+    ),
+    "control.handling": ("GripError", "JointEntry"),
+    "control.trajectory": ("JointTrajectory", "Tolerance", "Tolerances", "TrajectoryPoint"),
+    "engine.engine": ("PhysicsError", "PhysicsSettings", "Placement", "Solver"),
+    "engine.snapshot": ("Snapshot",),
+    "engine.state": ("ContactPoints",),
+    "lab.sweeps": ("InlineExecutor", "SweepLimits", "SweepResult", "sweep"),
+    "simulation": ("Simulation",),
+    "world.config": ("BodyEntry", "NamedPose", "WorldConfig"),
+    "world.load": ("load_world",),
+    "world.projects": ("ProjectOptions",),
+}
+_MODULES = {name: module for module, names in _EXPORTS.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Import the module of a name at its first use, so that programs start fast."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -69,7 +69,7 @@ def test_a_command_ends_with_the_status_of_the_table(capsys, line, status):
 @pytest.mark.parametrize(
     ("line", "place"),
     [
-        ("hrp-model tree ARM", "hrp_model.cli.main.load_and_report"),
+        ("hrp-model tree ARM", "hrp_model.cli.dump.load_and_report"),
         ("hrp-sim check arm", "hrp_sim.cli.worlds.load_world"),
     ],
 )

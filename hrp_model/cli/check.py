@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -17,24 +18,31 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from ..diagnostics import Diagnostics, MissingLibraryError, Severity, counted
+from ..diagnostics import (
+    Diagnostic,
+    Diagnostics,
+    MissingLibraryError,
+    ModelError,
+    Severity,
+    counted,
+)
 from ..files.model_file import format_suffix
 from ..files.resources import ResourceError, path_from_uri
 from ..files.writer import check_writable, write_atomically
+from ..load import load_body
 from ..program import report
 from ..program.command import GOOD, PROBLEMS, UsageError
-from ..program.console import print_data, print_note, print_text, working
+from ..program.console import ProgressBar, print_data, print_note, print_text, working
 from ..program.outputs import writing
-from ..program.report import print_diagnostics
+from ..program.parsing import MODEL, PrintText
+from ..program.report import CHECK_ALL, print_diagnostics
 from ..read_context import read_source
-from ..readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES, FileKind, file_kind, is_world
+from ..readers.file_kind import FILE_SUFFIXES, FileKind, file_kind, is_world
 from ..readers.yaml.nodes import Mapping
 from ..readers.yaml.tree import parse
 from .check_settings import SettingsError, SettingsFinder
 from .check_verdicts import Baseline, BaselineError, Judge, Summary, read_baseline
-from .common import CHECK_ALL, ProgressBar
 
-_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
 _MAX_ENTRIES = 200_000
 GROUP = "hrp_model.checkers"
 # Reads a file of this name for its problems.
@@ -73,7 +81,7 @@ def candidate_files(folder: Path, is_excluded: Callable[[Path], bool]) -> list[P
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(path)
-            elif format_suffix(path) in _SUFFIXES and path.is_file():
+            elif format_suffix(path) in FILE_SUFFIXES and path.is_file():
                 files.append(path)
         pending += reversed(folders)
     return files
@@ -187,22 +195,98 @@ def _refuse_world(name: str, diagnostics: Diagnostics) -> None:
     diagnostics.error("not-a-model", message)
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Declare the options about the settings of a project."""
-    command.add_argument(
+def add_check(check: argparse.ArgumentParser) -> None:
+    """Add the options of ``hrp-model check``."""
+    check.epilog = (
+        "Problems are printed to standard error, and a line for each model to standard output; "
+        "for a folder, only models with problems have one. The exit status is 1 if there "
+        "are errors, or warnings with --strict. Settings and baseline: docs/checking.md."
+    )
+    check.add_argument("files", nargs="+", metavar="FILE", help=f"{MODEL}, or a folder of models")
+    check.add_argument("--strict", action="store_true", help="treat warnings as errors")
+    check.add_argument(
+        "--all", action="store_true", help="show all problems of a code, not only the first few"
+    )
+    check.add_argument(
+        "--format",
+        choices=("text", "json", "sarif"),
+        default="text",
+        help="text (default), or json or sarif for programs, with all problems",
+    )
+    check.add_argument(
+        "--sandbox",
+        action="store_true",
+        help="read nothing outside the model's folder and the installed ROS packages, and use "
+        "neither environment variables nor home folders",
+    )
+    check.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a further folder from which files may be read; may be repeated",
+    )
+    check.add_argument(
+        "--list-codes",
+        action=PrintText,
+        text=report.code_list,
+        help="print all codes with meanings and hints, and exit",
+    )
+    check.add_argument(
         "--config",
         type=Path,
         metavar="FILE",
         help="read the settings from this TOML file, instead of the nearest .hrp-model.toml or "
         "pyproject.toml in or above the folder of a model; these are not read with --sandbox",
     )
-    command.add_argument(
+    check.add_argument(
         "--write-baseline",
         type=Path,
         metavar="FILE",
         help="write the current warnings and notes to FILE; with the setting 'baseline', only new "
         "ones are reported",
     )
+
+
+def check(options: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    for folder in options.allow:
+        if not os.path.isdir(folder):
+            raise UsageError(f"--allow {folder}: the folder does not exist")
+    return check_models(options, lambda name, found: _check_one(name, found, options))
+
+
+def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace) -> None:
+    """Check a model, or another kind of file with its registered check."""
+    found = _problems(
+        name,
+        lambda diagnostics: load_body(
+            name, diagnostics, sandbox=options.sandbox, resource_folders=options.allow
+        ),
+    )
+    if any(diagnostic.code == "not-a-model" for diagnostic in found):
+        further = checker_of(name, sandbox=options.sandbox)
+        if further is not None:
+            found = _problems(name, partial(further, name))
+    for diagnostic in found:
+        diagnostics.add(diagnostic)
+
+
+def _problems(name: str, check: Callable[[Diagnostics], object]) -> list[Diagnostic]:
+    """Return the problems that a check reports, including exceptions."""
+    diagnostics = Diagnostics.silent()
+    try:
+        check(diagnostics)
+    except ModelError:
+        pass  # every problem is among the diagnostics
+    except MissingLibraryError as error:
+        diagnostics.error("missing-library", f"'{name}' cannot be checked: {error}")
+    except Exception as error:
+        *_, last = traceback.extract_tb(error.__traceback__)
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        message = f"'{name}' cannot be read: {type(error).__name__} in {place}: {error}"
+        diagnostics.error("internal-error", message)
+    return diagnostics.found
 
 
 def check_models(options: argparse.Namespace, check: Check) -> int:

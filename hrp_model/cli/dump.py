@@ -1,4 +1,6 @@
-"""Body to plain data for JSON, in postures from a file; docs/dump-schema.json describes the result.
+"""The commands that print a model: as JSON in postures, as a tree, for RViz.
+
+docs/dump-schema.json describes the JSON, which is made from plain data of a Body.
 
 Lengths in [m], angles in [rad], masses in [kg]; an infinite limit is None, a missing joint or
 device id is -1.
@@ -6,6 +8,7 @@ device id is -1.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,9 +36,18 @@ from ..devices import (
     RateGyroSensor,
     SpotLight,
 )
+from ..diagnostics import Diagnostics
 from ..files.resources import read_file
+from ..frames import FrameOptions, body_frames
 from ..geometry import Box, Capsule, Cone, Cylinder, Geometry, Material, Mesh, Shape, Sphere
 from ..kinematics import BodyState
+from ..program.body_text import body_tree
+from ..program.command import GOOD, PROBLEMS, UsageError
+from ..program.console import print_data, print_message
+from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
+from ..program.parsing import MODEL
+from ..program.report import load_and_report
+from ..program.tables import output_console
 from ..rigid import Array, frozen_array, is_rotation
 from ..shapes import measure
 from ..shapes.tessellate import shape_mesh
@@ -402,3 +414,81 @@ def _extra_joint(joint: ExtraJoint) -> Json:
         "R_in_link2": joint.X_BJ.R.tolist(),
         "axis": joint.axis.tolist(),
     }
+
+
+def add_dump(dump: argparse.ArgumentParser) -> None:
+    """Add the options of ``hrp-model dump``."""
+    add_model(dump)
+    dump.add_argument(
+        "--poses",
+        type=Path,
+        metavar="POSES.json",
+        help='list of postures {"root_p": [..], "root_R": [[..]..], "q": {joint: value}}; adds '
+        "link poses, centre of mass, mass matrix and gravity torques for each",
+    )
+
+
+def add_rviz(rviz: argparse.ArgumentParser) -> None:
+    """Add the options of ``hrp-model rviz``."""
+    add_model(rviz)
+    rviz.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead")
+    add_force(rviz)
+    for name in ("namespace", "frame-prefix", "world-frame"):
+        rviz.add_argument(f"--{name}", default="", help="as for model_node (default: '')")
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for a model."""
+    parser.add_argument("file", metavar="FILE", help=MODEL)
+
+
+def dump(options: argparse.Namespace) -> int:
+    """Run ``hrp-model dump``; return the exit status."""
+    try:
+        postures = None if options.poses is None else read_postures(options.poses)
+    except PostureError as error:
+        raise UsageError(str(error)) from None
+    body, _ = load_and_report(options.file)
+    try:
+        _print_json(dump_body(body, postures))
+    except KeyError as error:
+        raise UsageError(f"{options.poses}: {error.args[0]}") from None
+    except ValueError:  # JSON has only finite numbers
+        print_message("error: a size or position of the model is too large to be calculated with")
+        return PROBLEMS
+    return GOOD
+
+
+def rviz(options: argparse.Namespace) -> int:
+    """Run ``hrp-model rviz``; return the exit status."""
+    outputs = [Output("-o", options.output, Kind.RVIZ)]
+    check_outputs(outputs, inputs=[options.file], force=options.force)
+    body, _ = load_and_report(options.file)
+    frames = body_frames(
+        body, Diagnostics.silent(), FrameOptions(frame_prefix=options.frame_prefix)
+    )
+    from ..urdf import rviz_config  # and much that the others do not need
+
+    try:
+        text = rviz_config(
+            body,
+            frames,
+            namespace=options.namespace,
+            frame_prefix=options.frame_prefix,
+            world_frame=options.world_frame,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    print_or_write(text, options.output)
+    return GOOD
+
+
+def tree(options: argparse.Namespace) -> int:
+    """Run ``hrp-model tree``; return the exit status."""
+    body, _ = load_and_report(options.file)
+    output_console().print(body_tree(body))
+    return GOOD
+
+
+def _print_json(data: Any) -> None:
+    print_data(f"{json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)}\n")

@@ -20,9 +20,10 @@ from ..files.package_search import MANIFEST, enclosing_package, package_name
 from ..files.writer import is_special, staged_folder, write_all_atomically
 from ..kinematics.actuation import controlled_joints
 from ..program.command import GOOD, PROBLEMS, UsageError
-from ..program.console import output_console, print_data, print_note, print_text, working
+from ..program.console import print_data, print_note, print_text, progress_bar, working
 from ..program.outputs import check_outputs, report_written, writing
-from ..program.report import print_diagnostics
+from ..program.report import load_and_report, print_diagnostics
+from ..program.tables import output_console
 from ..urdf import (
     LOOPS_FILE,
     Conversion,
@@ -36,10 +37,7 @@ from ..urdf import (
 )
 from .check import NamedModels, usage_errors
 from .check_settings import SettingsFinder
-from .common import load_and_report, progress
 from .urdf_options import (
-    EPILOG,
-    add_arguments,
     additions,
     check_options,
     check_several_models,
@@ -49,8 +47,6 @@ from .urdf_options import (
     outputs,
     urdf_options,
 )
-
-__all__ = ["EPILOG", "add_arguments", "run"]
 
 _DECOMPOSING = "decomposing meshes into convex parts"
 
@@ -215,7 +211,7 @@ def _convert(
     selected: UrdfOptions,
     diagnostics: Diagnostics,
 ) -> Conversion:
-    with progress(_DECOMPOSING) as report_progress:
+    with progress_bar(_DECOMPOSING) as report_progress:
         return convert(
             body,
             folder,
@@ -304,7 +300,7 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
     """Write a description package."""
     selected = urdf_options(options)
     try:
-        with writing(), progress(_DECOMPOSING) as report_progress:
+        with writing(), progress_bar(_DECOMPOSING) as report_progress:
             package = write_package(
                 body,
                 options.package,

@@ -13,7 +13,7 @@ from ..files.writer import is_special
 from ..frames import Base, LinkNaming
 from ..program.command import UsageError
 from ..program.outputs import Kind, Output, add_force, check_outputs
-from ..program.parsing import positive
+from ..program.parsing import MODEL, positive
 from ..urdf import (
     LOOPS_FILE,
     MOVEIT,
@@ -25,17 +25,9 @@ from ..urdf import (
     UrdfOptions,
     UrdfVersion,
 )
-from .common import MODEL
 
 if TYPE_CHECKING:
     from ..program.parsing import Arguments
-
-EPILOG = (
-    "Without -o the URDF is printed to standard output, and shapes that need a mesh file are "
-    "left out unless --mesh-dir is given. Either all files are written, or none. "
-    "Exit status: 0 success; 1 the model has errors, or warnings with --strict, or --verify "
-    "found a difference or nothing to compare with; 2 usage error, or a file cannot be written."
-)
 
 _CONTROLLERS_FILE = "controllers.yaml"
 # Options that add a part to a package.
@@ -69,6 +61,12 @@ def _prefix(text: str) -> str:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``hrp-model urdf``."""
+    command.epilog = (
+        "Without -o the URDF is printed to standard output, and shapes that need a mesh file are "
+        "left out unless --mesh-dir is given. Either all files are written, or none. "
+        "Exit status: 0 success; 1 the model has errors, or warnings with --strict, or --verify "
+        "found a difference or nothing to compare with; 2 usage error, or a file cannot be written."
+    )
     command.add_argument(
         "files",
         nargs="+",

@@ -12,10 +12,9 @@ from ..files.resources import path_from_uri
 from ..load import load_body
 from ..program.command import GOOD, StopSignals
 from ..program.console import print_note, working
-from ..program.parsing import port, positive
-from ..program.report import print_diagnostics, summary
+from ..program.parsing import MODEL, port, positive
+from ..program.report import CHECK_ALL, print_diagnostics, summary
 from ..view.address import DEFAULT_PORT, LOOPBACK
-from .common import CHECK_ALL, MODEL
 
 if TYPE_CHECKING:
     from ..program.parsing import Arguments
@@ -25,14 +24,12 @@ _POLL = 0.2  # [s] between looks at the clock and at the signals
 _WATCH = 0.5  # [s] between looks at the files; a file that changes in between is being written
 
 
-EPILOG = (
-    "The address of the page is printed first; it loads nothing from elsewhere. Exit status: 0 "
-    "after Ctrl-C or the duration, 1 if the model has errors, 2 if the port is in use."
-)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    parser.epilog = (
+        "The address of the page is printed first; it loads nothing from elsewhere. Exit status: "
+        "0 after Ctrl-C or the duration, 1 if the model has errors, 2 if the port is in use."
+    )
     parser.add_argument("file", metavar="FILE", help=MODEL)
     parser.add_argument(
         "--watch", action="store_true", help="read the model again when one of its files changes"

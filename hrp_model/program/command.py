@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import re
 import signal
 import sys
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from hrp_msgs.sanitize import shortened
 
-from ..diagnostics import MissingLibraryError, ModelError
 from ..files.file_watch import FileWatch
 from ..printable import printable
 from .console import (
@@ -133,12 +131,7 @@ class UsageError(Exception):
     """Wrong use of a command; the message has the reason."""
 
 
-def run_program(
-    program: str,
-    command: Callable[[], int],
-    *,
-    problems: tuple[type[Exception], ...] = (),
-) -> int:
+def run_program(program: str, command: Callable[[], int]) -> int:
     """Run a command and print its errors.
 
     The files that it reads are recorded, so that it never overwrites them.
@@ -146,7 +139,6 @@ def run_program(
     Args:
         program: Name of the program, as prefix of messages.
         command: Runs the command and returns its exit status.
-        problems: Exceptions that mean problems in the model.
 
     Returns:
         The exit status: 0 success, also if the reader of the output closed the pipe; 1 problems
@@ -154,11 +146,10 @@ def run_program(
         installed; 130 after Ctrl-C.
     """
     interrupts = _Interrupts()
-    silence_libraries()
     try:
         with interrupts:
             configure_streams()
-            status = _status(program, command, problems)
+            status = _status(program, command)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception:
@@ -173,6 +164,8 @@ def silence_libraries() -> None:
 
     Diagnostics report these with their place. Warnings about the code of users remain.
     """
+    import logging  # not for --version and --help
+
     if not sys.warnoptions:
         modules = r"(numpy|scipy|PIL|trimesh|hrp_model|hrp_sim|hrp_msgs)(\.|$)"
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=modules)
@@ -180,16 +173,13 @@ def silence_libraries() -> None:
         logging.getLogger(name).addHandler(logging.NullHandler())
 
 
-def _status(program: str, command: Callable[[], int], problems: tuple[type[Exception], ...]) -> int:
+def _status(program: str, command: Callable[[], int]) -> int:
     try:
         with FileWatch().recording():
             status = _without_exit(command)
         flush_output()
         return status
-    except problems as error:
-        print_problem(error)
-        return PROBLEMS
-    except (UsageError, MissingLibraryError) as error:
+    except UsageError as error:
         message = str(error)
     except OutputError as error:
         discard_output()
@@ -200,6 +190,12 @@ def _status(program: str, command: Callable[[], int], problems: tuple[type[Excep
             return GOOD
         place = "" if error.filename is None else f"'{error.filename}': "
         message = f"{place}{error.strerror or error}"
+    except ImportError as error:
+        from ..diagnostics import MissingLibraryError  # once something is wrong
+
+        if not isinstance(error, MissingLibraryError):
+            raise
+        message = str(error)
     print_message(f"{program}: error: {printable(shortened(message))}")
     return WRONG_USE
 
@@ -214,6 +210,8 @@ def _without_exit(command: Callable[[], int]) -> int:
 
 def print_problem(error: Exception) -> None:
     """Print why a model or world is invalid; diagnostics include place and severity."""
+    from ..diagnostics import ModelError
+
     if isinstance(error, ModelError):
         print_message("\n".join(printable(str(diagnostic)) for diagnostic in error.diagnostics))
     else:
@@ -277,6 +275,8 @@ def run_node(module: str, program: str) -> int:
         Its exit status; 2 if ROS cannot be imported, or an argument is outside of
         ``--ros-args``.
     """
+    from ..diagnostics import MissingLibraryError
+
     configure_streams()
     silence_libraries()
     try:

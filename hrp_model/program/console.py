@@ -1,7 +1,8 @@
-"""Output of the programs: the only module that writes to the standard streams.
+"""Lines of the programs: the only module that writes to the standard streams.
 
-Names, paths and texts come from untrusted files. Control characters are replaced (see
-``printable``), and rich's markup is disabled. Long computations have a spinner or a progress bar.
+Names, paths and texts come from untrusted files: control characters are replaced (see
+``printable``). Long computations have a spinner or a progress bar. Rich, which takes long to
+import, is imported for these on a terminal only; tables are in ``tables``.
 """
 
 from __future__ import annotations
@@ -10,108 +11,56 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import IO, NoReturn, TextIO, cast
-
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from rich.style import Style
-from rich.text import Text
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from ..printable import printable, printable_lines
 
-# Columns of files and pipes, wider than any content.
-_UNLIMITED_WIDTH = 1_000_000
-_DELAY = 1.0  # [s] before the spinner is shown
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_DELAY = 1.0  # [s] before a spinner or a bar is shown
+# Parameters of "select graphic rendition" (ECMA-48, 8.3.117).
+_STYLES = {"": "", "dim": "2", "red": "31", "yellow": "33"}
 
 
 class OutputError(OSError):
     """The standard output cannot be written, for another reason than a closed pipe."""
 
 
-class PlainConsole(Console):
-    """A rich console for untrusted text.
-
-    Styles and tables are supported. Strings are never parsed as markup or emoji nor highlighted,
-    and control characters are replaced. Lines are folded only on a terminal; in a file or a pipe
-    trailing blanks are removed.
+def print_message(text: str, style: str = "") -> None:
+    """Print lines on standard error, folded by the terminal only.
 
     Args:
-        stderr: Whether to write to standard error instead of standard output.
-        file: Stream to write to instead of a standard stream.
-        width: Columns [characters]; by default those of the terminal.
+        text: The lines.
+        style: "dim", "red" or "yellow", for terminals with styles.
     """
-
-    def __init__(
-        self, *, stderr: bool = False, file: IO[str] | None = None, width: int | None = None
-    ) -> None:
-        super().__init__(stderr=stderr, file=file, markup=False, highlight=False, emoji=False)
-        self._is_folded = self.file.isatty() or width is not None
-        if width is not None or not self._is_folded:
-            self.width = width or _UNLIMITED_WIDTH
-
-    def render_str(self, text: str, **options: object) -> Text:
-        """Return a string as rich text, with unsafe characters replaced instead of dropped."""
-        return super().render_str(printable_lines(text), **options)  # type: ignore[arg-type]
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """Yield the segments of an object, with control characters replaced."""
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
-                yield segment
-            else:
-                yield Segment(printable_lines(segment.text), segment.style)
-
-    def print(self, *objects: object, **options: object) -> None:
-        """Print objects; without trailing blanks if lines are not folded.
-
-        Raises:
-            OutputError, BrokenPipeError: The standard output cannot be written. Errors of
-                standard error are ignored, as they cannot be reported.
-        """
-        with _errors_of(self.file):
-            if self._is_folded:
-                super().print(*objects, **options)  # type: ignore[arg-type]
-                return
-            with self.capture() as captured:
-                super().print(*objects, **options)  # type: ignore[arg-type]
-            self.file.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
-            self.file.flush()
-
-    def on_broken_pipe(self) -> NoReturn:
-        """Raise the error to the program; rich would exit with status 1."""
-        raise  # the BrokenPipeError that rich is handling
-
-
-def output_console() -> PlainConsole:
-    """Return a console on standard output, for tables and trees."""
-    return PlainConsole()
-
-
-def html_page(content: RenderableType) -> str:
-    """Return a page with what a terminal of 120 columns shows of an object; it loads nothing."""
-    console = PlainConsole(file=io.StringIO(), width=120)
-    console.record = True
-    console.print(content)
-    return console.export_html()
-
-
-def message_console() -> PlainConsole:
-    """Return a console on standard error, for messages and progress."""
-    return PlainConsole(stderr=True)
-
-
-def print_message(text: str, style: str | Style = "") -> None:
-    """Print lines on standard error, folded by the terminal only."""
-    message_console().print(text, style=style, soft_wrap=True)
+    _print_lines(sys.stderr, text, style)
 
 
 def print_text(text: str) -> None:
-    """Print lines on standard output, folded by the terminal only."""
-    output_console().print(text, soft_wrap=True)
+    """Print lines on standard output, folded by the terminal only.
+
+    Raises:
+        OutputError, BrokenPipeError: The standard output cannot be written.
+    """
+    _print_lines(sys.stdout, text, "")
+
+
+def _print_lines(stream: TextIO, text: str, style: str) -> None:
+    lines = [line.rstrip(" ") for line in printable_lines(text).split("\n")]
+    if style and is_terminal(stream) and "NO_COLOR" not in os.environ:
+        lines = [f"\x1b[{_STYLES[style]}m{line}\x1b[0m" if line else line for line in lines]
+    with errors_of(stream):
+        stream.write("\n".join((*lines, "")))
+        stream.flush()
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    """Return whether a stream is a terminal that understands control sequences."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def print_data(text: str) -> None:
@@ -122,7 +71,7 @@ def print_data(text: str) -> None:
     Raises:
         OutputError, BrokenPipeError: The standard output cannot be written.
     """
-    with _errors_of(sys.stdout):
+    with errors_of(sys.stdout):
         sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
 
@@ -133,7 +82,7 @@ def flush_output() -> None:
     Raises:
         OutputError, BrokenPipeError: It cannot be written.
     """
-    with _errors_of(sys.stdout):
+    with errors_of(sys.stdout):
         sys.stdout.flush()
 
 
@@ -143,7 +92,13 @@ def discard_output() -> None:
 
 
 @contextmanager
-def _errors_of(stream: IO[str]) -> Iterator[None]:
+def errors_of(stream: IO[str]) -> Iterator[None]:
+    """Distinguish errors of writing to a stream in a ``with`` block.
+
+    Raises:
+        OutputError, BrokenPipeError: The stream cannot be written. Errors of standard error are
+            ignored, as they cannot be reported.
+    """
     try:
         yield
     except OSError as error:
@@ -202,12 +157,11 @@ def working(title: str) -> Iterator[None]:
     Args:
         title: Description of the computation, such as "reading robot.wrl".
     """
-    console = message_console()
-    if not console.is_terminal:
+    if not is_terminal(sys.stderr):
         yield
         return
-    spinner = console.status(Text(f"{printable(title)} ...", overflow="ellipsis", no_wrap=True))
-    timer = threading.Timer(_DELAY, spinner.start)
+    spinner = ExitStack()
+    timer = threading.Timer(_DELAY, lambda: spinner.enter_context(_spinner(title)))
     timer.daemon = True
     timer.start()
     try:
@@ -215,27 +169,70 @@ def working(title: str) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        spinner.stop()
+        spinner.close()
+
+
+def _spinner(title: str) -> AbstractContextManager[object]:
+    from rich.console import Console  # which takes longer to import than many computations
+    from rich.text import Text
+
+    text = Text(f"{printable(title)} ...", overflow="ellipsis", no_wrap=True)
+    return Console(stderr=True).status(text)
+
+
+class ProgressBar:
+    """A progress bar on standard error, shown after a second; one line without a terminal.
+
+    Args:
+        title: Description of the computation.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._started = time.monotonic()
+        self._bar: Progress | None = None
+        self._is_announced = False
+
+    def update(self, done: int, total: int) -> None:
+        """Show that ``done`` of ``total`` items are finished."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, refresh=True)
+        elif time.monotonic() - self._started < _DELAY:
+            return
+        elif is_terminal(sys.stderr):
+            self._bar = _started_bar(self._title, done, total)
+        elif not self._is_announced:
+            print_message(f"{self._title}: {total} ...")
+            self._is_announced = True
+
+    def hide(self) -> None:
+        """Remove the bar before other output; the next update shows it again."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
 
 @contextmanager
-def progress(title: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on standard error, only on a terminal.
+def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a ``ProgressBar`` for a block; yield a function that updates it.
 
     Args:
-        title: Description of the work, such as "filming robot.wrl".
-        total: Number of its parts; None if it is unknown.
-
-    Yields:
-        A function to call after each part.
+        title: Description of the computation.
     """
-    console = message_console()
-    if not console.is_terminal:
-        yield lambda: None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    bar = ProgressBar(title)
+    try:
+        yield bar.update
+    finally:
+        bar.hide()
 
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(printable(title), total=total)
-        yield lambda: bar.advance(task)
+
+def _started_bar(title: str, done: int, total: int) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    count = TextColumn("{task.completed:.0f}/{task.total:.0f}")
+    columns = TextColumn(title, markup=False), BarColumn(), count, TimeElapsedColumn()
+    bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True)
+    bar.add_task(title, completed=done, total=total)
+    bar.start()
+    return bar

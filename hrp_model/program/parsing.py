@@ -8,20 +8,21 @@ import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from ..diagnostics import did_you_mean, nearest_name
-from ..files.model_file import format_suffix, join_arguments
 from ..printable import printable
-from ..readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
-from .command import GOOD, WRONG_USE
+from .command import GOOD, WRONG_USE, silence_libraries
 from .console import print_data, print_message, print_text
 
+# ``--version`` and ``--help`` need only these; what reads files is imported where it is used.
+MODEL = "a model: .wrl, .body, .yaml, .urdf, .xacro, .sdf, .dae or MJCF file, or its package:// URI"
 _Number = TypeVar("_Number", int, float)
 _LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
-FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
+_NONE: Mapping[str, str] = MappingProxyType({})
 # Returns candidates for a beginning of an argument; others than it begins are ignored.
 Completer: TypeAlias = Callable[[str], Iterable[str]]
 _OUTPUT = "-o"
@@ -90,7 +91,7 @@ def completion_requested() -> bool:
 
 def complete(
     parser: argparse.ArgumentParser,
-    commands: Iterable[argparse.ArgumentParser],
+    commands: Iterable[LateParser],
     completers: Mapping[str, Completer],
 ) -> None:
     """Write the candidates for the argument at the cursor, and end the process.
@@ -104,6 +105,7 @@ def complete(
     import argcomplete
 
     for command in commands:
+        command.add_late_arguments()
         for action in command._get_positional_actions():
             if isinstance(action.metavar, str) and action.metavar in completers:
                 _set_completer(action, completers[action.metavar])
@@ -112,6 +114,9 @@ def complete(
 
 def model_files(beginning: str, further: Collection[str] = ()) -> list[str]:
     """Return folders, and files with a suffix of models and worlds, or a further one."""
+    from ..files.model_file import format_suffix
+    from ..readers.file_kind import FILE_SUFFIXES
+
     folder, start = os.path.split(beginning)
     found = []
     with suppress(OSError), os.scandir(os.path.expanduser(folder) or os.curdir) as entries:
@@ -133,33 +138,48 @@ def _set_completer(action: argparse.Action, completer: Completer) -> None:
 
 
 if TYPE_CHECKING:
-    Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]
     # A parser, or a group of its arguments.
     Arguments: TypeAlias = argparse._ActionsContainer
 
 
 def is_model_file(word: str) -> bool:
     """Return whether an argument is a file, or has the suffix of a model or world."""
+    from ..files.model_file import format_suffix
+    from ..readers.file_kind import FILE_SUFFIXES
+
     return format_suffix(Path(word)) in FILE_SUFFIXES or Path(word).is_file()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Suggestions:
+class Command(NamedTuple):
+    """A command of a program.
+
+    Attributes:
+        help: Its line in the list of commands.
+        arguments: The function that adds its arguments to its parser, as "module:function".
+        run: The function that runs it with the parsed options, and returns the exit status.
+    """
+
+    help: str
+    arguments: str
+    run: str
+
+
+class Suggestions(NamedTuple):
     """Suggestions for commands and options known from other programs.
 
     Attributes:
+        for_file: The command to suggest if the first argument is a file.
         commands: Suggested start of the command line, by unknown command.
         options: Options of this program, by unknown option.
         removed: Hint where to find a removed option, by program, command and option, such as
             "hrp-sim bench --scene".
-        for_file: The command to suggest if the first argument is a file.
         is_file: Returns whether an argument is such a file.
     """
 
-    commands: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
-    removed: Mapping[str, str] = field(default_factory=dict)
     for_file: str
+    commands: Mapping[str, str] = _NONE
+    options: Mapping[str, str] = _NONE
+    removed: Mapping[str, str] = _NONE
     is_file: Callable[[str], bool] = is_model_file
 
 
@@ -187,10 +207,36 @@ class PrintText(argparse.Action):
         parser.exit()
 
 
+class LateParser(ArgumentParser):
+    """The parser of a command, which gets its arguments when it is used.
+
+    Args:
+        add: Adds the arguments to a parser; it may import slowly.
+        options: Options of ``argparse.ArgumentParser``.
+    """
+
+    def __init__(self, *, add: Callable[[argparse.ArgumentParser], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._add: Callable[[argparse.ArgumentParser], None] | None = add
+
+    def add_late_arguments(self) -> None:
+        """Add the arguments, once."""
+        add, self._add = self._add, None
+        if add is not None:
+            add(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as ``argparse.ArgumentParser``, after the arguments were added."""
+        self.add_late_arguments()
+        return super().parse_known_args(args, namespace)
+
+
 class CommandParser(ArgumentParser):
     """An argument parser whose first argument is a command; see ``parse``.
 
     Args:
+        package: Package of the modules of the commands.
+        commands: The commands by name.
         suggestions: Suggestions for unknown arguments.
         completers: What a shell completes positional arguments to, by metavar.
         options: Options of ``argparse.ArgumentParser``.
@@ -200,20 +246,51 @@ class CommandParser(ArgumentParser):
     """
 
     def __init__(
-        self, *, suggestions: Suggestions, completers: Mapping[str, Completer], **options: Any
+        self,
+        *,
+        package: str,
+        commands: Mapping[str, Command],
+        suggestions: Suggestions,
+        completers: Mapping[str, Completer],
+        **options: Any,
     ) -> None:
         super().__init__(**options)
+        self._package = package
+        self._table = commands
         self._suggestions = suggestions
         self._completers = completers
-        self.commands: Mapping[str, ArgumentParser] = {}
-
-    def add_commands(self, **options: Any) -> Commands:
-        """Add commands as ``add_subparsers`` does; call it once."""
-        commands = self.add_subparsers(
-            parser_class=ArgumentParser, metavar="COMMAND", required=True, **options
+        parsers = self.add_subparsers(
+            parser_class=LateParser,
+            metavar="COMMAND",
+            required=True,
+            title="commands",
+            dest="command",
         )
-        self.commands = commands.choices
-        return commands
+        for name, command in commands.items():
+            text = command.help
+            parsers.add_parser(
+                name,
+                help=text,
+                description=f"{text[0].upper()}{text[1:]}.",
+                add=partial(self._add_arguments, command),
+            )
+        self.commands: Mapping[str, LateParser] = parsers.choices
+
+    def _add_arguments(self, command: Command, parser: argparse.ArgumentParser) -> None:
+        self._function(command.arguments)(parser)
+
+    def _function(self, place: str) -> Callable[..., Any]:
+        module, _, name = place.partition(":")
+        function: Callable[..., Any] = getattr(import_module(f"{self._package}.{module}"), name)
+        return function
+
+    def function(self, options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
+        """Return the function that runs the parsed command, whose module is imported now.
+
+        From then on libraries are silent; see ``silence_libraries``.
+        """
+        silence_libraries()
+        return self._function(self._table[options.command].run)
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
         """Parse a command line; None for that of the process.
@@ -223,8 +300,14 @@ class CommandParser(ArgumentParser):
                 correction; status 0 after printing help, also that of an empty command line.
         """
         if completion_requested():
-            complete(self, self.commands.values(), self._completers)
-        words = join_arguments(sys.argv[1:] if argv is None else argv)
+            line = os.environ.get("COMP_LINE", "").split()
+            used = [parser for name, parser in self.commands.items() if name in line]
+            complete(self, used, self._completers)
+        words = list(sys.argv[1:] if argv is None else argv)
+        if any(":=" in word for word in words):
+            from ..files.model_file import join_arguments
+
+            words = join_arguments(words)
         if not words:
             self.print_help()
             self.exit(GOOD)
@@ -243,10 +326,14 @@ class CommandParser(ArgumentParser):
             return self._suggestions.commands[word]
         if self._suggestions.is_file(word):
             return f"{self.prog} {self._suggestions.for_file} {printable(word)}"
+        from ..diagnostics import nearest_name
+
         name = nearest_name(word, self.commands)
         return f"{self.prog} {name}" if name else ""
 
     def _unknown_arguments(self, unknown: Sequence[str], command: ArgumentParser) -> str:
+        from ..diagnostics import did_you_mean
+
         known = [option for action in command._actions for option in action.option_strings]
         message = f"unrecognized arguments: {printable(' '.join(unknown))}"
         for word in unknown:

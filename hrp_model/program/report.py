@@ -14,12 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rich.cells import cell_len
-
-from ..diagnostics import Diagnostic, Severity, Source, Span, counted
+from ..body import Body
+from ..diagnostics import Diagnostic, Diagnostics, Severity, Source, Span, counted
+from ..load import load_body
 from ..printable import printable
 from ..version import __version__
-from .console import message_console
+from .console import print_message, working
 
 _TABLE = Path(__file__).with_name("codes.csv")
 # A model, by the name that the user gave, and its diagnostics.
@@ -27,6 +27,7 @@ Checked = tuple[str, Iterable[Diagnostic]]
 # Notes on what a run does, which it shows or logs as well.
 SHOWN_NOTES = frozenset(("sample-controller",))
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+CHECK_ALL = "'hrp-model check --all' shows them"
 _MAX_EXCERPT = 100  # columns
 _MAX_PER_CODE = 5  # diagnostics shown
 
@@ -259,12 +260,21 @@ def _excerpt(at: Span) -> list[str]:
     if not text.strip() or not pointed:
         return []
     marks = "... " if left > begin else "", " ..." if right < end else ""
-    indent = "".join("\t" if c == "\t" else " " * cell_len(c) for c in marks[0] + before)
+    indent = "".join("\t" if c == "\t" else " " * _columns(c) for c in marks[0] + before)
     gutter = f"{line:5} | "
     return [
         gutter + marks[0] + text + marks[1],
-        " " * (len(gutter) - 2) + "| " + indent + "^" * max(1, cell_len(pointed)),
+        " " * (len(gutter) - 2) + "| " + indent + "^" * max(1, _columns(pointed)),
     ]
+
+
+def _columns(text: str) -> int:
+    """Return the width of a text on a terminal, in columns."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # a table of all characters
+
+    return cell_len(text)
 
 
 def _place(diagnostic: Diagnostic) -> dict[str, Any]:
@@ -326,7 +336,6 @@ def print_diagnostics(
         advice: As in ``text_reports``.
         codes: As in ``text_reports``.
     """
-    console = message_console()
     folder = None if "://" in name or os.path.isabs(name) else Path.cwd()
     shown = [d for d in by_place(found) if with_notes or d.severity is not Severity.NOTE]
     for severity, text in text_reports(
@@ -334,6 +343,20 @@ def print_diagnostics(
     ):
         first, *rest = text.split("\n")
         style = "dim" if severity is None else _STYLES[severity]
-        console.print(first, style=style, soft_wrap=True)
+        print_message(first, style)
         for line in rest:
-            console.print(line, style="dim", soft_wrap=True)
+            print_message(line, "dim")
+
+
+def load_and_report(name: str, *, strict: bool = False) -> tuple[Body, list[Diagnostic]]:
+    """Read a model and print its problems; return the body and its diagnostics.
+
+    Raises:
+        ModelError: The model is invalid, or there is a warning and ``strict`` is set.
+    """
+    diagnostics = Diagnostics.silent(strict=strict)
+    try:
+        with working(f"reading {name}"):
+            return load_body(name, diagnostics), diagnostics.found
+    finally:
+        print_diagnostics(name, diagnostics.found, advice=CHECK_ALL)

@@ -12,6 +12,7 @@ from .yaml.nodes import Mapping, Node
 
 MODEL_SUFFIXES = (".body", ".dae", ".mjcf", ".sdf", ".urdf", ".wrl", ".xacro")
 YAML_SUFFIXES = (".yaml", ".yml")  # of models and worlds
+FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
 WRAPPER_KEYS = ("model_file", "modelFile")  # of YAML files that refer to a model and extend it
 _CHUNK = 1 << 20  # [B]
 _OVERLAP = 64  # [B]; longer than any match

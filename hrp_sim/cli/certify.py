@@ -11,8 +11,9 @@ from rich.console import Group
 from hrp_model import Body, load_body
 from hrp_model.files.writer import write_atomically
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
-from hrp_model.program.console import html_page, output_console, print_data, print_text, working
+from hrp_model.program.console import print_data, print_text, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.tables import html_page, output_console
 from hrp_model.verify.report import report_table
 
 from ..lab.certificate import Certificate, certify

@@ -1,14 +1,14 @@
-"""Options of the commands for recordings and for many runs."""
+"""Options of the commands beside ``run``."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from hrp_model.cli.common import MODEL
 from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
-from hrp_model.program.parsing import number, positive
+from hrp_model.program.parsing import MODEL, number, positive
+from hrp_msgs.names import NAMINGS, STANDARD
 
 from ..lab.sweeps import MAX_TIMEOUT
 from ..world.world_names import DEFAULT_WORLD
@@ -17,6 +17,7 @@ from .run_options import (
     WORLD,
     add_physics,
     add_project,
+    add_world,
     fps,
     seed,
     size,
@@ -271,3 +272,118 @@ def add_certify(parser: argparse.ArgumentParser) -> None:
         "--page", type=Path, metavar="OUT.html", help="also write the result as a page"
     )
     add_force(parser)
+
+
+def add_check(check: argparse.ArgumentParser) -> None:
+    """Add the options of ``hrp-sim check``."""
+    check.description = (
+        "Report all problems of worlds and their models with location and hint, including "
+        "settings that the physics simulates badly. Errors, and with --strict warnings, make the "
+        "exit status 1."
+    )
+    check.add_argument("worlds", nargs="+", metavar="WORLD", help=WORLD)
+    add_project(check)
+    check.add_argument("--strict", action="store_true", help="treat warnings as errors")
+    check.add_argument(
+        "--all", action="store_true", help="show all problems of each kind, not only the first few"
+    )
+    check.add_argument(
+        "--drive",
+        action="store_true",
+        help="check vehicles for planners, too: a level scan, and how each turns alone on a floor",
+    )
+
+
+def add_sensors(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``hrp-sim sensors``."""
+    add_world(parser)
+    add_project(parser)
+    _add_naming(parser)
+
+
+def _add_naming(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--naming",
+        choices=NAMINGS,
+        default=STANDARD,
+        help="topic naming, as the parameter 'naming' of sim_node (default: %(default)s)",
+    )
+
+
+def add_rviz(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``hrp-sim rviz``."""
+    parser.description = "Print an RViz configuration for a world and the data of its sensors."
+    add_world(parser)
+    add_project(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead")
+    add_force(parser)
+    for name, default in (("namespace", ""), ("frame-prefix", ""), ("world-frame", "world")):
+        parser.add_argument(
+            f"--{name}",
+            default=default,
+            help="as for sim_node (default: '%(default)s')",
+        )
+    _add_naming(parser)
+    parser.add_argument(
+        "--contacts",
+        action="store_true",
+        help="show contacts/markers, too (published if the parameter contact_rate is set)",
+    )
+
+
+def add_map(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``hrp-sim map``."""
+    parser.description = (
+        "Write an occupancy grid of a world, which map_server of Nav2 reads: where the collision "
+        "shapes of bodies that cannot move cross a level plane. Its frame is that of the world. "
+        "Places that no vehicle of the world can reach are unknown."
+    )
+    add_world(parser)
+    add_project(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        required=True,
+        help="description of the map (.yaml); its image (.pgm) is written beside it",
+    )
+    add_force(parser)
+    parser.add_argument(
+        "--height",
+        type=number(float, "a number of metres from -1e6 to 1e6", lambda value: abs(value) <= 1e6),
+        metavar="Z",
+        help="height of the plane in the world [m]; default: that of the level scan of the vehicle",
+    )
+    parser.add_argument(
+        "--resolution",
+        type=number(float, "a number of metres from 0.001 to 10", lambda x: 1e-3 <= x <= 10.0),
+        default=0.05,
+        metavar="SIZE",
+        help="length of a cell [m] (default: %(default)s)",
+    )
+
+
+def add_scene(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``hrp-sim scene``."""
+    parser.description = (
+        "Write the collision shapes of all bodies but the robot as a scene file, which MoveIt and "
+        "its panel in RViz read (/load_geometry_from_file). Poses are in the planning frame: the "
+        "world, unless the virtual joint in the SRDF is fixed."
+    )
+    add_world(parser)
+    add_project(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", required=True, help="scene file (.scene)"
+    )
+    add_force(parser)
+    parser.add_argument(
+        "--robot", metavar="BODY", help="robot that plans; default: the only body with joints"
+    )
+    parser.add_argument(
+        "--frame",
+        choices=("world", "root"),
+        default="world",
+        help="planning frame: world, as in packages of hrp-model, or the root link of the robot, "
+        "for a fixed virtual joint (default: %(default)s)",
+    )

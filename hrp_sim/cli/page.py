@@ -20,8 +20,9 @@ from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
 from hrp_model.program.body_text import body_tree
 from hrp_model.program.command import GOOD, PROBLEMS
-from hrp_model.program.console import PlainConsole, print_message, working
+from hrp_model.program.console import print_message, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.tables import PlainConsole
 from hrp_model.view.page_html import SceneRecording, Section, page_html
 
 from ..engine.engine import PhysicsError, Placement

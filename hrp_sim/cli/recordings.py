@@ -18,8 +18,9 @@ from hrp_model.files.resources import ResourceError, path_from_uri
 from hrp_model.files.writer import write_atomically
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, StopSignals, UsageError, missing_ros
-from hrp_model.program.console import output_console, print_message, print_note, working
+from hrp_model.program.console import print_message, print_note, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.tables import output_console
 from hrp_msgs.recording import Recording
 
 from ..engine.schedule import NS_PER_S

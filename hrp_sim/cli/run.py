@@ -17,8 +17,9 @@ from rich.live import Live
 
 from hrp_model.files.writer import is_special, naming, open_stream
 from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
-from hrp_model.program.console import output_console, print_data, print_message, print_note
+from hrp_model.program.console import print_data, print_message, print_note
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.tables import output_console
 
 from ..engine.schedule import NS_PER_S
 from ..engine.state import SimulatedBody, WorldState

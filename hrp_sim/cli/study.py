@@ -17,8 +17,9 @@ from rich.table import Table
 from hrp_model.diagnostics import ModelError, counted, needs_extra
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
-from hrp_model.program.console import output_console, print_message, print_note, print_text, working
+from hrp_model.program.console import print_message, print_note, print_text, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.tables import output_console
 
 from ..lab.studies import Study, StudyFolder, StudyRun, check_first, load_study
 from ..lab.studies.variables import Kind as VariableKind

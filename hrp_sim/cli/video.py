@@ -14,8 +14,9 @@ from hrp_model import Diagnostics
 from hrp_model.devices import Camera
 from hrp_model.files.writer import is_special
 from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
-from hrp_model.program.console import print_message, progress, working
+from hrp_model.program.console import print_message, working
 from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.tables import progress
 
 from ..engine.state import BodyPoses
 from ..recording.video import (

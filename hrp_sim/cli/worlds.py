@@ -19,15 +19,7 @@ from hrp_model.diagnostics import did_you_mean_or_all, listed
 from hrp_model.files.writer import write_all_atomically
 from hrp_model.printable import printable
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
-from hrp_model.program.console import (
-    message_console,
-    output_console,
-    print_data,
-    print_message,
-    print_note,
-    print_text,
-    working,
-)
+from hrp_model.program.console import print_data, print_message, print_note, print_text, working
 from hrp_model.program.outputs import (
     Kind,
     Output,
@@ -37,6 +29,7 @@ from hrp_model.program.outputs import (
     writing,
 )
 from hrp_model.program.report import summary
+from hrp_model.program.tables import message_console, output_console
 from hrp_msgs.names import STANDARD, NameCollisionError
 
 from ..engine.engine import PhysicsError, make_ode_engine

@@ -24,7 +24,7 @@ from bench.comparison.mujoco_twin import MujocoTwin, TwinError
 from bench.comparison.scenes import Scene
 
 from hrp_model import Diagnostics, ModelError
-from hrp_model.program.console import progress
+from hrp_model.program.tables import progress
 from hrp_sim import load_world
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.engine.articulation.flatten import flatten

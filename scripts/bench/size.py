@@ -20,7 +20,7 @@ import numpy as np
 from bench.comparison.measure import on_one_core
 from bench.growing_worlds import FAMILIES, Family
 
-from hrp_model.program.console import progress
+from hrp_model.program.tables import progress
 from hrp_sim.control import BodyController
 from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings, Solver, make_ode_engine
 from scripts.data_tables import Table, print_tables, write_tables

@@ -29,10 +29,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hrp_model import ModelError
 from hrp_model.files.writer import write_atomically
-from hrp_model.program.command import GOOD, run_program
-from hrp_model.program.console import message_console, output_console
+from hrp_model.program.command import GOOD, PROBLEMS, print_problem, run_program
 from hrp_model.program.outputs import Output, check_outputs, writing
 from hrp_model.program.parsing import positive
+from hrp_model.program.tables import message_console, output_console
 from hrp_sim.engine.engine import PhysicsError, Solver
 from scripts.data_tables import write_tables
 
@@ -44,8 +44,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         0; 1 if a model cannot be used, or the compared programs do different work; 2 for a usage
         error.
     """
-    problems = ModelError, PhysicsError, BenchError
-    return run_program("compare.py", lambda: _main(argv), problems=problems)
+    return run_program("compare.py", lambda: _reporting(argv))
+
+
+def _reporting(argv: Sequence[str] | None) -> int:
+    try:
+        return _main(argv)
+    except (ModelError, PhysicsError, BenchError) as error:
+        print_problem(error)
+        return PROBLEMS
 
 
 def _main(argv: Sequence[str] | None) -> int:

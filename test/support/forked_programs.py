@@ -75,7 +75,6 @@ def import_programs() -> None:
     """Import what commands import late, too, so that no child has to."""
     import trimesh  # noqa: F401
 
-    import hrp_model.cli.main  # noqa: F401
     import hrp_ros.programs  # noqa: F401
     import hrp_sim.cli.main
     import hrp_sim.cli.run

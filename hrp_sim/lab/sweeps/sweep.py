@@ -302,7 +302,7 @@ def _progress(cases: int) -> Iterator[Callable[[CaseResult], None]]:
     Yields:
         A function to call with each result.
     """
-    from hrp_model.program.console import message_console  # rich, which "import hrp_sim" need not
+    from hrp_model.program.tables import message_console  # rich, which "import hrp_sim" need not
 
     console = message_console()
     if not console.is_terminal:

@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 
 from hrp_model.printable import printable
-from hrp_model.program.console import PlainConsole
+from hrp_model.program.tables import PlainConsole
 from hrp_sim.lab.sweeps.worker import fingerprint
 from scripts.data_tables import Table as MeasuredTable
 

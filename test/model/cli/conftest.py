@@ -3,6 +3,14 @@
 import pytest
 from arm_model import ARM, write_model
 
+from hrp_model.program import console
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """No line about long computations, which a busy machine makes of short ones."""
+    monkeypatch.setattr(console, "_DELAY", 1e6)
+
 
 @pytest.fixture
 def model(tmp_path):

@@ -7,10 +7,11 @@ import tracemalloc
 import pytest
 from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 
-from hrp_model.cli import check, common
+from hrp_model.cli import check
 from hrp_model.cli.check import candidate_files
 from hrp_model.cli.main import main
 from hrp_model.diagnostics import Diagnostics, Source
+from hrp_model.program import console
 from hrp_model.readers import file_kind as file_kinds
 from hrp_model.readers.file_kind import FileKind, file_kind, is_world
 from hrp_model.readers.yaml.tree import parse
@@ -154,7 +155,7 @@ def test_memory_does_not_grow_with_the_number_of_models(tmp_path, capsys):
 
 
 def test_a_long_check_shows_how_far_it_is(robots, capsys, monkeypatch):
-    monkeypatch.setattr(common, "_DELAY", 0.0)
+    monkeypatch.setattr(console, "_DELAY", 0.0)
     assert main(["check", "--format", "json", "."]) == 1
     assert capsys.readouterr().err == "checking models: 10 ...\n"
 

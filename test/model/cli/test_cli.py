@@ -13,7 +13,7 @@ from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 from paths import ROOT
 
 import hrp_model
-from hrp_model.cli import main as module
+from hrp_model.cli import check as module
 from hrp_model.cli.main import main
 from hrp_model.program.report import CODES
 

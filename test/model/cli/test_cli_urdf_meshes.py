@@ -6,10 +6,10 @@ from arm_model import ARM, write_model
 from urdf_tools import parsed
 
 from hrp_model import load_body
-from hrp_model.cli import common
 from hrp_model.cli.main import main
 from hrp_model.collision import decompose
 from hrp_model.geometry import Mesh
+from hrp_model.program import console
 from hrp_model.urdf import UpAxis
 from hrp_model.verify import Outcome, verify
 
@@ -118,7 +118,7 @@ def test_who_waits_for_more_than_a_second_is_told_why(capsys, quick_split, tmp_p
         (0.0, "b", "decomposing meshes into convex parts: 1 ...\n"),
         (0.0, "b", ""),  # they are there
     ):
-        monkeypatch.setattr(common, "_DELAY", patience)
+        monkeypatch.setattr(console, "_DELAY", patience)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
         arguments = [path, "--collision", "decomposed", "--mesh-dir", str(tmp_path / "m")]
         assert main(["urdf", *arguments]) == 0

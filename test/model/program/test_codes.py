@@ -65,8 +65,10 @@ def test_a_code_has_a_meaning_and_a_hint_of_one_line():
 
 
 def test_hints_name_options_that_the_program_has():
-    (commands,) = _parser()._subparsers._group_actions
-    options = {name for each in commands.choices.values() for name in each._option_string_actions}
+    commands = _parser().commands.values()
+    for command in commands:
+        command.add_late_arguments()
+    options = {name for command in commands for name in command._option_string_actions}
     hints = [re.sub(r"'gz [^']*'", "", rule.hint) for rule in CODES.values()]
     named = {name for hint in hints for name in re.findall(r"--[a-z-]+", hint)}
     assert named - options == set()

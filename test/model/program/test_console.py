@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hrp_model.printable import printable, printable_lines
-from hrp_model.program.console import PlainConsole
+from hrp_model.program.tables import PlainConsole
 
 # ESC, CR, BEL, C1 (CSI), a turn of the direction of writing, a separator of lines
 UNSAFE = "a\x1b[31mb\rc\x07d\x9be\u202ef\u2028g"

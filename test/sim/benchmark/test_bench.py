@@ -11,7 +11,7 @@ from sim.render.scenes import needs_opengl
 
 from hrp_model import Diagnostic, Severity
 from hrp_model.geometry import Mesh, Shape
-from hrp_model.program.console import output_console
+from hrp_model.program.tables import output_console
 from hrp_sim.cli.main import main
 from hrp_sim.engine.engine import PhysicsError, Solver
 from hrp_sim.lab.benchmark import measure, runs

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from hrp_model.program.console import PlainConsole
+from hrp_model.program.tables import PlainConsole
 from hrp_sim.cli.run_table import MAX_ROWS, LiveTable, Row
 from hrp_sim.engine.schedule import NS_PER_S
 
