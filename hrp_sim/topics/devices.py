@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hrp_model import Body
@@ -179,26 +179,30 @@ def _enabled(alike: list[str], body: Body) -> list[str]:
 class InitialPose:
     """Publishes where a robot is when localization starts to listen, and after a reset.
 
-    Both times twice, as a subscriber may not know the publisher at once; see ``Output``.
+    At the start twice, as a subscriber may not know the publisher at once; see ``Output``.
 
     Args:
         topic: Topic of the messages.
         converter: Converts the true motion.
+        read: Returns the true motion at present.
     """
 
-    def __init__(self, topic: Topic, converter: Converter[Reading]) -> None:
-        self._topic, self._converter = topic, converter
+    def __init__(
+        self, topic: Topic, converter: Converter[Reading], read: Callable[[], Reading | None]
+    ) -> None:
+        self._topic, self._converter, self._read = topic, converter, read
         self._left, self._last_ns, self._had_subscribers = 0, 0, False
 
     def restart(self) -> None:
         """Publish it again, after a reset."""
-        self._left = 2
+        self._left = 1
+        self._last_ns = -_REPETITION_NS
 
     def has_subscribers(self) -> bool:
         """Return whether a reading is wanted."""
         has_subscribers = self._topic.has_subscribers()
         if has_subscribers and not self._had_subscribers:
-            self.restart()
+            self._left = 2
         self._had_subscribers = has_subscribers
         return has_subscribers and self._left > 0
 
@@ -209,7 +213,8 @@ class InitialPose:
         if self._left == 1 and 0 <= reading.time_ns - self._last_ns < _REPETITION_NS:
             return
         self._left, self._last_ns = self._left - 1, reading.time_ns
-        if (message := self._converter.convert(reading)) is not None:
+        true = self._read()
+        if true is not None and (message := self._converter.convert(true)) is not None:
             self._topic.publish(message)
 
     repeat = publish

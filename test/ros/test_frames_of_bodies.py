@@ -19,6 +19,7 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 from hrp_model import Pose
+from hrp_msgs.recording import Recording
 
 pytestmark = pytest.mark.ros
 
@@ -247,3 +248,24 @@ def test_localization_gets_the_pose_at_the_start_and_after_a_reset():
     assert (again.x, again.y) == pytest.approx(
         (first.pose.pose.position.x, first.pose.pose.position.y), abs=0.01
     )
+
+
+def test_the_pose_for_localization_follows_the_transform_of_its_time(tmp_path):
+    """So that AMCL, which looks up the transform of this time, finds it."""
+    path, topic = tmp_path / "run.mcap", "initialpose"
+    given = {"base": "base_footprint", "odometry": "wheels", "initial_pose_topic": topic}
+    with simulated(ROVER, record=str(path), real_time_factor=3.0, **given) as (_, peer):
+        peer.first_after("ground_truth/odom", 1_100_000_000)
+    newest, poses = 0, 0
+    for message in Recording(path).messages(["/tf", f"/{topic}"]):
+        if message.topic == "/tf":
+            stamps = [
+                stamp_ns(x.header.stamp)
+                for x in message.message.transforms
+                if x.child_frame_id == "base_footprint"
+            ]
+            newest = max([newest, *stamps])
+        else:
+            poses += 1
+            assert stamp_ns(message.message.header.stamp) == newest
+    assert poses == 2
