@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 
 from rclpy.clock import Clock, ClockType
@@ -10,6 +11,7 @@ from rclpy.node import Node
 from rclpy.service import Service
 from std_srvs.srv import SetBool, Trigger
 
+from hrp_model.diagnostics import listed
 from hrp_msgs import names
 from hrp_msgs.convert.basic import DIAGNOSTICS_PERIOD
 from hrp_msgs.node.parameters import Settings
@@ -64,6 +66,7 @@ class RunServices:
             node.create_service(SetBool, names.PAUSE, self._pause)
         self._health = HealthTopic(node, topics)
         self.topic = self._health.topic
+        self._clock_name, self._is_clock_shared = node.resolve_topic_name(names.CLOCK), False
         node.create_timer(
             DIAGNOSTICS_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -99,7 +102,25 @@ class RunServices:
         response.success, response.message = _outcome(act, done)
         return response
 
+    def _warn_of_clocks(self) -> None:
+        """Warn once if another node publishes the time, too."""
+        node, topic = self._node, self._clock_name
+        if self._is_clock_shared or node.count_publishers(topic) < 2:
+            return
+        self._is_clock_shared = True
+        found = node.get_publishers_info_by_topic(topic)
+        others = [f"{x.node_namespace.rstrip('/')}/{x.node_name}" for x in found]
+        with suppress(ValueError):  # another node may have the same name
+            others.remove(node.get_fully_qualified_name())
+        node.get_logger().warning(
+            f"{topic} is also published by {listed([repr(x) for x in others], 3)}, so the time of "
+            "nodes with use_sim_time jumps (a node that was killed counts for some seconds): end "
+            f"it, or give one of them another topic (-r {names.CLOCK}:=/other/clock) or "
+            "ROS_DOMAIN_ID"
+        )
+
     def _report(self) -> None:
+        self._warn_of_clocks()
         run = self._run
         failure = "" if run.error is None else self._failure(run.error)
         parts = [

@@ -11,6 +11,7 @@ from paths import MODELS
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.msg import Log
 from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
@@ -132,3 +133,17 @@ def test_diagnostics_come_once_a_second_of_wall_time_whatever_simulated_time_doe
         finally:
             peer.close()
     assert count <= time.monotonic() - began  # a timer may be late, never early
+
+
+def test_a_second_source_of_time_is_reported_once():
+    def warnings():
+        return [m.msg for m in list(other.messages["rosout"]) if "/own/clock is also" in m.msg]
+
+    with closing(Peer("other_simulator")) as other:
+        other.follow("rosout", Log)
+        other.node.create_publisher(Clock, "/own/clock", 1)
+        other.follow("/diagnostics", DiagnosticArray)
+        with session({"world": str(ARM)}, ["--ros-args", "-r", "/clock:=/own/clock"]):
+            other.wait_until("a warning", warnings)
+            other.wait_for("/diagnostics", 4)
+        assert [("'/other_simulator'" in x) for x in warnings()] == [True]
