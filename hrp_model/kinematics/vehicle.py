@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -11,6 +12,7 @@ import numpy as np
 
 from ..body import Body, JointType, Link
 from ..diagnostics import listed
+from ..geometry import Sphere
 from ..rigid import Array, Pose
 from .wheels import (
     PARALLEL,
@@ -26,6 +28,9 @@ from .wheels import (
 )
 
 _MAX_LISTED = 8  # wheels in a message
+_MIN_ROLLERS = 3  # that a wheel carries if it is an omni wheel
+_ONE_WAY = 0.1  # at most, of the smaller coefficient of friction to the larger, of such a wheel
+_NO_OMNI = "omnidirectional drives have no cmd_vel, so command its joints"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +95,8 @@ def vehicle_drive(body: Body) -> Drive | str:
     * Tracks on both sides, whose axes are the root's +y axis. Tracks of flippers count as well.
     * Wheels of which some are steered: see ``SteeredDrive``.
     * The same number of equal wheels on either side, whose axles are the root's y axis, and which
-      move relative to the root by suspensions only, with nothing below them.
+      move relative to the root by suspensions only, with nothing below them. Omni and mecanum
+      wheels are not for this drive.
 
     The rules are strict so that legs, arms and casters are never taken for wheels; a vehicle
     with wheels that are not round is not recognised either.
@@ -121,8 +127,47 @@ def _vehicle_drive(body: Body) -> Drive | str:
     on_tracks = _track_drive(body)
     if isinstance(on_tracks, TrackDrive):
         return on_tracks
-    on_wheels = find_steered_drive(body) or _differential_drive(body)
+    on_wheels = find_steered_drive(body) or _omnidirectional(body) or _differential_drive(body)
     return on_tracks or on_wheels if isinstance(on_wheels, str) else on_wheels
+
+
+def _omnidirectional(body: Body) -> str:
+    """Return why a body on wheels is an omnidirectional vehicle, or "" if it is none."""
+    rollers = Counter(
+        body.rigid_tops[link.parent]
+        for link in body.links
+        if link.parent is not None and link.joint.is_continuous
+    )
+    for name, count in rollers.items():
+        if count >= _MIN_ROLLERS and body.link(name).joint.is_continuous:
+            return f"its wheel '{name}' has {count} rollers: {_NO_OMNI}"
+    poses = root_poses(body)
+    floor = lowest(body.links, poses)
+    wheels = [
+        x
+        for x in find_wheels(body, poses)
+        if x.bottom <= floor + TOLERANCE * x.radius
+        and swivels(x.link, body, poses) == []
+        and not all(isinstance(shape.geometry, Sphere) for shape in x.link.collision)
+    ]
+    names = listed([f"'{wheel.link.name}'" for wheel in wheels], _MAX_LISTED)
+    if any(abs(np.cross(x.axle, wheels[0].axle)[2]) > PARALLEL for x in wheels):
+        return f"its wheels {names} roll in different directions: {_NO_OMNI}"
+    if len(wheels) > 1 and all(map(_has_one_way_friction, wheels)):
+        return f"its wheels {names} have friction in one direction, as omni wheels: {_NO_OMNI}"
+    return ""
+
+
+def _has_one_way_friction(wheel: Wheel) -> bool:
+    """Return whether a wheel has friction along a direction only, which stands for rollers."""
+    surfaces = (shape.surface for shape in wheel.link.collision if shape.surface is not None)
+    for surface in surfaces:
+        along, across = surface.friction, surface.friction_across
+        if surface.direction is None or along is None or across is None:
+            continue
+        if min(along, across) < _ONE_WAY * max(along, across):
+            return True
+    return False
 
 
 def _track_drive(body: Body) -> TrackDrive | str:

@@ -344,7 +344,8 @@ def surface_of(reader: SdfReader, **paths: tuple[str, ...]) -> Surface:
         name: _amount(reader, name, paths[name]) if name in paths else None for name in _RANGES
     }
     direction = None
-    if reader.inside(*paths["direction"]) is not None:
+    if (found := reader.inside(*paths["direction"])) is not None:
+        _warn_of_other_frame(found)
         written = unit_vector(reader.vector(*paths["direction"], default=np.zeros(3)))
         direction = None if written is None else _numbers(written)
     friction, across = stated["friction"], stated["friction_across"]
@@ -364,6 +365,14 @@ def surface_of(reader: SdfReader, **paths: tuple[str, ...]) -> Surface:
         restitution=stated["restitution"],
         bounce_speed=stated["bounce_speed"] or 0.0,
     )
+
+
+def _warn_of_other_frame(direction: SdfReader) -> None:
+    """Warn of a direction of friction in a frame that does not turn with the link."""
+    for key, frame in direction.element.attributes.items():
+        if key.rpartition(":")[2] == "expressed_in":
+            message = f"'{key}' is not used: the direction turns with the link, not with '{frame}'"
+            direction.warn("not-used", message)
 
 
 def turned(surface: Surface | None, R_LC: Array) -> Surface | None:

@@ -13,7 +13,7 @@ from vehicles import vehicle, wheel
 from hrp_model import load_body
 from hrp_model.body import JointType, Range
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.geometry import Box, Cylinder, Shape, Sphere
+from hrp_model.geometry import Box, Cylinder, Shape, Sphere, Surface, SurfaceRule
 from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
 from hrp_model.kinematics.vehicle import differential_drive, rolling_wheels, vehicle_drive
 from hrp_model.rigid import Pose, axis_angle_matrix
@@ -143,6 +143,45 @@ def test_wheels_that_turn_backward_drive_but_not_by_a_diff_drive_controller(name
     assert drive.wheel_separation == pytest.approx(0.4)
     assert rolling_wheels(body) == {"L", "R"}
     assert differential_drive(body) is None
+
+
+def one_way(link, across):
+    """Return the wheel with friction along its axle, and less across it."""
+    declared = Surface(
+        rule=SurfaceRule.GAZEBO, friction=1.0, friction_across=across, direction=(0, 1, 0)
+    )
+    return replace(link, collision=(replace(link.collision[0], surface=declared),))
+
+
+def rolling_at(degrees, *, shape=None):
+    """Return a wheel that rolls in this direction, beside the circle of radius 0.2 m."""
+    turn = Pose(axis_angle_matrix([0, 0, 1], degrees * pi / 180))
+    X = turn @ Pose(p=[0, 0.2, 0])
+    return replace(wheel(f"W{degrees}", [0, 0, 0], shape=shape), X_PL=X)
+
+
+def with_rollers(link):
+    return link, *(wheel(f"{link.name}{i}", [0, 0, 0], parent=link.name) for i in range(6))
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        (vehicle(*map(rolling_at, (0, 120, 240))), "different directions"),
+        (vehicle(*map(rolling_at, (0, 90, 180, 270))), "different directions"),
+        (vehicle(*with_rollers(LEFT), *with_rollers(RIGHT)), "'L' has 6 rollers"),
+        (vehicle(one_way(LEFT, 0.0), one_way(RIGHT, 0.0)), "friction in one direction"),
+    ],
+)
+def test_an_omnidirectional_vehicle_is_refused_with_the_reason(body, word):
+    assert word in vehicle_drive(body)
+    assert "omnidirectional" in vehicle_drive(body)
+
+
+def test_ball_casters_and_wheels_that_slide_more_easily_sideways_drive_as_others():
+    ball = rolling_at(270, shape=Shape(Sphere(0.1)))
+    assert differential_drive(vehicle(LEFT, RIGHT, ball)) is not None
+    assert differential_drive(vehicle(one_way(LEFT, 0.5), one_way(RIGHT, 0.5))) is not None
 
 
 def test_a_wheel_below_a_swivel_is_a_caster():

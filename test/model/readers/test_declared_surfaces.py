@@ -288,3 +288,16 @@ def test_a_joint_does_not_push_itself(name, text, attribute):
     body, found = read(text(), name)
     assert {getattr(link.joint, attribute) for link in body.moving_links} == {0.0}
     assert "negative-resistance" in [code for code, _ in found]
+
+
+@pytest.mark.parametrize("name", ["r.urdf", "r.sdf"])
+def test_a_direction_of_friction_in_the_axes_of_another_link_is_reported(name):
+    direction = '<fdir1 gz:expressed_in="a">1 1 0</fdir1>'
+    friction = f"<mu>1</mu><mu2>0</mu2>{direction}"
+    text = {
+        "r.urdf": urdf(f'<gazebo reference="b"><mu1>1</mu1>{direction}</gazebo>'),
+        "r.sdf": sdf(collision=contacts(f"<friction><ode>{friction}</ode></friction>")),
+    }[name]
+    _, found = read(text, name)
+    assert {code for code, _ in found} == {"not-used"}
+    assert all(place for _, place in found)
