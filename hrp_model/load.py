@@ -16,14 +16,26 @@ from .files.model_file import split_model_name
 from .files.resources import FileAccess, ResourceError, path_from_uri
 from .geometry import SceneNode
 from .read_context import XML_SUFFIXES, ReadContext
-from .readers import choreonoid, vrml
-from .readers.mesh import mesh_file
 from .readers.xml_tree import Element, parse
 from .validate import validate, validated_as
 
+# The readers are imported when they are used: most models are of one format.
+
+
+def _read_wrl(source: Source, context: ReadContext) -> Body | None:
+    from .readers import vrml
+
+    return vrml.read_body(source, context)
+
+
+def _read_choreonoid(source: Source, context: ReadContext) -> Body | None:
+    from .readers import choreonoid
+
+    return choreonoid.read_body(source, context)
+
 
 def _read_urdf(source: Source, context: ReadContext) -> Body | None:
-    from .readers import urdf  # imports urdf_parser_py, which takes time
+    from .readers import urdf
 
     root = _parsed(source, context)
     return None if root is None else urdf.read_robot(root, context)
@@ -110,18 +122,36 @@ def _read_collada(root: Element, context: ReadContext) -> Body | None:
     return collada.read_robot(root, context, read_shapes)
 
 
+def _wrl_scene(path: Path, context: ReadContext) -> SceneNode:
+    from .readers import vrml
+
+    return vrml.read_scene(path, context)
+
+
+def _choreonoid_scene(path: Path, context: ReadContext) -> SceneNode:
+    from .readers import choreonoid
+
+    return choreonoid.read_scene(path, context)
+
+
+def _mesh_scene(path: Path, context: ReadContext) -> SceneNode:
+    from .readers.mesh import mesh_file
+
+    return mesh_file.read_scene(path, context)
+
+
 _SCENE_READERS = {
-    ".wrl": vrml.read_scene,
-    ".scen": choreonoid.read_scene,
-    **dict.fromkeys((".stl", ".dae", ".obj", ".glb", ".gltf", ".ply"), mesh_file.read_scene),
+    ".wrl": _wrl_scene,
+    ".scen": _choreonoid_scene,
+    **dict.fromkeys((".stl", ".dae", ".obj", ".glb", ".gltf", ".ply"), _mesh_scene),
 }
 _BODY_READERS = {
-    ".wrl": vrml.read_body,
+    ".wrl": _read_wrl,
     ".urdf": _read_urdf,
     ".xacro": _read_xacro,
     ".dae": _read_dae,
     **dict.fromkeys((".mjcf", ".sdf", ".xml"), _read_xml),
-    **dict.fromkeys((".body", ".yaml", ".yml"), choreonoid.read_body),
+    **dict.fromkeys((".body", ".yaml", ".yml"), _read_choreonoid),
 }
 # Codes of syntax errors, after which a parser skips parts of the text.
 _SYNTAX_ERRORS = frozenset(

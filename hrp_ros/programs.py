@@ -52,6 +52,8 @@ def view_node() -> int:
 
 def _run(module: str, function: str, *arguments: str) -> int:
     """Return the exit status of a program, and ignore Ctrl-C from then on."""
+    # Matrices of robots are small: threads of NumPy's library would only cost time and memory.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     __import__(module)
     try:
         status: int = getattr(sys.modules[module], function)(*arguments)

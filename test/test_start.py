@@ -4,13 +4,15 @@ import subprocess
 import sys
 
 import pytest
-from paths import PYTHONPATH
+from paths import MODELS, PYTHONPATH
 
-# Of these, a short command imports none.
-HEAVY = {
-    *("numpy", "scipy", "trimesh", "PIL", "rich", "yaml", "viser", "matplotlib", "moderngl"),
-    *("asyncio", "http", "email", "inspect", "dataclasses", "logging", "multiprocessing"),
+# Neither a check of a model nor a run needs these, and --version and --help not those either.
+FOR_FEW = {
+    *("scipy", "trimesh", "PIL", "yaml", "viser", "matplotlib", "moderngl", "mujoco", "pinocchio"),
+    *("asyncio", "http", "email", "multiprocessing", "importlib.metadata"),
 }
+FOR_MODELS = {"numpy", "rich", "json", "inspect", "dataclasses", "logging", "hashlib", "socket"}
+ARM = str(MODELS / "arm" / "arm.body")
 LOADED = "import sys; print(*sys.modules)"
 COMMAND = """
 import sys
@@ -39,5 +41,18 @@ def interpreter():
 @pytest.mark.parametrize("words", [("hrp-sim", "--version"), ("hrp-model", "--help")])
 def test_version_and_help_import_next_to_nothing(words, interpreter):
     imported = modules(COMMAND, *words) - interpreter
-    assert imported & HEAVY == set()
+    assert imported & (FOR_FEW | FOR_MODELS) == set()
     assert len(imported) < 70
+
+
+@pytest.mark.parametrize(
+    ("words", "not_needed", "most"),
+    [
+        (("hrp-model", "check", ARM), FOR_FEW | {"rich", "hashlib"}, 270),
+        (("hrp-sim", "run", "arm", "--duration", "0.01"), FOR_FEW, 500),
+    ],
+)
+def test_short_commands_import_what_they_need(words, not_needed, most, interpreter):
+    imported = modules(COMMAND, *words) - interpreter
+    assert imported & not_needed == set()
+    assert len(imported) < most

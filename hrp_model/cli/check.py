@@ -13,10 +13,9 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..diagnostics import (
     Diagnostic,
@@ -42,6 +41,9 @@ from ..readers.yaml.nodes import Mapping
 from ..readers.yaml.tree import parse
 from .check_settings import SettingsError, SettingsFinder
 from .check_verdicts import Baseline, BaselineError, Judge, Summary, read_baseline
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _MAX_ENTRIES = 200_000
 GROUP = "hrp_model.checkers"
@@ -178,6 +180,8 @@ def checker_of(name: str, *, sandbox: bool) -> Check | None:
         return None
     if not isinstance(root, Mapping):
         return None
+    from importlib.metadata import entry_points  # not for models
+
     for entry_point in () if sandbox else entry_points(group=GROUP):
         if entry_point.name in root:
             return partial(_check_with, entry_point)

@@ -5,7 +5,6 @@ Baselines are files of known problems, so that only new ones are reported.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -90,6 +89,8 @@ class Baseline:
         path = model if source is None or source.path is None else source.path
         file = Path(os.path.relpath(os.path.realpath(path), self._folder)).as_posix()
         message = _PLACE.sub("", diagnostic.message.replace(f"{self._folder}{os.sep}", ""))
+        import hashlib  # OpenSSL, which only baselines need
+
         digest = hashlib.sha256(message.encode(errors="surrogatepass")).hexdigest()
         return Entry(file, diagnostic.code, digest[:_DIGITS])
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import shutil
 import stat
 import sys
@@ -17,8 +16,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
-
-import yaml
 
 from ..printable import printable_lines
 from .file_watch import was_read
@@ -304,7 +301,7 @@ def _temporary_path(folder: Path) -> Path:
 
     ``tempfile`` is not used because its files are private to their owner, whatever the umask.
     """
-    return folder / f".hrp_model-{secrets.token_hex(8)}"
+    return folder / f".hrp_model-{os.urandom(8).hex()}"
 
 
 def _make_folders(folder: Path) -> list[Path]:
@@ -361,26 +358,43 @@ def is_ambiguous(text: str) -> bool:
     return True
 
 
-class TextDumper(yaml.SafeDumper):
-    """Writes letters of all scripts as they are, and escapes control and format characters."""
+def yaml_text(data: Any, *, width: int | None = None, is_compact: bool = False) -> str:
+    """Return plain data as YAML, with the keys in their order.
 
-    def choose_scalar_style(self) -> str:
-        """Return the style of a scalar: quoted if it has characters to escape, or is ambiguous."""
-        text: str = self.event.value  # type: ignore[union-attr]  # called for scalars only
-        is_text = self.event.tag == "tag:yaml.org,2002:str"  # type: ignore[union-attr]
-        if printable_lines(text) != text or (is_text and is_ambiguous(text)):
-            return '"'
-        style: str = super().choose_scalar_style()
-        return style
+    Letters of all scripts are written as they are, control and format characters are escaped.
 
-    def write_double_quoted(self, text: str, split: bool = True) -> None:
-        """Write a scalar in quotes."""
-        self.allow_unicode = printable_lines(text) == text
-        super().write_double_quoted(text, split)
-        self.allow_unicode = True
+    Args:
+        data: The data.
+        width: Columns of a line; None for 80.
+        is_compact: Write lists of numbers on one line, and equal parts again instead of aliases.
+    """
+    import yaml  # which few commands write
 
+    class Dumper(yaml.SafeDumper):
+        def choose_scalar_style(self) -> str:
+            """Return the style of a scalar: quoted if it has such characters, or is ambiguous."""
+            text: str = self.event.value  # type: ignore[union-attr]  # called for scalars only
+            is_text = self.event.tag == "tag:yaml.org,2002:str"  # type: ignore[union-attr]
+            if printable_lines(text) != text or (is_text and is_ambiguous(text)):
+                return '"'
+            style: str = super().choose_scalar_style()
+            return style
 
-def yaml_text(data: Any, dumper: type[TextDumper] = TextDumper, width: int | None = None) -> str:
-    """Return plain data as YAML, with the keys in their order."""
-    text: str = yaml.dump(data, Dumper=dumper, sort_keys=False, allow_unicode=True, width=width)
+        def write_double_quoted(self, text: str, split: bool = True) -> None:
+            """Write a scalar in quotes."""
+            self.allow_unicode = printable_lines(text) == text
+            super().write_double_quoted(text, split)
+            self.allow_unicode = True
+
+        def represent_sequence(
+            self, tag: str, sequence: Any, flow_style: bool | None = None
+        ) -> Any:
+            if is_compact and all(isinstance(x, float) for x in sequence):
+                flow_style = True
+            return super().represent_sequence(tag, sequence, flow_style)
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return is_compact or super().ignore_aliases(data)
+
+    text: str = yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=width)
     return text

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import IO, NoReturn
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.text import Text
 
@@ -113,6 +112,8 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[], None]]:
     if not console.is_terminal:
         yield lambda: None
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(printable(title), total=total)

@@ -14,7 +14,7 @@ from ..body import Body, ExtraJoint, ExtraJointType
 from ..collision.decompose import Progress
 from ..collision.shapes import CollisionShapes, with_collision
 from ..diagnostics import Diagnostics
-from ..files.writer import TextDumper, cache_folder, yaml_text
+from ..files.writer import cache_folder, yaml_text
 from ..frames import BodyFrames, body_frames
 from ..kinematics.loops import Mimic, loop_closures, mimic_joints
 from ..kinematics.loops.constraints import loop_joints, loop_name
@@ -88,7 +88,7 @@ def loops_yaml(body: Body, frames: BodyFrames, diagnostics: Diagnostics | None =
         },
         "closed_at": closed_at,
     }
-    return _HEADER + yaml_text(document, _Dumper)
+    return _HEADER + yaml_text(document, is_compact=True)
 
 
 def _loop(
@@ -126,19 +126,6 @@ def _mimic(mimic: Mimic, frames: BodyFrames) -> dict[str, Any]:
         "multiplier": mimic.multiplier,
         "offset": mimic.offset,
     }
-
-
-class _Dumper(TextDumper):
-    """Writes lists of numbers on one line, and no aliases."""
-
-    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> Any:
-        if all(isinstance(x, float) for x in sequence):
-            flow_style = True
-        return super().represent_sequence(tag, sequence, flow_style)
-
-    def ignore_aliases(self, data: Any) -> bool:
-        del data
-        return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import ipaddress
-import socket
 from urllib.parse import urlsplit
 
 from ..program.command import UsageError
@@ -52,6 +51,8 @@ def check_address(host: str, port: int) -> None:
     Raises:
         UsageError: It cannot.
     """
+    import socket  # which takes long to import, and runs without a page need not
+
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

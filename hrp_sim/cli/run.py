@@ -13,8 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rich.live import Live
-
 from hrp_model.files.writer import is_special, naming, open_stream
 from hrp_model.program.command import GOOD, PROBLEMS, StopSignals, UsageError
 from hrp_model.program.console import print_data, print_message, print_note
@@ -197,6 +195,8 @@ class RunCourse:
             return nullcontext()
         if self._options.duration is None:
             print_message("Ctrl-C ends the run", "dim")
+        from rich.live import Live
+
         return Live(table, console=console, refresh_per_second=REFRESH_HZ, transient=True)
 
     def _save(self, run: Run, signals: StopSignals) -> None:

@@ -7,10 +7,12 @@ rendering time, and would block the stepping thread. ctypes releases the lock.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import threading
 from functools import cache, cached_property
 from math import inf
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -210,11 +212,6 @@ class Target:
         return self._context.framebuffer(planes, self._depth_buffer)
 
 
-try:
-    import moderngl
-except ImportError:  # cameras are not available then; everything else works
-    moderngl = None  # type: ignore[assignment]
-
 MAX_DEVICES = 16
 # Number of threads of Mesa's software renderer; by default the number of cores.
 THREADS_VARIABLE = "LP_NUM_THREADS"
@@ -273,15 +270,12 @@ class _ContextOwner:
 
 def _create() -> Any:
     """Create a context on the first EGL device that supports it; Mesa's llvmpipe is the last."""
-    if moderngl is None:
-        raise RendererUnavailable(
-            "cameras need the Python package moderngl; install it with: pip install moderngl"
-        )
+    moderngl = _moderngl()
     # Leave one core to the physics.
     os.environ.setdefault(THREADS_VARIABLE, str(max(cores() - 1, 1)))
     problems: list[str] = []
     for index in range(MAX_DEVICES):
-        context = _try_device(index, problems)
+        context = _try_device(moderngl, index, problems)
         if context is not None:
             return context
         if "not loaded" in problems[-1] or "but found" in problems[-1]:
@@ -299,7 +293,16 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _try_device(index: int, problems: list[str]) -> Any:
+def _moderngl() -> ModuleType:
+    try:
+        return importlib.import_module("moderngl")
+    except ImportError:  # all but cameras works without
+        raise RendererUnavailable(
+            "cameras need the Python package moderngl; install it with: pip install moderngl"
+        ) from None
+
+
+def _try_device(moderngl: Any, index: int, problems: list[str]) -> Any:
     # moderngl annotates every setting as a dict.
     settings: dict[str, Any] = {"backend": "egl", "device_index": index}
     try:

@@ -12,12 +12,12 @@ from ..engine.state import BodyPoses
 from .gl import thread_context
 from .lenses import Lens, View
 from .lights import NOTHING_SWITCHED, Switches
-from .scene import Scene, build_scene
 from .studio import Studio
 from .view import ALL_PARTS, DAYLIGHT, Parts, Picture, Pinhole, Pixels, Surroundings
 
 if TYPE_CHECKING:
     from .gpu import GpuScene, GpuStudio
+    from .scene import Scene
 
 
 class Renderer:
@@ -152,6 +152,8 @@ class Renderer:
 
     def _current_scene(self) -> Scene:
         """Return the scene of the current bodies, which another thread may change meanwhile."""
+        from .scene import build_scene  # with libraries of images and shapes
+
         while True:
             with self._building:
                 bodies, scene, diagnostics = self._bodies, self._scene, self._diagnostics

@@ -8,7 +8,6 @@ from math import inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from hrp_model import Pose, devices
 from hrp_model.devices import ImageType
@@ -145,6 +144,8 @@ class CameraSensor(Sensor):
 
 
 def _luma(color: Pixels) -> NDArray[np.uint8]:
+    from PIL import Image
+
     return np.asarray(Image.fromarray(color).convert("L"))
 
 

@@ -16,7 +16,6 @@ from ...geometry import GREY, Mesh, SceneNode, Shape
 from ...read_context import ReadContext
 from ...rigid import Array
 from ...shapes.measure import unique_rows
-from . import collada_file, gltf_file, ply_file, wavefront
 
 # A triangle in binary STL: normal and three corners as floats, and two unused bytes.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("unused", "<u2")])
@@ -35,14 +34,23 @@ def read_scene(path: Path, context: ReadContext) -> SceneNode:
         OSError: The file cannot be read.
         ValueError: It does not have the format of its suffix, or has no triangles.
     """
-    if path.suffix.lower() == ".stl":
+    suffix = path.suffix.lower()
+    if suffix == ".stl":
         return SceneNode(shapes=(Shape(read_stl(read_file(path)), material=GREY),))
-    if path.suffix.lower() == ".dae":
+    if suffix == ".dae":
+        from . import collada_file  # of the formats, few models use more than one
+
         return collada_file.read_collada(path, context)
-    if path.suffix.lower() == ".obj":
+    if suffix == ".obj":
+        from . import wavefront
+
         return wavefront.read_obj(path, context)
-    if path.suffix.lower() in (".glb", ".gltf"):
+    if suffix in (".glb", ".gltf"):
+        from . import gltf_file
+
         return gltf_file.read_gltf(path, context)
+    from . import ply_file
+
     return ply_file.read_ply(path, context)
 
 

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from hrp_model import Link
-from hrp_model.collision.decompose import Decomposer
 from hrp_model.collision.hull import convex_equivalent, convex_hull, is_flat
 from hrp_model.diagnostics import MissingLibraryError, did_you_mean
 from hrp_model.files.writer import cache_folder
@@ -292,6 +291,8 @@ def _decompose(placement: Placement, meshes: Mapping[Shape, Link]) -> None:
     missing = {x: _mesh(placement, link, x) for x, link in meshes.items() if x not in _parts}
     solid = {shape: mesh for shape, mesh in missing.items() if _hull(mesh)}
     if solid:
+        from hrp_model.collision.decompose import Decomposer
+
         with Decomposer(_TIME_LIMIT, cache_folder("convex_parts")) as decomposer:
             found = decomposer.decomposed(list(solid.values()))
         for shape, parts in zip(solid, found, strict=True):

@@ -72,7 +72,7 @@ def test_who_shows_other_bodies_does_not_wait_until_they_are_read(diagnostics, m
         readers.append((threading.current_thread().name, *bodies))
         return build_scene(bodies, found)
 
-    monkeypatch.setattr("hrp_sim.render.renderer.build_scene", spy)
+    monkeypatch.setattr("hrp_sim.render.scene.build_scene", spy)
     renderer.prepare(diagnostics)
     renderer.set_bodies({"far": wall("far", RED, 4.0)}, diagnostics)
     renderer.prepare(diagnostics)  # as for a camera of the new body
