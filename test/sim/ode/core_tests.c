@@ -1,6 +1,7 @@
 /* Tests of the C core by itself: rows beside finite differences, the factor and the line search beside
  * plain methods, areas of patches beside closed forms, kept contacts and pairs of bodies beside a
- * search through all. `core_tests NAME` runs one; test_core_in_c.py compiles and runs it. */
+ * search through all, trees of boxes. `core_tests NAME` runs one; test_core_in_c.py compiles and runs it. */
+#include "bounds.h"
 #include "contact_set.h"
 #include "exact.h"
 #include "factor.h"
@@ -12,6 +13,7 @@
 #include "search.h"
 #include "solver.h"
 #include "sweep.h"
+#include "tree.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -410,6 +412,78 @@ static void test_sweep(void)
     hrp_sweep_free(&of_boxes.sweep);
 }
 
+/* Visit a node: its box of each part contains what is in it. Returns how many items it has. */
+static int node_check(const Tree *tree, const TreeItem *items, int number, int leaf, int depth,
+                      dReal whole[6])
+{
+    const TreeNode *node = &tree->nodes[number];
+    int count = 0, parts = 0;
+    hrp_box_clear(whole);
+    check((TREE_WIDTH - 1) * depth < TREE_STACK, "depth", depth, 0.0);
+    for (int k = 0; k < TREE_WIDTH; k++) {
+        dReal box[6], inside[6];
+        for (int side = 0; side < 6; side++)
+            box[side] = node->box[side][k];
+        if (node->count[k] == 0 && node->first[k] == 0)
+            continue;
+        hrp_box_clear(inside);
+        parts++;
+        count += node->count[k] ? node->count[k]
+                                : node_check(tree, items, node->first[k], leaf, depth + 1, inside);
+        check(node->count[k] <= leaf, "side by side", node->count[k], leaf);
+        for (int i = 0; i < node->count[k]; i++)
+            hrp_box_unite(inside, items[node->first[k] + i].box);
+        for (int side = 0; side < 6; side++)
+            check(box[side] == inside[side], "box", box[side], inside[side]);
+        hrp_box_unite(whole, box);
+    }
+    check(parts > 1 || (depth == 0 && count <= leaf), "parts", parts, 2.0);
+    return count;
+}
+
+static double place_of(int kind, int i)
+{
+    switch (kind) {
+    case 0:
+        return draw();
+    case 1:
+        return 0.5; /* all at one place */
+    case 2:
+        return ldexp(1.0, -(i % 1000)); /* ever closer */
+    default:
+        return i % 3 == 0 ? NAN : i % 3 == 1 ? dInfinity : draw();
+    }
+}
+
+/* A tree has each item once, in boxes that are no larger than needed, and is never too deep. */
+static void test_tree(void)
+{
+    enum { MOST = 3000 };
+    static TreeItem items[MOST];
+    static int seen[MOST];
+    static const int counts[] = {0, 1, 2, 4, 5, 37, MOST};
+    Tree tree = {NULL, 0, 0};
+    for (int trial = 0; trial < 7 * 4 * 4; trial++) {
+        const int count = counts[trial % 7], kind = trial / 7 % 4;
+        const int leaf = trial / 28 % 2 ? 4 : 1, levels = trial / 56 ? TREE_LEVELS : 0;
+        dReal whole[6];
+        for (int i = 0; i < count; i++) {
+            items[i].number = i;
+            for (int k = 0; k < 3; k++) {
+                items[i].box[2 * k] = place_of(kind, i);
+                items[i].box[2 * k + 1] = items[i].box[2 * k] + 0.1 * fabs(draw());
+            }
+        }
+        check(hrp_tree_build(&tree, items, count, leaf, levels), "tree", 0.0, 1.0);
+        const int found = node_check(&tree, items, 0, leaf, 0, whole);
+        check(found == count, "items", found, count);
+        memset(seen, 0, sizeof seen);
+        for (int i = 0; i < count; i++)
+            check(seen[items[i].number]++ == 0, "item", i, items[i].number);
+    }
+    hrp_tree_free(&tree);
+}
+
 int main(int count, char **arguments)
 {
     static const struct {
@@ -417,7 +491,8 @@ int main(int count, char **arguments)
         void (*run)(void);
     } tests[] = {
         {"rows", test_rows},   {"factor", test_factor},           {"line_search", test_line_search},
-        {"patch", test_patch}, {"contact_set", test_contact_set}, {"sweep", test_sweep}};
+        {"patch", test_patch}, {"contact_set", test_contact_set}, {"sweep", test_sweep},
+        {"tree", test_tree}};
     dInitODE2(0);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (count == 2 && strcmp(arguments[1], tests[i].name) == 0) {

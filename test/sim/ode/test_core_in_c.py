@@ -26,7 +26,10 @@ def program(tmp_path_factory):
     return made
 
 
-@pytest.mark.parametrize("name", ["rows", "factor", "line_search", "patch", "contact_set", "sweep"])
+NAMES = ["rows", "factor", "line_search", "patch", "contact_set", "sweep", "tree"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_it_does_what_plain_methods_do(program, name):
     run = subprocess.run([program, name], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout[:2000]) == (0, "")

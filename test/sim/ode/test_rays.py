@@ -6,7 +6,7 @@ from ray_oracle import distances
 from sim.physics.scenes import X, Z, at, child, fixed, floor, lone, moving, placed, root, world
 
 from hrp_model.body import Body, JointType
-from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
+from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.shapes.tessellate import mesh_of
 
@@ -101,6 +101,85 @@ def test_rays_from_within_tell_where_they_leave(name):
     seen = engine.cast_rays(origins, directions, 10.0)
     np.testing.assert_allclose(seen, expected, rtol=1e-9)
     assert np.isfinite(seen).all()
+
+
+def soup(rng, count):
+    """Return triangles anywhere: long, thin, tiny, some of them beside or on top of each other."""
+    size = 10.0 ** rng.uniform(-3.0, 0.0, (count, 1, 1))
+    corners = rng.normal(size=(count, 1, 3)) + rng.normal(size=(count, 3, 3)) * size
+    corners[::7, 2] = corners[::7, 1] + 1e-3 * (corners[::7, 2] - corners[::7, 0])
+    corners[1::50] = corners[::50]
+    return Mesh(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3))
+
+
+def test_rays_meet_triangles_where_geometry_says():
+    rng = np.random.default_rng(10)
+    pose = at(0.3, -0.2, 0.4, SIDE)
+    for count in (1, 2, 5, 60, 500):
+        mesh = soup(rng, count)
+        engine, _ = world(fixed(lone(placed(mesh)), pose), convex_meshes=False)
+        origins = pose.p + rng.normal(size=(300, 3)) * 2.0
+        corners = mesh.vertices[mesh.triangles[rng.integers(0, count, 300)]]
+        aims = np.einsum("nij,ni->nj", corners, rng.dirichlet(np.ones(3), 300))
+        directions = aims @ pose.R.T + pose.p - origins
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        expected = distances([(mesh, pose)], origins, directions)
+        seen = engine.cast_rays(origins, directions, 1000.0)
+        np.testing.assert_allclose(seen, expected, rtol=1e-9)
+        assert np.isfinite(seen).sum() > 250
+
+
+@pytest.mark.parametrize("start", [(0.0, 0.0, 0.0), (0.02, 0.01, -0.05), (2.0, 0.5, -1.0)])
+def test_no_ray_passes_between_triangles(start):
+    """Rays to corners and along edges of a sphere, from within, and to its near side."""
+    mesh, pose = mesh_of(Sphere(0.4)), at(0.3, -0.2, 0.4, SIDE)
+    engine, _ = world(fixed(lone(placed(mesh)), pose), convex_meshes=False)
+    corners = mesh.vertices[mesh.triangles]
+    share = np.linspace(0.0, 1.0, 9)[:, None, None, None]
+    on_edges = share * corners + (1.0 - share) * np.roll(corners, 1, axis=1)
+    aims, start = on_edges.reshape(-1, 3), np.array(start)
+    if np.linalg.norm(start) > 0.4:
+        aims = aims[aims @ start / np.linalg.norm(start) > 0.2]  # well before the horizon
+    directions = (aims - start) @ pose.R.T
+    lengths = np.linalg.norm(directions, axis=1)
+    origins = np.tile(pose.R @ start + pose.p, (len(aims), 1))
+    seen = engine.cast_rays(origins, directions / lengths[:, None], 10.0)
+    np.testing.assert_allclose(seen, lengths, rtol=1e-9)
+    assert len(seen) > 1000
+
+
+def crowd(rng, count):
+    """Return solids of all kinds in a heap, and their poses."""
+    solids = [SOLIDS[name] for name in rng.choice(list(SOLIDS), count)]
+    axes = rng.normal(size=(count, 3))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    turns = [
+        axis_angle_matrix(a, angle) for a, angle in zip(axes, rng.uniform(0, 3, count), strict=True)
+    ]
+    return [
+        (s, at(*p, R))
+        for s, p, R in zip(solids, 2.0 * rng.normal(size=(count, 3)), turns, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_of_many_bodies_rays_meet_the_nearest(count):
+    rng = np.random.default_rng(12)
+    solids = crowd(rng, count)
+    bodies = [
+        (fixed if i % 2 else moving)(lone(placed(solid), name=f"thing{i}"), pose)
+        for i, (solid, pose) in enumerate(solids)
+    ]
+    engine, *_ = world(*bodies, gravity=(0, 0, 0), convex_meshes=False)
+    origins, directions = random_rays(rng, 100, np.zeros(3), 3.0, 9.0)
+    seen = engine.cast_rays(origins, directions, 100.0, "thing0")
+    expected = distances(solids[1:], origins, directions)
+    np.testing.assert_allclose(seen, expected, rtol=1e-9)
+    alone = [engine.cast_rays(o[None], d[None], 100.0, "thing0")[0] for o, d in
+             zip(origins, directions, strict=True)]  # fmt: skip
+    np.testing.assert_allclose(alone, seen, rtol=1e-12)
+    again, *_ = world(*bodies, gravity=(0, 0, 0), convex_meshes=False)
+    np.testing.assert_array_equal(again.cast_rays(origins, directions, 100.0, "thing0"), seen)
 
 
 def test_a_ray_in_the_plane_of_triangles_reads_no_nonsense():

@@ -23,27 +23,12 @@ void hrp_box_extend(dReal box[6], const dReal p[3])
     }
 }
 
-static void box_unite(dReal box[6], const dReal other[6])
+void hrp_box_unite(dReal box[6], const dReal other[6])
 {
     for (int axis = 0; axis < 3; axis++) {
         box[2 * axis] = min_real(box[2 * axis], other[2 * axis]);
         box[2 * axis + 1] = max_real(box[2 * axis + 1], other[2 * axis + 1]);
     }
-}
-
-static void rays_update(GeomSet *set)
-{
-    hrp_box_clear(set->ray_box);
-    for (int i = 0; i < set->count; i++) {
-        dGeomGetAABB(set->items[i].geom, set->items[i].ray_box);
-        box_unite(set->ray_box, set->items[i].ray_box);
-    }
-}
-
-void hrp_ray_boxes_update(Body *body)
-{
-    rays_update(&body->moving);
-    rays_update(&body->fixed);
 }
 
 static dReal reach_along(const Bound *bound, int axis)
@@ -224,7 +209,7 @@ static dReal set_place(GeomSet *set, int all)
             most = max_real(most, link_place(link));
         if (!(link->travel < MAX_TRAVEL))
             most = dInfinity;
-        box_unite(set->box, link->now.box);
+        hrp_box_unite(set->box, link->now.box);
     }
     return most;
 }

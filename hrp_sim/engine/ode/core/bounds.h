@@ -13,9 +13,7 @@ static inline int boxes_overlap(const dReal a[6], const dReal b[6])
 
 void hrp_box_clear(dReal box[6]);
 void hrp_box_extend(dReal box[6], const dReal p[3]);
-
-/* Update the bounding boxes of all shapes of a body for rays. */
-void hrp_ray_boxes_update(Body *body);
+void hrp_box_unite(dReal box[6], const dReal other[6]);
 
 /* Compute the bounds of a body's shapes in the frames of its groups, where its shapes are new or
  * its static links were moved. */

@@ -42,6 +42,7 @@ static int world_close(WorldObject *object)
     hrp_system_free(world);
     hrp_records_free(world);
     hrp_sweep_free(&world->sweep);
+    hrp_rays_free(world);
     hrp_pair_costs_free(world);
     hrp_failed_pairs_free(world);
     free(world->bodies);
@@ -70,7 +71,6 @@ static void world_create(World *world, void *arguments)
     world->contact_group = dJointGroupCreate(0);
     world->ray = dCreateRay(0, 1.0);
     world->substitute_box = dCreateBox(0, 1.0, 1.0, 1.0);
-    dGeomRaySetClosestHit(world->ray, 1);
     world->world = dWorldCreate();
     dWorldSetGravity(world->world, g[0], g[1], g[2]);
     dWorldSetERP(world->world, settings->erp);
@@ -256,7 +256,7 @@ static PyObject *object_cast_rays(WorldObject *object, PyObject *args)
         rays.directions = views[1].buf;
         rays.distances = views[2].buf;
         if (hrp_object_run(object, hrp_rays_cast, &rays))
-            result = Py_NewRef(Py_None);
+            result = rays.complete ? Py_NewRef(Py_None) : PyErr_NoMemory();
     }
     hrp_held_release(&held);
     return result;

@@ -1,105 +1,282 @@
-/* Ray casting. */
+/* Ray casting: in a tree of the boxes of all shapes, made anew in each call, and in trees of the
+ * triangles of meshes, made once. Other shapes are left to ODE's formulas. */
 #include "rays.h"
 #include "bounds.h"
+#include "tree.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#define TRIANGLES_SIDE_BY_SIDE 4
+#define FEW_RAYS 8               /* not worth a good tree of shapes */
+#define ROUNDING (1.0 + 2e-15) /* of where a ray leaves a box (Ize, 2013) */
+
+/* A ray, and what its tests share. Triangles are seen along the axis on which it advances most,
+ * sheared such that the ray is parallel to that axis (Woop, Benthin and Wald, 2013): an edge then has
+ * the same side for both triangles at it, so that no ray passes between them. */
 typedef struct {
     double origin[3], direction[3], inverse[3];
-    int entry[3], exit[3]; /* indices of the box bounds that the ray enters and leaves by */
+    int in[3], out[3];    /* indices of the box bounds that the ray enters and leaves by */
+    int along, across[2]; /* axes */
+    double shear[2];
     double nearest;
 } Ray;
 
-static void ray_aim(Ray *ray, const double origin[3], const double direction[3])
+/* Set all of a ray but where it starts, from its direction. */
+static inline void ray_aim(Ray *ray, double nearest)
 {
+    const double *d = ray->direction;
+    const double x = fabs(d[0]), y = fabs(d[1]), z = fabs(d[2]);
+    ray->along = x > y ? x > z ? 0 : 2 : y > z ? 1 : 2;
     for (int i = 0; i < 3; i++) {
-        ray->origin[i] = origin[i];
-        ray->direction[i] = direction[i];
-        ray->inverse[i] = 1.0 / direction[i];
-        int is_backward = ray->inverse[i] < 0.0; /* also for -0.0 */
-        ray->entry[i] = 2 * i + is_backward;
-        ray->exit[i] = 2 * i + !is_backward;
+        ray->inverse[i] = 1.0 / d[i];
+        const int is_backward = ray->inverse[i] < 0.0; /* also for -0.0 */
+        ray->in[i] = 2 * i + is_backward;
+        ray->out[i] = 2 * i + !is_backward;
+    }
+    ray->nearest = nearest;
+    for (int k = 0; k < 2; k++) {
+        ray->across[k] = (ray->along + k + 1) % 3;
+        ray->shear[k] = d[ray->across[k]] * ray->inverse[ray->along];
     }
 }
 
-/* Whether a ray hits a box nearer than its nearest hit so far (slab method).
- *
- * A ray in the plane of a face gives NaN, which passes no comparison.
- */
-static inline int ray_hits_box(const Ray *ray, const dReal box[6])
+/* Set the distances at which a ray enters the boxes of a node, infinity where it does not before its
+ * nearest hit (slab method). NaN, in the plane of a face, passes no comparison. A loop that is not
+ * unrolled is compiled to vector instructions. */
+static inline void boxes_enter(const Ray *ray, const TreeNode *node, double entry[TREE_WIDTH])
 {
-    double near = 0.0, far = ray->nearest;
-    for (int i = 0; i < 3; i++) {
-        double in = (box[ray->entry[i]] - ray->origin[i]) * ray->inverse[i];
-        double out = (box[ray->exit[i]] - ray->origin[i]) * ray->inverse[i];
-        if (in > near)
-            near = in;
-        if (out < far)
-            far = out;
-        if (near > far)
-            return 0;
+    const double *o = ray->origin, *inverse = ray->inverse, nearest = ray->nearest;
+    const dReal *in_x = node->box[ray->in[0]], *out_x = node->box[ray->out[0]];
+    const dReal *in_y = node->box[ray->in[1]], *out_y = node->box[ray->out[1]];
+    const dReal *in_z = node->box[ray->in[2]], *out_z = node->box[ray->out[2]];
+#pragma GCC unroll 1
+    for (int k = 0; k < TREE_WIDTH; k++) {
+        double near = 0.0, far = nearest;
+        near = max_real(near, (in_x[k] - o[0]) * inverse[0]);
+        near = max_real(near, (in_y[k] - o[1]) * inverse[1]);
+        near = max_real(near, (in_z[k] - o[2]) * inverse[2]);
+        far = min_real(far, (out_x[k] - o[0]) * inverse[0]);
+        far = min_real(far, (out_y[k] - o[1]) * inverse[1]);
+        far = min_real(far, (out_z[k] - o[2]) * inverse[2]);
+        entry[k] = near <= far * ROUNDING ? near : (double)INFINITY;
     }
+}
+
+/* A part that a ray has yet to visit. */
+typedef struct {
+    double near;
+    int first, count;
+} Waiting;
+
+/* Shorten a ray to its nearest hit with the items of a tree, the nearest boxes first. */
+static inline __attribute__((always_inline)) void
+tree_cast(const Tree *tree, Ray *ray, void (*hit)(void *of, Ray *ray, int first, int count), void *of)
+{
+    Waiting stack[TREE_STACK];
+    int size = 1;
+    stack[0] = (Waiting){0.0, 0, 0};
+    while (size > 0) {
+        const Waiting part = stack[--size];
+        if (part.near > ray->nearest)
+            continue;
+        if (part.count) {
+            hit(of, ray, part.first, part.count);
+            continue;
+        }
+        const TreeNode *node = &tree->nodes[part.first];
+        double entry[TREE_WIDTH];
+        const int start = size;
+        boxes_enter(ray, node, entry);
+        for (int k = 0; k < TREE_WIDTH; k++) {
+            if (entry[k] == (double)INFINITY)
+                continue;
+            int at = size++;
+            for (; at > start && stack[at - 1].near < entry[k]; at--)
+                stack[at] = stack[at - 1];
+            stack[at] = (Waiting){entry[k], node->first[k], node->count[k]};
+        }
+    }
+}
+
+/* Set a corner as a ray sees it: across it, and along. */
+static inline void corner_see(double seen[3], const Ray *ray, const dReal *corner)
+{
+    seen[2] = corner[ray->along] - ray->origin[ray->along];
+    for (int k = 0; k < 2; k++)
+        seen[k] = corner[ray->across[k]] - ray->origin[ray->across[k]] - ray->shear[k] * seen[2];
+}
+
+/* Shorten a ray to where it hits triangles of a mesh. A ray in the plane of one passes it. */
+static void triangles_hit(void *of, Ray *ray, int first, int count)
+{
+    const Mesh *mesh = of;
+    const dTriIndex *corners = mesh->tree_indices + 3 * first;
+    for (int t = 0; t < count; t++, corners += 3) {
+        double a[3], b[3], c[3];
+        corner_see(a, ray, mesh->vertices + 3 * corners[0]);
+        corner_see(b, ray, mesh->vertices + 3 * corners[1]);
+        corner_see(c, ray, mesh->vertices + 3 * corners[2]);
+        const double u = c[0] * b[1] - c[1] * b[0], v = a[0] * c[1] - a[1] * c[0];
+        const double w = b[0] * a[1] - b[1] * a[0], area = u + v + w;
+        if ((u < 0.0 || v < 0.0 || w < 0.0) && (u > 0.0 || v > 0.0 || w > 0.0))
+            continue;
+        const double at = (u * a[2] + v * b[2] + w * c[2]) / area * ray->inverse[ray->along];
+        if (at >= 0.0 && at < ray->nearest) /* NaN without area */
+            ray->nearest = at;
+    }
+}
+
+/* Make the tree of the triangles of a mesh. Returns 0 when memory is short. */
+static int mesh_tree_create(Mesh *mesh)
+{
+    const int count = mesh->corners / 3;
+    TreeItem *items = malloc(((size_t)count + 1) * sizeof *items);
+    dTriIndex *sorted = malloc(3 * sizeof *sorted * ((size_t)count + 1));
+    const dTriIndex *corners = mesh->indices;
+    for (int t = 0; items && t < count; t++) {
+        items[t].number = t;
+        hrp_box_clear(items[t].box);
+        for (int k = 0; k < 3; k++)
+            hrp_box_extend(items[t].box, mesh->vertices + 3 * *corners++);
+    }
+    const int done = items && sorted && hrp_tree_build(&mesh->tree, items, count,
+                                                       TRIANGLES_SIDE_BY_SIDE, TREE_LEVELS);
+    for (int t = 0; done && t < count; t++)
+        memcpy(sorted + 3 * t, mesh->indices + 3 * items[t].number, 3 * sizeof *sorted);
+    mesh->tree_indices = done ? sorted : NULL;
+    free(done ? NULL : sorted);
+    free(items);
+    return done;
+}
+
+/* Rays of a call, and the shape that ODE has for them. */
+typedef struct {
+    World *world;
+    Rays *rays;
+    int is_set; /* whether that shape is the current ray */
+} Cast;
+
+static void mesh_hit(Cast *cast, Ray *ray, const RayTarget *target)
+{
+    Ray local;
+    dReal away[3];
+    if (!target->mesh->tree.count && !mesh_tree_create(target->mesh)) {
+        cast->rays->complete = 0;
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        away[i] = ray->origin[i] - target->p[i];
+    unrotate4(local.origin, target->R, away);
+    unrotate4(local.direction, target->R, ray->direction);
+    ray_aim(&local, ray->nearest);
+    tree_cast(&target->mesh->tree, &local, triangles_hit, target->mesh);
+    ray->nearest = local.nearest;
+}
+
+static void targets_hit(void *of, Ray *ray, int first, int count)
+{
+    Cast *cast = of;
+    World *world = cast->world;
+    for (int i = first; i < first + count; i++) {
+        const RayTarget *target = &world->ray_targets.targets[world->ray_targets.items[i].number];
+        dContactGeom hit;
+        if (target->mesh) {
+            mesh_hit(cast, ray, target);
+            continue;
+        }
+        const double *o = ray->origin, *d = ray->direction;
+        if (!cast->is_set)
+            dGeomRaySet(world->ray, o[0], o[1], o[2], d[0], d[1], d[2]);
+        cast->is_set = 1;
+        dGeomRaySetLength(world->ray, ray->nearest);
+        if (dCollide(world->ray, target->geom, 1, &hit, sizeof hit) > 0)
+            ray->nearest = min_real(ray->nearest, hit.depth);
+    }
+}
+
+/* Make room for all shapes. Returns 0 when memory is short. */
+static int targets_reserve(World *world)
+{
+    RayTargets *all = &world->ray_targets;
+    long count = 1;
+    for (int i = 0; i < world->count; i++)
+        count += world->bodies[i]->moving.count + world->bodies[i]->fixed.count;
+    if (count <= all->capacity)
+        return 1;
+    RayTarget *targets = realloc(all->targets, sizeof *targets * (size_t)count);
+    if (targets)
+        all->targets = targets;
+    TreeItem *items = realloc(all->items, sizeof *items * (size_t)count);
+    if (items)
+        all->items = items;
+    if (!targets || !items)
+        return 0;
+    all->capacity = (int)count;
     return 1;
 }
 
-/* Return the distance at which a ray hits a shape. For meshes ODE computes in single precision, so
- * the distance to the plane of the triangle that was hit is computed here in double precision. */
-static double hit_distance(const Ray *ray, dGeomID geom, const dContactGeom *hit)
+static void targets_append(RayTargets *all, const GeomSet *set, int ignored_link)
 {
-    const Mesh *mesh = dGeomGetData(geom);
-    if (!mesh)
-        return hit->depth;
-    const dTriIndex *corners = mesh->indices + 3 * hit->side2;
-    const dReal *a = mesh->vertices + 3 * corners[0], *b = mesh->vertices + 3 * corners[1];
-    const dReal *c = mesh->vertices + 3 * corners[2];
-    const dReal *p = dGeomGetPosition(geom), *R = dGeomGetRotation(geom);
-    dReal away[3], origin[3], direction[3], ab[3], ac[3], normal[3];
-    for (int i = 0; i < 3; i++)
-        away[i] = ray->origin[i] - p[i];
-    unrotate4(origin, R, away);
-    unrotate4(direction, R, ray->direction);
-    for (int i = 0; i < 3; i++) {
-        ab[i] = b[i] - a[i];
-        ac[i] = c[i] - a[i];
+    for (int i = 0; i < set->count; i++) {
+        const dGeomID geom = set->items[i].geom;
+        if (set->items[i].link == ignored_link)
+            continue;
+        TreeItem *item = &all->items[all->count];
+        dGeomGetAABB(geom, item->box);
+        for (int k = 0; k < 6; k++)
+            item->box[k] += k % 2 ? BOUND_MARGIN : -BOUND_MARGIN;
+        item->number = all->count;
+        all->targets[all->count++] = (RayTarget){geom, dGeomGetData(geom), NULL, NULL};
     }
-    cross3(normal, ab, ac);
-    double exact = (dot3(normal, a) - dot3(normal, origin)) / dot3(normal, direction);
-    return exact >= 0.0 ? exact : hit->depth; /* NaN where the ray lies in the plane */
 }
 
-static void ray_cast_set(World *world, Ray *ray, const GeomSet *set, int ignored_link)
+/* List what rays may hit. Returns 0 when memory is short. */
+static int targets_list(World *world, const Rays *rays)
 {
-    if (!set->count || !ray_hits_box(ray, set->ray_box))
-        return;
-    for (int i = 0; i < set->count; i++) {
-        const Geom *item = &set->items[i];
-        dContactGeom hit;
-        if (item->link == ignored_link || !ray_hits_box(ray, item->ray_box))
+    RayTargets *all = &world->ray_targets;
+    all->count = 0;
+    if (!targets_reserve(world))
+        return 0;
+    for (int i = 0; i < world->count; i++) {
+        const Body *body = world->bodies[i];
+        const int link = body->id == rays->ignored.body ? rays->ignored.link : NO_LINK;
+        if (link == ALL_LINKS)
             continue;
-        dGeomRaySetLength(world->ray, ray->nearest);
-        if (dCollide(world->ray, item->geom, 1, &hit, sizeof hit) > 0)
-            ray->nearest = min_real(ray->nearest, hit_distance(ray, item->geom, &hit));
+        targets_append(all, &body->moving, link);
+        targets_append(all, &body->fixed, link);
     }
+    for (int i = 0; i < all->count; i++) {
+        RayTarget *target = &all->targets[i];
+        target->p = dGeomGetPosition(target->geom);
+        target->R = dGeomGetRotation(target->geom);
+    }
+    return hrp_tree_build(&all->tree, all->items, all->count, 1,
+                          rays->count < FEW_RAYS ? 0 : TREE_LEVELS);
 }
 
 void hrp_rays_cast(World *world, void *arguments)
 {
-    const Rays *rays = arguments;
-    for (int i = 0; i < world->count; i++)
-        hrp_ray_boxes_update(world->bodies[i]);
-    for (long n = 0; n < rays->count; n++) {
-        Ray ray = {.nearest = rays->max_distance};
-        const double *o = rays->origins + 3 * n, *d = rays->directions + 3 * n;
-        ray_aim(&ray, o, d);
-        dGeomRaySet(world->ray, o[0], o[1], o[2], d[0], d[1], d[2]);
-        for (int i = 0; i < world->count; i++) {
-            const Body *body = world->bodies[i];
-            int link = body->id == rays->ignored.body ? rays->ignored.link : NO_LINK;
-            if (link == ALL_LINKS)
-                continue;
-            ray_cast_set(world, &ray, &body->moving, link);
-            ray_cast_set(world, &ray, &body->fixed, link);
+    Rays *rays = arguments;
+    rays->complete = targets_list(world, rays);
+    for (long n = 0; n < rays->count && rays->complete; n++) {
+        Ray ray;
+        Cast cast = {.world = world, .rays = rays};
+        for (int i = 0; i < 3; i++) {
+            ray.origin[i] = rays->origins[3 * n + i];
+            ray.direction[i] = rays->directions[3 * n + i];
         }
+        ray_aim(&ray, rays->max_distance);
+        tree_cast(&world->ray_targets.tree, &ray, targets_hit, &cast);
         rays->distances[n] = ray.nearest < rays->max_distance ? ray.nearest : (double)INFINITY;
     }
+}
+
+void hrp_rays_free(World *world)
+{
+    hrp_tree_free(&world->ray_targets.tree);
+    free(world->ray_targets.targets);
+    free(world->ray_targets.items);
+    world->ray_targets = (RayTargets){.count = 0};
 }

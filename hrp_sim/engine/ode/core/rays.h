@@ -15,9 +15,14 @@ typedef struct {
     double max_distance;
     Ignored ignored;
     double *distances;
+    int complete; /* 0 when memory was short: then the distances are not valid */
 } Rays;
 
-/* Write the distance to the nearest shape along each ray, infinity if there is none; an OdeWork. */
+/* Write the distance to the nearest shape along each ray, from either side, infinity if there is
+ * none; an OdeWork. */
 void hrp_rays_cast(World *world, void *arguments);
+
+/* Free the memory that rays keep from call to call. */
+void hrp_rays_free(World *world);
 
 #endif

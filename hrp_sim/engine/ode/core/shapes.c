@@ -27,7 +27,7 @@ static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
     dGeomTriMeshDataBuildDouble(mesh->data, mesh->vertices, 3 * sizeof(dReal), vertices,
                                 mesh->indices, corners, 3 * sizeof(dTriIndex));
     dGeomID geom = dCreateTriMesh(0, mesh->data, 0, 0, 0);
-    dGeomSetData(geom, mesh); /* for rays; geoms without a mesh have no data */
+    dGeomSetData(geom, mesh); /* geoms without a mesh have no data */
     return geom;
 }
 
@@ -163,6 +163,8 @@ void hrp_geoms_free(Body *body)
         free(body->mesh[i].indices);
         hrp_mesh_blocks_free(&body->mesh[i]);
         hrp_mesh_chunks_free(&body->mesh[i]);
+        hrp_tree_free(&body->mesh[i].tree);
+        free(body->mesh[i].tree_indices);
     }
     free(body->moving.items);
     free(body->fixed.items);

@@ -3,6 +3,7 @@
 #define HRP_SIM_ODE_SHAPES_H
 
 #include "articulation.h"
+#include "tree.h"
 
 typedef struct Body Body;
 typedef struct World World;
@@ -17,7 +18,6 @@ typedef struct {
     dGeomID geom;
     const Surface *surface; /* or NULL */
     int link, material, index; /* index: row in the Articulation */
-    dReal ray_box[6];          /* along the axes of W, when rays are cast */
     Bound local, now;          /* in the frame of its group, and in W */
 } Geom;
 
@@ -36,7 +36,7 @@ typedef struct {
     int count, colliding; /* colliding shapes come first; the others only stop rays */
     LinkShapes *links;
     int link_count;
-    dReal box[6], ray_box[6]; /* bounding boxes of the colliding shapes, and of all shapes */
+    dReal box[6]; /* bounding box of the colliding shapes */
 } GeomSet;
 
 /* Two links of a body whose shapes may collide. They are apart as long as their travels sum up to
@@ -73,6 +73,8 @@ typedef struct {
     int chunk_count;
     dTriIndex *chunk_indices;      /* the corners in the order of the chunks */
     dGeomID chunk_shape;           /* any chunk, to collide it */
+    Tree tree;                     /* of the triangles, made when a ray comes near, see rays.c */
+    dTriIndex *tree_indices;       /* the corners in the order of the tree */
 } Mesh;
 
 /* Create the shapes of a body, colliding ones first. Returns 0 when memory is short. */

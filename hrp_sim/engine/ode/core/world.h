@@ -82,6 +82,21 @@ typedef struct {
     double seconds;
 } PairCost;
 
+/* A shape that rays may hit, and where it is in W. */
+typedef struct {
+    dGeomID geom;
+    Mesh *mesh; /* or NULL */
+    const dReal *p, *R;
+} RayTarget;
+
+/* The shapes of a call of hrp_rays_cast, in a tree of their boxes. */
+typedef struct {
+    RayTarget *targets;
+    TreeItem *items; /* numbers of targets, in the order of the tree */
+    Tree tree;
+    int count, capacity;
+} RayTargets;
+
 /* Two links whose contacts ODE failed to find. */
 typedef struct {
     long body[2];
@@ -123,6 +138,7 @@ struct World {
     long overflow_body;           /* body and link with the last contact, for FAULT_CONTACTS */
     int overflow_link;
     Sweep sweep;
+    RayTargets ray_targets;
     int record_contacts;          /* whether steps record contact points and forces */
     ContactRecord *records;       /* of the last attempt at a step */
     int record_count, record_capacity, records_lost;
