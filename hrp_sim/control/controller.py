@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import copysign, isnan
 
 import numpy as np
 
@@ -254,6 +254,8 @@ class BodyController:
         drive.effort[driven] = targets.effort[driven]
         if targets.has_dq:
             drive.dq[targets.with_dq] = targets.dq[targets.with_dq]
+        for i in targets.with_speed:
+            self._overcome_friction(i)
         if targets.has_q:
             self._targets.final[which] = np.minimum(
                 np.maximum(targets.q[which], joints.lower[which]), joints.upper[which]
@@ -412,6 +414,18 @@ class BodyController:
         self._drive.kp[i] = self._joints.kp[i] if mode == _POSITION else 0.0
         self._drive.kd[i] = 0.0 if mode == _EFFORT else self._joints.kd[i]
 
+    def _overcome_friction(self, i: int) -> None:
+        """Add the friction of a joint at its target velocity to the effort of its velocity servo.
+
+        As the integral part of real ones does. Without it the error of the velocity would have to
+        exert it: kd (dq_ref - dq) = damping dq.
+        """
+        drive, joints, dq = self._drive, self._joints, float(self._drive.dq[i])
+        if dq and drive.kd[i] > 0.0:
+            friction = joints.damping[i] * dq + copysign(joints.friction[i], dq)
+            largest = 0.5 * MAX_DRIVE_VALUE
+            drive.effort[i] = min(max(drive.effort[i] + friction, -largest), largest)
+
     def _hold(self, joints: Collection[int], q: Array | None = None) -> None:
         """Hold the targets of joints, or ``q``, shape (joints of the body,)."""
         drive = self._drive
@@ -524,6 +538,8 @@ class BodyController:
         if mode != _EFFORT:
             drive.dq[i] = 0.0 if isnan(velocity) else velocity
         drive.effort[i] = 0.0 if isnan(effort) else effort
+        if mode == _VELOCITY:
+            self._overcome_friction(i)
 
     def _command_track(
         self, name: str, position: float, velocity: float, effort: float, time_ns: int

@@ -43,6 +43,7 @@ class JointTargets:
         driven: The driven joints, as elements of q.
         with_q: Those in position mode.
         with_dq: Those in position or velocity mode.
+        with_speed: Those in velocity mode.
         has_q, has_dq: Whether there are any of those.
         applied_modes: Value of ``BodyController.mode_changes`` when the modes were applied; -1
             before.
@@ -64,6 +65,7 @@ class JointTargets:
         with_dq = [i for i, mode in self.modes.items() if mode is not ControlMode.EFFORT]
         self.driven = self._elements(list(self.modes))
         self.with_q, self.with_dq = self._elements(with_q), self._elements(with_dq)
+        self.with_speed = [i for i in with_dq if self.modes[i] is ControlMode.VELOCITY]
         self.has_q, self.has_dq = bool(with_q), bool(with_dq)
         self.applied_modes = -1
 
@@ -212,6 +214,8 @@ class ControlledJoints:
         speed: ``Joint.max_velocity``, in [rad/s] or [m/s], shape (joints,).
         lower, upper: ``Joint.position_limits``, in [rad] or [m], shape (joints,).
         kp, kd: Gains, shape (joints,).
+        damping, friction: Viscous and Coulomb friction of the joints, in [N m s/rad] or [N s/m] and
+            in [N m] or [N], shape (joints,).
         own_modes: Initial modes of joints that have one of their own, by element of q.
 
     Raises:
@@ -243,6 +247,8 @@ class ControlledJoints:
         self.lower = np.array([r.lower for r in ranges])
         self.upper = np.array([r.upper for r in ranges])
         self.kp, self.kd = _gains(body, settings, q, fixed=fixed)
+        self.damping = np.array([x.joint.damping for x in body.moving_links])
+        self.friction = np.array([x.joint.friction for x in body.moving_links])
         own = {i: settings.joints.get(n, JointControl()).mode for n, i in self.index.items()}
         self.own_modes = {i: mode for i, mode in own.items() if mode is not None}
         self._passive = _passive(body, settings)

@@ -6,11 +6,14 @@ from math import pi
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sim.control.bench import Bench
 
-from hrp_model import Body, Joint, JointType, Link, Pose
+from hrp_model import Body, Joint, JointType, Link, Pose, Range
 from hrp_model.body import Mimic
 from hrp_model.kinematics.actuation import NATURAL_FREQUENCY, apparent_inertias
-from hrp_sim.control.joints import servo_gains
+from hrp_sim import BodyEntry, Placement, Simulation, WorldConfig
+from hrp_sim.control import ControlMode
+from hrp_sim.control.joints import JointTargets, servo_gains
 
 BASE_MASS = 4.0
 LENGTH = 0.5  # from the shoulder to the elbow
@@ -127,3 +130,62 @@ def test_the_inertia_of_a_leader_includes_that_of_its_followers():
     tip = LENGTH + 3.0 * LOWER["center"]
     expected = upper_about_shoulder() + ROTOR + 9.0 * LOWER["inertia"][2] + LOWER["mass"] * tip**2
     assert apparent_inertias(body, np.zeros(2), fixed=True)[0] == pytest.approx(expected)
+
+
+WHEEL_INERTIA, WHEEL_DAMPING, WHEEL_FRICTION, WHEEL_EFFORT = 0.001, 0.2, 0.05, 1.0
+
+
+def wheel_on_a_stand():
+    """Return a wheel whose servo is soft beside the friction of its joint."""
+    joint = Joint(
+        type=JointType.REVOLUTE,
+        name="WHEEL",
+        damping=WHEEL_DAMPING,
+        friction=WHEEL_FRICTION,
+        effort=Range(-WHEEL_EFFORT, WHEEL_EFFORT),
+    )
+    stand = Link(name="STAND", parent=None, joint=Joint(type=JointType.FIXED, name="STAND"))
+    inertia = WHEEL_INERTIA * np.eye(3)
+    wheel = Link(name="WHEEL", parent="STAND", joint=joint, mass=1.0, inertia=inertia)
+    return Body(name="stand", links=(stand, wheel))
+
+
+@pytest.mark.parametrize("speed", [2.0, -2.0])
+def test_a_velocity_servo_overcomes_the_friction_of_its_joint(speed):
+    steps, h = 8, 0.001
+    body = wheel_on_a_stand()
+    with Simulation(
+        WorldConfig(bodies=(BodyEntry(placement=Placement(name="stand", body=body, fixed=True)),))
+    ) as sim:
+        _, [kd] = servo_gains(body, np.zeros(1), fixed=True)
+        assert kd == pytest.approx(WHEEL_DAMPING)
+        sim.command("stand", velocity={"WHEEL": speed})
+        motion = sim.bodies["stand"].motion
+        sim.run(h * steps)
+        # J dq' = (kd + damping) (dq_ref - dq), by implicit Euler.
+        left = (1.0 + h * (kd + WHEEL_DAMPING) / WHEEL_INERTIA) ** -steps
+        assert motion.dq[0] == pytest.approx(speed * (1.0 - left), rel=1e-9)
+        sim.command("stand", velocity={"WHEEL": 4.0 * speed})  # more than its motor can keep up
+        sim.run(0.2)
+        fastest = (WHEEL_EFFORT - WHEEL_FRICTION) / WHEEL_DAMPING
+        assert motion.dq[0] == pytest.approx(np.copysign(fastest, speed), rel=1e-6)
+        assert abs(motion.effort[0]) == pytest.approx(WHEEL_EFFORT)
+        sim.command("stand", velocity={"WHEEL": 0.0})
+        sim.run(0.2)
+        assert motion.dq[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_controller_gives_a_velocity_servo_the_same_effort_as_a_command():
+    efforts = []
+    for give in ("command", "targets"):
+        bench = Bench(body=wheel_on_a_stand(), q=np.zeros(1))
+        targets = JointTargets(1)
+        targets.drive({0: ControlMode.VELOCITY})
+        targets.dq[0], targets.effort[0] = 3.0, 0.1
+        if give == "command":
+            bench.command("WHEEL", velocity=[3.0], effort=[0.1])
+        else:
+            for _ in range(2):
+                bench.controller.set_targets(targets, 0)
+        efforts.append(bench.drive.effort[0])
+    assert efforts == pytest.approx([3.0 * WHEEL_DAMPING + WHEEL_FRICTION + 0.1] * 2)
