@@ -5,9 +5,9 @@ python docs/examples/pd_controller.py
 """
 
 import math
+import signal
 
 import rclpy
-from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -35,11 +35,10 @@ class PdController(Node):
 
 
 if __name__ == "__main__":
-    rclpy.init()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no KeyboardInterrupt in the middle of a callback
+    rclpy.init()  # from here on Ctrl-C shuts ROS down
     try:
         rclpy.spin(PdController())
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    except RuntimeError:
-        if rclpy.ok():  # else Ctrl-C has shut ROS down while a command was published
+    except Exception:
+        if rclpy.ok():
             raise

@@ -7,12 +7,11 @@
 The left stick drives and turns; its position is that of axes 1 and 0.
 """
 
+import signal
 import sys
-from contextlib import suppress
 
 import rclpy
 from geometry_msgs.msg import Twist
-from rclpy.executors import ExternalShutdownException
 from sensor_msgs.msg import Joy
 
 MAX_SPEED, MAX_YAW_RATE = 0.5, 1.0  # [m/s], [rad/s]
@@ -27,12 +26,16 @@ def twist_of(joy):
 
 
 def main():
-    rclpy.init(args=sys.argv)
-    with suppress(KeyboardInterrupt, ExternalShutdownException):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no KeyboardInterrupt in the middle of a callback
+    rclpy.init(args=sys.argv)  # from here on Ctrl-C shuts ROS down
+    try:
         node = rclpy.create_node("joystick")
         publisher = node.create_publisher(Twist, "cmd_vel", 1)
         node.create_subscription(Joy, "joy", lambda joy: publisher.publish(twist_of(joy)), 1)
         rclpy.spin(node)
+    except Exception:
+        if rclpy.ok():
+            raise
 
 
 if __name__ == "__main__":
