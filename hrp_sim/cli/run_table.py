@@ -114,7 +114,7 @@ class LiveTable:
 MIN_SHARE = 0.9
 # A lagging listener needs time to empty its queue; it reports once a second.
 SETTLING_REPORTS = 10
-SETTLING_TIME = 3.0  # [s]
+SETTLING_TIME = 10.0  # [s] for a report, of which there is one a second on a machine without load
 STARTING_TIME = 60.0  # [s]; a process may start slowly on a loaded machine
 
 

@@ -6,6 +6,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 import rclpy
 from rclpy.parameter import Parameter
+from ros_peer import DOMAIN_ID
 
 from hrp_msgs.node.start import WrongUseError
 from hrp_sim.ros.command_parameters import JointParams, JointValues, joint_of
@@ -18,7 +19,7 @@ def made(monkeypatch):
     """Make nodes with the parameters of joint A, alone in a context of their own."""
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=77)
+    rclpy.init(args=[], context=context, domain_id=DOMAIN_ID)
     nodes = []
 
     def make(**given):

@@ -11,6 +11,8 @@ from run_page_tools import wait_until
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
+import rclpy
+
 # What runs in this process is imported once: extension modules cannot be imported again.
 import hrp_ros.testing.ros.stage
 import hrp_ros.testing.runs
@@ -131,7 +133,17 @@ def test_a_node_that_ends_is_named_with_its_output_which_is_kept(pytester, scena
     assert max(times) == 102_000_000
 
 
-def test_nodes_that_do_not_answer_or_have_ended_are_named_after_the_timeout(pytester, scenario):
+def test_nodes_that_do_not_answer_or_have_ended_are_named_after_the_timeout(
+    pytester, scenario, monkeypatch
+):
+    class Begun(NodeProcess):
+        """One that has printed what it prints, and has ended if it does."""
+
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            wait_until(lambda: self.output and ("short" not in self.name or self.status == 0))
+
+    monkeypatch.setattr("hrp_ros.testing.ros.stage.NodeProcess", Begun)
     (pytester.path / "silent.sh").write_text("echo only asleep; exec sleep 1000")
     (pytester.path / "short.sh").write_text("echo good bye")
     text = IN_LOCK_STEP.replace("python controller.py", "/bin/sh silent.sh, /bin/sh short.sh")
@@ -206,6 +218,22 @@ def test_domains_are_different():
         domains = [stack.enter_context(reserved_domain()) for _ in range(5)]
         assert len(set(domains)) == 5
         assert all(1 <= domain <= 101 for domain in domains)
+
+
+def test_a_domain_in_which_others_are_is_left_alone(monkeypatch):
+    with reserved_domain() as domain:
+        pass
+    monkeypatch.setattr("hrp_ros.testing.ros.nodes._DOMAINS", [domain])
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=domain)
+    other = rclpy.create_node("other", context=context)  # reserves nothing
+    try:
+        with pytest.raises(OSError, match="all 1 ROS domains"), reserved_domain():
+            pass
+    finally:
+        other.destroy_node()
+        context.try_shutdown()
 
 
 def test_without_a_free_domain_a_scenario_fails_in_words(scenario, monkeypatch):

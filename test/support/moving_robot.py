@@ -16,6 +16,7 @@ from fake_engine import FakeEngine
 from message_bytes import read
 from message_samples import ros_class
 from rclpy.parameter import Parameter
+from ros_peer import DOMAIN_ID
 from sim.render.scenes import body_of, glowing
 from sim.sensors.handmade import random_rotation
 
@@ -179,7 +180,7 @@ def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_op
     monkeypatch.setattr(NodeTopic, "has_subscribers", lambda _: True)
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=78)
+    rclpy.init(context=context, domain_id=DOMAIN_ID)
     prefix = [Parameter("frame_prefix", value=frame_prefix)]
     described = Parameter("describe", value=True), Parameter("publish_frequency", value=0.0)
     with ExitStack() as undo:

@@ -17,14 +17,15 @@ from pathlib import Path
 # Above, the ports of DDS may be those that the system gives to other programs.
 _DOMAINS = range(1, 101)
 _FIRST_PORT = 31_000
+_PARTICIPANTS = 20  # of a domain whose ports are looked at
 
 
 @contextmanager
 def reserved_domain() -> Iterator[int]:
-    """Yield a domain that nobody else has reserved on this machine.
+    """Yield a domain that nobody else has reserved or uses on this machine.
 
     Raises:
-        OSError: All are reserved.
+        OSError: All are reserved or in use.
     """
     count = len(_DOMAINS)
     for k in range(count):
@@ -35,9 +36,26 @@ def reserved_domain() -> Iterator[int]:
                 reservation.bind(("127.0.0.1", _FIRST_PORT + domain))
             except OSError:
                 continue
+            if _has_participants(domain):
+                continue
             yield domain
             return
     raise OSError(f"all {count} ROS domains for tests are reserved on this machine")
+
+
+def _has_participants(domain: int) -> bool:
+    """Return whether programs that have reserved nothing use a domain.
+
+    Each participant has the first free of the ports that the DDSI-RTPS specification gives to the
+    discovery in its domain (section 9.6.1.1, by the default PB, DG, d1 and PG).
+    """
+    for participant in range(_PARTICIPANTS):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(("", 7400 + 250 * domain + 10 + 2 * participant))
+            except OSError:
+                return True
+    return False
 
 
 def environment_of(domain: int) -> dict[str, str]:

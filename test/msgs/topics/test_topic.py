@@ -11,6 +11,7 @@ import rclpy
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from ros_peer import DOMAIN_ID, PATIENCE
 from std_msgs.msg import Bool, Header, String
 
 from hrp_msgs import qos
@@ -25,7 +26,7 @@ from hrp_msgs.topics.recorded import TopicRecording
 def node(monkeypatch):
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=77)
+    rclpy.init(context=context, domain_id=DOMAIN_ID)
     node = Node("publisher", context=context)
     yield node
     node.destroy_node()
@@ -98,7 +99,7 @@ def test_bytes_are_published_and_recorded_as_messages_are(node, tmp_path, is_rec
     node.create_subscription(String, "text", lambda message: received.append(message.data), 5)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
-    deadline = time.monotonic() + 20.0
+    deadline = time.monotonic() + PATIENCE
     while not topic._publisher.get_subscription_count() and time.monotonic() < deadline:
         executor.spin_once(timeout_sec=0.1)
     topic.publish(serialize(String(data="one")))
@@ -124,7 +125,7 @@ def test_a_topic_that_is_recorded_with_another_type_is_refused(node, tmp_path):
 
 
 def test_a_subscriber_in_place_of_another_is_a_new_one(node):
-    topic, deadline = NodeTopic(node, String, "text", qos.IMAGE), time.monotonic() + 20.0
+    topic, deadline = NodeTopic(node, String, "text", qos.IMAGE), time.monotonic() + PATIENCE
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
 
