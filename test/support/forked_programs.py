@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -28,10 +28,13 @@ _MAX_REQUEST = 1 << 20  # [B]
 _COMMAND = """\
 #!{python} -IS
 import json, os, signal, socket, sys
-child = 0
+child, early = 0, []
 def pass_on(number, _):
+    if not child:
+        early.append(number)
+        return
     try:
-        child and os.kill(child, number)
+        os.kill(child, number)
     except ProcessLookupError:  # it has just ended
         pass
 for number in (signal.SIGINT, signal.SIGTERM):
@@ -42,6 +45,8 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
     request = json.dumps([words, os.getcwd(), dict(os.environ)])
     socket.send_fds(server, [request.encode()], [0, 1, 2])
     child = int(server.recv(64))
+    for number in early:
+        pass_on(number, None)
     with open(f"{folder}/{{os.getpid()}}", "w") as number:
         number.write(str(child))
     status = int(server.recv(64))
@@ -120,7 +125,10 @@ def _serve(address: str) -> None:
             if source is listener:
                 client = listener.accept()[0]
                 child = _fork(client)
-                client.send(str(child).encode())
+                if not child:  # the client was killed before it had asked for anything
+                    client.close()
+                    continue
+                _tell(client, child)
                 children[os.pidfd_open(child)] = child, client
             elif source in clients:  # the client was killed, or its child has ended, too
                 os.kill(children[clients[source]][0], signal.SIGKILL)
@@ -128,13 +136,21 @@ def _serve(address: str) -> None:
         for end in children.keys() & set(ready):
             child, client = children.pop(end)
             _, status = os.waitpid(child, 0)
-            client.send(str(os.waitstatus_to_exitcode(status)).encode(), socket.MSG_NOSIGNAL)
+            _tell(client, os.waitstatus_to_exitcode(status))
             client.close()
             os.close(end)
 
 
+def _tell(client: socket.socket, number: int) -> None:
+    with suppress(BrokenPipeError):  # it was killed
+        client.send(str(number).encode(), socket.MSG_NOSIGNAL)
+
+
 def _fork(client: socket.socket) -> int:
+    """Return the number of a child that runs what a client asks for; 0 if it asks for nothing."""
     data, streams, _, _ = socket.recv_fds(client, _MAX_REQUEST, 3)
+    if not data:
+        return 0
     command, folder, environment = json.loads(data)
     child = os.fork()
     if child:

@@ -221,11 +221,21 @@ def running(
             if process.poll() is None and not killed:
                 os.killpg(process.pid, signal.SIGTERM)
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(10.0)
+                    process.wait(60.0)  # a killed participant is in the graph for long
             with suppress(ProcessLookupError):  # its child processes may outlive it
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             process.stdin.close()
+            if command[0] != sys.executable:
+                _wait_for_program(process)
+
+
+def _wait_for_program(process: subprocess.Popen) -> None:
+    """Wait until a forked program has ended, too, whose own process was killed."""
+    place, end = programs() / str(process.pid), time.monotonic() + PATIENCE
+    number = place.read_text() if place.exists() else ""
+    while number and Path("/proc", number).exists() and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def program_of(process: subprocess.Popen) -> int:
