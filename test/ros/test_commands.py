@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,6 +25,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs.convert.basic import duration, stamp
+from hrp_msgs.node.start import WARNING_PERIOD
 from hrp_msgs.topics.action_servers import TAKEN_OVER
 
 pytestmark = pytest.mark.ros
@@ -60,11 +64,11 @@ def goal(*points, joints=("J1",), **fields):
 
 
 def test_a_trajectory_follows_its_spline_and_stops_at_its_end(robot):
-    start_ns = robot.now_ns + 1000 * MS  # far enough ahead for a machine that stalls
+    start_ns = robot.now_ns + 2000 * MS  # far enough ahead for a machine that stalls
     ends = [(1.0, [0.5, 0.3], [0.0, 0.0])]
     sent = trajectory(["J1", "J6"], *ends, start_ns=start_ns)
-    soon = lambda: robot.now_ns > start_ns - 500 * MS  # noqa: E731
-    robot.publish_until("joint_trajectory", sent, "half a second before", soon)
+    enough = lambda: robot.now_ns > start_ns - 1500 * MS  # noqa: E731
+    robot.publish_until("joint_trajectory", sent, "half a second", enough)
     robot.peer.wait_until("the end", lambda: robot.now_ns > start_ns + 1500 * MS)
     states = list(robot.states)
     # With no velocity at either end the cubic spline is 3 s^2 - 2 s^3.
@@ -113,7 +117,7 @@ def test_a_goal_is_followed_with_feedback_and_reached(robot):
     assert result.error_code == Result.SUCCESSFUL
     robot.wait_for("J1", 0.4, 0.01)  # what is told may lag behind the result
     heard = [message.feedback for message in robot.feedback]
-    assert len(heard) >= 10
+    assert len(heard) >= 2  # the client keeps ten; all are counted in test_trajectory_action
     for told in heard:
         assert told.joint_names == ["J1"]
         desired, actual, error = (
@@ -145,7 +149,7 @@ def test_a_blocked_joint_is_reported_as_joint_trajectory_controller_does(robot):
 
 
 def test_a_canceled_goal_leaves_the_robot_where_it_was(robot):
-    handle, future = robot.send(goal((4.0, [2.0])))
+    handle, future = robot.send(goal((8.0, [2.0])))
     robot.peer.wait_until("the way", lambda: robot.where("J1") > 0.2)
     robot.peer.at_once(handle.cancel_goal_async)
     status, _ = robot.result(future)
@@ -154,7 +158,7 @@ def test_a_canceled_goal_leaves_the_robot_where_it_was(robot):
     robot.peer.wait_until("rest", lambda: abs(robot.speed("J1")) < 1e-3)
     stopped = robot.where("J1")
     robot.wait(0.3)
-    assert stopped < 1.5
+    assert stopped < 1.9
     assert robot.where("J1") == pytest.approx(stopped, abs=2e-3)
 
 
@@ -182,8 +186,8 @@ def test_a_goal_that_is_canceled_in_a_pause_ends_in_the_pause(robot, is_under_wa
 
 
 def test_goals_give_way_to_new_goals_and_to_commands(robot):
-    _, first = robot.send(goal((4.0, [2.0])))
-    _, second = robot.send(goal((4.0, [-2.0])))
+    _, first = robot.send(goal((60.0, [2.0])))
+    _, second = robot.send(goal((60.0, [-2.0])))
     status, result = robot.result(first)
     assert status == GoalStatus.STATUS_ABORTED
     assert result.error_code == TAKEN_OVER
@@ -211,7 +215,7 @@ def test_a_goal_that_makes_no_sense_is_aborted_in_words(robot, asked, code, word
 
 
 def test_a_reset_ends_a_goal(robot):
-    _, future = robot.send(goal((4.0, [2.0])))
+    _, future = robot.send(goal((60.0, [2.0])))
     robot.reset()
     status, result = robot.result(future)
     assert status == GoalStatus.STATUS_ABORTED
@@ -282,6 +286,11 @@ def test_a_command_with_an_old_stamp_is_refused_if_its_age_matters(robot):
     robot.publish_until("joint_commands", old, "the way", lambda: robot.where("J1") > 0.1)
 
 
+def plain(text):
+    """Return a warning without its numbers, by which warnings of one kind differ."""
+    return re.sub(r" \(\d+ similar warnings suppressed\)|[\d.]+", "", text)
+
+
 def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
     rubbish = [
         ("effort_commands", Float64MultiArray(data=[1.0])),
@@ -309,7 +318,12 @@ def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
     good = JointState(name=["J1"], position=[0.1])
     there = lambda: robot.where("J1") > 0.095  # noqa: E731
     robot.publish_until("joint_commands", good, "the way", there)
-    said = lines()
-    assert len(said) <= len(rubbish)
+    kinds = defaultdict(list)  # of what is said, without numbers: when it was, in [s]
+    for line in lines():
+        moment, _, said = line.partition("] [")[2].partition("] ")
+        kinds[plain(said)].append(float(moment))
+    assert len(kinds) <= len(rubbish)
     for words in expected:
-        assert len([line for line in said if words in line]) == 1, said
+        assert len([said for said in kinds if plain(words) in said]) == 1, kinds
+    for moments in kinds.values():
+        assert all(b - a > 0.9 * WARNING_PERIOD for a, b in pairwise(moments)), lines()

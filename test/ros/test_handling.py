@@ -81,8 +81,9 @@ def test_a_block_is_carried_by_a_belt_and_lifted_by_a_cup(peer):
 
     peer.wait_until("a warning", warned)
 
-    def is_held():
-        speed.publish(Float64(data=-0.1))
+    def is_held():  # it stays below the cup, however long a call takes
+        x = block(peer).pose.pose.position.x
+        speed.publish(Float64(data=max(-0.1, min(-0.5 * x, 0.1))))
         return peer.call(cup, SetBool, data=True).success
 
     peer.wait_until("the way back below the cup", is_held)

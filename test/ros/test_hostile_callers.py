@@ -30,7 +30,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from ros.hostile_texts import TEXTS
 from ros.ros_caller import Caller
-from ros_peer import ENVIRONMENT, PATIENCE, running
+from ros_peer import ENVIRONMENT, PATIENCE, program_of, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from simulation_interfaces.msg import (
@@ -385,7 +385,7 @@ def test_the_log_was_readable_and_the_end_is_clean(shared):
     assert shared.log.stat().st_size < MOST_LOG
     raw = {c for c in shared.log.read_text() if unicodedata.category(c) in STEERING} - set("\n\t")
     assert not raw, raw
-    status = Path(f"/proc/{shared.process.pid}/status").read_text()
+    status = Path(f"/proc/{program_of(shared.process)}/status").read_text()
     peak_kib = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
     assert peak_kib < MOST_MEMORY // 1024
     assert "unexpected error" not in shared.caller.log

@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not importable")
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from model_node_tools import Parameters, Robot, command, joint_position
+from model_node_tools import Parameters, Robot, command, joint_position, rewrite
 from ros_peer import PATIENCE, Peer, running, stamp_ns
 from std_msgs.msg import String
 
@@ -58,7 +58,7 @@ def process(tmp_path_factory):
 @pytest.fixture
 def robot(process):
     """Return the node as it was started."""
-    process.model.write_text(mechanism(), encoding="utf-8")
+    rewrite(process.model, mechanism())
     assert process.set(model=str(process.model), **DEFAULTS) == ""
     process.wait_until("the first model", lambda: {*process.static()} == set())
     process.wait_until("its description", lambda: process.description().name == "mechanism")
@@ -196,8 +196,12 @@ def test_stamps_can_be_ignored(robot):
     robot.joints.transforms(time, {"LEFT": 0.1})
     robot.joints.transforms(time + 1, {"LEFT": 0.2})
     known = len(robot.joints.transforms_at(time))
-    robot.joints.send(time, {"LEFT": 0.3})  # once more, and older than the last
-    robot.wait_until("another answer", lambda: len(robot.joints.transforms_at(time)) > known)
+
+    def is_answered():
+        robot.joints.send(time, {"LEFT": 0.3})  # once more, and older than the last
+        return len(robot.joints.transforms_at(time)) > known
+
+    robot.wait_until("another answer", is_answered)
 
 
 def test_joints_that_closed_loops_move_are_computed(robot):
@@ -216,7 +220,7 @@ def test_joints_that_closed_loops_move_are_computed(robot):
 
 def test_a_changed_file_is_read_again_if_it_is_watched_and_a_broken_one_is_told_once(robot):
     changes = robot.health("model", lambda *_: True)[2]["changes"]
-    robot.model.write_text(mechanism("second", LAMP), encoding="utf-8")
+    rewrite(robot.model, mechanism("second", LAMP))
     robot.peer.wait_for(names.DIAGNOSTICS, 2)  # time to look
     assert robot.description().name == "mechanism"
     assert robot.set(watch=True) == ""
@@ -226,7 +230,7 @@ def test_a_changed_file_is_read_again_if_it_is_watched_and_a_broken_one_is_told_
         robot.parameters.get("robot_description")[0] == robot.latest(names.ROBOT_DESCRIPTION).data
     )
 
-    robot.model.write_text("links: [ { name: A", encoding="utf-8")
+    rewrite(robot.model, "links: [ { name: A")
     _, message, values = robot.health("model", lambda level, *_: level == DiagnosticStatus.ERROR)
     assert "the previous one is kept" in message
     assert f"{robot.model}:1:" in message
@@ -236,7 +240,7 @@ def test_a_changed_file_is_read_again_if_it_is_watched_and_a_broken_one_is_told_
     assert said.count(f"{robot.model}:1:") == 1
     assert "LAMP" in robot.static()
 
-    robot.model.write_text(mechanism("third", WHEEL), encoding="utf-8")
+    rewrite(robot.model, mechanism("third", WHEEL))
     robot.wait_until("the third model", lambda: robot.description().name == "third")
     _, _, values = robot.health("model", lambda *x: x[2]["model"] == "third")
     assert values["last change"] == "good"
@@ -271,6 +275,8 @@ def test_tf_can_be_left_to_others(tmp_path, process):
         found = parameters.get(names.ROBOT_DESCRIPTION, names.ROBOT_DESCRIPTION_SEMANTIC)
         assert found == [urdf.data, srdf.data]
         assert srdf_name(srdf.data) == "mechanism"
+        known = peer.node.get_node_names_and_namespaces
+        peer.wait_until("the node", lambda: ("model_node", "/quiet") in known())
         published = peer.node.get_publisher_names_and_types_by_node("model_node", "/quiet")
         assert not {"/tf", "/tf_static"} & {topic for topic, _ in published}
         followed = peer.node.get_subscriber_names_and_types_by_node("model_node", "/quiet")

@@ -202,11 +202,14 @@ def test_a_parallel_gripper_takes_joint_states(robot):
 @with_grippers
 def test_another_command_ends_a_grip(robot):
     robot.result(robot.send("hand_controller/gripper_cmd", grip(0.0)))
-    robot.run.call(lambda: setattr(robot.run, "real_time_factor", 0.2))  # it stalls after 7 s
+    robot.run.call(lambda: setattr(robot.run, "real_time_factor", 0.05))  # it stalls after 28 s
     stalling = robot.send("hand_controller/gripper_cmd", grip(0.5))
     robot.peer.wait_until("the first motion", lambda: robot.position("finger") > 1e-3)
-    robot.result(robot.send("follow_joint_trajectory", trajectory("finger", 0.02)))
+    robot.run.pause()
+    other = robot.send("follow_joint_trajectory", trajectory("finger", 0.02))
     robot.run.call(lambda: setattr(robot.run, "real_time_factor", 0.0))
+    robot.run.resume()
+    robot.result(other)
     status, result = robot.result(stalling)
     assert status == GoalStatus.STATUS_ABORTED
     assert not result.stalled

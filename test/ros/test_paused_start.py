@@ -60,7 +60,7 @@ def newest(peer, topic, time_ns):
 
 def paused_at(running, steps):
     """Take steps of a paused run; return its time then, in [ns]."""
-    assert running.runner.step(steps).wait(60.0)
+    assert running.runner.step(steps).wait(300.0)
     return running.runner.simulation.state.time_ns
 
 

@@ -48,6 +48,8 @@ class Simulator:
         self.peer.wait_until("an action server", self.client.server_is_ready)
         counted = lambda: self.peer.node.count_publishers(self._status)  # noqa: E731
         self.peer.wait_until("its states", counted)
+        listeners, feedback = self.server.node.count_subscribers, f"{name}/_action/feedback"
+        self.peer.wait_until("a listener", lambda: listeners(feedback))
 
     def step(self, count, tell, end):
         if self.refusal is not None:

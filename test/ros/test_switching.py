@@ -96,9 +96,14 @@ def test_late_listeners_hear_what_is_on(peer):
 def test_there_is_one_topic_and_a_service_of_each_device(peer):
     kinds = peer.node.get_topic_names_and_types()
     assert not [name for name, _ in kinds if name.endswith(("enabled", "/devices/joint_states"))]
-    services = {name for name, _ in peer.node.get_service_names_and_types()}
     places = {f"/devices/{name}/set_enabled" for name in ("wrist", "gyro", "spare_1", "lamp")}
-    assert {name for name in services if name.endswith("enabled")} == places
+
+    def services():
+        found = peer.node.get_service_names_and_types()
+        return {name for name, _ in found if name.endswith("enabled")}
+
+    peer.wait_until("the services", lambda: services() >= places)
+    assert services() == places
 
 
 def test_the_only_one_that_is_on_has_the_plain_topic(peer):

@@ -18,6 +18,13 @@ from hrp_msgs.convert.basic import stamp
 from hrp_msgs.node.qos import profile
 
 
+def rewrite(path, text):
+    """Replace a file at once: who watches it never reads a part of it."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
 def command(**parameters):
     """Return the arguments of Python that start the node."""
     given = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]

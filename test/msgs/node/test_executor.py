@@ -32,8 +32,9 @@ class Log:
 
 
 @pytest.fixture
-def served():
-    """Yield a node that is served in a thread, and its log."""
+def served(monkeypatch):
+    """Yield a node that is served in a thread, and its log, which repeats nothing."""
+    monkeypatch.setattr("hrp_msgs.node.executor._LOG_PERIOD", 1e9)
     os.environ.update(ENVIRONMENT)
     context, log = rclpy.Context(), Log()
     rclpy.init(context=context, domain_id=DOMAIN_ID)
