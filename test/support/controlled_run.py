@@ -59,7 +59,7 @@ class Harness:
         return self.runner.call(lambda: self.simulation.state_hash())
 
     def step(self, count):
-        assert self.runner.step(count).wait(30.0)
+        assert self.runner.step(count).wait(300.0)
 
     def make_simulation(self, config):
         self.made.append(Simulation(config))
@@ -78,7 +78,7 @@ def simulating(world=ARM_WORLD, **options):
         yield harness
     finally:
         harness.runner.stop()
-        thread.join(30.0)
+        thread.join(300.0)
         harness.simulation.close()
         assert not thread.is_alive()
 

@@ -94,9 +94,15 @@ def node(viewer: Viewer, ending: str):
 
 
 def gui(viewer: Viewer, label: str):
-    """Return the part of the panel with a label."""
-    (found,) = (handle for handle in parts(viewer) if getattr(handle, "label", None) == label)
-    return found
+    """Return the part of the panel with a label, once there is one: it may be made anew now."""
+    found = []
+
+    def is_there():
+        found[:] = (x for x in parts(viewer) if getattr(x, "label", None) == label)
+        return len(found) == 1
+
+    wait_until(is_there)
+    return found[0]
 
 
 def parts(viewer: Viewer, kind: type = object):

@@ -136,7 +136,7 @@ class Caller(Commander):
         if stepping is not None and stepping.steps > 100:
             stepping.cancel()
         if stepping is not None:
-            assert stepping.wait(30.0), stepping
+            assert stepping.wait(300.0), stepping
 
     def reset(self):
         self.harness.control.reset(self.integer(self.pick([0, 1, 2, 4, 3, 255])))
@@ -256,7 +256,7 @@ def live(seed):
             caller.count_commands()
     finally:
         runner.stop()
-        thread.join(60.0)
+        thread.join(300.0)
     assert not thread.is_alive()
     check_counts(caller.simulation, caller.handed[caller.simulation])
     caller.simulation.close()

@@ -16,7 +16,7 @@ def hashes(config, count):
     begin, found = Barrier(count), []
 
     def run():
-        begin.wait(60.0)
+        begin.wait(300.0)
         simulation = Simulation(config, defer_images=True)  # made while others step already
         for _ in range(STEPS):
             simulation.step()

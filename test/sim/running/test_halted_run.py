@@ -178,7 +178,7 @@ def test_a_call_that_a_long_step_does_not_let_in_is_told_so_and_never_done():
     def long_step(time_ns, _):
         if not words:
             threading.Thread(target=ask).start()
-            assert asked.wait(60.0)
+            assert asked.wait(300.0)
 
     runner = Run(Counter(), [OnStep(long_step)], real_time_factor=0.0, duration=0.01)
     runner.run()
@@ -386,14 +386,20 @@ def test_a_failure_is_told_as_standing_still_and_a_reset_as_going_on():
     changes = []
     failed = threading.Event()
     with running(Counter(), on_failure=lambda _: failed.set()) as runner:
+
+        def wait_for(change):
+            while runner.call(lambda: changes[-1]) is not change:
+                pass
+
         runner.call(lambda: runner.add(OnStep(changed=changes.append)))
         runner.replace(Counter(fails_at=3))
         runner.resume()
         assert failed.wait(PATIENCE)
+        wait_for(Change.PAUSE)
         runner.reset()
+        wait_for(Change.RESUME)
         runner.pause()
-        while runner.call(lambda: changes[-1]) is not Change.PAUSE:
-            pass
+        wait_for(Change.PAUSE)
     assert changes == [
         Change.REPLACE,
         Change.RESUME,

@@ -145,6 +145,8 @@ def test_closing_finishes_the_image_in_hand_and_drops_what_waits(render_thread, 
     room.submit("eye", partial(camera.develop, 2))
     closer = threading.Thread(target=room.close)
     closer.start()
+    with room._changed:
+        assert room._changed.wait_for(lambda: room._closing, PATIENCE)
     camera.permits.release(9)
     closer.join(PATIENCE)
     assert not closer.is_alive()

@@ -263,11 +263,11 @@ def test_a_case_that_hangs_is_ended_and_reported_with_status_1(study, tmp_path, 
     text = STUDY.replace("friction: [0.2, 0.8]", "controllers.Wood.args.seconds: [0, 600]")
     text += "controllers: [{class: a.py:A, body: Wood, args: {}}]\n"
     study.write_text(text.replace("[5, 10, 15]", "[5]"), encoding="utf-8")
-    assert swept(study, "--timeout", "1") == 1
+    assert swept(study, "--timeout", "3") == 1
     assert "error: 1 of 2 cases failed; see out/report.html" in capsys.readouterr().err
     errors = [row["error"] for row in rows(tmp_path / "out" / "cases.csv")]
     assert errors[0] == ""
-    assert errors[1].startswith("it took longer than 1 s")
+    assert errors[1].startswith("it took longer than 3 s")
     assert "<h2>Failures</h2>" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 

@@ -184,14 +184,18 @@ def test_a_failure_of_the_physics_is_shown_with_its_hint_until_a_reset():
 def test_a_vehicle_stops_when_the_page_that_drives_it_goes_silent_or_away():
     with RunPage("rover", viewer=WatchedViewer(0)) as run:
         drive, pad = run.simulation.bodies["rover"].drive, run.run_viewer.pad
+
+        def presses(*way):  # as a page does several times a second
+            pad.report(7, PageState(False, way, frozenset()))
+            return True
+
         for end in (pad.stop, lambda: pad.report(7, PageState(False, None, frozenset()))):
-            pad.report(7, PageState(False, (1.0, 0.0), frozenset()))
-            wait_until(lambda: drive.track_speed.max() > 0.3)
+            wait_until(lambda: presses(1.0, 0.0) and drive.track_speed.max() > 0.3)
             assert (drive.track_speed >= 0.0).all()  # straight ahead
             end()
             wait_until(lambda: not drive.track_speed.any())
-        pad.report(7, PageState(False, (0.0, 1.0), frozenset()))
-        wait_until(lambda: drive.track_speed.min() < 0.0 < drive.track_speed.max())
+        turns = lambda: drive.track_speed.min() < 0.0 < drive.track_speed.max()  # noqa: E731
+        wait_until(lambda: presses(0.0, 1.0) and turns())
         wait_until(lambda: not drive.track_speed.any())  # no further report
 
 
@@ -241,8 +245,8 @@ def test_sliders_follow_the_targets_that_others_command():
         run.simulation.command("arm", {"J2": 0.1}, source="test")
         q = run.simulation.bodies["arm"].motion.q
         wait_until(lambda: abs(q[1] - 0.1) < 0.02)
-        wait_until(lambda: slider.label == "J2 5.7°" or slider.label.startswith("J2 5."))
-        assert slider.value == pytest.approx(np.degrees(0.1), abs=0.1)
+        wait_until(lambda: slider.label.startswith("J2 5."))
+        wait_until(lambda: slider.value == pytest.approx(np.degrees(0.1), abs=0.1))
         set_value(gui(run.viewer, "Reset"), True)
         wait_until(lambda: slider.value == pytest.approx(np.degrees(0.5), abs=0.1))
 
