@@ -215,7 +215,7 @@ _WHEEL_ODOMETRY = SensorKind(
             names.WHEEL_ODOMETRY,
             "nav_msgs/Odometry",
             "tf:OdometryConverter",
-            "vehicle, with the option `odometry: wheels`",
+            "vehicle, with the option `odometry: wheels` or `none`",
             "its motion as its wheels or tracks measure it",
         ),
     ),

@@ -113,7 +113,8 @@ class SensorSettings:
     odometry: str = _option(
         TRUTH,
         "What the topmost frame of a robot follows: its true motion, that of its wheels or tracks, "
-        "which drifts where they slip, or none, for another program; other bodies are true.",
+        "which drifts where they slip, or none, for another program, such as a filter of wheels "
+        "and IMU; other bodies are true.",
         "odometry",
         choices=(TRUTH, WHEELS, NONE),
     )

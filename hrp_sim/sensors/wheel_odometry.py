@@ -20,7 +20,7 @@ from ..engine.state import BodyMotion, WorldState
 from .base import BodySource, Sensor, SensorContext
 from .body_state import ODOMETRY, ODOMETRY_RATE
 from .noise import Noise
-from .settings import WHEELS
+from .settings import TRUTH
 
 WHEEL_ODOMETRY = "wheel_odometry"  # the name of the sensor
 _NEVER = -1
@@ -197,8 +197,8 @@ def _of_six(plane: Array) -> Array:
 
 
 def make_wheel_odometry(source: BodySource, context: SensorContext) -> WheelOdometrySensor | None:
-    """Return the sensor of a vehicle whose option ``odometry`` asks for it."""
-    if context.settings(ODOMETRY).odometry != WHEELS or context.is_fixed:
+    """Return the sensor of a vehicle whose frame does not follow its true motion."""
+    if context.settings(ODOMETRY).odometry == TRUTH or context.is_fixed:
         return None
     body, kinematics = context.body, drive_kinematics(context.body)
     settings = context.settings(source.name)

@@ -253,9 +253,9 @@ def nav2_parameters(vehicle: Vehicle) -> Values:
             "mode": "mapping",
             "resolution": _RESOLUTION,
             "max_laser_range": vehicle.scans[0].max_range,
-            "minimum_travel_distance": 0.2,
-            "minimum_travel_heading": 0.2,
             "map_update_interval": 2.0,
+            "minimum_distance_penalty": 0.5,  # as in its example: its own default is lower
+            "transform_timeout": 0.5,  # [s] ahead, as scans are matched late on a busy processor
         },
         "local_costmap/local_costmap": _local_costmap(vehicle),
         "global_costmap/global_costmap": _global_costmap(vehicle),
@@ -298,7 +298,8 @@ def _controller(vehicle: Vehicle) -> Values:
         "use_cost_regulated_linear_velocity_scaling": False,
         "regulated_linear_scaling_min_radius": _rounded(v / w),
         "regulated_linear_scaling_min_speed": _rounded(0.3 * v),
-        "max_angular_accel": vehicle.yaw_acceleration,
+        # Half of what is possible, as commands to stop at the goal arrive late.
+        "max_angular_accel": _rounded(0.5 * vehicle.yaw_acceleration),
         # Backwards on the cusps of a path; one cannot be turned to on the spot.
         "use_rotate_to_heading": vehicle.turns_on_the_spot,
         "allow_reversing": not vehicle.turns_on_the_spot,
@@ -370,6 +371,7 @@ def _smoother(vehicle: Vehicle) -> Values:
         "smoothing_frequency": 20.0,
         "feedback": "OPEN_LOOP",
         "odom_topic": "odom",
+        "velocity_timeout": 0.25,  # [s], after which it brakes if the controller died
         # A car keeps its curvature.
         "scale_velocities": not vehicle.turns_on_the_spot,
         "max_velocity": velocity,
@@ -495,7 +497,7 @@ def _source(scan: Scan, top: float) -> Values:
 def nav2_text(vehicle: Vehicle) -> str:
     """Return the parameter file."""
     limits = vehicle.limits
-    turn = f"on the spot, about x = {limits.turn_center:.3g} m of the root"
+    turn = f"on the spot, about x = {round(limits.turn_center, 6) + 0.0:.3g} m of the root"
     if not vehicle.turns_on_the_spot:
         turn = f"with a radius of at least {limits.min_radius:.3g} m"
     scans = ", ".join(f"{x.topic} {x.height:.3g} m above the ground" for x in vehicle.scans)

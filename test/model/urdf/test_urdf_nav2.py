@@ -64,6 +64,8 @@ def test_the_rover_is_described_to_nav2(tmp_path):
         assert scan["min_obstacle_height"] < 0.29 < scan["max_obstacle_height"]
     assert nodes["controller_server"]["FollowPath"]["use_rotate_to_heading"] is True
     assert "spin" in nodes["behavior_server"]["behavior_plugins"]
+    # If the controller dies, the smoother must brake before the simulation would stop the vehicle.
+    assert nodes["velocity_smoother"]["velocity_timeout"] < 0.5
 
 
 def test_a_car_is_never_asked_to_turn_on_the_spot(tmp_path):
