@@ -477,6 +477,7 @@ class BodyController:
         count = len(self._initial)
         joints = [i for i in late if i < count]
         tracks = [i - count for i in late if i >= count]
+        names = self._names_of_moved(joints, tracks, is_limp=timeout.fallback is Fallback.LIMP)
         if timeout.fallback is Fallback.HOLD:
             self._hold(joints)
         elif timeout.fallback is Fallback.LIMP:
@@ -485,9 +486,17 @@ class BodyController:
                 self._drive.effort[i] = 0.0
         if timeout.fallback is not Fallback.LAST:
             self._drive.track_speed[tracks] = 0.0
-        names = [self._body.moving_links[i].joint.name for i in joints]
-        names += [self._body.links[i].joint.name for i in tracks]
-        self._warnings.time_out(timeout, names)
+        if names:
+            self._warnings.time_out(timeout, names)
+
+    def _names_of_moved(
+        self, joints: Sequence[int], tracks: Sequence[int], *, is_limp: bool
+    ) -> list[str]:
+        """Return the names without wheels and tracks that stand, with which planners fall silent."""
+        drive, body = self._drive, self._body
+        moved = [i for i in joints if is_limp or self._mode[i] != _VELOCITY or drive.dq[i] != 0.0]
+        names = [body.moving_links[i].joint.name for i in moved]
+        return names + [body.links[i].joint.name for i in tracks if drive.track_speed[i] != 0.0]
 
     def _apply_joint_command(self, command: JointCommand, time_ns: int) -> None:
         """Set targets; they hold until the next command to the same joint."""

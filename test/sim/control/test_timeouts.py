@@ -41,6 +41,17 @@ def test_hold_stops_joints_where_they_are_and_tracks_stand(caplog):
     assert record.getMessage() == expected
 
 
+@pytest.mark.parametrize(("fallback", "count"), [("hold", 0), ("last", 0), ("limp", 1)])
+def test_silence_after_a_command_to_stand_is_no_time_out_unless_joints_become_limp(fallback, count):
+    bench = bench_of(Fallback(fallback))
+    bench.command("A", "T", velocity=[0.0, 0.0])
+    bench.run(1000)
+    assert bench.counts.timed_out == count
+    bench.command("A", "T", velocity=[1.0, 0.5])
+    bench.run(1000)
+    assert bench.counts.timed_out == count + 1
+
+
 def test_a_position_that_is_still_approached_is_held_where_the_approach_is():
     bench = bench_of()
     bench.command("B", position=[5.0])
