@@ -492,7 +492,7 @@ class BodyController:
     def _names_of_moved(
         self, joints: Sequence[int], tracks: Sequence[int], *, is_limp: bool
     ) -> list[str]:
-        """Return the names without wheels and tracks that stand, with which planners fall silent."""
+        """Return the names without wheels and tracks that stand, as planners leave them."""
         drive, body = self._drive, self._body
         moved = [i for i in joints if is_limp or self._mode[i] != _VELOCITY or drive.dq[i] != 0.0]
         names = [body.moving_links[i].joint.name for i in moved]
