@@ -15,7 +15,7 @@ from ..frames import BodyFrames, Frame
 from ..rigid import Array, Pose, matrix_quaternion, quaternion_matrix
 
 if TYPE_CHECKING:
-    from hrp_msgs.messages import TFMessage
+    from hrp_msgs.messages import Odometry, Point, Quaternion, TFMessage, Vector3
 
 Numbers = tuple[float, ...]
 _MAX_MOVERS = 32
@@ -44,12 +44,26 @@ class Transform(NamedTuple):
 def transforms_of(message: TFMessage) -> Iterator[Transform]:
     """Yield the transforms of a message, without those that are not finite or lack a name."""
     for stamped in message.transforms:
-        # tf, the predecessor of tf2, allowed leading slashes.
-        frame, parent = stamped.child_frame_id.lstrip("/"), stamped.header.frame_id.lstrip("/")
-        t, q = stamped.transform.translation, stamped.transform.rotation
-        values = t.x, t.y, t.z, q.x, q.y, q.z, q.w
-        if frame and parent and all(map(isfinite, values)):
-            yield Transform(frame, parent, values)
+        moved = stamped.transform
+        yield from _valid(
+            stamped.child_frame_id, stamped.header.frame_id, moved.translation, moved.rotation
+        )
+
+
+def root_transform_of(message: Odometry) -> Iterator[Transform]:
+    """Yield the transform of the pose in an odometry, if it is finite and has both names."""
+    pose = message.pose.pose
+    yield from _valid(
+        message.child_frame_id, message.header.frame_id, pose.position, pose.orientation
+    )
+
+
+def _valid(frame: str, parent: str, t: Vector3 | Point, q: Quaternion) -> Iterator[Transform]:
+    # tf, the predecessor of tf2, allowed leading slashes.
+    frame, parent = frame.lstrip("/"), parent.lstrip("/")
+    values = t.x, t.y, t.z, q.x, q.y, q.z, q.w
+    if frame and parent and all(map(isfinite, values)):
+        yield Transform(frame, parent, values)
 
 
 def poses_in_world(frames: Iterable[Frame]) -> dict[str, Pose]:

@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
-from hrp_model.description.frame_tree import Transform, poses_in_world, transforms_of
+from hrp_model.description.frame_tree import (
+    Transform,
+    poses_in_world,
+    root_transform_of,
+    transforms_of,
+)
 from hrp_model.description.published import (
     body_names,
     copy_files,
@@ -28,7 +33,7 @@ from hrp_model.description.published import (
 from hrp_model.frames import Frame
 from hrp_model.rigid import Array, quaternion_matrix
 from hrp_model.validate import validate
-from hrp_msgs.names import ROBOT_DESCRIPTION, TF_STATIC
+from hrp_msgs.names import ODOMETRY, ROBOT_DESCRIPTION, TF_STATIC
 from hrp_msgs.recording import Recording, RecordingError
 
 from ..engine.state import LinkPoses
@@ -72,6 +77,14 @@ class TransformTracks:
             for each in self._tracks.values():
                 each.drop_every_second()
             self._size = sum(len(each.times) for each in self._tracks.values())
+
+    def replace_roots(self, true: TransformTracks) -> None:
+        """Replace the samples of frames that have another parent than their true ones."""
+        for name, track in true._tracks.items():
+            own = self._tracks.get(name)
+            if own is None or own.parents != track.parents:
+                self._tracks[name] = track
+        self.stride = max(self.stride, true.stride)
 
     @property
     def frames(self) -> list[str]:
@@ -119,6 +132,11 @@ class _Track:
         self._values.extend(transform.values)
         self._parent_of.append(self._parents.setdefault(transform.parent, len(self._parents)))
         return 1
+
+    @property
+    def parents(self) -> frozenset[str]:
+        """Names of all parents of the frame."""
+        return frozenset(self._parents)
 
     def drop_every_second(self) -> None:
         """Keep every second sample, beginning with the first."""
@@ -170,7 +188,7 @@ def slerp(a: Array, b: Array, passed: float) -> Array:
 
 
 STRING_TYPE = "std_msgs/msg/String"
-TF_TYPE = "tf2_msgs/msg/TFMessage"
+TF_TYPE, ODOMETRY_TYPE = "tf2_msgs/msg/TFMessage", "nav_msgs/msg/Odometry"
 
 
 class RecordedRun:
@@ -178,8 +196,9 @@ class RecordedRun:
 
     Robots are read from the topics ``robot_description``, of any namespace; meshes and other
     files from the attachments of the recording, else from where the URDF says. Poses come from
-    the transforms; see ``TransformTracks.at`` for times between them. A link without a frame has
-    its initial pose relative to its parent, and such a root that of the model.
+    the transforms; see ``TransformTracks.at`` for times between them. A root that has no transform
+    in the world, as it follows odometry that drifts, has the pose of ``ground_truth/odom``. A link
+    without a frame has its initial pose relative to its parent, and such a root that of the model.
 
     Copies of the attachments exist as long as this object.
 
@@ -279,12 +298,23 @@ class _Robot:
 
 
 def _read_tracks(recording: Recording) -> TransformTracks:
-    tracks = TransformTracks()
-    topics = [x.name for x in recording.topics.values() if x.type_name == TF_TYPE and x.readable]
-    for found in recording.messages(topics):
+    tracks, true = TransformTracks(), TransformTracks()
+    readable = [x for x in recording.topics.values() if x.readable]
+    topics = [x.name for x in readable if x.type_name == TF_TYPE]
+    of_truth = {
+        x.name
+        for x in readable
+        if x.type_name == ODOMETRY_TYPE and f"/{x.name}".endswith(f"/{ODOMETRY}")
+    }
+    for found in recording.messages([*topics, *of_truth]):
+        if found.topic in of_truth:
+            for transform in root_transform_of(found.message):
+                true.add(found.time_ns, transform, is_static=False)
+            continue
         is_static = found.topic.rpartition("/")[2] == TF_STATIC.strip("/")
         for transform in transforms_of(found.message):
             tracks.add(found.time_ns, transform, is_static=is_static)
+    tracks.replace_roots(true)
     return tracks
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from hrp_model import BodyState, Diagnostics, ModelError
 from hrp_msgs.convert.tf import tf_message, transform
-from hrp_msgs.messages import String, TFMessage
+from hrp_msgs.messages import Header, Odometry, String, TFMessage
 from hrp_msgs.messages.definitions import serialize
 from hrp_msgs.recording import Recorder, Recording, RecordingError
 from hrp_sim.cli.main import main
@@ -91,6 +91,26 @@ def test_recordings_of_other_programs_work(tmp_path):
     assert poses["left"].p[0, 0] == 2.0
     assert poses["right"].p[0, 0] == 2.0
     assert run.namespaces == {"left": "left", "right": "right"}
+
+
+def test_a_robot_that_follows_drifting_odometry_is_where_it_truly_was(tmp_path):
+    """Its frame hangs below one of the odometry, which no transform connects with the world."""
+
+    def true(x):
+        message = Odometry(header=Header(frame_id="world"), child_frame_id="base_link")
+        message.pose.pose.position.x, message.pose.pose.orientation.w = x, 1.0
+        return message
+
+    run = RecordedRun(
+        write(
+            tmp_path / "run.mcap",
+            (0, "/robot_description", String(data=BOX)),
+            *((i, "/tf", placed("base_link", 0.1 * i, "odom")) for i in range(5)),
+            *((i, "/ground_truth/odom", true(1.0 + 0.2 * i)) for i in range(5)),
+            *((i, "/odom", true(7.0)) for i in range(5)),
+        )
+    )
+    assert run.poses(3)["box"].p[0].tolist() == pytest.approx([1.6, 0.0, 0.0])
 
 
 def test_a_robot_whose_frames_never_appear_stands_where_its_urdf_says(tmp_path):
