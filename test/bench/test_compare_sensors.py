@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from bench import compare
 from bench.comparison import pictures, session
+from bench.comparison.measure import BenchError
+from bench.comparison.mujoco_twin import MujocoScanRun
 from bench.comparison.pictures import FilmingRun, PlainModernGLRun, check_pictures
 from bench.comparison.samples import check_samples
 from bench.comparison.scenes import make_scene
@@ -25,6 +27,18 @@ def test_plain_moderngl_renders_the_image_of_the_camera():
 
 def test_numpy_computes_the_samples_of_the_sensors():
     check_samples(make_scene("samples"))
+
+
+def test_mujoco_sees_what_the_scanner_sees():
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    run = MujocoScanRun(make_scene("scan"))
+    try:
+        assert run.advance(2) > 0.0
+        run._seen[5] = run._seen[6]  # MuJoCo misses one thing
+        with pytest.raises(BenchError, match="rays have other distances"):
+            run._check()
+    finally:
+        run.close()
 
 
 @needs_opengl

@@ -120,23 +120,23 @@ class ScannerRun:
     """Scans by a range sensor of a simulation, one after every step; only scans are timed."""
 
     def __init__(self, scene: Scene) -> None:
-        self._simulation = Simulation(scene.world)
-        sensors = self._simulation.sensors.values()
+        self.simulation = Simulation(scene.world)
+        sensors = self.simulation.sensors.values()
         self.sensor = next(x for x in sensors if isinstance(x, RangeSensor | RangeSensor3D))
 
     def advance(self, steps: int) -> float:
         """Step and scan."""
-        elapsed = 0.0
-        for _ in range(steps):
-            self._simulation.engine.step()
-            start = time.thread_time()
-            self.sensor.read(self._simulation.state)
-            elapsed += time.thread_time() - start
-        return elapsed
+        return sum(self._scan_after_step() for _ in range(steps))
 
     def close(self) -> None:
         """Free the engine."""
-        self._simulation.close()
+        self.simulation.close()
+
+    def _scan_after_step(self) -> float:
+        self.simulation.engine.step()
+        start = time.thread_time()
+        self.sensor.read(self.simulation.state)
+        return time.thread_time() - start
 
 
 def add_bodies(engine: Engine, scene: Scene) -> None:

@@ -30,9 +30,14 @@ from hrp_sim.engine.engine import PhysicsSettings, Placement
 from hrp_sim.engine.state import JointDrive, SimulatedBody
 from hrp_sim.world.config import WorldConfig
 
+from .contenders import ScannerRun
+from .measure import BenchError
+from .scenes import Scene
+
 _ELEMENT_NAME = re.compile(r"Element name '([^']*)'")
 _MIN_MOMENT = 1e-3  # relative to the largest
 _MAX_OVERLAP = 1e-3  # of links at the start, in [m], as in our engine
+_MAX_APART = 2e-3  # of the rays of a scan, such as along outlines
 _SERVO_TYPES = {JointType.REVOLUTE, JointType.PRISMATIC}
 
 
@@ -118,6 +123,89 @@ class MujocoTwin:
 
     def close(self) -> None:
         """Free nothing: MuJoCo's objects are garbage-collected."""
+
+
+class MujocoScanRun(ScannerRun):
+    """The rays of a scanner in MuJoCo, which sees the same meshes at the same places.
+
+    Only ``mj_multiRay`` is timed: neither the directions of the rays nor their errors.
+
+    Raises:
+        TwinError: MuJoCo is not installed, or too old.
+        BenchError: It measures other distances.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        try:
+            import mujoco
+        except ImportError:
+            raise TwinError("MuJoCo is not installed") from None
+        self._mujoco = mujoco
+        bodies = self.simulation.state.bodies
+        self._seen = [body for body in bodies.values() if not body.body.is_static]
+        self._model = _targets(mujoco, self._seen)
+        self._data = mujoco.MjData(self._model)
+        mount = bodies[self.sensor.body].motion
+        self._origin = mount.p[0] + mount.R[0] @ self.sensor.X_LS.p
+        directions = self.sensor._directions_L.reshape(-1, 3) @ mount.R[0].T
+        self._directions = directions.ravel()
+        self._geoms = np.empty(len(directions), dtype=np.int32)
+        self._distances = np.empty(len(directions))
+        self._check()
+
+    def _check(self) -> None:
+        """Compare with the sensor; MuJoCo's corners are rounded to single precision."""
+        try:
+            self._scan_after_step()
+        except TypeError:
+            raise TwinError("this MuJoCo is too old") from None
+        rays = np.tile(self._origin, (len(self._distances), 1)), self._directions.reshape(-1, 3)
+        reach = self.sensor.max_distance
+        ours = self.simulation.engine.cast_rays(*rays, reach, self.sensor.body)
+        theirs = np.where(self._distances < 0.0, np.inf, self._distances)
+        apart = np.count_nonzero(~np.isclose(ours, theirs, rtol=0.0, atol=1e-5))
+        if apart > _MAX_APART * len(ours):
+            raise BenchError(f"{apart} of {len(ours)} rays have other distances in MuJoCo")
+
+    def _scan_after_step(self) -> float:
+        self.simulation.engine.step()
+        for i, body in enumerate(self._seen):
+            self._data.mocap_pos[i] = body.motion.p[0]
+            self._data.mocap_quat[i] = np.roll(matrix_quaternion(body.motion.R[0]), 1)
+        self._mujoco.mj_kinematics(self._model, self._data)
+        start = time.thread_time()
+        self._mujoco.mj_multiRay(
+            self._model,
+            self._data,
+            self._origin,
+            self._directions,
+            None,
+            True,
+            -1,
+            self._geoms,
+            self._distances,
+            None,
+            len(self._distances),
+            self.sensor.max_distance,
+        )
+        return time.thread_time() - start
+
+
+def _targets(mujoco: Any, bodies: Sequence[SimulatedBody]) -> Any:
+    """Return a model of bodies that are moved from outside, with their meshes."""
+    spec = mujoco.MjSpec()
+    for body in bodies:
+        part = spec.worldbody.add_body(name=body.name, mocap=True)
+        for shape in body.body.links[0].collision:
+            mesh = shape_mesh(shape)
+            spec.add_mesh(
+                name=body.name,
+                uservert=mesh.vertices.ravel().tolist(),
+                userface=mesh.triangles.ravel().tolist(),
+            )
+            part.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=body.name)
+    return spec.compile()
 
 
 def _only_moving(world: WorldConfig) -> Placement:

@@ -16,7 +16,7 @@ from .contenders import (
     SimulationRun,
 )
 from .measure import MIN_SLICE, measure_interleaved
-from .mujoco_twin import MujocoTwin, TwinError
+from .mujoco_twin import MujocoScanRun, MujocoTwin, TwinError
 from .pictures import (
     RATE,
     CameraRun,
@@ -90,7 +90,13 @@ class Session:
     def _makers(self) -> dict[Measured, Callable[[], Contender]]:
         scene = self._scene
         if scene.subject is Subject.SCANS:
-            return {Measured.SCAN: partial(ScannerRun, scene)}
+            scanners: dict[Measured, Callable[[], Contender]] = {
+                Measured.SCAN: partial(ScannerRun, scene)
+            }
+            in_mujoco = partial(MujocoScanRun, scene)
+            if self._is_possible("MuJoCo", lambda: in_mujoco().close()):
+                scanners[Measured.MUJOCO] = in_mujoco
+            return scanners
         if scene.subject is Subject.PICTURES:
             return {
                 Measured.CAMERA: partial(CameraRun, scene),

@@ -68,7 +68,8 @@ _OF_SENSORS = {
 _OF_SCENES = {
     ("humanoid", Measured.ENGINE): (_AS_MUJOCO,),
     ("arm", Measured.ENGINE): (_FALL,),
-    ("scan", Measured.SCAN): (Target(Quantity.TIME, 400.0, 260.0),),
+    ("scan", Measured.SCAN): (Target(Quantity.TIME, 250.0, 160.0),),
+    ("layers", Measured.SCAN): (Target(Quantity.TIME, 3000.0, 2000.0),),
     ("SR1.body", Measured.SIMULATION): (Target(Quantity.TIME, 120.0, 100.0),),
     ("SR1.body holding", Measured.SIMULATION): (Target(Quantity.TIME, 60.0, 50.0), _AS_MUJOCO),
     ("PA10.body", Measured.SIMULATION): (Target(Quantity.TIME, 10.0, 8.0),),
