@@ -7,9 +7,9 @@ import os
 import shlex
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
 from ..body import Body
@@ -26,6 +26,7 @@ from ..program.report import load_and_report, print_diagnostics
 from ..program.tables import output_console
 from ..urdf import (
     LOOPS_FILE,
+    Addition,
     Conversion,
     Package,
     UpAxis,
@@ -49,6 +50,7 @@ from .urdf_options import (
 )
 
 _DECOMPOSING = "decomposing meshes into convex parts"
+_TESTING = "testing postures for collisions"
 
 
 def report_files(paths: Iterable[Path], meshes: int, mesh_folder: Path | None) -> None:
@@ -87,10 +89,11 @@ def report_package(package: Package) -> None:
     print_note(f"wrote package {package.name} in {package.folder}")
 
 
-def report_next_for_package(package: Package) -> None:
-    """Report the commands that build a package and show its robot."""
+def report_next_for_package(package: Package, added: Sequence[Addition]) -> None:
+    """Report the commands that build a package and start what was added, or show its robot."""
     build = f"colcon build --packages-select {package.name} && source install/setup.bash"
-    launch = f"ros2 launch {package.name} display.launch.py"
+    files = [PurePosixPath(x.launch).name for x in added] or ["display.launch.py"]
+    launch = f"ros2 launch {package.name} {' or '.join(files)}"
     print_note(f"next, in the root of its workspace: {build} && {launch}")
 
 
@@ -298,9 +301,10 @@ def _report_unused_meshes(names: set[str], folder: Path) -> None:
 
 def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) -> int:
     """Write a description package."""
-    selected = urdf_options(options)
+    selected, added = urdf_options(options), additions(options)
+    title = _DECOMPOSING if options.collision == CollisionShapes.DECOMPOSED.value else _TESTING
     try:
-        with writing(), progress_bar(_DECOMPOSING) as report_progress:
+        with writing(), progress_bar(title) as report_progress:
             package = write_package(
                 body,
                 options.package,
@@ -310,7 +314,7 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
                 glb_up=UpAxis(options.glb_up),
                 diagnostics=diagnostics,
                 progress=report_progress,
-                additions=additions(options),
+                additions=added,
             )
     except ModelError:
         raise
@@ -321,7 +325,7 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
     if options.verify:
         status = _verify(package.body, package.urdf, options, selected, package.srdf)
     if status == GOOD:
-        report_next_for_package(package)
+        report_next_for_package(package, added)
     return status
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +99,10 @@ def read_moveit_controllers(uri: str) -> list[MoveItController]:
     try:
         root = parse(read_source(resolve(uri, Path.cwd())), diagnostics)
     except (ResourceError, OSError) as error:
-        raise WrongUseError(f"moveit_controllers: cannot read '{uri}': {error}") from None
+        reason = f"'{uri}' is a folder; give the YAML file in it"
+        if not os.path.isdir(uri):
+            reason = f"cannot read '{uri}': {error}"
+        raise WrongUseError(f"moveit_controllers: {reason}") from None
     found: list[MoveItController] = []
     manager = _manager(root)
     if manager is not None:
@@ -148,6 +152,9 @@ def _controllers(manager: YamlMapping) -> Iterator[MoveItController]:
         problem = names.namespace_error(action)
         if not found.joints:
             problem = f"controller '{name}' has no joints"
+        elif len(set(found.joints)) < len(found.joints):
+            twice = next(x for i, x in enumerate(found.joints) if x in found.joints[:i])
+            problem = f"controller '{name}' lists joint '{twice}' twice"
         elif action in taken:
             problem = f"there are two actions '{action}'"
         taken.add(action)

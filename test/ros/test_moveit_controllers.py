@@ -235,6 +235,11 @@ def test_another_command_ends_a_grip(robot):
             "  a b: {joints: [x]}\n",
             "not a valid namespace",
         ),
+        (
+            "moveit_simple_controller_manager:\n  controller_names: [a]\n"
+            "  a: {joints: [x, y, x]}\n",
+            "controller 'a' lists joint 'x' twice",
+        ),
         ("moveit_simple_controller_manager: [\n", "yaml"),
     ],
 )
@@ -244,6 +249,11 @@ def test_a_file_that_lists_no_usable_controllers_is_refused_with_its_place(tmp_p
     with pytest.raises(WrongUseError, match="moveit_controllers: ") as refused:
         read_moveit_controllers(str(file))
     assert words in str(refused.value)
+
+
+def test_a_folder_is_no_file_of_controllers(tmp_path):
+    with pytest.raises(WrongUseError, match="is a folder"):
+        read_moveit_controllers(str(tmp_path))
 
 
 def test_a_controller_whose_joints_no_robot_has_is_a_warning(tmp_path):

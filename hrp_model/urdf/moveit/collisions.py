@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
-from math import pi
+from math import comb, pi
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -33,6 +33,8 @@ Progress: TypeAlias = Callable[[int, int], None]
 # Numbers of postures, as in MoveIt's Setup Assistant: rounds of 200, in which a pair that collides
 # in more than 95 % counts as always colliding, until a round finds none; then 10,000.
 ROUND, SAMPLES = 200, 10_000
+# 400 links; more would take minutes, and MoveIt reads all in one text.
+MAX_PAIRS = 80_000
 _ALWAYS = 0.95
 OFTEN = 0.5
 _BATCH = 250  # postures placed at once
@@ -354,8 +356,15 @@ def sampled_pairs(
         progress: Called with the number of postures tested and their total number.
 
     Raises:
+        ValueError: The body has more than ``MAX_PAIRS`` pairs of links.
         MissingLibraryError: Coal is not installed.
     """
+    solid = sum(not all(map(is_empty, link.collision)) for link in body.links)
+    if comb(solid, 2) > MAX_PAIRS:
+        raise ValueError(
+            f"{solid} links with collision shapes make {comb(solid, 2)} pairs to test for "
+            f"collisions, which are more than {MAX_PAIRS}: leave out shapes of some"
+        )
     collisions, postures = SelfCollisions(body), Postures(body)
     generator = np.random.default_rng(_SEED)
     reasons = _known_pairs(body, collisions.solid)

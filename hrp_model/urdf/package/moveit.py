@@ -70,6 +70,8 @@ _REQUEST_ADAPTERS = [*_ADAPTERS.split(), "CheckStartStateCollision"]
 _RESPONSE_ADAPTERS = ["AddTimeOptimalParameterization", "ValidateSolution", "DisplayMotionPath"]
 _PLANNERS = ("RRTConnect", "RRTstar", "PRM", "EST", "KPIECE")
 _OCTOMAP_RANGE = 5.0  # [m]
+# Longest part of a path without a test for collisions, as a sum over joints and as MoveIt's share.
+_SEGMENT, _FRACTION = 0.05, 0.005  # [rad] or [m]
 _BELOW_FLOOR = -0.001  # [m]
 
 
@@ -154,11 +156,11 @@ def _possible_accelerations(body: Body) -> list[float]:
     return [float(a) if 0.0 < a < inf else inf for a in able]
 
 
-def joint_limits_text(body: Body, frames: BodyFrames) -> str:
+def joint_limits_text(found_limits: Mapping[str, MotionLimits], frames: BodyFrames) -> str:
     """Return joint_limits.yaml, with its scaling factors: motions take ten times as long."""
     limits: Values = {}
     ranges, speeds, accelerations = [], [], []  # joints for which they are chosen
-    for link, found in motion_limits(body).items():
+    for link, found in found_limits.items():
         if link not in frames.joints:
             continue
         name = frames.joints[link]
@@ -230,17 +232,20 @@ def _kinematics(planned: Planned) -> str:
     return _commented([note], solvers)
 
 
-def _ompl(body: Body, planned: Planned) -> str:
+def _ompl(planned: Planned, limits: Mapping[str, MotionLimits]) -> str:
     kinds = {x: {"type": f"geometric::{x}"} for x in _PLANNERS}
-    groups = {
-        group.name: {
+    groups: dict[str, Values] = {}
+    for group in planned.groups:
+        if not planned.joints(group):
+            continue
+        # OMPL's lengths are sums over joints, and its longest segment is a share of all ranges.
+        ranges = [limits[x.name].position or (-pi, pi) for x in group.joints]
+        length = sum(upper - lower for lower, upper in ranges)
+        groups[group.name] = {
             "default_planner_config": _PLANNERS[0],
             "planner_configs": [*kinds],
-            "longest_valid_segment_fraction": 0.005,
+            "longest_valid_segment_fraction": float(f"{min(_FRACTION, _SEGMENT / length):.3g}"),
         }
-        for group in planned.groups
-        if planned.joints(group)
-    }
     pipeline: Values = {
         "planning_plugins": ["ompl_interface/OMPLPlanner"],
         "request_adapters": [f"default_planning_request_adapters/{x}" for x in _REQUEST_ADAPTERS],
@@ -248,8 +253,8 @@ def _ompl(body: Body, planned: Planned) -> str:
             f"default_planning_response_adapters/{x}" for x in _RESPONSE_ADAPTERS
         ],
     }
-    lines = []
-    if any(link.joint.is_continuous for link in body.moving_links):
+    lines = [f"longest_valid_segment_fraction: at most {_SEGMENT:g} rad or m between two tests."]
+    if any(found.position is None for found in limits.values()):
         lines.append("fix_start_state: joints without limits may have turned more than once.")
         pipeline["fix_start_state"] = True
     pipeline["planner_configs"] = kinds
@@ -413,11 +418,12 @@ def _moveit_part(robot: PackagedRobot) -> Part:
         if x.command_interface is CommandInterface.POSITION
     }
     planned = Planned(groups, driven, frozenset(mimic_joints(body)))
+    limits = motion_limits(body)
     texts = {
         robot.srdf: _srdf(robot, groups),
-        "config/joint_limits.yaml": joint_limits_text(body, frames),
+        "config/joint_limits.yaml": joint_limits_text(limits, frames),
         "config/kinematics.yaml": _kinematics(planned),
-        "config/ompl_planning.yaml": _ompl(body, planned),
+        "config/ompl_planning.yaml": _ompl(planned, limits),
         "config/pilz_cartesian_limits.yaml": _commented(
             ["Of the tool, for the planner Pilz; chosen."], {"cartesian_limits": _PILZ}
         ),
@@ -472,7 +478,7 @@ def _check_loops(body: Body, groups: Iterable[Group], diagnostics: Diagnostics) 
 def _srdf(robot: PackagedRobot, groups: Sequence[Group]) -> str:
     """Return an SRDF for which the collisions of links were sampled."""
     body, frames = robot.conversion.body, robot.conversion.frames
-    study: PairStudy = sampled_pairs(body)
+    study: PairStudy = sampled_pairs(body, progress=robot.progress)
     for (a, b), count in study.often.items():
         message = f"'{a}' and '{b}' collide in {count} of {ROUND} random postures"
         robot.diagnostics.warn("often-colliding", message, body.link(b).at)
@@ -511,4 +517,4 @@ def _launch(robot: PackagedRobot) -> str:
     )
 
 
-MOVEIT = Addition(("--moveit",), _moveit_part)
+MOVEIT = Addition(("--moveit",), _LAUNCH, _moveit_part)

@@ -575,4 +575,4 @@ def _list(values: Iterable[str]) -> str:
     return "[\n" + "".join(f"    {json.dumps(value)},\n" for value in values) + "]"
 
 
-NAV2 = Addition(("--nav2",), _nav2_part)
+NAV2 = Addition(("--nav2",), _LAUNCH, _nav2_part)

@@ -291,7 +291,8 @@ def write_package(
         name: The package's name; by default derived from the model's, as sr1_description.
         diagnostics: Receives warnings; by default they are logged. In strict mode nothing is
             written if there are any.
-        progress: As for ``collision.shapes.with_collision``.
+        progress: As for ``collision.shapes.with_collision``; of an addition: called with the
+            number of postures tested and their total number.
         additions: Further parts, for other programs.
 
     Raises:
@@ -323,7 +324,7 @@ def write_package(
             progress=progress,
         )
         _remove_unused_meshes(staged / "meshes", conversion.urdf)
-        robot = PackagedRobot(name, conversion, options, diagnostics)
+        robot = PackagedRobot(name, conversion, options, diagnostics, progress)
         makers = (*_PARTS, *(addition.make for addition in additions))
         _write_texts(staged, robot, makers, command)
         new = digests(staged)

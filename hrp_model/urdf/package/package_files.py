@@ -15,6 +15,7 @@ from hrp_msgs import names
 
 from ... import rviz
 from ...body import Body
+from ...collision.decompose import Progress
 from ...devices import Camera
 from ...diagnostics import Diagnostics, counted
 from ...files.writer import yaml_text
@@ -69,12 +70,14 @@ class PackagedRobot:
         conversion: The robot as written to the URDF, with its frames.
         options: Options of the URDF, with the paths of the package.
         diagnostics: Receives warnings and errors; with an error nothing is written.
+        progress: Called with the number of postures tested and their total number.
     """
 
     package: str
     conversion: Conversion
     options: UrdfOptions
     diagnostics: Diagnostics
+    progress: Progress | None = None
 
     @property
     def stem(self) -> str:
@@ -118,11 +121,13 @@ class Addition(NamedTuple):
 
     Attributes:
         words: The option with its values, such as ``("--moveit",)``.
+        launch: Path of its launch file in the package.
         make: Returns the part. A ``ModelError`` or ``ValueError`` states why it cannot be made;
             then nothing is written.
     """
 
     words: Sequence[str]
+    launch: str
     make: PartMaker
 
 

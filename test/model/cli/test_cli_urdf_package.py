@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 from command_tools import everything_in
+from paths import MODELS
 
 from hrp_model.cli.main import _parser, main
 
@@ -69,13 +70,13 @@ def test_a_package_knows_the_command_that_makes_it_again(arguments, model, tmp_p
     assert noted == given
 
 
-def written(package):
+def written(package, launch="display.launch.py"):
     """Return what is reported of a package that was written."""
     return (
         f"wrote package {package.name} in {package}\n"
         "next, in the root of its workspace: "
         f"colcon build --packages-select {package.name} && source install/setup.bash && "
-        f"ros2 launch {package.name} display.launch.py\n"
+        f"ros2 launch {package.name} {launch}\n"
     )
 
 
@@ -90,6 +91,12 @@ def test_a_package_has_the_name_that_was_given(model, tmp_path, capsys, monkeypa
     monkeypatch.chdir(tmp_path / "my_robot")
     assert main(["urdf", path, "--package", "."]) == 0
     assert capsys.readouterr().err == written(tmp_path / "my_robot")
+
+
+def test_what_is_added_to_a_package_is_started_next(tmp_path, capsys):
+    rover = str(MODELS / "rover" / "rover.body")
+    assert main(["urdf", rover, "--package", str(tmp_path / "rover"), "--nav2"]) == 0
+    assert written(tmp_path / "rover", "nav2.launch.py") in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["My Robot", "p", "my-robot", "2legs"])

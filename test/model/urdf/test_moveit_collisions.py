@@ -16,6 +16,7 @@ from hrp_model.body import JointType, Mimic, Range
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.rigid import Pose
 from hrp_model.urdf import MOVEIT, convert, write_package
+from hrp_model.urdf.moveit import collisions
 from hrp_model.urdf.moveit.collisions import SAMPLES, Postures, sampled_pairs
 
 pytest.importorskip("coal", reason="coal is not installed")
@@ -241,6 +242,14 @@ def test_joints_follow_their_leaders_in_samples():
     assert q[:, 0].max() <= 0.4
     np.testing.assert_allclose(q[:, 1], -2.0 * q[:, 0] + 0.1)
     np.testing.assert_allclose(postures.default(), [0.3, -0.5])
+
+
+def test_more_pairs_than_can_be_tested_are_refused(monkeypatch):
+    body = tree(*limb("ROOT", "A"))
+    monkeypatch.setattr(collisions, "MAX_PAIRS", len(sampled_pairs(body, 1).collisions.pairs))
+    sampled_pairs(body, 1)
+    with pytest.raises(ValueError, match="to test for collisions"):
+        sampled_pairs(tree(*limb("ROOT", "A"), link("B", "ROOT")), 1)
 
 
 def test_a_missing_library_is_told(monkeypatch):

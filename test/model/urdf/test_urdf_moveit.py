@@ -118,6 +118,10 @@ def test_the_arm_is_described_to_moveit(tmp_path):
     (entry,) = actions(config)
     assert entry["joints"] == ["J1", "J2", "J3", "J4", "J5", "J6"]
     assert "position_only_ik" not in config.kinematics["manipulator"]
+    limits = config.joint_limits["joint_limits"].values()
+    length = sum(x["max_position"] - x["min_position"] for x in limits)  # as OMPL measures it
+    group = config.ompl_planning["manipulator"]
+    assert group["longest_valid_segment_fraction"] * length == pytest.approx(0.05, rel=1e-2)
     assert "fix_start_state" not in config.ompl_planning
     assert not (folder / "config" / "sensors_3d.yaml").exists()
     assistant = yaml.safe_load((folder / ".setup_assistant").read_text())
