@@ -2,6 +2,7 @@
 
 import threading
 from collections import deque
+from copy import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,6 +73,7 @@ class MoveIt:
         self._prefix = f"{namespace}/" if namespace else ""
         self._lock = threading.Lock()
         self._poses = {}
+        self._count = 0
         self.states = deque(maxlen=100_000)
         # The newest messages: what is done is known from them, and a busy machine drops old ones.
         peer.node.create_subscription(JointState, f"{self._prefix}joint_states", self._keep, 10)
@@ -85,8 +87,15 @@ class MoveIt:
         peer.wait_until("joint states", lambda: self.states)
         peer.wait_until(f"the pose of {tip}", lambda: self.tip_pose() is not None)
 
+    def of_group(self, group, tip=None):
+        """Return the same client for another group."""
+        other = copy(self)  # which shares the states, but not their number
+        other.group, other.tip = group, self.tip if tip is None else tip
+        return other
+
     def _keep(self, message):
         self.states.append(message)
+        self._count += 1
 
     def _place(self, message):
         with self._lock:
@@ -129,6 +138,18 @@ class MoveIt:
             if stamp_ns(state.header.stamp) < now - STILL_FOR:
                 return True
         return False
+
+    def wait_for_states(self, count):
+        """Return when so many further states were published."""
+        end = self._count + count
+        self.peer.wait_until(f"{count} joint states", lambda: self._count >= end)
+
+    def recorded(self, act):
+        """Act; return the positions of the joints in all states meanwhile."""
+        first = stamp_ns(self.states[-1].header.stamp)
+        act()
+        new = [x for x in list(self.states) if stamp_ns(x.header.stamp) > first]
+        return [dict(zip(x.name, x.position, strict=True)) for x in new]
 
     # What MoveIt knows
 

@@ -20,7 +20,7 @@ from ... import rviz
 from ...body import Body, JointType, Link
 from ...devices import Camera
 from ...diagnostics import Diagnostics, listed
-from ...files.writer import yaml_text
+from ...files.writer import is_ambiguous, yaml_text
 from ...frames import BodyFrames, initial_poses, legal_name
 from ...kinematics.actuation import CommandInterface, apparent_inertias, controlled_joints
 from ...kinematics.loops import mimic_joints
@@ -417,6 +417,7 @@ def _moveit_part(robot: PackagedRobot) -> Part:
         for x in controlled_joints(body)
         if x.command_interface is CommandInterface.POSITION
     }
+    _check_names(driven.values())
     planned = Planned(groups, driven, frozenset(mimic_joints(body)))
     limits = motion_limits(body)
     texts = {
@@ -450,6 +451,25 @@ def _moveit_part(robot: PackagedRobot) -> Part:
         {_LAUNCH: "simulates it under MoveIt"},
         dependencies=dependencies,
     )
+
+
+def _check_names(joints: Iterable[str]) -> None:
+    """Check that move_group gets the names of joints as text.
+
+    ``ros2 launch`` writes its parameters by PyYAML, which leaves quotes away where YAML 1.2 needs
+    none; the parser of rcl then reads ``Y`` as true and ``1e3`` as a number.
+
+    Raises:
+        ValueError: It would not.
+    """
+    import yaml  # which few commands need
+
+    for name in joints:
+        if is_ambiguous(name) and isinstance(yaml.safe_load(name), str):
+            raise ValueError(
+                f"MoveIt cannot have a joint '{name}', as parameters of ROS 2 take this name for "
+                "a number or for true or false: rename the joint"
+            )
 
 
 def _check_loops(body: Body, groups: Iterable[Group], diagnostics: Diagnostics) -> None:

@@ -226,6 +226,7 @@ def test_robots_that_moveit_cannot_plan_for_are_refused_before_anything_is_writt
     reserved = [replace(x, joint=replace(x.joint, id=i)) for i, x in enumerate(reserved)]
     for body, words in (
         (tree(*reserved), "cannot have a planning group 'planner_configs'"),
+        (tree(*ARM_LINKS[:2], link("Y", "B", joint={"id": 2})), "cannot have a joint 'Y'"),
         (tree(link("A", "ROOT")), "no arm"),
         (load_body(MODELS / "rover" / "rover.body", silent()), "no arm"),
         (closed, "closed loop ties joint"),
