@@ -99,6 +99,8 @@ def occupancy_map(
         ValueError: Nothing is there to map, or the map would be too large.
     """
     still = [b for name, b in bodies.items() if name in fixed and not b.body.moving_links]
+    if not still:
+        raise ValueError("there is nothing to map: all bodies can move, and there is no floor")
     moving = tuple(name for name, b in bodies.items() if b not in still)
     vehicles = np.array(
         [

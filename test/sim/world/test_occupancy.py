@@ -116,3 +116,13 @@ def test_worlds_that_cannot_be_mapped_are_refused(tmp_path, capsys):
         assert main(["map", *arguments, "-o", str(tmp_path / "map.yaml")]) == 2
         assert words in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+def test_a_world_without_anything_fixed_has_no_map(tmp_path, capsys):
+    (tmp_path / "world.yaml").write_text(
+        "bodies: [{name: rover, model: package://hrp_ros/models/rover/rover.body}]"
+    )
+    output = tmp_path / "map.yaml"
+    assert main(["map", str(tmp_path / "world.yaml"), "-o", str(output)]) == 2
+    assert "no floor" in capsys.readouterr().err
+    assert not output.exists()
