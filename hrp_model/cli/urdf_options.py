@@ -13,7 +13,7 @@ from ..files.writer import is_special
 from ..frames import Base, LinkNaming
 from ..program.command import UsageError
 from ..program.outputs import Kind, Output, add_force, check_outputs
-from ..program.parsing import MODEL, positive
+from ..program.parsing import MODEL, add_estimated_masses
 from ..urdf import (
     LOOPS_FILE,
     MOVEIT,
@@ -167,13 +167,7 @@ def _add_contents(group: Arguments) -> None:
         help="collision shapes: those of the model (default), or the convex hull, the bounding box "
         "or a convex decomposition of each",
     )
-    group.add_argument(
-        "--estimate-masses",
-        type=positive,
-        metavar="DENSITY",
-        help="give links without mass that of their shapes, solid and with this density [kg/m^3], "
-        "such as 1000, and the inertia",
-    )
+    add_estimated_masses(group)
     group.add_argument(
         "--glb-up",
         choices=[up.value for up in UpAxis],

@@ -348,3 +348,14 @@ class CommandParser(ArgumentParser):
             elif not word.startswith("-") and len(unknown) == 1 and _OUTPUT in known:
                 message += f". Did you mean '{_OUTPUT} {printable(word)}'?"
         return message
+
+
+def add_estimated_masses(parser: Arguments) -> None:
+    """Add the option that estimates the masses of links that state none."""
+    parser.add_argument(
+        "--estimate-masses",
+        type=positive,
+        metavar="DENSITY",
+        help="give links without mass that of their shapes, solid and with this density [kg/m^3], "
+        "such as 1000, and the inertia",
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hrp_model.cli.view import add_viewer_arguments, given_viewer_options
 from hrp_model.program.outputs import add_force
-from hrp_model.program.parsing import PrintText, number, positive
+from hrp_model.program.parsing import PrintText, add_estimated_masses, number, positive
 
 from ..engine.engine import ENGINES, PHYSICS_RANGES, Solver
 from ..sensors.settings import OptionValue
@@ -111,6 +111,7 @@ def add_project(parser: Arguments) -> None:
         "several, SHARE=FOLDER:FOLDER; may be repeated (default: from the environment; SHARE is a "
         "folder 'share' above the project)",
     )
+    add_estimated_masses(parser)
 
 
 def project_options(options: argparse.Namespace) -> ProjectOptions:
@@ -122,6 +123,7 @@ def project_options(options: argparse.Namespace) -> ProjectOptions:
         simulator=options.simulator,
         variables=merged(options.variables),
         controlled=[text.partition("=")[0] for text in given],
+        density=options.estimate_masses,
     )
 
 

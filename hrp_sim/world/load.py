@@ -18,6 +18,7 @@ from hrp_model import (
     load_body,
     load_body_text,
 )
+from hrp_model.collision.masses import with_estimated_masses
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.model_file import format_suffix, split_model_name
 from hrp_model.files.resources import ResourceError, share_folder
@@ -35,6 +36,7 @@ from hrp_model.readers.yaml.nodes import Mapping, Node
 from hrp_model.readers.yaml.tree import parse
 from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
+from hrp_model.validate import validated_as
 
 from ..engine.engine import Placement
 from .config import BodyEntry, WorldConfig
@@ -63,13 +65,35 @@ def load_world(
             ``package://`` URI, or the name of a bundled world; see ``world_path``. Arguments of a
             xacro file may follow, as for ``load_body``.
         diagnostics: Receives notes and warnings; by default they are logged.
-        project: How a project is read; without effect on others.
+        project: How a project is read; of others only ``density`` counts.
 
     Raises:
         ModelError: The world or a model in it cannot be used; lists every problem with its
             location.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
+    config = _load(world, diagnostics, project)
+    return config if project.density is None else _weighed(config, project.density, diagnostics)
+
+
+def _weighed(config: WorldConfig, density: float, diagnostics: Diagnostics) -> WorldConfig:
+    """Return the world with masses of what moves and states none: ``with_estimated_masses``."""
+    made: dict[Body, Body] = {}  # of bodies that share a model
+    for body in (entry.placement.body for entry in config.bodies):
+        if body.is_static:
+            made[body] = body
+        elif body not in made:
+            made[body] = validated_as(with_estimated_masses(body, density, diagnostics), body)
+    bodies = (
+        replace(entry, placement=replace(entry.placement, body=made[entry.placement.body]))
+        for entry in config.bodies
+    )
+    return replace(config, bodies=tuple(bodies))
+
+
+def _load(
+    world: str | os.PathLike[str], diagnostics: Diagnostics, project: ProjectOptions
+) -> WorldConfig:
     try:
         path = world_path(world)
     except ResourceError as error:
@@ -110,7 +134,8 @@ def load_world_text(
             location.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
-    return _from_source(Source("text", text), None, Path.cwd(), diagnostics, project)
+    config = _from_source(Source("text", text), None, Path.cwd(), diagnostics, project)
+    return config if project.density is None else _weighed(config, project.density, diagnostics)
 
 
 def as_world(

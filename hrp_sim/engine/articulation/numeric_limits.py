@@ -270,8 +270,8 @@ def _check(placement: Placement, tree: GroupTree, group: int) -> None:
     if not tree.mass > 0.0:
         problem = (
             "it moves, so its mass must be positive, not 0 kg, and no moving link of this body has "
-            "mass: write masses, let hrp-model urdf --estimate-masses 1000 write those of solid "
-            "shapes, or fix the body to the world"
+            "mass: write masses, have them estimated with --estimate-masses 1000, or fix the "
+            "body to the world"
         )
         raise link_error(placement, link, problem)
     inertia = tree.masses[group].inertia

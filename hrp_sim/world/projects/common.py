@@ -59,7 +59,7 @@ def merged(given: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str,
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectOptions:
-    """How a project is read.
+    """How a project is read, and how the models of any world are completed.
 
     Attributes:
         simulator: Name of the simulator whose settings apply; "" for the first one.
@@ -67,11 +67,14 @@ class ProjectOptions:
             paths of a project, such as SHARE. They take precedence over environment variables.
         controlled: Names of bodies for which the user gives controllers, instead of those of the
             project that cannot run.
+        density: Of links without mass, which get that of their shapes, in [kg/m^3]; None leaves
+            them without. For all worlds and models.
     """
 
     simulator: str = ""
     variables: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     controlled: Collection[str] = ()
+    density: float | None = None
 
     def expanded(self, path: str, folder: Path) -> str:
         """Return a path of a project with the given variable replaced; others remain.

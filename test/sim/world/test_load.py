@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose
 from paths import MODELS, ROOT
 
 from hrp_model import Diagnostics, ModelError
+from hrp_sim.cli.main import main
 from hrp_sim.run.requests.resources import Resource, read_world
 from hrp_sim.world.load import load_world, load_world_text
+from hrp_sim.world.projects import ProjectOptions
 from hrp_sim.world.world_names import DEFAULT_WORLD, bundled_worlds, world_path
 
 ARM = """\
@@ -238,3 +240,25 @@ def test_a_missing_file_called_as_a_world_of_this_package_names_that(elsewhere):
 @pytest.mark.parametrize("name", ["", ".", "..", "sub/rover", "/rover"])
 def test_paths_are_no_names(elsewhere, name):
     assert str(world_path(name)) in (name, ".")
+
+
+def test_masses_of_what_moves_are_estimated_on_request(tmp_path, capsys):
+    (tmp_path / "box.urdf").write_text(
+        '<robot name="box"><link name="base"><collision><geometry><box size="0.2 0.2 0.1"/>'
+        "</geometry></collision></link></robot>"
+    )
+    path = str(tmp_path / "box.urdf")
+    (tmp_path / "two.yaml").write_text(
+        f"bodies: [{{name: a, model: {path}}}, {{name: b, model: {path}, position: [1, 0, 0]}}]"
+    )
+    found = Diagnostics.silent()
+    world = load_world(tmp_path / "two.yaml", found, project=ProjectOptions(density=500.0))
+    assert [entry.placement.body.total_mass for entry in world.bodies] == pytest.approx([2.0] * 2)
+    assert "estimated-mass" in {x.code for x in found.found}
+    command = ["run", path, "--duration", "0.01"]
+    assert main(command) == 1
+    assert "--estimate-masses" in capsys.readouterr().err
+    assert main([*command, "--estimate-masses", "500"]) == 0
+    err = capsys.readouterr().err
+    assert "estimated as 2 kg" in err
+    assert "FLOOR" not in err  # it cannot move
