@@ -51,7 +51,8 @@ class WheelOdometrySensor(Sensor):
     V integrates a constant velocity. F and G are the derivatives of x' by x and, in the direction
     in the middle, by u. S is the variance of the position of vehicles that must slide in turns,
     which grows with the distance that they slide: forces of acceleration move them aside. Errors
-    of whole pulses do not add up: they are in P once.
+    of whole pulses do not add up: they are in P once. A constant error, as of a wrong distance
+    between the wheels, grows with the distance, not with its root, and is not in P.
 
     Attributes:
         name: Name of the sensor, unique in the body.
