@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .view import Depths, Parts, Picture, Pixels
 
-_EGL = "libEGL.so.1"
+_EGL, _EGL_VARIABLE = "libEGL.so.1", "GLCONTEXT_LINUX_LIBEGL"  # read by moderngl
 
 # Constants of OpenGL's headers.
 _TRIANGLES = 4
@@ -234,11 +234,7 @@ def thread_context() -> Any:
         RendererUnavailable: moderngl, EGL or OpenGL 3.3 is not available; or this process was
             forked from one with a context, in which OpenGL would hang.
     """
-    if _rendering and os.getpid() not in _rendering:
-        raise RendererUnavailable(
-            "this process was forked from one that renders, so it cannot: start processes by "
-            "'spawn' instead"
-        )
+    _check_process()
     owner: _ContextOwner | None = getattr(_local, "owner", None)
     if owner is None:
         owner = _local.owner = _ContextOwner(_create())
@@ -268,6 +264,36 @@ class _ContextOwner:
         self.context.release()
 
 
+def check_libraries() -> None:
+    """Check what needs no context, which takes up to 85 MB: the process and the libraries.
+
+    Raises:
+        RendererUnavailable: As by ``thread_context``; only a context shows whether EGL finds a
+            device with OpenGL 3.3.
+    """
+    _check_process()
+    _moderngl()
+    try:
+        ctypes.CDLL(os.environ.get(_EGL_VARIABLE) or _EGL)
+    except OSError as error:
+        raise _lacking(str(error)) from None
+
+
+def _check_process() -> None:
+    if _rendering and os.getpid() not in _rendering:
+        raise RendererUnavailable(
+            "this process was forked from one that renders, so it cannot: start processes by "
+            "'spawn' instead"
+        )
+
+
+def _lacking(problem: str) -> RendererUnavailable:
+    return RendererUnavailable(
+        f"cameras need OpenGL 3.3 through EGL, which this machine lacks ({problem}); "
+        "install it with: apt install libegl1 libgl1 libgl1-mesa-dri"
+    )
+
+
 def _create() -> Any:
     """Create a context on the first EGL device that supports it; Mesa's llvmpipe is the last."""
     moderngl = _moderngl()
@@ -280,10 +306,7 @@ def _create() -> Any:
             return context
         if "not loaded" in problems[-1] or "but found" in problems[-1]:
             break  # no EGL library, or no further device
-    raise RendererUnavailable(
-        f"cameras need OpenGL 3.3 through EGL, which this machine lacks ({problems[0]}); "
-        "install it with: apt install libegl1 libgl1 libgl1-mesa-dri"
-    )
+    raise _lacking(problems[0])
 
 
 def cores() -> int:

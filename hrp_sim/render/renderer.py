@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hrp_model import Body, Diagnostics, Pose
 
 from ..engine.state import BodyPoses
-from .gl import thread_context
+from .gl import check_libraries, thread_context
 from .lenses import Lens, View
 from .lights import NOTHING_SWITCHED, Switches
 from .studio import Studio
@@ -57,15 +57,23 @@ class Renderer:
         """Switch the light of this name on a body, in images captured from now on."""
         self.switches = {**self.switches, (body, light): on}
 
-    def prepare(self, diagnostics: Diagnostics) -> None:
+    def prepare(self, diagnostics: Diagnostics, *, draws_now: bool = False) -> None:
         """Build the scene; a texture that cannot be read is a warning.
 
         Only the first call has an effect: rendering threads build later scenes.
 
+        Args:
+            diagnostics: Receives warnings.
+            draws_now: Create the OpenGL context of this thread, too, to be sure that this machine
+                renders. Otherwise it is created for the first picture: it takes up to 85 MB.
+
         Raises:
-            RendererUnavailable: This machine cannot render.
+            RendererUnavailable: This machine cannot render, or lacks the libraries.
         """
-        thread_context()
+        if draws_now:
+            thread_context()
+        else:
+            check_libraries()
         if not self._is_prepared:
             self._is_prepared, self._diagnostics = True, diagnostics
             self._current_scene()

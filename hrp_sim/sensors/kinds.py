@@ -5,8 +5,10 @@ Summaries, pages, environments, topics and the tables of docs/sensors.md are der
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 from typing import Any, Generic, TypeVar
 
@@ -60,6 +62,7 @@ _Device = TypeVar("_Device", bound=devices.Device)
 # Approximate sizes in a message, in [byte]: of one without arrays, with its header, frame and
 # covariances; of a joint three numbers and the length of its name; of a ray one number.
 _FIXED_SIZE, _JOINT_SIZE, _RANGE_SIZE = 768, 32, 4
+_log = logging.getLogger("hrp_sim")
 _NO_PARTS = Parts(color=False, depth=False)
 _COLOR, _DEPTH = Parts(color=True, depth=False), Parts(color=False, depth=True)
 _BOTH = Parts(color=True, depth=True)
@@ -477,6 +480,12 @@ def numbers_of(sensor: Sensor) -> dict[str, Field[Any]]:
     return dict(sorted((field.number, field) for field in fields))
 
 
+@cache
+def _report(problem: str) -> None:
+    """Log once that this machine cannot render, which only the first picture shows."""
+    _log.error("camera images are unavailable: %s", problem)
+
+
 def summary(sensor: Sensor, reading: Reading | None) -> dict[str, float]:
     """Return the numbers that summarize a reading, by the names of ``numbers_of``.
 
@@ -490,7 +499,10 @@ def summary(sensor: Sensor, reading: Reading | None) -> dict[str, float]:
     if isinstance(reading, RenderRequest) and isinstance(sensor, CameraSensor):
         try:
             reading = sensor.render(reading)
-        except (RendererUnavailable, KeyError):  # KeyError: its body was removed
+        except RendererUnavailable as error:
+            _report(str(error))
+            return {}
+        except KeyError:  # its body was removed
             return {}
     if reading is None:
         return {}

@@ -1,9 +1,8 @@
 """Measure collision detection of models alone on a floor; write tables in docs/data.
 
 Every model in the folders that loads and can move is simulated, held by its servos, with the
-default settings, each value of convex_meshes, and without self-collision; and limp with the default
-settings. Times are CPU times. The parts of meshes are computed once and cached, which may take
-minutes.
+default settings, each value of convex_meshes, and without self-collision. Times are CPU times. The
+parts of meshes are computed once and cached, which may take minutes.
 """
 
 from __future__ import annotations
@@ -19,16 +18,13 @@ from statistics import mean, median
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import Simulation, load_world
-from hrp_sim.control.commands import LIMP
 from hrp_sim.engine.articulation.flatten import flatten
-from hrp_sim.engine.engine import Engine, PhysicsError, PhysicsSettings
+from hrp_sim.engine.engine import Engine, PhysicsError
 from hrp_sim.world.config import WorldConfig
 from scripts.data_tables import DATA, Table, model_name, write_tables
 from scripts.program import ROOT, find_models
 
-STEP = PhysicsSettings().time_step
 DEAR = 2.0  # [us] that are noise
-REAL_TIME = 3.0  # slower models are listed, with the cause
 WARM_UP, SAMPLED = 5, 10  # steps; every tenth is measured pair by pair
 MAX_TIME = 2.0  # of a run, in [s]
 MESHES = ("false", "auto", "true", "parts")
@@ -127,8 +123,6 @@ def measure(path: Path, name: str, steps: int) -> Model | None:
             if model.triangles or "convex_meshes" not in settings:
                 changed = replace(world, physics=replace(world.physics, **settings))
                 model.runs[key] = simulate(changed, steps)
-        bodies = tuple(replace(entry, control=LIMP) for entry in world.bodies)
-        model.runs["limp"] = simulate(replace(world, bodies=bodies), steps)
     except PhysicsError as error:
         model.error = str(error)
     return model
@@ -170,19 +164,6 @@ def meshes(models: Sequence[Model]) -> Table:
     return ["model", "triangles", *MESHES, "load false", "load auto"], rows
 
 
-def slow(models: Sequence[Model]) -> Table:
-    """Return the models that are slow, and why."""
-    rows = []
-    for m in models:
-        for name, key in (("held", "auto"), ("limp", "limp")):
-            found = m.runs.get(key)
-            if found and (factor := 1e6 * STEP / found.step) < REAL_TIME:
-                cells = [f"{found.step:.0f}", f"{factor:.2f}"]
-                cells += [f"{found.collision / found.step:.0%}", f"{found.contacts:.0f}"]
-                rows.append([model_name(m.name), name, *cells])
-    return ["model", "servos", "us a step", "real time", "of it collision", "points"], rows
-
-
 def find(folders: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     """Yield the files in the folders that may be models, and their names in the tables."""
     for folder in folders:
@@ -207,6 +188,6 @@ def run(options: argparse.Namespace) -> int:
             models.append(model)
             print(name, model.error, file=sys.stderr)
     models.sort(key=lambda m: m.name)
-    makers = {"self_collision": self_collision, "collision_meshes": meshes, "slow_models": slow}
+    makers = {"self_collision": self_collision, "collision_meshes": meshes}
     write_tables({name: maker(models) for name, maker in makers.items()}, options.output)
     return 0

@@ -208,7 +208,7 @@ class StudioRenderer:
         Raises:
             RendererUnavailable: This machine cannot render.
         """
-        self._renderer.prepare(diagnostics)
+        self._renderer.prepare(diagnostics, draws_now=True)
 
     def picture(self, poses: BodyPoses) -> Pixels:
         """Return the picture of these poses; raises what ``Renderer.render_studio`` does."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sim.sensors.factory_tools import DarkRenderer, camera, devices_only, gyro, sensors_of
 
+from hrp_model import Pose
 from hrp_model.devices import Distortion, ImageType, Intrinsics, LensType
 from hrp_sim.render import Renderer, RendererUnavailable
 
@@ -70,6 +71,18 @@ def test_the_renderer_is_prepared_once_and_only_for_cameras(diagnostics, image_t
     assert renderer.prepared == 0
     sensors_of(diagnostics, camera(image_type=image_type), camera("eye2"), renderer=renderer)
     assert renderer.prepared == 1
+
+
+def test_no_context_is_made_before_the_first_picture(diagnostics, monkeypatch):
+    def create():
+        raise AssertionError("a context was created")
+
+    monkeypatch.setattr("hrp_sim.render.gl._create", create)
+    monkeypatch.setattr("hrp_sim.render.gl._local", threading.local())
+    renderer = Renderer({})
+    [eye] = devices_only(sensors_of(diagnostics, camera(), renderer=renderer))
+    with pytest.raises(AssertionError, match="a context was created"):
+        renderer.render(eye.lens, Pose(), {})
 
 
 def test_without_opengl_one_warning_names_the_packages_and_the_rest_runs(diagnostics, monkeypatch):
