@@ -97,6 +97,7 @@ class NodeBody(BodyTopics):
 
     def poll(self) -> None:
         """Publish the progress of actions and the scene; called in the stepping thread."""
+        super().poll()
         if self._commands is not None:
             self._commands.poll()
         if self._scene is not None and self._run is not None:

@@ -32,7 +32,6 @@ from hrp_msgs.topics.topic import Topic, TopicMaker, TopicOutput
 from ..engine.schedule import NS_PER_S
 from ..run.run import Run
 from ..sensors import JointReading, JointSensor, OdometrySensor, Sensor, WheelOdometrySensor
-from ..sensors.base import read_aside
 from ..sensors.body_state import motion_of_fixed_frame
 from ..sensors.kinds import AnyTopic, kind_of
 from ..sensors.settings import TRUTH, WHEELS
@@ -150,10 +149,10 @@ class BodyTopics:
         self.tool_commands = {key: x.command for key, x in self._devices.items() if x.command}
         body = self.simulated.body
         sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
-        self._truth = next((s for s in sensors.values() if isinstance(s, OdometrySensor)), None)
+        followed = [s.followed for s in sensors.values() if isinstance(s, OdometrySensor)]
         # Nothing localizes a robot in a recording without ROS, so its frame is true there.
         is_localized = topics.unrecorded is not None
-        self._followed = self._truth.followed if self._truth and is_localized else TRUTH
+        self._followed = followed[0] if followed and is_localized else TRUTH
         frames = self._set_frames(simulation.is_fixed(name))
         self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
@@ -284,6 +283,8 @@ class BodyTopics:
 
     def poll(self) -> None:
         """Called after each step, before its readings are published."""
+        if self._initial_pose is not None:
+            self._initial_pose.send()
 
     def restart(self) -> None:
         """Publish where a robot is, for localization; called after a reset."""
@@ -373,21 +374,18 @@ class BodyTopics:
         elif is_wheels and self._options.odom_topic:
             topics = dict.fromkeys(topics, self._odom_topic)
         found.open(self._maker, topics, frames)
+        if isinstance(sensor, OdometrySensor):
+            self._add_initial_pose(found, frames)
         measured = {OdometrySensor: TRUTH, WheelOdometrySensor: WHEELS}.get(type(sensor))
         if measured == self._followed:
             self._add_odometry(found, frames._replace(world=self._parent), topics)
-        if measured == (WHEELS if self._followed == WHEELS else TRUTH):
-            self._add_initial_pose(found, frames._replace(world=self._options.world_frame))
 
     def _add_initial_pose(self, found: SensorOutputs, frames: Frames) -> None:
-        """Add the topic after the transform of the same time, which localization looks up."""
-        name, truth = self._options.initial_pose_topic, self._truth
-        if name and truth and self._has_moving_root and is_robot(self.simulated.body):
+        name = self._options.initial_pose_topic
+        if name and self._has_moving_root and is_robot(self.simulated.body):
             converter = make_converter(_INITIAL_POSE, frames)
             topic = self._create(converter.message_type, name, qos.COMMAND)
-            self._initial_pose = InitialPose(
-                topic, converter, lambda: read_aside(truth, self._simulation.state)
-            )
+            self._initial_pose = InitialPose(topic, converter)
             found.outputs.append(self._initial_pose)
 
     def _add_odometry(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hrp_model import Body
 from hrp_msgs import names, qos
 from hrp_msgs.convert.converter import Converter, Frames, make_converter
+from hrp_msgs.messages import Message
 from hrp_msgs.readings import Reading
 from hrp_msgs.topics.topic import Output, Topic, TopicMaker, TopicOutput
 
@@ -179,23 +180,23 @@ def _enabled(alike: list[str], body: Body) -> list[str]:
 class InitialPose:
     """Publishes where a robot is when localization starts to listen, and after a reset.
 
-    At the start twice, as a subscriber may not know the publisher at once; see ``Output``.
+    At the start twice, as a subscriber may not know the publisher at once; see ``Output``. Each is
+    sent a step later than it is read: AMCL looks up the transform of its time at once, and another
+    thread of AMCL receives that.
 
     Args:
         topic: Topic of the messages.
         converter: Converts the true motion.
-        read: Returns the true motion at present.
     """
 
-    def __init__(
-        self, topic: Topic, converter: Converter[Reading], read: Callable[[], Reading | None]
-    ) -> None:
-        self._topic, self._converter, self._read = topic, converter, read
+    def __init__(self, topic: Topic, converter: Converter[Reading]) -> None:
+        self._topic, self._converter = topic, converter
+        self._waiting: Message | bytes | None = None
         self._left, self._last_ns, self._had_subscribers = 0, 0, False
 
     def restart(self) -> None:
         """Publish it again, after a reset."""
-        self._left = 1
+        self._left, self._waiting = 1, None
         self._last_ns = -_REPETITION_NS
 
     def has_subscribers(self) -> bool:
@@ -207,14 +208,18 @@ class InitialPose:
         return has_subscribers and self._left > 0
 
     def publish(self, reading: Reading) -> None:
-        """Publish the pose, if it is due."""
+        """Prepare the pose, if it is due."""
         if not self.has_subscribers():
             return
         if self._left == 1 and 0 <= reading.time_ns - self._last_ns < _REPETITION_NS:
             return
         self._left, self._last_ns = self._left - 1, reading.time_ns
-        true = self._read()
-        if true is not None and (message := self._converter.convert(true)) is not None:
-            self._topic.publish(message)
+        self._waiting = self._converter.convert(reading)
 
     repeat = publish
+
+    def send(self) -> None:
+        """Publish the pose of an earlier step; called after each step."""
+        message, self._waiting = self._waiting, None
+        if message is not None:
+            self._topic.publish(message)
