@@ -6,6 +6,7 @@ large images.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any, TypeAlias
@@ -28,8 +29,17 @@ _POINTS = {"Style": "Points", "Position Transformer": "XYZ", "Decay Time": 0, "A
 # Distance of the camera in lengths of what it shows, which fits into the field of view of 45
 # degrees; behind what looks along +x, to its right.
 _DISTANCE = 3.0
-_YAW, _PITCH = 3.6, 0.3
+_YAW, _PITCH, _STEEP_PITCH = 3.6, 0.3, 1.0
 _MIN_RADIUS = 0.01  # [m]
+_NO_HEIGHT = 1e-6  # of the radius of what is visible
+_WINDOW = (1600, 1000)  # [pixel]
+_LEFT_WIDTH, _TIME_HEIGHT = 460, 70  # [pixel]; of the displays, and of the time below
+# Values of Qt's saveState: places and flows of docks, and the toolbar with the name Tools.
+_LEFT, _BOTTOM, _ACROSS, _DOWN = 0, 3, 1, 2
+_CORNERS = bytes.fromhex("00000004000000040000000800000008")
+_TOOLBARS = bytes.fromhex(
+    "fc0000000100000002000000010000000a0054006f006f006c00730100000000ffffffff0000000000000000"
+)
 _FARTHEST = 1e15  # [m]; absurd models are cut off there
 
 
@@ -115,7 +125,7 @@ def frames(marker: float, *, on: bool) -> Display:
 
 def scan(name: str, topic: str) -> Display:
     """Return a LaserScan, shown as points of one colour."""
-    color = {"Size (Pixels)": 6, "Color Transformer": "FlatColor", "Color": "255; 40; 40"}
+    color = {"Size (Pixels)": 4, "Color Transformer": "FlatColor", "Color": "255; 40; 40"}
     return _display("LaserScan", name, {"Topic": _topic(topic), **_POINTS, **color})
 
 
@@ -238,7 +248,7 @@ def tools(namespace: str) -> list[Display]:
         "SetGoal": "goal_pose",
         "PublishPoint": "clicked_point",
     }
-    others = ("MoveCamera", "Interact", "Select", "FocusCamera", "Measure")
+    others = ("Interact", "MoveCamera", "Select", "FocusCamera", "Measure")
     return [
         *({"Class": f"rviz_default_plugins/{name}"} for name in others),
         *(
@@ -304,6 +314,7 @@ def document(
     floor_height: float | None = None,
     frames_on: bool = True,
     followed: Frame | None = None,
+    from_above: bool = False,
     namespace: str = "",
     is_simulation: bool = False,
 ) -> str:
@@ -320,6 +331,7 @@ def document(
         frames_on: Whether the TF display is enabled.
         followed: The frame that the view follows, at its present pose in the fixed frame; None
             for the fixed frame.
+        from_above: Whether to look down steeply, as at a map.
         namespace: Of the topics of the tools.
         is_simulation: Whether to show simulation time.
 
@@ -332,11 +344,12 @@ def document(
     height = box.low[2] if floor_height is None else floor_height
     cell = rounded(_floor_125(radius / 2.0))
     shown = [
-        grid(frame, cell, rounded(height)),
+        grid(frame, cell, rounded(height) if abs(height) > _NO_HEIGHT * radius else 0.0),
         *displays,
         frames(rounded(0.4 * radius), on=frames_on),
     ]
-    view = _view(Frame(frame, "", Pose()) if followed is None else followed, box)
+    target = Frame(frame, "", Pose()) if followed is None else followed
+    view = {**_view(target, box), "Pitch": _STEEP_PITCH if from_above else _PITCH}
     layout = _layout(shown, frame, view, tools(namespace), is_simulation=is_simulation)
     text = yaml_text(layout, width=1000)
     return "".join(f"# {line}\n" for line in printable_lines(comment).splitlines()) + text
@@ -377,13 +390,36 @@ def _layout(
             "Views": {"Current": view, "Saved": None},
         },
         "Window Geometry": {
-            "Width": 1600,
-            "Height": 1000,
+            "Width": _WINDOW[0],
+            "Height": _WINDOW[1],
+            # Without it, RViz gives two thirds of its width to the displays.
+            "QMainWindow State": _window_state().hex(),
             # RViz reads undefined values where these are missing.
             "Hide Left Dock": False,
             "Hide Right Dock": False,
         },
     }
+
+
+def _window_state() -> bytes:
+    """Return the places of the panels as QMainWindow saves them, version 0 of Qt 5.
+
+    Panels that are not in it, as those of images, come below the displays.
+    """
+    width, height = _WINDOW
+    left = _dock("Displays", (_LEFT, _LEFT_WIDTH, height - _TIME_HEIGHT, _DOWN), height)
+    bottom = _dock("Time", (_BOTTOM, width, _TIME_HEIGHT, _ACROSS), width)
+    center = struct.pack(">ii", width - _LEFT_WIDTH, height - _TIME_HEIGHT)
+    head = struct.pack(">iiBi", 0xFF, 0, 0xFD, 2)
+    return head + left + bottom + center + _CORNERS + _TOOLBARS
+
+
+def _dock(name: str, area: tuple[int, int, int, int], length: int) -> bytes:
+    """Return an area with one dock: its place, its width and height and flow; in [pixel]."""
+    place, width, height, flow = area
+    text = name.encode("utf-16-be")
+    head = struct.pack(">iiiBBiBi", place, width, height, 0xFC, flow, 1, 0xFB, len(text))
+    return head + text + struct.pack(">Biiii", 1, 0, length, 0, 0xFFFFFF)
 
 
 def _view(target: Frame, box: BoundingBox) -> dict[str, Any]:
@@ -396,7 +432,6 @@ def _view(target: Frame, box: BoundingBox) -> dict[str, Any]:
         "Target Frame": target.name,
         "Distance": rounded(_DISTANCE * length),
         "Focal Point": {"X": x, "Y": y, "Z": z},
-        "Pitch": _PITCH,
         "Yaw": _YAW,
         "Near Clip Distance": rounded(min(0.01, length / 40.0)),
         "Value": "Orbit (rviz)",

@@ -98,7 +98,9 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
         view = _SensorView(simulation, name, naming[name], options.namespace, size, first)
         data = view.displays()
         has_wrenches = any(display["Class"].endswith("/Wrench") for display in data)
-        shown = [_robot(name, naming[name], options, translucent=has_wrenches), *data]
+        # Arrows are in the robot, and walls may stand between the robots and the eye.
+        translucent = has_wrenches or (name not in boxes and bodies[name].is_static)
+        shown = [_robot(name, naming[name], options, translucent=translucent), *data]
         displays += [rviz.group(name, shown)] if len(found) > 1 and len(shown) > 1 else shown
     if options.contacts:
         topic = rviz.absolute_topic(options.namespace, names.CONTACT_MARKERS)

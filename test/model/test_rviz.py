@@ -1,6 +1,7 @@
 """``hrp-model rviz``: a configuration for one model, as model_node publishes it."""
 
 import json
+import struct
 
 import numpy as np
 import yaml
@@ -66,3 +67,19 @@ def test_a_prefix_that_rviz_cannot_have_is_wrong_use(capsys):
 def test_a_file_that_cannot_be_written_is_told(tmp_path, capsys):
     assert main(["rviz", HUMANOID, "-o", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_the_view_has_most_of_the_window_and_markers_can_be_dragged(capsys):
+    """Of the bytes of QMainWindow, these are place, width and height of the first area of docks."""
+    assert main(["rviz", str(MODELS / "arm" / "arm.body")]) == 0
+    text = capsys.readouterr().out
+    window = yaml.safe_load(text)["Window Geometry"]
+    state = bytes.fromhex(window["QMainWindow State"])
+    place, width, height = struct.unpack(">3i", state[13:25])
+    assert place == 0
+    assert 300 < width < window["Width"] / 3
+    assert height < window["Height"]
+    assert "Displays".encode("utf-16-be") in state
+    manager = yaml.safe_load(text)["Visualization Manager"]
+    assert manager["Tools"][0]["Class"] == "rviz_default_plugins/Interact"
+    assert shown(text)[1]["Grid"]["Offset"]["Z"] == 0.0  # not the rounding error of a sum

@@ -21,10 +21,11 @@ from ... import rviz
 from ...body import Body
 from ...devices import RangeSensor
 from ...files.writer import yaml_text
-from ...frames import BodyFrames, level_scans
+from ...frames import BodyFrames, Frame, level_scans
 from ...kinematics.drive import DriveLimits, drive_limits
 from ...kinematics.wheels import link_vertices, lowest, root_poses
 from ...rigid import Array, Pose
+from ...shapes.measure import BoundingBox
 from .package_files import Addition, PackagedRobot, Part
 from .templates import fill_template
 
@@ -422,10 +423,15 @@ def _amcl(vehicle: Vehicle) -> Values:
     }
 
 
-def _local_costmap(vehicle: Vehicle) -> Values:
+def _local_size(vehicle: Vehicle) -> int:
+    """Return the width of the local costmap in [m]."""
     # What the vehicle reaches within three seconds, and a carrot ahead.
     reach = 3.0 * vehicle.speed + 2.0 * vehicle.radius
-    size = 2 * ceil(max(reach, 1.5))
+    return 2 * ceil(max(reach, 1.5))
+
+
+def _local_costmap(vehicle: Vehicle) -> Values:
+    size = _local_size(vehicle)
     return {
         "update_frequency": 5.0,
         "publish_frequency": 2.0,
@@ -523,13 +529,19 @@ def _view_text(robot: PackagedRobot, vehicle: Vehicle) -> str:
         rviz.polygon("Footprint", "/local_costmap/published_footprint"),
     ]
     box = rviz.body_box(body, root_poses(body))
+    reach = _local_size(vehicle) / 3.0
+    around = BoundingBox(
+        np.array([-reach, -reach, box.low[2]]), np.array([reach, reach, box.high[2]])
+    )
     return rviz.document(
         displays,
         "map",
-        box,
+        around,
         comment="The robot, its scans, maps and path, as nav2.launch.py shows them.",
         floor_height=0.0,
         frames_on=False,
+        followed=Frame(vehicle.base, "map", Pose()),
+        from_above=True,
         is_simulation=True,
     )
 

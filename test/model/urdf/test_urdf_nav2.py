@@ -1,6 +1,7 @@
 """Packages with files for Nav2: what follows from a vehicle, and which robots are refused."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -158,6 +159,21 @@ def test_each_robot_of_a_world_has_its_own_frames_and_topics(tmp_path, monkeypat
     assert own["local_frame"] == own["odom_frame_id"] == "left/odom"
     assert nodes["controller_server"]["parameters"][3]["global_frame"] == "left/odom"
     assert own["obstacle_layer.scanner.topic"] == "/left/scan"
+
+
+def test_the_view_follows_the_robot_from_above(tmp_path, monkeypatch):
+    folder, _ = written(vehicle(), tmp_path / "p", options=UrdfOptions(base=Base.LINK))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    for namespace, prefix in (("", ""), ("left", "left/")):
+        nodes = launched(folder, monkeypatch, simulation="false", namespace=namespace)
+        shown = yaml.safe_load(Path(nodes["rviz2"]["arguments"][1]).read_text(encoding="utf-8"))
+        manager = shown["Visualization Manager"]
+        view = manager["Views"]["Current"]
+        assert view["Target Frame"] == f"{prefix}base_link"
+        assert view["Pitch"] > 0.7  # [rad]
+        (model,) = [x for x in manager["Displays"] if x["Class"].endswith("/RobotModel")]
+        assert model["TF Prefix"] == namespace
 
 
 def test_launch_arguments_that_cannot_be_are_named(tmp_path, monkeypatch):
