@@ -11,6 +11,6 @@ def ros(tmp_path_factory):
     if reason := ros_tools.missing():
         pytest.skip(reason)
     workspace = ros_tools.Workspace(tmp_path_factory.mktemp("ros"))
-    workspace.ask("ros2", "daemon", "start")
+    workspace.ask_until("The daemon", "ros2", "daemon", "start")  # late on a loaded machine
     yield workspace
     workspace.ask("ros2", "daemon", "stop")
