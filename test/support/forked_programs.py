@@ -67,7 +67,10 @@ def forked_programs(folder: Path, *modules: str) -> Iterator[Path]:
         (folder / name).write_text(_COMMAND.format(python=sys.executable, folder=folder))
         (folder / name).chmod(0o755)
     command = [sys.executable, __file__, address, *modules]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    # Apart from signals to the tests, such as Ctrl-C: with its input it ends all children first.
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
     try:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
@@ -112,7 +115,8 @@ def _serve(address: str) -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(address)
     listener.listen()
-    print("ready", flush=True)
+    with suppress(BrokenPipeError):  # whoever started this has ended already
+        print("ready", flush=True)
     children: dict[int, tuple[int, socket.socket]] = {}  # by what becomes readable at their end
     while True:
         clients = {client: end for end, (_, client) in children.items()}
