@@ -93,6 +93,7 @@ class Page:
         self._context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
         )
+        self._context.set_default_timeout(1e3 * TIMEOUT)
         self._context.route("**/*", self._on_request)
         self.tab = self._context.new_page()
         self.tab.on("websocket", lambda socket: self._is_own(socket.url))
@@ -132,7 +133,10 @@ class Page:
             self.tab.wait_for_timeout(30)  # serves the browser's events
 
     def wait_until_still(self) -> None:
-        """Wait until two pictures in a row are equal: nothing loads or moves any more."""
+        """Wait until two pictures in a row are equal, for pictures that somebody looks at.
+
+        Not for tests: nothing may have been drawn between the two.
+        """
         last = self.pixels()
 
         def is_still() -> bool:
@@ -264,7 +268,9 @@ def running_chromium() -> Iterator[object]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=list(ARGUMENTS), timeout=1e3 * TIMEOUT
+        )
         yield browser
         browser.close()
 

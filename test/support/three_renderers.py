@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from browser_tools import TIMEOUT, Pages
+from browser_tools import TIMEOUT, Page, Pages
 from numpy.typing import NDArray
 
 from hrp_model import Body, Pose
@@ -23,18 +23,20 @@ BAR = 80  # height of the controls below the scene of a page, in pixels
 
 
 class Pictures(NamedTuple):
-    """The same view of bodies, each of shape (height, width, 3).
+    """The same view of bodies, each picture of shape (height, width, 3).
 
     Attributes:
         film: With shadows and ground.
         camera: As a camera of a robot sees the bodies that can move.
-        page: In a browser.
+        page: The page in a browser.
+        look: Returns what it shows now, which may not be all yet.
         rows: Number of the link that a pixel of ``camera`` shows, from 1; 0 for none and at edges.
     """
 
     film: Pixels
     camera: Pixels
-    page: Pixels
+    page: Page
+    look: Callable[[], Pixels]
     rows: NDArray[np.int_]
 
 
@@ -61,10 +63,8 @@ def pictures(
         file.write_text(recording.html(), encoding="utf-8")
     page = pages.open(file.as_uri(), (size[0], size[1] + BAR))
     page.tab.locator("canvas").first.wait_for(timeout=1e3 * TIMEOUT)
-    page.wait_until_still()
     canvas = page.tab.locator("canvas").first.bounding_box()
     width, height = int(canvas["width"]), int(canvas["height"])
-    shown = page.pixels()[:height, :width]
     ahead = (target - position) / np.linalg.norm(target - position)
     right = np.cross(ahead, (0.0, 0.0, 1.0))
     right /= np.linalg.norm(right)
@@ -74,7 +74,8 @@ def pictures(
     return Pictures(
         StudioRenderer(bodies, view, poses).picture(poses),
         Renderer(robots).render(*view, poses).color,
-        shown,
+        page,
+        lambda: page.pixels()[:height, :width],
         _rows(robots, view, poses),
     )
 

@@ -73,10 +73,14 @@ def test_a_number_in_the_field_of_a_slider_moves_the_link(shown):
 def test_a_slider_is_on_one_line_with_its_name_and_number(shown):
     _, page, _ = shown
     parts = [page.tab.get_by_text("arm", exact=True), page.tab.locator(".mantine-Slider-root")]
-    boxes = [part.first.bounding_box() for part in (*parts, page.field("arm"))]
-    middles = [box["y"] + box["height"] / 2.0 for box in boxes]
-    assert np.ptp(middles) < 8.0
-    assert all(a["x"] + a["width"] <= b["x"] for a, b in itertools.pairwise(boxes))
+
+    def is_on_one_line():  # as soon as all is where it stays
+        boxes = [part.first.bounding_box() for part in (*parts, page.field("arm"))]
+        middles = [box["y"] + box["height"] / 2.0 for box in boxes]
+        in_order = all(a["x"] + a["width"] <= b["x"] for a, b in itertools.pairwise(boxes))
+        return np.ptp(middles) < 8.0 and in_order
+
+    page.wait_until(is_on_one_line, "on one line")
 
 
 def test_a_number_beyond_the_limits_moves_to_the_limit(shown):
@@ -103,6 +107,7 @@ def test_a_link_is_selected_in_the_list_the_scene_and_by_name(shown):
     page.wait_until(lambda: model.selected == "base")
     page.wait_for_point(SELECTED, [0.0, 0.0, 0.0], camera)
     page.wait_for_text("box")
+    page.wait_for_point(GREEN, arm_position(0.0), camera)
     page.click(page.project(arm_position(0.0), camera))
     page.wait_until(lambda: model.selected == "arm")
     page.wait_for_text("-1.5 to 1.5 rad")
@@ -177,7 +182,7 @@ def test_a_model_without_joints_or_selection_says_so(shown):
     page.wait_for_text("Click a link in the scene or in the list.")
     page.open_part("Joints")
     page.wait_for_text("no moving joints")
-    assert page.tab.get_by_text("initial posture").count() == 0
+    page.wait_until(lambda: page.tab.get_by_text("initial posture").count() == 0)
 
 
 def test_a_button_turns_the_camera(shown):
