@@ -209,10 +209,10 @@ class MoveIt:
             ]
         )  # fmt: skip
 
-    def pose_goal(self, T, *, turned=True):
+    def pose_goal(self, T, *, turned=True, tolerance=POSITION_TOLERANCE):
         """Return the goal of a pose of the tip; without ``turned`` of its position alone."""
         message = pose_message(T)
-        sphere = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[POSITION_TOLERANCE])
+        sphere = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[tolerance])
         region = BoundingVolume(primitives=[sphere], primitive_poses=[
             Pose(position=message.position)
         ])  # fmt: skip
