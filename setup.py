@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent
 C_FLAGS = [
     *("-O3", "-std=c11", "-Wall", "-Wextra", "-Werror=implicit"),
     *("-fno-math-errno", "-fno-trapping-math"),  # square roots and divisions side by side
+    "-ffp-contract=off",  # as GCC's C11: an edge then has one side for both triangles at it, see rays.c
     "-fvisibility=hidden",  # each extension exports its module alone
 ]
 

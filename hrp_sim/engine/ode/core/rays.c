@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define TRIANGLES_SIDE_BY_SIDE 4
-#define FEW_RAYS 8               /* not worth a good tree of shapes */
+#define FEW_RAYS 8             /* not worth a good tree of shapes */
 #define ROUNDING (1.0 + 2e-15) /* of where a ray leaves a box (Ize, 2013) */
 
 /* A ray, and what its tests share. Triangles are seen along the axis on which it advances most,
