@@ -19,7 +19,7 @@ pytest.importorskip("viser")
 from hrp_model.cli.main import main
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.program.command import UsageError
-from hrp_model.view.address import DEFAULT_PORT, is_own_page
+from hrp_model.view.address import is_own_page
 from hrp_model.view.page_html import page_html
 from hrp_model.view.viewer import Viewer, websocket_server
 
@@ -51,13 +51,17 @@ def shown(*arguments):
 @contextmanager
 def used_port(port=0):
     """A port that somebody else listens on."""
+    end = time.monotonic() + 300.0
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", port))
-            listener.listen()
-        except OSError:
-            pass  # by somebody else indeed
+        while True:
+            try:
+                listener.bind(("127.0.0.1", port))
+                listener.listen()
+                break
+            except OSError:  # by somebody else indeed, such as a test that ends soon
+                assert time.monotonic() < end, f"port {port} stays in use"
+                time.sleep(0.05)
         yield port or listener.getsockname()[1]
 
 
@@ -68,12 +72,13 @@ def test_it_prints_its_address_alone_and_ends_after_the_duration(model, capfd):
     assert err == ""
 
 
-def test_a_default_port_in_use_gives_the_next_one_and_says_so(model, capsys):
-    with used_port(DEFAULT_PORT):
+def test_a_default_port_in_use_gives_the_next_one_and_says_so(model, capsys, monkeypatch):
+    with used_port() as port:
+        monkeypatch.setattr("hrp_model.view.viewer.DEFAULT_PORT", port)
         assert main(["view", str(model), "--duration", "0.1"]) == 0
     out = capsys.readouterr().out
-    assert int(re.search(r"localhost:(\d+)", out)[1]) > DEFAULT_PORT
-    assert f"port {DEFAULT_PORT} is in use" in out
+    assert int(re.search(r"localhost:(\d+)", out)[1]) > port
+    assert f"port {port} is in use" in out
 
 
 @pytest.mark.parametrize("wanted", [0, 65535])  # behind the latter there is no next one
@@ -195,6 +200,7 @@ def test_only_pages_of_this_server_can_connect(origin, host, is_let_in):
             subprotocols=[f"viser-v{viser.__version__}"],
             additional_headers=headers,
             proxy=None,
+            open_timeout=300,
         ) as connection:
             if is_let_in:
                 assert connection.recv(timeout=300)
@@ -234,6 +240,7 @@ def test_pages_say_so_in_a_browser_that_cannot_draw_and_only_there(chromium, pag
     words = "cannot draw the scene"
     with Viewer(0) as viewer:
         context = chromium.new_context()
+        context.set_default_timeout(300_000)
         context.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
         tab = context.new_page()
         tab.goto(viewer.address)
