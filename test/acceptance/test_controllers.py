@@ -9,8 +9,11 @@ import yaml
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from ros_peer import Peer
+from geometry_msgs.msg import TwistStamped
+from nav_msgs.msg import Odometry
+from ros_peer import Peer, stamp_ns
 from ros_tools import needs
 from sensor_msgs.msg import JointState
 
@@ -164,3 +167,80 @@ def test_a_trajectory_arrives_by_velocities_and_efforts(interface, tolerance, ro
     ):
         ros.ask("ros2", "run", "controller_manager", "spawner", *CONTROLLERS)
         assert_moves(ros, tolerance)
+
+
+WHEEL = """\
+  - name: {name}
+    parent: BASE
+    translation: [ {x}, {y}, 0 ]
+    joint_type: revolute
+    joint_id: {id}
+    joint_axis: [ 0, 1, 0 ]
+    mass: 0.5
+    inertia: [ 2e-3, 0, 0, 0, 4e-3, 0, 0, 0, 2e-3 ]
+    elements: [ {{ type: Shape, geometry: {{ type: Cylinder, radius: 0.1, height: 0.04 }} }} ]
+"""
+VEHICLE = (
+    """\
+format: ChoreonoidBody
+format_version: 2.0
+name: vehicle
+links:
+  - name: BASE
+    joint_type: free
+    translation: [ 0, 0, 0.1 ]
+    mass: 5.0
+    inertia: [ 0.05, 0, 0, 0, 0.05, 0, 0, 0, 0.08 ]
+    elements:
+      - type: Shape
+        translation: [ 0, 0, 0.05 ]
+        geometry: { type: Box, size: [ 0.4, 0.24, 0.06 ] }
+"""
+    + WHEEL.format(name="LEFT_BACK", x=-0.12, y=0.15, id=0)
+    + WHEEL.format(name="LEFT_FRONT", x=0.12, y=0.15, id=1)
+    + WHEEL.format(name="RIGHT_BACK", x=-0.12, y=-0.15, id=2)
+    + WHEEL.format(name="RIGHT_FRONT", x=0.12, y=-0.15, id=3)
+)
+SPEED, FAR = 0.3, 0.6  # [m/s], [m]
+DRIVER = "diff_drive_controller"
+
+
+@topic_hardware
+@needs(DRIVER)
+def test_a_vehicle_drives_to_its_goal_and_its_controller_knows_how_far(ros):
+    (ros.folder / "vehicle.body").write_text(VEHICLE, encoding="utf-8")
+    world = ros.folder / "vehicle.yaml"
+    floor = "{model: package://hrp_ros/models/floor.body}"
+    world.write_text(f"bodies: [{floor}, {{model: vehicle.body}}]\n", encoding="utf-8")
+    command = ("ros2", "launch", "hrp_ros", "ros2_control.launch.py", f"world:={world}")
+    with (
+        ros.running(*command, "rviz:=false", until="process started") as launched,
+        closing(Peer()) as peer,
+    ):
+        launched.wait_for(f"and activated {DRIVER}")
+        peer.follow(names.ODOMETRY, Odometry)
+        peer.follow(f"{DRIVER}/odom", Odometry)
+        driver = peer.node.create_publisher(TwistStamped, f"{DRIVER}/cmd_vel", 10)
+
+        def places():
+            """Return where the controller thinks that it is, and where it was then; and speeds."""
+            own = peer.wait_for(f"{DRIVER}/odom")[-1]
+            true = peer.first_after(names.ODOMETRY, stamp_ns(own.header.stamp))
+            at = [np.array([m.pose.pose.position.x, m.pose.pose.position.y]) for m in (own, true)]
+            return (*at, max(abs(m.twist.twist.linear.x) for m in (own, true)))
+
+        def drive(speed, is_there):
+            while not is_there(*places()):
+                twist = TwistStamped()
+                twist.header.stamp = peer.messages[names.ODOMETRY][-1].header.stamp
+                twist.twist.linear.x = speed
+                driver.publish(twist)
+
+        own_start, start, _ = places()
+        drive(SPEED, lambda own, true, _: np.linalg.norm(true - start) > FAR)
+        drive(0.0, lambda own, true, speed: speed < 1e-3)
+        own, true, _ = places()
+        way = np.linalg.norm(true - start)
+        assert way > FAR
+        assert np.linalg.norm(own - own_start) == pytest.approx(way, rel=0.05)
+        assert "ERROR" not in launched.printed
