@@ -57,7 +57,7 @@ def test_the_controls_act_on_the_run_and_its_clock_and_sensors_appear(pages):
         press(page, "Pause")
         page.wait_until(lambda: run.runner.paused, "paused")
         page.wait_until(lambda: shown_time(page) == pytest.approx(run.time, abs=5e-4))
-        before = run.time
+        before = run.runner.call(lambda: run.time)  # when the step under way has ended
         page.tab.get_by_label("Steps", exact=True).fill("25")
         press(page, "Step")
         page.wait_until(lambda: run.time == pytest.approx(before + 0.025), "25 steps")
@@ -103,11 +103,13 @@ def test_a_link_that_is_pulled_with_the_mouse_follows(pages):
 
         def is_at_mouse():
             pull = run.run_viewer.pulling.present
+            if pull is None:  # the server has not heard of it yet
+                return False
             grabbed = motion.p[0] + motion.R[0] @ pull.point
             return np.linalg.norm(np.subtract(page.project(grabbed, camera), goal)) < 10.0
 
         page.wait_until(is_at_mouse, "the block at the mouse")
-        assert node(run.viewer, "/pull") is not None  # an arrow
+        page.wait_until(lambda: node(run.viewer, "/pull") is not None, "an arrow")
         mouse.up()
         page.tab.keyboard.up("Control")
         page.wait_until(lambda: run.run_viewer.pulling.present is None, "let go")
