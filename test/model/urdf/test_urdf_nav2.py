@@ -120,6 +120,7 @@ def launched(folder, monkeypatch, **given):
     defaults = {
         x.args[0]: x.kwargs["default_value"] for x in of_kind(entities, "DeclareLaunchArgument")
     }
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
     (setup,) = of_kind(entities, "OpaqueFunction")
     context = SimpleNamespace(launch_configurations={**defaults, **given})
     nodes = of_kind(setup.kwargs["function"](context), "Node")
@@ -138,8 +139,7 @@ def test_the_launch_file_starts_simulation_and_nav2(tmp_path, monkeypatch):
     planner = nodes["planner_server"]
     assert planner["parameters"][0] == str(folder / "config" / "nav2_params.yaml")
     assert planner["parameters"][-1]["rolling_window"] is True  # as there is no map
-    view = nodes["rviz2"]
-    assert (folder / "rviz" / "nav2.rviz").samefile(view["arguments"][1])
+    assert nodes["rviz2"]["arguments"][0] == "-d"
 
 
 def test_localization_corrects_the_odometry_of_wheels(tmp_path, monkeypatch):
@@ -163,10 +163,10 @@ def test_each_robot_of_a_world_has_its_own_frames_and_topics(tmp_path, monkeypat
 
 def test_the_view_follows_the_robot_from_above(tmp_path, monkeypatch):
     folder, _ = written(vehicle(), tmp_path / "p", options=UrdfOptions(base=Base.LINK))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    for namespace, prefix in (("", ""), ("left", "left/")):
-        nodes = launched(folder, monkeypatch, simulation="false", namespace=namespace)
+    (tmp_path / "map.yaml").touch()
+    for namespace, prefix, file in (("", "", tmp_path / "map.yaml"), ("left", "left/", "")):
+        given = {"simulation": "false", "namespace": namespace, "map": str(file)}
+        nodes = launched(folder, monkeypatch, **given)
         shown = yaml.safe_load(Path(nodes["rviz2"]["arguments"][1]).read_text(encoding="utf-8"))
         manager = shown["Visualization Manager"]
         view = manager["Views"]["Current"]
@@ -174,6 +174,8 @@ def test_the_view_follows_the_robot_from_above(tmp_path, monkeypatch):
         assert view["Pitch"] > 0.7  # [rad]
         (model,) = [x for x in manager["Displays"] if x["Class"].endswith("/RobotModel")]
         assert model["TF Prefix"] == namespace
+        (shown_map,) = [x for x in manager["Displays"] if x["Name"] == "Map"]
+        assert shown_map["Enabled"] is bool(file)  # else RViz would warn that there is none
 
 
 def test_launch_arguments_that_cannot_be_are_named(tmp_path, monkeypatch):
