@@ -236,6 +236,55 @@ static void matrix_write(const System *system, int n, double *A)
     }
 }
 
+/* Set and factor all islands; copy what solutions read of them. Returns how many columns were set. */
+static int factor_copy(System *system, int is_first, dReal *copy)
+{
+    int changed = 0;
+    for (int i = 0; i < system->island_count; i++) {
+        hrp_matrix_assemble(system, &system->islands[i], is_first);
+        check(hrp_matrix_factor(&world, &system->islands[i]), "factor", 0.0, 1.0);
+    }
+    const int vertices = system->node_count + system->coupling_count;
+    for (int at = 0; at < vertices; at++) {
+        changed += system->is_changed[at];
+        for (int row = 0; row < 6; row++)
+            for (int k = 0; k <= row; k++)
+                *copy++ = system->pivot[36 * at + 6 * row + k];
+    }
+    memcpy(copy, system->block, 36 * sizeof *copy * (size_t)system->column_start[vertices]);
+    return changed;
+}
+
+/* Where rows become free or fixed, the columns that change make the factor of the whole matrix. */
+static void update_test(System *system)
+{
+    const int vertices = system->node_count + system->coupling_count;
+    const int numbers = 21 * vertices + 36 * system->column_start[vertices];
+    dReal *update = calloc((size_t)numbers, sizeof *update);
+    dReal *whole = calloc((size_t)numbers, sizeof *whole);
+    for (int c = 0; c < system->coupling_count; c++) {
+        Coupling *coupling = &system->couplings[c];
+        coupling->axis_rows = coupling->rows == 5;
+        coupling->axis[0] = (BoundedRow){.softness = 0.1 + draw() * draw(), .is_free = c % 2};
+        for (int k = 0; k < 6; k++) {
+            coupling->axis_first[k] = draw();
+            coupling->axis_second[k] = draw();
+        }
+    }
+    check(factor_copy(system, 1, update) == vertices, "all columns", 0.0, 1.0);
+    check(factor_copy(system, 0, whole) == 0, "no column", 0.0, 1.0);
+    check(memcmp(update, whole, sizeof *whole * (size_t)numbers) == 0, "as it was", 0.0, 1.0);
+    for (int c = 0; c < system->coupling_count; c++) {
+        BoundedRow *row = &system->couplings[c].axis[0];
+        row->is_free ^= c % 3 == 0;
+        factor_copy(system, 0, update);
+        factor_copy(system, 1, whole);
+        check(memcmp(update, whole, sizeof *whole * (size_t)numbers) == 0, "update", 0.0, 1.0);
+    }
+    free(update);
+    free(whole);
+}
+
 /* Solutions with the factor of a tree with loops are those of a dense matrix. */
 static void test_factor(void)
 {
@@ -259,7 +308,7 @@ static void test_factor(void)
         for (int i = 0; i < n; i++)
             x[i] = b[i] = draw();
         for (int i = 0; i < system->island_count; i++) {
-            hrp_matrix_assemble(system, &system->islands[i]);
+            hrp_matrix_assemble(system, &system->islands[i], 1);
             check(hrp_matrix_factor(&world, &system->islands[i]), "factor", 0.0, 1.0);
             hrp_matrix_solve(system, &system->islands[i], x);
         }
@@ -268,6 +317,7 @@ static void test_factor(void)
             largest = max_real(largest, fabs(b[i]));
         for (int i = 0; i < n; i++)
             check_near("solution", x[i], b[i], 1e-9 * largest);
+        update_test(system);
         free(A);
         free(b);
         free(x);

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define UNROLLED _Pragma("GCC unroll 6")
-#define LONG_COLUMN 16 /* blocks of a column whose elimination takes some time */
+#define LONG_ROW 16     /* blocks of a row whose elimination takes some time */
 #define MIN_PIVOT 1e-14 /* relative to the diagonal before elimination */
 
 /* Copy a block: faster than what compilers make of memcpy for this size. */
@@ -84,6 +84,8 @@ static void jacobian_set(System *system, int vertex, int node, int index, const 
         block_copy(B, J);
         return;
     }
+    if (!system->is_changed[system->position_of[node]])
+        return;
     UNROLLED for (int i = 0; i < 6; i++) UNROLLED for (int k = 0; k < 6; k++) B[6 * i + k] =
         J[6 * k + i];
 }
@@ -96,7 +98,7 @@ static void axis_combine(Coupling *coupling)
         const BoundedRow *row = &coupling->axis[i];
         if (!row->is_free)
             continue;
-        stiffness += 1.0 / row->softness;
+        stiffness += row->stiffness;
         impulse += row->target / row->softness;
     }
     const int is_on = stiffness > 0.0;
@@ -127,17 +129,25 @@ static void coupling_assemble(System *system, int c)
                      coupling->gear->J[i]);
 }
 
-/* The blocks of the matrix that rows between two groups stiffen. */
+/* The blocks of the matrix that rows between two groups stiffen, NULL for those that are not to be
+ * set. */
 typedef struct {
     dReal *first, *second, *between;
     int is_swapped; /* whether the second comes first in the elimination order */
 } Blocks;
 
+static dReal *changed_pivot(const System *system, int node)
+{
+    const int is_changed =
+        node != WORLD_NODE && system->is_changed[system->position_of[node]];
+    return is_changed ? pivot_of(system, node) : NULL;
+}
+
 static Blocks blocks_of(const System *system, int first, int second, int block)
 {
-    Blocks blocks = {.first = pivot_of(system, first)};
-    if (second != WORLD_NODE) {
-        blocks.second = pivot_of(system, second);
+    Blocks blocks = {.first = changed_pivot(system, first),
+                     .second = changed_pivot(system, second)};
+    if (blocks.first && blocks.second) {
         blocks.between = block_at(system, block);
         blocks.is_swapped = system->position_of[first] > system->position_of[second];
     }
@@ -148,21 +158,20 @@ static Blocks blocks_of(const System *system, int first, int second, int block)
 static void stiffness_add(const Blocks *to, dReal stiffness, const dReal *J_first,
                           const dReal *J_second)
 {
-    add_outer_square(to->first, stiffness, J_first);
-    if (!to->second)
-        return;
-    add_outer_square(to->second, stiffness, J_second);
-    add_outer(to->between, stiffness, to->is_swapped ? J_second : J_first,
-              to->is_swapped ? J_first : J_second);
+    if (to->first)
+        add_outer_square(to->first, stiffness, J_first);
+    if (to->second)
+        add_outer_square(to->second, stiffness, J_second);
+    if (to->between)
+        add_outer(to->between, stiffness, to->is_swapped ? J_second : J_first,
+                  to->is_swapped ? J_first : J_second);
 }
 
 /* Add the stiffness of friction: J^T S J, with S = L D L^T. */
-static void friction_assemble(const System *system, const Friction *friction)
+static void friction_assemble(const Blocks *blocks, const Friction *friction)
 {
     const dReal *S = friction->slope;
     const dReal least = 1e-14 * (S[0] + S[3] + S[5]);
-    const Blocks blocks = blocks_of(system, friction->first, friction->second,
-                                    system->touches[friction->touch].block);
     dReal D[3] = {S[0], S[3], S[5]}, below[3] = {0.0, 0.0, S[4]}, rows[2][18];
     if (D[0] > least) {
         below[0] = S[1] / D[0];
@@ -185,28 +194,87 @@ static void friction_assemble(const System *system, const Friction *friction)
         }
     for (int r = 0; r < 3; r++)
         if (D[r] > least)
-            stiffness_add(&blocks, D[r], rows[0] + 6 * r, rows[1] + 6 * r);
+            stiffness_add(blocks, D[r], rows[0] + 6 * r, rows[1] + 6 * r);
 }
 
 /* Add the stiffness of a contact that pushes, and of the friction of the patch that it begins. */
 static void touch_assemble(const System *system, int t)
 {
     const Touch *touch = &system->touches[t];
-    if (touch->row.is_free) {
-        const Blocks blocks = blocks_of(system, touch->first, touch->second, touch->block);
-        stiffness_add(&blocks, 1.0 / touch->row.softness, touch->J_first, touch->J_second);
-    }
+    const Blocks blocks = blocks_of(system, touch->first, touch->second, touch->block);
+    if (!blocks.first && !blocks.second)
+        return;
+    if (touch->row.is_free)
+        stiffness_add(&blocks, touch->row.stiffness, touch->J_first, touch->J_second);
     const Friction *friction = &system->frictions[touch->friction];
     if (friction->touch == t && friction->mu > 0.0)
-        friction_assemble(system, friction);
+        friction_assemble(&blocks, friction);
 }
 
-void hrp_matrix_assemble(System *system, const Island *island)
+/* Note the stiffness of a row in the matrix. Returns whether it has changed. */
+static int row_changes(BoundedRow *row)
 {
-    int first = system->column_start[island->first], end = system->column_start[island->end];
-    memset(block_at(system, first), 0, (size_t)(end - first) * 36 * sizeof(dReal));
+    const dReal before = row->stiffness;
+    row->stiffness = row->is_free ? 1.0 / row->softness : 0.0;
+    return row->stiffness != before;
+}
+
+/* Likewise the slope of the friction of a patch. */
+static int friction_changes(Friction *friction)
+{
+    if (memcmp(friction->assembled, friction->slope, sizeof friction->slope) == 0)
+        return 0;
+    memcpy(friction->assembled, friction->slope, sizeof friction->slope);
+    return 1;
+}
+
+/* Mark the column of the first of two vertices, in which their block is. */
+static void change_mark(System *system, int a, int b)
+{
+    const int at_a = system->position_of[a];
+    const int at_b = b == WORLD_NODE ? at_a : system->position_of[b];
+    system->is_changed[at_a < at_b ? at_a : at_b] = 1;
+}
+
+/* Mark the columns of an island that change in its factor: those of changed rows, and, as
+ * elimination carries changes on to the first row of each column, all from there to the root. */
+static void changes_find(System *system, const Island *island, int is_first)
+{
+    memset(system->is_changed + island->first, is_first, (size_t)(island->end - island->first));
+    for (int i = island->couplings; i < island->couplings_end; i++) {
+        const int c = system->coupling_order[i], vertex = system->node_count + c;
+        Coupling *coupling = &system->couplings[c];
+        int changes = 0;
+        for (int k = 0; k < coupling->axis_rows; k++)
+            changes |= row_changes(&coupling->axis[k]);
+        if (changes) {
+            change_mark(system, vertex, coupling->first);
+            change_mark(system, vertex, coupling->second);
+        }
+    }
+    for (int i = island->touches; i < island->touches_end; i++) {
+        Touch *touch = &system->touches[system->touch_order[i]];
+        Friction *friction = &system->frictions[touch->friction];
+        int changes = row_changes(&touch->row);
+        if (friction->touch == system->touch_order[i] && friction->mu > 0.0)
+            changes |= friction_changes(friction);
+        if (changes)
+            change_mark(system, touch->first, touch->second);
+    }
+    for (int at = island->first; at < island->end; at++)
+        if (system->is_changed[at] && system->column_start[at] < system->column_start[at + 1])
+            system->is_changed[system->row[system->column_start[at]]] = 1;
+}
+
+void hrp_matrix_assemble(System *system, const Island *island, int is_first)
+{
+    changes_find(system, island, is_first);
     for (int at = island->first; at < island->end; at++) {
-        int vertex = system->vertex_at[at];
+        const int vertex = system->vertex_at[at], start = system->column_start[at];
+        if (!system->is_changed[at])
+            continue;
+        memset(block_at(system, start), 0,
+               (size_t)(system->column_start[at + 1] - start) * 36 * sizeof(dReal));
         if (vertex < system->node_count)
             node_assemble(system, vertex);
         else
@@ -288,18 +356,20 @@ static inline void add_square(dReal *C, dReal sign, const dReal *A)
     UNROLLED for (int row = 0; row < 6; row++) add_product_row(C, sign, A, A, row, 1 + row / 2);
 }
 
-/* Subtract a column's products from the columns to its right. */
-static void column_eliminate(System *system, int at, dReal sign)
+/* Subtract from a column the products of those to its left. */
+static void column_eliminate(System *system, int at)
 {
-    const int end = system->column_start[at + 1];
-    for (int i = system->column_start[at]; i < end; i++) {
-        const int column = system->row[i];
-        const dReal *A = block_at(system, i);
+    dReal *pivot = system->pivot + 36 * (size_t)at;
+    const int is_node = system->vertex_at[at] < system->node_count;
+    for (int l = system->left_start[at]; l < system->left_start[at + 1]; l++) {
+        const RowBlock left = system->left[l];
+        const int end = system->column_start[left.column + 1];
+        const dReal sign = system->vertex_at[left.column] < system->node_count ? 1.0 : -1.0;
+        const dReal *A = block_at(system, left.block);
         /* The pivots of couplings are stored with the sign that makes them positive. */
-        dReal own = system->vertex_at[column] < system->node_count ? -sign : sign;
-        add_square(system->pivot + 36 * (size_t)column, own, A);
-        int target = system->column_start[column];
-        for (int k = i + 1; k < end; k++) {
+        add_square(pivot, is_node ? -sign : sign, A);
+        int target = system->column_start[at];
+        for (int k = left.block + 1; k < end; k++) {
             while (system->row[target] != system->row[k])
                 target++;
             add_product(block_at(system, target), -sign, A, block_at(system, k));
@@ -311,15 +381,17 @@ int hrp_matrix_factor(World *world, const Island *island)
 {
     System *system = world->system;
     for (int at = island->first; at < island->end; at++) {
+        if (!system->is_changed[at])
+            continue;
         dReal *P = system->pivot + 36 * (size_t)at;
+        const int length = system->left_start[at + 1] - system->left_start[at];
+        if (length > LONG_ROW && hrp_is_interrupted(world))
+            return 0;
+        column_eliminate(system, at);
         if (!invert_factor(P))
             return 0;
         for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
             divide_block(block_at(system, i), P);
-        const int length = system->column_start[at + 1] - system->column_start[at];
-        if (length > LONG_COLUMN && hrp_is_interrupted(world))
-            return 0;
-        column_eliminate(system, at, system->vertex_at[at] < system->node_count ? 1.0 : -1.0);
     }
     return 1;
 }

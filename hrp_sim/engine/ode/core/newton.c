@@ -8,7 +8,8 @@
  * beyond. This function is strictly convex and piecewise quadratic, so Newton's method with an
  * exact line search ends at the one solution after finitely many iterations: first the rows that
  * are free, and those at their bounds, are found, then one linear system gives the solution to
- * rounding. It needs the factor of the matrix in each iteration, but no row is an unknown.
+ * rounding. It needs the factor of the matrix in each iteration, of which only the columns between
+ * the changed rows and the root change; but no row is an unknown.
  *
  * Friction, which opposes a slip, adds functions of its own (friction.c). Its bounds
  * follow from the normal impulses: those of the last step at first, then those of the solution,
@@ -230,11 +231,12 @@ static void rates_update(const View *view)
     }
 }
 
-/* Solve with the free rows as they are. Returns 0 if a number is not finite. */
-static int solve_free(const View *view)
+/* Solve with the free rows as they are; is_first: for the first time in a step. Returns 0 if a
+ * number is not finite. */
+static int solve_free(const View *view, int is_first)
 {
     System *system = view->system;
-    hrp_matrix_assemble(system, view->island);
+    hrp_matrix_assemble(system, view->island, is_first);
     if (!hrp_matrix_factor(view->world, view->island))
         return 0;
     rhs_set(view);
@@ -442,7 +444,7 @@ static int minimize(const View *view, int *iteration)
         const int is_first = ++*iteration == 1; /* the guess is no solution to go back to */
         if (!is_first)
             solution_keep(view);
-        if (!solve_free(view))
+        if (!solve_free(view, is_first))
             return 0;
         if (is_solved(view))
             return 1;

@@ -425,6 +425,24 @@ static int columns_build(System *system, const Lists *edges, int vertices, int *
     return 1;
 }
 
+/* List the blocks of each row: those that the elimination of its column reads. Returns 0 when
+ * memory is short. */
+static int rows_build(System *system, int vertices)
+{
+    const int count = system->column_start[vertices];
+    if (!hrp_array_reserve(&system->left, &system->left_capacity, count, sizeof(RowBlock)))
+        return 0;
+    memset(system->left_start, 0, sizeof(int) * (size_t)(vertices + 1));
+    for (int i = 0; i < count; i++)
+        system->left_start[system->row[i]]++;
+    for (int at = 1; at <= vertices; at++)
+        system->left_start[at] += system->left_start[at - 1];
+    for (int at = vertices - 1; at >= 0; at--) /* moves each start from its end to its beginning */
+        for (int i = system->column_start[at]; i < system->column_start[at + 1]; i++)
+            system->left[--system->left_start[system->row[i]]] = (RowBlock){at, i};
+    return 1;
+}
+
 /* Return the index of the block of two vertices. */
 static int block_find(const System *system, int a, int b)
 {
@@ -452,6 +470,7 @@ static int structure_reserve(System *system, int vertices)
     } arrays[] = {
         {&system->vertex_at, sizeof(int)},      {&system->position_of, sizeof(int)},
         {&system->column_start, sizeof(int)},   {&system->island_of, sizeof(int)},
+        {&system->left_start, sizeof(int)},     {&system->is_changed, sizeof(char)},
         {&system->coupling_order, sizeof(int)}, {&system->islands, sizeof(Island)},
         {&system->pivot, 36 * sizeof(dReal)},   {&system->x, 6 * sizeof(dReal)},
         {&system->dv, 6 * sizeof(dReal)},       {&system->dv_before, 6 * sizeof(dReal)},
@@ -521,7 +540,8 @@ static int structure_build(World *world)
     int *rest = edges.items + edge_count + 1;
     islands_number(system, rest);
     edges_list(system, &edges, vertices);
-    int done = islands_order(world, &edges, rest) && columns_build(system, &edges, vertices, rest);
+    int done = islands_order(world, &edges, rest) &&
+               columns_build(system, &edges, vertices, rest) && rows_build(system, vertices);
     free(ints);
     if (!done)
         return 0;

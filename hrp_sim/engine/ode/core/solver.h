@@ -43,6 +43,7 @@ typedef struct {
     dReal rate;    /* J dv of the current solution */
     dReal wanted;  /* impulse without bounds */
     dReal rate_before, wanted_before;
+    dReal stiffness; /* in the matrix that was assembled last; 0 if it was fixed then */
     int is_free, at_upper;
 } BoundedRow;
 
@@ -143,9 +144,15 @@ typedef struct {
     dReal impulse[3];       /* of the model at the current solution */
     int sticks;             /* whether no point slips, in the model */
     int is_known;           /* whether the response is that for the current bounds */
+    dReal assembled[6];     /* the slope in the matrix that was assembled last */
     dReal J_first[18], J_second[18]; /* from here on not cleared before they are set */
     Response response;      /* at the rates that were last asked for */
 } Friction;
+
+/* A block below the diagonal. */
+typedef struct {
+    int column, block; /* its position, and its index in the matrix */
+} RowBlock;
 
 typedef struct {
     int first, end; /* positions */
@@ -176,6 +183,10 @@ struct System {
     int vertex_capacity, block_capacity, row_capacity;
     int *vertex_at, *position_of;           /* elimination order */
     int *column_start, *row;                /* positions of the blocks below the diagonal */
+    int *left_start;                        /* those of each row, by column */
+    RowBlock *left;
+    int left_capacity;
+    char *is_changed; /* columns of the factor that the assembled matrix changes, by position */
     int *touch_order, *coupling_order;      /* by island */
     int touch_order_capacity;
     Island *islands;
