@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import sys
 import threading
+from collections.abc import Callable
 from functools import cache, cached_property
 from math import inf
 from types import ModuleType
@@ -257,7 +259,9 @@ class _ContextOwner:
         self.context.gc()
         _ = self.context.error  # reading an error of earlier calls clears the flag
 
-    def __del__(self) -> None:
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_finalizing():  # moderngl may be gone, and all contexts end with the process
+            return
         self.activate()
         # EGL destroys a context only when it is not current in any thread.
         self.context.__exit__(None, None, None)

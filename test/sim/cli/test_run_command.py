@@ -222,7 +222,7 @@ class _EntryPoint:
 def test_hrp_model_checks_worlds_by_who_is_registered_for_them(capsys, monkeypatch, world):
     path = world(IN_DEGREES)
     command = "check", path, MODELS / "arm" / "arm.body"
-    monkeypatch.setattr(hrp_model.cli.check, "entry_points", lambda group: [_EntryPoint()])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [_EntryPoint()])
     status, out, err = run(capsys, *command, program=hrp_model.cli.main.main)
     assert status == 0
     assert out.startswith(f"{path}: 2 warnings\n")
@@ -230,7 +230,7 @@ def test_hrp_model_checks_worlds_by_who_is_registered_for_them(capsys, monkeypat
     status, _, err = run(capsys, *command, "--sandbox", program=hrp_model.cli.main.main)
     assert status == 1
     assert f"check it with 'hrp-sim check {path}'" in err
-    monkeypatch.setattr(hrp_model.cli.check, "entry_points", lambda group: [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [])
     status, _, err = run(capsys, *command, program=hrp_model.cli.main.main)
     assert status == 1
     assert f"check it with 'hrp-sim check {path}'" in err
@@ -250,7 +250,7 @@ def test_a_check_that_cannot_be_loaded_does_not_stop_the_others(
         def load(self):
             raise error
 
-    monkeypatch.setattr(hrp_model.cli.check, "entry_points", lambda group: [Broken()])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Broken()])
     command = "check", world(IN_DEGREES), MODELS / "arm" / "arm.body"
     status, out, err = run(capsys, *command, program=hrp_model.cli.main.main)
     assert status == 1
