@@ -62,8 +62,9 @@ _MIN_EFFORT = 0.1  # share of a motor's effort that counts where the weight take
 _FASTEST, _CHOSEN = 0.1, 0.5  # times to full speed: at least, and where efforts are unknown, in [s]
 _SPEED = {JointType.PRISMATIC: 0.25}  # where the model states none, in [m/s]
 _ANGULAR_SPEED = 1.0  # [rad/s]
-# Likewise to either side of the initial position: planners sample this range.
-_RANGE, _ANGULAR_RANGE = {JointType.PRISMATIC: 1.0}, 2.0 * pi  # [m], [rad]
+# Likewise to either side of the initial position: planners sample this range. Of angles it is one
+# turn: inverse kinematics finds most goals in other turns, to which often no way leads.
+_RANGE, _ANGULAR_RANGE = {JointType.PRISMATIC: 1.0}, pi  # [m], [rad]
 _FULL_POSE = 6  # joints that place a tip in all directions
 _ADAPTERS = "ResolveConstraintFrames ValidateWorkspaceBounds CheckStartStateBounds"
 _REQUEST_ADAPTERS = [*_ADAPTERS.split(), "CheckStartStateCollision"]
@@ -83,6 +84,7 @@ class MotionLimits:
         position: None for joints without limits that may turn on, for which MoveIt allows none.
         velocity, acceleration, jerk: Largest ones in both directions; the jerk may be inf.
         has_position, has_velocity: Whether the model states them.
+        is_one_turn: Whether the position is one turn of several.
         has_acceleration: Whether the acceleration follows from the model.
     """
 
@@ -92,6 +94,7 @@ class MotionLimits:
     jerk: float
     has_position: bool
     has_velocity: bool
+    is_one_turn: bool
     has_acceleration: bool
 
 
@@ -122,6 +125,10 @@ def _all_limits(body: Body) -> Iterator[MotionLimits]:
         is_bounded = isfinite(lower) and isfinite(upper)
         lower = lower if isfinite(lower) else initial - _RANGE.get(joint.type, _ANGULAR_RANGE)
         upper = upper if isfinite(upper) else initial + _RANGE.get(joint.type, _ANGULAR_RANGE)
+        turns = joint.type is JointType.REVOLUTE and upper - lower > 2.0 * pi + _MARGIN
+        if turns:
+            middle = min(max(initial, lower + pi), upper - pi)
+            lower, upper = middle - pi, middle + pi
         yield MotionLimits(
             None if joint.is_continuous else (lower - _MARGIN, upper + _MARGIN),
             speed,
@@ -129,6 +136,7 @@ def _all_limits(body: Body) -> Iterator[MotionLimits]:
             joint.max_jerk,
             is_bounded or joint.is_continuous,
             isfinite(joint.max_velocity),
+            turns and not joint.is_continuous,
             is_known,
         )
 
@@ -159,12 +167,14 @@ def _possible_accelerations(body: Body) -> list[float]:
 def joint_limits_text(found_limits: Mapping[str, MotionLimits], frames: BodyFrames) -> str:
     """Return joint_limits.yaml, with its scaling factors: motions take ten times as long."""
     limits: Values = {}
-    ranges, speeds, accelerations = [], [], []  # joints for which they are chosen
+    # Joints for which they are chosen.
+    ranges, turns, speeds, accelerations = [], [], [], []
     for link, found in found_limits.items():
         if link not in frames.joints:
             continue
         name = frames.joints[link]
         ranges += [] if found.has_position else [name]
+        turns += [name] if found.is_one_turn else []
         speeds += [] if found.has_velocity else [name]
         accelerations += [] if found.has_acceleration else [name]
         values: Values = {}
@@ -183,6 +193,7 @@ def joint_limits_text(found_limits: Mapping[str, MotionLimits], frames: BodyFram
     ]
     for names_, kind, why in (
         (ranges, "Position", "the model states no range"),
+        (turns, "Position", "one turn of several, as goals in other turns are seldom reached"),
         (speeds, "Velocity", "the model states none"),
         (accelerations, "Acceleration", f"full speed in {_CHOSEN:g} s, without a known effort"),
     ):
