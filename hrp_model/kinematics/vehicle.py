@@ -142,10 +142,11 @@ def _omnidirectional(body: Body) -> str:
         if count >= _MIN_ROLLERS and body.link(name).joint.is_continuous:
             return f"its wheel '{name}' has {count} rollers: {_NO_OMNI}"
     poses = root_poses(body)
-    floor = lowest(body.links, poses)
+    wheels = find_wheels(body, poses)
+    floor = lowest(body.links, poses) if wheels else 0.0
     wheels = [
         x
-        for x in find_wheels(body, poses)
+        for x in wheels
         if x.bottom <= floor + TOLERANCE * x.radius
         and swivels(x.link, body, poses) == []
         and not all(isinstance(shape.geometry, Sphere) for shape in x.link.collision)

@@ -146,7 +146,9 @@ def _wheel(link: Link, pose: Pose) -> Wheel | None:
 def _vertices(shape: Shape) -> Array:
     """Return the vertices of a shape that its faces use, in L, shape (v, 3)."""
     mesh = shape_mesh(shape, solid=True)
-    return mesh.vertices[np.unique(mesh.triangles)]
+    used = np.unique(mesh.triangles)
+    # A mesh with other triangles is refused when it is simulated, with its place.
+    return mesh.vertices[used[(used >= 0) & (used < len(mesh.vertices))]]
 
 
 def _radius(shape: Shape, axis: Array) -> float:

@@ -13,7 +13,7 @@ from vehicles import vehicle, wheel
 from hrp_model import load_body
 from hrp_model.body import JointType, Range
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.geometry import Box, Cylinder, Shape, Sphere, Surface, SurfaceRule
+from hrp_model.geometry import Box, Cylinder, Mesh, Shape, Sphere, Surface, SurfaceRule
 from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
 from hrp_model.kinematics.vehicle import differential_drive, rolling_wheels, vehicle_drive
 from hrp_model.rigid import Pose, axis_angle_matrix
@@ -244,6 +244,16 @@ def test_shapes_are_measured_once_for_a_body(monkeypatch):
     assert rolling_wheels(body) == {"L", "R"}
     assert controlled_joints(body) is joints
     assert len(controlled_joints(body, CommandInterface.EFFORT)) == len(joints)
+
+
+def test_triangles_without_vertices_are_left_to_the_check_of_bodies():
+    corners = np.array([[0.1, 0, 0], [0, 0, 0.1], [-0.1, 0, -0.1]])
+    broken = Shape(Mesh(corners, np.array([[0, 1, 2], [0, 1, 2**31 - 1], [-5, 1, 2]])), np.eye(4))
+    chassis, left, right = vehicle(LEFT, RIGHT).links
+    chassis, dented = (replace(x, collision=(broken,)) for x in (chassis, left))
+    body = vehicle(left, right)
+    assert differential_drive(replace(body, links=(chassis, left, right))) is not None
+    assert differential_drive(replace(body, links=(chassis, dented, right))) is None
 
 
 @needs_shared
