@@ -1,5 +1,7 @@
 """Robot models: read OpenHRP and Choreonoid files, compute with them, write URDF."""
 
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -33,21 +35,36 @@ __all__ = [
     "load_body_text",
 ]
 
-_EXPORTS = {
-    "body": ("Body", "ExtraJoint", "ExtraJointType", "Joint", "JointType", "Link", "Range"),
-    "diagnostics": ("Diagnostic", "Diagnostics", "ModelError", "Severity"),
-    "kinematics": ("BodyState",),
-    "load": ("load_body", "load_body_text"),
-    "rigid": ("Pose",),
-    "urdf": ("body_to_urdf",),
-}
-_MODULES = {name: module for module, names in _EXPORTS.items() for name in names}
+
+def late_attributes(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
+    """Return a package's ``__getattr__`` that imports public names at their first use.
+
+    Programs start faster, as they use few of them.
+
+    Args:
+        package: Name of the package.
+        names: The names by their module, relative to the package.
+    """
+    modules = {name: module for module, found in names.items() for name in found}
+
+    def get(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value: object = getattr(import_module(f"{package}.{modules[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get
 
 
-def __getattr__(name: str) -> object:
-    """Import the module of a name at its first use, so that programs start fast."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = late_attributes(
+    __name__,
+    {
+        "body": ("Body", "ExtraJoint", "ExtraJointType", "Joint", "JointType", "Link", "Range"),
+        "diagnostics": ("Diagnostic", "Diagnostics", "ModelError", "Severity"),
+        "kinematics": ("BodyState",),
+        "load": ("load_body", "load_body_text"),
+        "rigid": ("Pose",),
+        "urdf": ("body_to_urdf",),
+    },
+)

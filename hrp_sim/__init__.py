@@ -8,9 +8,9 @@ Example::
     readings = sim.step()  # {sensor name: reading}
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from hrp_model import late_attributes
 from hrp_model.version import __version__
 
 if TYPE_CHECKING:
@@ -78,40 +78,33 @@ __all__ = [
     "sweep",
 ]
 
-_EXPORTS = {
-    "control": (
-        "CommandRateLimit",
-        "CommandTimeout",
-        "ControlMode",
-        "ControlSettings",
-        "JointCommand",
-        "TrajectoryRun",
-    ),
-    "control.controllers": (
-        "Controller",
-        "ControllerEntry",
-        "ControllerIO",
-        "ForceHook",
-        "ForceState",
-    ),
-    "control.handling": ("GripError", "JointEntry"),
-    "control.trajectory": ("JointTrajectory", "Tolerance", "Tolerances", "TrajectoryPoint"),
-    "engine.engine": ("PhysicsError", "PhysicsSettings", "Placement", "Solver"),
-    "engine.snapshot": ("Snapshot",),
-    "engine.state": ("ContactPoints",),
-    "lab.sweeps": ("InlineExecutor", "SweepLimits", "SweepResult", "sweep"),
-    "simulation": ("Simulation",),
-    "world.config": ("BodyEntry", "NamedPose", "WorldConfig"),
-    "world.load": ("load_world",),
-    "world.projects": ("ProjectOptions",),
-}
-_MODULES = {name: module for module, names in _EXPORTS.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    """Import the module of a name at its first use, so that programs start fast."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = late_attributes(
+    __name__,
+    {
+        "control": (
+            "CommandRateLimit",
+            "CommandTimeout",
+            "ControlMode",
+            "ControlSettings",
+            "JointCommand",
+            "TrajectoryRun",
+        ),
+        "control.controllers": (
+            "Controller",
+            "ControllerEntry",
+            "ControllerIO",
+            "ForceHook",
+            "ForceState",
+        ),
+        "control.handling": ("GripError", "JointEntry"),
+        "control.trajectory": ("JointTrajectory", "Tolerance", "Tolerances", "TrajectoryPoint"),
+        "engine.engine": ("PhysicsError", "PhysicsSettings", "Placement", "Solver"),
+        "engine.snapshot": ("Snapshot",),
+        "engine.state": ("ContactPoints",),
+        "lab.sweeps": ("InlineExecutor", "SweepLimits", "SweepResult", "sweep"),
+        "simulation": ("Simulation",),
+        "world.config": ("BodyEntry", "NamedPose", "WorldConfig"),
+        "world.load": ("load_world",),
+        "world.projects": ("ProjectOptions",),
+    },
+)
