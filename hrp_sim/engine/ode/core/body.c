@@ -20,6 +20,17 @@ static void group_place(dBodyID group, const double *p, const double *R)
     dBodySetRotation(group, matrix);
 }
 
+Motion hrp_motion_of(dBodyID group)
+{
+    return (Motion){.p = (dReal *)dBodyGetPosition(group),
+                    .quaternion = (dReal *)dBodyGetQuaternion(group),
+                    .R = (dReal *)dBodyGetRotation(group),
+                    .v = (dReal *)dBodyGetLinearVel(group),
+                    .w = (dReal *)dBodyGetAngularVel(group),
+                    .force = (dReal *)dBodyGetForce(group),
+                    .torque = (dReal *)dBodyGetTorque(group)};
+}
+
 /* Create the groups with their masses. */
 static void groups_create(World *world, Body *body, const Flat *flat)
 {
@@ -31,6 +42,7 @@ static void groups_create(World *world, Body *body, const Flat *flat)
         dBodySetFiniteRotationMode(body->group[g], 1);
         dBodySetGyroscopicMode(body->group[g], 0); /* part of the free motion */
         hrp_spin_init(&body->spin[g], &mass);
+        body->motion[g] = hrp_motion_of(body->group[g]);
     }
 }
 
@@ -75,6 +87,7 @@ static int body_allocate(Body *body, const Flat *flat)
     body->track_axis = copy_array(flat_reals(flat, LINK_TRACK_AXIS), links * 3, sizeof(dReal));
     body->before = copy_array(NULL, links * 6, sizeof(dReal));
     body->group = copy_array(NULL, groups, sizeof(dBodyID));
+    body->motion = copy_array(NULL, groups, sizeof(Motion));
     body->start = copy_array(NULL, groups, sizeof(GroupState));
     body->saved = copy_array(NULL, groups, sizeof(GroupState));
     body->middle = copy_array(NULL, groups, sizeof(GroupState));
@@ -87,7 +100,7 @@ static int body_allocate(Body *body, const Flat *flat)
     body->loop = copy_array(NULL, (size_t)body->loops, sizeof(Loop));
     body->gear = copy_array(NULL, (size_t)body->gears, sizeof(Gear));
     return body->link_group && body->contacts && body->link_R && body->link_p && body->track_axis &&
-           body->before && body->group && body->start && body->saved && body->middle &&
+           body->before && body->group && body->motion && body->start && body->saved && body->middle &&
            body->spin && body->start_q && body->joint && body->loop && body->gear;
 }
 
@@ -216,7 +229,7 @@ void hrp_body_free(Body *body)
         return;
     hrp_geoms_free(body);
     void *owned[] = {body->link_group, body->contacts, body->link_R, body->link_p,
-                     body->track_axis, body->before,   body->group,  body->start,
+                     body->track_axis, body->before,   body->group,  body->motion, body->start,
                      body->saved,      body->middle,   body->spin,   body->start_q,
                      body->joint,      body->loop,     body->lift,   body->gear};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)

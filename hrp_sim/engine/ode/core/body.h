@@ -20,6 +20,12 @@ typedef struct {
     dReal p[3], quaternion[4], R[12], v[3], w[3];
 } GroupState;
 
+/* ODE's own numbers of a group, read and written in place: calls cost more than most of what is
+ * done with them. ODE's shapes do not follow by themselves, see hrp_group_mark_moved. */
+typedef struct {
+    dReal *p, *quaternion, *R, *v, *w, *force, *torque;
+} Motion;
+
 /* Inertia of a group about its principal axes, in ascending order. */
 typedef struct {
     dReal axis[3][3], moment[3];
@@ -99,6 +105,7 @@ struct Body {
     long id;
     int links, groups, joints, loops, gears, meshes, coordinates;
     dBodyID *group;
+    Motion *motion;       /* of each group */
     Spin *spin;
     GroupState *start, *saved, *middle; /* middle: in the middle of the step, before its forces */
     dReal *start_q;
@@ -131,6 +138,9 @@ static inline dBodyID group_or_world(const Body *body, int group)
 {
     return group < 0 ? NULL : body->group[group];
 }
+
+/* Return where ODE stores the motion of a group. */
+Motion hrp_motion_of(dBodyID group);
 
 /* Allocate a body for checked arrays, without any ODE objects. Returns NULL when memory is
  * short. */

@@ -1,5 +1,6 @@
 /* Bounds of shapes and links, and lower bounds of their distances. */
 #include "bounds.h"
+#include "state.h"
 
 #include <math.h>
 #include <string.h>
@@ -170,6 +171,7 @@ static dReal link_place(LinkShapes *link)
     const Bound before = link->now;
     dReal moved = 0.0;
     bound_place(&link->now, &link->local, link->group);
+    link->is_marked = 0;
     const Bound *now = &link->now;
     for (int i = 0; i < 3; i++) {
         moved += fabs(now->p[i] - before.p[i]);
@@ -226,6 +228,9 @@ void hrp_bounds_place(Body *body)
 
 void hrp_shapes_place(LinkShapes *link)
 {
+    if (link->group && !link->is_marked)
+        hrp_group_mark_moved(link->group);
+    link->is_marked = 1;
     if (link->shapes_placed)
         return;
     for (int s = 0; s < link->count; s++)

@@ -22,7 +22,7 @@ void hrp_bounds_create(Body *body);
 /* Place the bounds of a body's links where they are now. */
 void hrp_bounds_place(Body *body);
 
-/* Place the bounds of the shapes of a link where they are now. */
+/* Place the shapes of a link and their bounds where they are now. */
 void hrp_shapes_place(LinkShapes *link);
 
 /* Return a lower bound of the distance of what two bounds contain, in [m]; not positive if they may

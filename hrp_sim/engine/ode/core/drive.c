@@ -13,28 +13,51 @@ dReal hrp_joint_rate(const Body *body, const Joint *joint)
 {
     if (joint->kind == JOINT_FIXED)
         return 0.0;
-    if (joint->kind == JOINT_HINGE)
-        return dJointGetHingeAngleRate(joint->joint);
-    /* The rate that motor rows constrain; ODE's own slider rate neglects that the axis turns. */
-    dBodyID child = body->group[joint->child];
+    const Motion *child = &body->motion[joint->child];
+    const Motion *parent = joint->parent < 0 ? NULL : &body->motion[joint->parent];
     dReal axis[3], apart[3], across[3];
-    rotate4(axis, dBodyGetRotation(child), joint->axis);
-    dReal rate = dot3(axis, dBodyGetLinearVel(child));
-    if (joint->parent < 0)
+    rotate4(axis, child->R, joint->axis);
+    if (joint->kind == JOINT_HINGE)
+        return parent ? dot3(axis, child->w) - dot3(axis, parent->w) : dot3(axis, child->w);
+    /* The rate that motor rows constrain; ODE's own slider rate neglects that the axis turns. */
+    dReal rate = dot3(axis, child->v);
+    if (!parent)
         return rate;
-    dBodyID parent = body->group[joint->parent];
     for (int i = 0; i < 3; i++)
-        apart[i] = dBodyGetPosition(child)[i] - dBodyGetPosition(parent)[i];
+        apart[i] = child->p[i] - parent->p[i];
     cross3(across, apart, axis);
-    return rate - dot3(axis, dBodyGetLinearVel(parent)) -
-           (dot3(across, dBodyGetAngularVel(child)) + dot3(across, dBodyGetAngularVel(parent))) /
-               2.0;
+    return rate - dot3(axis, parent->v) -
+           (dot3(across, child->w) + dot3(across, parent->w)) / 2.0;
+}
+
+/* Return the angle of a hinge within +-pi.
+ *
+ * The second group is turned relative to the first, from where the joint was made, about the
+ * joint's axis by minus the angle; half of it has the sine and the cosine of the quaternion
+ * conj(first) second conj(relative). */
+static dReal hinge_angle(const Body *body, const Joint *joint)
+{
+    static const dReal none[4] = {1.0, 0.0, 0.0, 0.0};
+    const dReal *a = body->motion[joint->child].quaternion;
+    const dReal *b = joint->parent < 0 ? none : body->motion[joint->parent].quaternion;
+    const dReal *r = joint->attachment.relative;
+    const dReal q[4] = {a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3],
+                        a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2],
+                        a[0] * b[2] - a[2] * b[0] - a[3] * b[1] + a[1] * b[3],
+                        a[0] * b[3] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]};
+    const dReal cosine = q[0] * r[0] + q[1] * r[1] + q[2] * r[2] + q[3] * r[3];
+    const dReal turned[3] = {-q[0] * r[1] + q[1] * r[0] - q[2] * r[3] + q[3] * r[2],
+                             -q[0] * r[2] + q[2] * r[0] - q[3] * r[1] + q[1] * r[3],
+                             -q[0] * r[3] + q[3] * r[0] - q[1] * r[2] + q[2] * r[1]};
+    const dReal sine = sqrt(dot3(turned, turned)); /* of it or, if it turns the other way, minus it */
+    const dReal angle = 2.0 * atan2(sine, dot3(turned, joint->axis) < 0.0 ? -cosine : cosine);
+    return angle > TURN / 2.0 ? TURN - angle : -angle;
 }
 
 void hrp_joint_read_position(const Body *body, Joint *joint, dReal elapsed)
 {
     if (joint->kind == JOINT_HINGE) {
-        dReal angle = dJointGetHingeAngle(joint->joint);
+        dReal angle = hinge_angle(body, joint);
         dReal expected = joint->now.q + joint->now.dq * elapsed;
         int turns = (int)lround((expected - angle) / TURN);
         joint->now.q = angle + TURN * turns;

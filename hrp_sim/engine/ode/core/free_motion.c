@@ -94,13 +94,34 @@ static void sine_cosine(dReal angle, dReal *sine, dReal *cosine)
 }
 
 /* Multiply two quaternions (w, x, y, z). */
-static void multiply(dReal out[4], const dReal a[4], const dReal b[4])
+static inline void multiply(dReal out[4], const dReal a[4], const dReal b[4])
 {
-    dReal cross[3];
-    cross3(cross, a + 1, b + 1);
-    out[0] = a[0] * b[0] - dot3(a + 1, b + 1);
-    for (int i = 1; i < 4; i++)
-        out[i] = a[0] * b[i] + b[0] * a[i] + cross[i - 1];
+    out[0] = a[0] * b[0] - (a[1] * b[1] + a[2] * b[2] + a[3] * b[3]);
+    out[1] = a[0] * b[1] + b[0] * a[1] + (a[2] * b[3] - a[3] * b[2]);
+    out[2] = a[0] * b[2] + b[0] * a[2] + (a[3] * b[1] - a[1] * b[3]);
+    out[3] = a[0] * b[3] + b[0] * a[3] + (a[1] * b[2] - a[2] * b[1]);
+}
+
+/* Set the orientation of a group from a quaternion of about unit length. */
+static inline void set_orientation(const Motion *motion, const dReal q[4])
+{
+    dReal *R = motion->R, *unit = motion->quaternion;
+    const dReal scale = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    const dReal w = scale * q[0], x = scale * q[1], y = scale * q[2], z = scale * q[3];
+    const dReal xx = 2.0 * x * x, yy = 2.0 * y * y, zz = 2.0 * z * z;
+    unit[0] = w;
+    unit[1] = x;
+    unit[2] = y;
+    unit[3] = z;
+    R[0] = 1.0 - yy - zz;
+    R[1] = 2.0 * (x * y - w * z);
+    R[2] = 2.0 * (x * z + w * y);
+    R[4] = 2.0 * (x * y + w * z);
+    R[5] = 1.0 - xx - zz;
+    R[6] = 2.0 * (y * z - w * x);
+    R[8] = 2.0 * (x * z - w * y);
+    R[9] = 2.0 * (y * z + w * x);
+    R[10] = 1.0 - xx - yy;
 }
 
 /* Return the components of a vector in axes that turn from y to z by twice an angle, of which the
@@ -138,16 +159,16 @@ static void turn_further(dReal own[4], int axis, dReal angle)
 }
 
 /* Set the angular velocity with which a group has the angular momentum L. */
-static void set_momentum(dBodyID group, const Spin *spin, const dReal L[3])
+static void set_momentum(const Motion *motion, const Spin *spin, const dReal L[3])
 {
     dReal w[3] = {0.0}, axis[3];
     for (int i = 0; i < 3; i++) {
-        rotate4(axis, dBodyGetRotation(group), spin->axis[i]);
+        rotate4(axis, motion->R, spin->axis[i]);
         dReal rate = dot3(axis, L) / spin->moment[i];
         for (int k = 0; k < 3; k++)
             w[k] += rate * axis[k];
     }
-    dBodySetAngularVel(group, w[0], w[1], w[2]);
+    memcpy(motion->w, w, sizeof w);
 }
 
 /* Turn a group freely for a time.
@@ -165,19 +186,20 @@ static void set_momentum(dBodyID group, const Spin *spin, const dReal L[3])
  * turned too far in the next: where joints hold a body, the precession is limited, and the body
  * turns about its own axis by the rest.
  */
-static void turn_freely(dBodyID group, const Spin *spin, const GroupState *from, dReal time)
+static void turn_freely(const Motion *motion, const Spin *spin, dBodyID group,
+                        const GroupState *from, dReal time)
 {
     const int is_sphere = spin->first == 0.0 && spin->last == 0.0;
     dReal axis[3][3], P[3], L[3] = {0.0}, sine, cosine, own[4], in_W[4], q[4];
     for (int i = 0; i < 3; i++) {
         rotate4(axis[i], from->R, spin->axis[i]);
-        P[i] = spin->moment[i] * dot3(axis[i], dBodyGetAngularVel(group));
+        P[i] = spin->moment[i] * dot3(axis[i], motion->w);
         for (int k = 0; k < 3; k++)
             L[k] += P[i] * axis[i][k];
     }
     dReal size = sqrt(dot3(L, L)), angle = size / spin->moment[1] * time, lag = 0.0;
     if (!(angle > 0.0)) {
-        dBodySetQuaternion(group, from->quaternion);
+        set_orientation(motion, from->quaternion);
         return;
     }
     if (angle > MAX_PRECESSION && !is_sphere && dBodyGetNumJoints(group) > 0)
@@ -187,7 +209,7 @@ static void turn_freely(dBodyID group, const Spin *spin, const GroupState *from,
     const dReal about_L[4] = {cosine, sine * L[0], sine * L[1], sine * L[2]};
     if (is_sphere) { /* the angular velocity stays */
         multiply(q, about_L, from->quaternion);
-        dBodySetQuaternion(group, q);
+        set_orientation(motion, q);
         return;
     }
     int fastest = fabs(P[0]) > fabs(P[2]) ? 0 : 2;
@@ -200,19 +222,17 @@ static void turn_freely(dBodyID group, const Spin *spin, const GroupState *from,
         in_W[1 + k] = own[1] * axis[0][k] + own[2] * axis[1][k] + own[3] * axis[2][k];
     multiply(own, about_L, in_W);
     multiply(q, own, from->quaternion);
-    dBodySetQuaternion(group, q);
-    set_momentum(group, spin, L);
+    set_orientation(motion, q);
+    set_momentum(motion, spin, L);
 }
 
-/* Move a group freely from a pose for a time, with its current velocity. Its shapes are marked as
- * moved when the orientation is set. */
-static void group_drift(dBodyID group, const Spin *spin, const GroupState *from, dReal time)
+/* Move a group freely from a pose for a time, with its current velocity. */
+static void group_drift(const Body *body, int g, const GroupState *from, dReal time)
 {
-    const dReal *v = dBodyGetLinearVel(group);
-    dReal *p = (dReal *)dBodyGetPosition(group);
+    const Motion *motion = &body->motion[g];
     for (int i = 0; i < 3; i++)
-        p[i] = from->p[i] + v[i] * time;
-    turn_freely(group, spin, from, time);
+        motion->p[i] = from->p[i] + motion->v[i] * time;
+    turn_freely(motion, &body->spin[g], body->group[g], from, time);
 }
 
 void hrp_drift_to_middle(World *world, Body *body)
@@ -221,9 +241,8 @@ void hrp_drift_to_middle(World *world, Body *body)
     for (int j = 0; j < body->joints; j++)
         body->joint[j].drift = -hrp_joint_rate(body, &body->joint[j]);
     for (int g = 0; g < body->groups; g++) {
-        hrp_group_save(body->group[g], &body->middle[g]);
-        group_drift(body->group[g], &body->spin[g], &body->middle[g], half);
-        hrp_group_save(body->group[g], &body->middle[g]);
+        group_drift(body, g, &body->saved[g], half);
+        hrp_pose_save(&body->motion[g], &body->middle[g]);
     }
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
@@ -244,13 +263,13 @@ void hrp_drift_to_end(World *world, Body *body)
     dReal half = world->step / 2.0;
     for (int g = 0; g < body->groups; g++) {
         const GroupState *middle = &body->middle[g];
-        memcpy((dReal *)dBodyGetPosition(body->group[g]), middle->p, sizeof middle->p);
-        memcpy((dReal *)dBodyGetRotation(body->group[g]), middle->R, sizeof middle->R);
+        memcpy(body->motion[g].p, middle->p, sizeof middle->p);
+        memcpy(body->motion[g].R, middle->R, sizeof middle->R);
     }
     for (int j = 0; j < body->joints; j++)
         body->joint[j].now.dq = hrp_joint_rate(body, &body->joint[j]) + body->joint[j].drift;
     for (int g = 0; g < body->groups; g++)
-        group_drift(body->group[g], &body->spin[g], &body->middle[g], half);
+        group_drift(body, g, &body->middle[g], half);
     for (int j = 0; j < body->joints; j++)
         hrp_joint_read_position(body, &body->joint[j], half);
 }

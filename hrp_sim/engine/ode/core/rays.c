@@ -2,6 +2,7 @@
  * triangles of meshes, made once. Other shapes are left to ODE's formulas. */
 #include "rays.h"
 #include "bounds.h"
+#include "state.h"
 #include "tree.h"
 
 #include <math.h>
@@ -239,6 +240,7 @@ static int targets_list(World *world, const Rays *rays)
     all->count = 0;
     if (!targets_reserve(world))
         return 0;
+    hrp_shapes_update(world);
     for (int i = 0; i < world->count; i++) {
         const Body *body = world->bodies[i];
         const int link = body->id == rays->ignored.body ? rays->ignored.link : NO_LINK;

@@ -28,6 +28,7 @@ typedef struct {
     dBodyID group;     /* NULL if they do not move */
     Bound local, now;  /* of all shapes, in the frame of the group, and in W */
     int shapes_placed; /* whether the shapes' own bounds are up to date */
+    int is_marked;     /* whether ODE knows where the group is in this step */
     dReal travel;      /* no point has moved by more since the body was added, in [m] */
 } LinkShapes;
 

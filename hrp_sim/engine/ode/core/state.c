@@ -13,13 +13,38 @@
 
 #define CLOSED_GEAR 1e-2 /* up to which error a gear counts as closed, in [rad] or [m] */
 
+void hrp_group_mark_moved(dBodyID group)
+{
+    const dReal *p = dBodyGetPosition(group);
+    dBodySetPosition(group, p[0], p[1], p[2]);
+}
+
+void hrp_shapes_update(World *world)
+{
+    for (int i = 0; i < world->count && world->has_moved; i++)
+        for (int g = 0; g < world->bodies[i]->groups; g++)
+            hrp_group_mark_moved(world->bodies[i]->group[g]);
+    world->has_moved = 0;
+}
+
+void hrp_pose_save(const Motion *motion, GroupState *state)
+{
+    memcpy(state->p, motion->p, sizeof state->p);
+    memcpy(state->quaternion, motion->quaternion, sizeof state->quaternion);
+    memcpy(state->R, motion->R, sizeof state->R);
+}
+
+static void motion_save(const Motion *motion, GroupState *state)
+{
+    hrp_pose_save(motion, state);
+    memcpy(state->v, motion->v, sizeof state->v);
+    memcpy(state->w, motion->w, sizeof state->w);
+}
+
 void hrp_group_save(dBodyID group, GroupState *state)
 {
-    memcpy(state->p, dBodyGetPosition(group), sizeof state->p);
-    memcpy(state->quaternion, dBodyGetQuaternion(group), sizeof state->quaternion);
-    memcpy(state->R, dBodyGetRotation(group), sizeof state->R);
-    memcpy(state->v, dBodyGetLinearVel(group), sizeof state->v);
-    memcpy(state->w, dBodyGetAngularVel(group), sizeof state->w);
+    const Motion motion = hrp_motion_of(group);
+    motion_save(&motion, state);
 }
 
 void hrp_group_restore(dBodyID group, const GroupState *state)
@@ -39,7 +64,7 @@ void hrp_state_save(World *world)
     for (int i = 0; i < world->count; i++) {
         Body *body = world->bodies[i];
         for (int g = 0; g < body->groups; g++)
-            hrp_group_save(body->group[g], &body->saved[g]);
+            motion_save(&body->motion[g], &body->saved[g]);
         for (int j = 0; j < body->joints; j++)
             body->joint[j].saved = body->joint[j].now;
     }
@@ -108,11 +133,10 @@ int hrp_state_check(World *world, Fault *fault)
     for (int i = 0; i < world->count; i++) {
         const Body *body = world->bodies[i];
         for (int g = 0; g < body->groups; g++) {
-            dBodyID group = body->group[g];
-            const dReal *q = dBodyGetQuaternion(group);
-            if (within(dBodyGetPosition(group), MAX_POSITION) &&
-                within(dBodyGetLinearVel(group), MAX_SPEED) &&
-                within(dBodyGetAngularVel(group), MAX_TURN_RATE) &&
+            const Motion *motion = &body->motion[g];
+            const dReal *q = motion->quaternion;
+            if (within(motion->p, MAX_POSITION) && within(motion->v, MAX_SPEED) &&
+                within(motion->w, MAX_TURN_RATE) &&
                 fabs(q[0] * q[0] + dot3(q + 1, q + 1) - 1.0) < 1e-3)
                 continue;
             *fault = (Fault){.kind = FAULT_STATE, .body = body->id, .index = g};

@@ -25,6 +25,14 @@ typedef struct {
     void *data[SAVED_FIELDS];
 } Saved;
 
+/* Make ODE's shapes follow a group that was moved in place. Steps do so only for shapes whose
+ * contacts they look for; who reads shapes between steps calls hrp_shapes_update before. */
+void hrp_group_mark_moved(dBodyID group);
+void hrp_shapes_update(World *world);
+
+/* Save the pose of a group. */
+void hrp_pose_save(const Motion *motion, GroupState *state);
+
 /* Save pose and velocity of a group. */
 void hrp_group_save(dBodyID group, GroupState *state);
 

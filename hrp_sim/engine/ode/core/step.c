@@ -49,6 +49,7 @@ static int solve(World *world, Fault *fault)
 /* Attempt a step from the saved state. Returns 0 on failure. */
 static int attempt(World *world, Fault *fault)
 {
+    world->has_moved = 1;
     dRandSetSeed(world->random); /* ODE has one random state for the whole process */
     for (int i = 0; i < world->count; i++) {
         hrp_drift_to_middle(world, world->bodies[i]);

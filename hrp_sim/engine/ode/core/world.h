@@ -134,6 +134,7 @@ struct World {
     int memory_first;             /* of the groups of the last contact */
     int touch_count, touch_count_before; /* contacts of this step */
     int memory_limit, memory_capacity;   /* of how many contacts there is a memory */
+    int has_moved;                /* whether steps moved groups since hrp_shapes_update */
     long contacts;                /* number in this step */
     long overflow_body;           /* body and link with the last contact, for FAULT_CONTACTS */
     int overflow_link;
