@@ -162,6 +162,12 @@ def test_loads_beyond_all_weights_are_carried(ratio):
     points = engine.contact_points()
     assert np.abs(points.force[:, 0]).sum() == pytest.approx(2000.0, rel=1e-6)
     assert press.motion.q[0] == pytest.approx(0.0, abs=1e-5)
+    saved = engine.save()
+    engine.step(25)
+    ahead = engine.save()
+    engine.restore(saved)
+    engine.step(25)
+    assert all(np.array_equal(ahead[key], array) for key, array in engine.save().items())
 
 
 def test_fingers_that_overlap_along_their_axis_separate():

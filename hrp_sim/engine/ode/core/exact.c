@@ -111,7 +111,8 @@ void hrp_touch_create(World *world, const dContact *contact, dBodyID a, dBodyID 
     hrp_touch_fill(world, touch, contact, a, b);
     touch_recall(world, number, touch);
     if (number < world->memory_limit)
-        hrp_overlap_recall(world->system, touch, world->memory[number].jammed);
+        hrp_overlap_recall(world->system, touch, world->memory[number].jammed,
+                           world->memory[number].right);
     hrp_friction_join(world->system, touch, contact, cluster, cap);
 }
 

@@ -110,6 +110,7 @@ void hrp_memory_recall(World *world, int number, const dReal p[3], dBodyID a, dB
     }
     if (nearest) {
         now->jammed = nearest->jammed;
+        now->right = nearest->right;
         now->active = nearest->active;
         now->impulse = nearest->impulse;
         now->load = nearest->load;

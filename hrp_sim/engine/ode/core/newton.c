@@ -496,6 +496,7 @@ static void rows_remember(const View *view)
         memory->impulse = touch->row.impulse;
         memory->load = touch->load;
         memory->jammed = touch->jammed_left;
+        memory->right = touch->right_left;
         hrp_friction_slip(&view->system->frictions[touch->friction], touch, memory->slip);
     }
 }

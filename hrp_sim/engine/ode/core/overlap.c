@@ -6,13 +6,15 @@
  * likewise. So pairs of groups that press harder than the weight of all are examined: the island is
  * solved again with less speed of separation. If the force changes as if only the rows yielded,
  * the groups do not separate, and the contact is soft. Else it was right, and is solved as before.
- * It stays soft for some steps.
+ * For some steps it stays soft, or is not examined again unless it presses much more.
  */
 #include "overlap.h"
 #include "rows.h"
 
 #define MAX_PASSES 4
 #define JAMMED_STEPS 20
+#define RIGHT_STEPS 20
+#define MAX_GROWTH 1.2        /* of the force of a contact that was right, in a step */
 #define MIN_FORCE 100.0       /* [N] */
 #define MAX_ACCELERATION 20.0 /* that the force may cause of a whole island, in [m/s^2] */
 #define LEAST_PROBE 1e-3      /* change of the speed, in [m/s] */
@@ -61,10 +63,14 @@ static void soften(const System *system, Touch *touch)
 /* Begin or end the examination of two groups. Returns whether that needs another solution. */
 static int pair_examine(const View *view, int first, int end, dReal tolerated)
 {
-    dReal largest = 0.0;
+    dReal largest = 0.0, before = 0.0;
     int state = touch_at(view, first)->examined;
-    for (int i = first; i < end; i++)
+    for (int i = first; i < end; i++) {
         largest = max_real(largest, touch_at(view, i)->row.impulse);
+        before = max_real(before, touch_at(view, i)->impulse_before);
+    }
+    if (touch_at(view, first)->right_left > 0)
+        tolerated = max_real(tolerated, MAX_GROWTH * before);
     if (state == EXAMINED || (state == UNEXAMINED && largest <= tolerated))
         return 0;
     const int jammed = state == PROBED && is_jammed(view, first, end);
@@ -79,6 +85,7 @@ static int pair_examine(const View *view, int first, int end, dReal tolerated)
         }
         touch->examined = EXAMINED;
         touch->jammed_left = jammed ? JAMMED_STEPS : 0;
+        touch->right_left = jammed ? 0 : RIGHT_STEPS;
         row->target += probe_of(touch);
         if (jammed)
             soften(view->system, touch);
@@ -86,8 +93,9 @@ static int pair_examine(const View *view, int first, int end, dReal tolerated)
     return 1;
 }
 
-void hrp_overlap_recall(const System *system, Touch *touch, int left)
+void hrp_overlap_recall(const System *system, Touch *touch, int left, int right_left)
 {
+    touch->right_left = right_left > 0 ? right_left - 1 : 0;
     touch->jammed_left = left > 0 ? left - 1 : 0;
     touch->examined = left > 1 ? EXAMINED : left == 1 ? SUSPECT : UNEXAMINED;
     if (left > 1)

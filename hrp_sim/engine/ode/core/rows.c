@@ -513,7 +513,7 @@ void hrp_touch_fill(World *world, Touch *touch, const dContact *contact, dBodyID
                   hrp_velocity_along(system, touch->second, touch->J_second);
     touch->depth = contact->geom.depth;
     touch->examined = UNEXAMINED;
-    touch->jammed_left = touch->yields = 0;
+    touch->jammed_left = touch->right_left = touch->yields = 0;
     touch->correction = separation(system, contact, speed, world->step);
     touch->row = (BoundedRow){.target = touch->correction - speed, .softness = softness};
 }

@@ -96,6 +96,7 @@ typedef struct {
     dReal correction; /* speed at which it is to separate */
     dReal pressed;    /* its impulse before it was examined: see overlap.h */
     int examined, jammed_left; /* in how many steps it is soft, see hrp_overlap_recall */
+    int right_left;            /* likewise, in which it was found to be right */
 } Touch;
 
 /* Two points of a patch: friction there is bounded by their share of the load. */

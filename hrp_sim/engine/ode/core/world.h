@@ -37,7 +37,7 @@ typedef struct {
  * and the point. Snapshots hold it as integers, so there is no padding. */
 typedef struct {
     int jammed;    /* steps left in which it is soft, see overlap.h */
-    int unused;
+    int right;     /* likewise, in which it was found to be right */
     int active;    /* bounds of its rows, see rows_remember */
     int groups[2]; /* numbers from 1 on; 0: the world */
     int at[3];     /* in the frame of the first group, in 0.1 mm */
