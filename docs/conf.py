@@ -90,7 +90,7 @@ class DataTable(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the table."""
+        """Return the table, and where its times were measured."""
         path = Path(self.env.srcdir) / "data" / f"{self.arguments[0]}.csv"
         self.env.note_dependency(str(path))
         with path.open(encoding="utf-8", newline="") as file:
@@ -99,7 +99,15 @@ class DataTable(SphinxDirective):
         group += [nodes.colspec(colwidth=1) for _ in header]
         group += nodes.thead("", self._row(header))
         group += nodes.tbody("", *map(self._row, rows))
-        return [nodes.table("", group, classes=["sortable"])]
+        return [nodes.table("", group, classes=["sortable"]), *self._measured_on(path)]
+
+    def _measured_on(self, path: Path) -> list[nodes.Node]:
+        about = path.with_name("measured_on.csv")
+        self.env.note_dependency(str(about))
+        with about.open(encoding="utf-8", newline="") as file:
+            found = [row for row in csv.DictReader(file) if row["table"] == path.stem]
+        text = "Measured on {processor}, with {programs}, at commit {commit}: {rounds}."
+        return [nodes.paragraph("", text.format(**row)) for row in found]
 
     @staticmethod
     def _row(cells: list[str]) -> nodes.row:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from page_tools import headed_rows
 from paths import ROOT
 
 pytestmark = pytest.mark.slow  # test_docs checks links and tables of the pages
@@ -85,6 +86,8 @@ def test_the_reference_of_python_is_formatted(site, page):
 def test_every_generated_table_is_shown(site):
     pages = "".join(page.read_text() for page in site.glob("*.html"))
     for path in (ROOT / "docs" / "data").glob("*.csv"):
+        if path.stem == "measured_on":  # shown below the tables that it names
+            continue
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
         head = "".join(
@@ -92,6 +95,12 @@ def test_every_generated_table_is_shown(site):
         )
         shown = re.findall(rf"<tr[^>]*>{head}</tr>\s*</thead>(.*?)</table>", pages, re.DOTALL)
         assert len(rows) in [body.count("<tr") for body in shown], path.name
+
+
+def test_tables_of_times_name_the_machine(site):
+    pages = "".join(page.read_text() for page in site.glob("*.html"))
+    for row in headed_rows("measured_on"):
+        assert html.escape(f"commit {row['commit']}: {row['rounds']}.") in pages
 
 
 def test_every_code_has_an_anchor(site):

@@ -10,6 +10,7 @@ sys.path[:1] = [str(ROOT), str(ROOT / "test"), str(ROOT / "test" / "support")]
 from scripts.program import run_program  # noqa: E402
 
 COMMANDS = {
+    "all": "all of them that write tables of the documentation, one after the other",
     "environments": "steps per second of the environments of hrp_sim.lab.gym",
     "models": "every model of a folder, alone on a floor, beside MuJoCo",
     "recording": "processor time that a recording takes",

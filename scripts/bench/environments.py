@@ -74,5 +74,11 @@ def run(options: argparse.Namespace) -> int:
         cells = [f"{1 / step:.0f}", f"{physics / step:.0%}", besides, f"{1e3 * reset:.1f}"]
         rows.append([name, *cells])
         env.close()
-    (write_tables if options.page else print_tables)({"gym_cost": (HEADER, rows)})
+    if options.page:
+        write_tables(
+            {"gym_cost": (HEADER, rows)},
+            rounds=f"medians of {options.rounds} rounds of {STEPS} steps",
+        )
+    else:
+        print_tables({"gym_cost": (HEADER, rows)})
     return 0

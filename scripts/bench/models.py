@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench.comparison.contenders import SimulationRun
 from bench.comparison.measure import on_one_core
-from bench.comparison.mujoco_twin import MujocoTwin, TwinError
+from bench.comparison.mujoco_twin import MujocoTwin, TwinError, without_pairs
 from bench.comparison.scenes import Scene
 
 from hrp_model import Diagnostics, ModelError
@@ -49,6 +49,7 @@ class Timing:
         factor: Simulated time by CPU time, of all steps.
         contacts: Median number of contact points.
         depth: Depth of the deepest contact at the end, in [m].
+        ratio: Time here by time there, of MuJoCo's: without pairs of links that it cannot collide.
         error: Why it could not be measured, or nothing.
     """
 
@@ -56,6 +57,7 @@ class Timing:
     factor: float = 0.0
     contacts: float = 0.0
     depth: float = 0.0
+    ratio: float = 0.0
     error: str = ""
 
 
@@ -124,12 +126,17 @@ class _Watched:
         self.steps += steps
         self.spent += elapsed
 
+    @property
+    def us(self) -> float:
+        """Median time of a step, in [us]."""
+        return statistics.median(elapsed / size for size, elapsed, _ in self.slices) * 1e6
+
     def timing(self, step_s: float) -> Timing:
         return Timing(
-            us=statistics.median(elapsed / size for size, elapsed, _ in self.slices) * 1e6,
+            us=self.us,
             factor=self.steps * step_s / self.spent,
             contacts=statistics.median(contacts for _, _, contacts in self.slices),
-            depth=self._run.depth,
+            depth=self._run.depth(),
         )
 
 
@@ -139,9 +146,14 @@ def _measure_pair(world: WorldConfig, seconds: float) -> tuple[Timing, Timing]:
     moving = next(e.placement.name for e in world.bodies if not e.placement.body.is_static)
     step_s = world.physics.time_step
     size = SLICE if ours.advance(1) < SLOW else 1
-    runs, second = [_Watched(ours)], Timing()
+    runs, second, same = [_Watched(ours)], Timing(), ours
     try:
-        runs.append(_Watched(MujocoTwin(world, ours.simulation.engine.state.bodies[moving])))
+        twin = MujocoTwin(world, ours.simulation.engine.state.bodies[moving])
+        runs.append(_Watched(twin))
+        if twin.apart:
+            fair = without_pairs(world, twin.apart)
+            same = SimulationRun(Scene(name="", description="", world=fair), reads=False)
+            runs.append(_Watched(same))
     except TwinError as error:
         second = Timing(error=str(error))
     going = runs
@@ -149,9 +161,13 @@ def _measure_pair(world: WorldConfig, seconds: float) -> tuple[Timing, Timing]:
         for run in going:
             run.advance(size)
         going = [r for r in going if r.steps * step_s < DURATION and r.spent < seconds]
-    first, *others = (run.timing(step_s) for run in runs)
-    ours.close()
-    return first, others[0] if others else second
+    first = runs[0].timing(step_s)
+    if len(runs) > 1:
+        ratio = (runs[2] if same is not ours else runs[0]).us / runs[1].us
+        second = replace(runs[1].timing(step_s), ratio=ratio)
+    for run in {ours, same}:
+        run.close()
+    return first, second
 
 
 def measure_apart(path: Path, name: str, seconds: float) -> Result:
@@ -198,12 +214,14 @@ def rows_of(results: Sequence[Result]) -> list[list[str]]:
 
 
 def _cells(ours: Timing | None, mujoco: Timing | None) -> list[str]:
-    """Return time, real-time factor, contacts and depth, and MuJoCo's without the factor."""
+    """Return time, real-time factor, contacts and depth; MuJoCo's without the factor; the ratio."""
     if ours is None:
-        return [""] * 7
+        return [""] * 8
     cells = [_short(ours.us), _short(ours.factor), *_contacts(ours)]
     has_twin = mujoco is not None and not mujoco.error and mujoco.us > 0.0
-    return cells + ([_short(mujoco.us), *_contacts(mujoco)] if has_twin else [""] * 3)
+    if not has_twin:
+        return cells + [""] * 4
+    return [*cells, _short(mujoco.us), *_contacts(mujoco), f"{mujoco.ratio:.2f}"]
 
 
 def _contacts(timing: Timing) -> list[str]:
@@ -215,34 +233,46 @@ def _short(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
+def sums_of(results: Sequence[Result]) -> Table:
+    """Return how many models are fast, and how they compare with MuJoCo, limp and holding."""
+    rows: dict[str, list[str]] = {}
+    for control in CONTROLS:
+        ours = [r.ours[control] for r in results if control in r.ours]
+        ratios = [t.ratio for r in results if (t := r.mujoco.get(control)) and t.us > 0.0]
+        quartiles = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else []
+        for name, cell in {
+            "models that move": str(len(ours)),
+            f"at least {GOAL:g} times as fast as real time": str(
+                sum(timing.factor >= GOAL for timing in ours)
+            ),
+            "slower ones": ", ".join(
+                f"{Path(r.model).stem} ({_short(r.ours[control].factor)})"
+                for r in results
+                if control in r.ours and r.ours[control].factor < GOAL
+            ),
+            "also simulated by MuJoCo": str(len(ratios)),
+            "time here by time there": f"{statistics.median(ratios):.2f}" if ratios else "",
+            "of the middle half": "-".join(f"{x:.2f}" for x in quartiles[::2]),
+        }.items():
+            rows.setdefault(name, [name]).append(cell)
+    return ["on one core", *CONTROLS], list(rows.values())
+
+
 def summary(results: Sequence[Result]) -> str:
-    """Return how many models are fast, the time beside MuJoCo, and which cannot be simulated."""
-    moving = [r for r in results if r.ours]
-    slow = [r for r in moving if r.slowest < GOAL]
-    static = sum(r.is_static for r in results)
-    parts = [
-        f"{len(moving)} models move; {len(moving) - len(slow)} of them are at least {GOAL:g} times "
-        f"as fast as real time on one core, limp and holding. {static} models are static, and "
-        f"left out.",
-    ]
-    compared = [(r.ours[c].us / t.us) for r in moving for c, t in r.mujoco.items() if t.us > 0.0]
-    if compared:
-        parts.append(
-            f"Where MuJoCo simulates the same, a step here takes {statistics.median(compared):.2g} "
-            f"times as long as there (median of {len(compared)} runs)."
-        )
-    parts += [f"{r.model} cannot be simulated: {r.error}" for r in results if r.error]
-    return "\n".join(parts)
+    """Return which models are not in the table, and why."""
+    static = f"{sum(r.is_static for r in results)} models are static, and left out."
+    errors = [f"{r.model} cannot be simulated: {r.error}" for r in results if r.error]
+    return "\n".join([static, *errors])
 
 
 def tables(results: Sequence[Result]) -> dict[str, Table]:
-    """Return the table by its name."""
+    """Return the tables by their names."""
     header = ["model", "joints", "shapes", "triangles"]
     for state in ("limp", "holding"):
         header += [f"{state} [us]", f"{state} x", f"{state} contacts", f"{state} depth [mm]"]
         theirs = f"{state} MuJoCo"
-        header += [f"{theirs} [us]", f"{theirs} contacts", f"{theirs} depth [mm]"]
-    return {"real_time": (header, rows_of(results))}
+        header += [f"{theirs} [us]", f"{theirs} contacts", f"{theirs} depth [mm]", f"{state} ratio"]
+    return {"real_time": (header, rows_of(results)), "real_time_sums": sums_of(results)}
 
 
 def models_of(options: argparse.Namespace) -> dict[str, Path]:
@@ -273,5 +303,12 @@ def run(options: argparse.Namespace) -> int:
             results.append(measure_apart(path, name, options.seconds))
             on_each()
     print(summary(results))
-    (write_tables if options.page else print_tables)(tables(results))
+    if options.page:
+        write_tables(
+            tables(results),
+            rounds=f"{DURATION:g} simulated seconds, or {options.seconds:g} s of processor time",
+            beside=("mujoco",),
+        )
+    else:
+        print_tables(tables(results))
     return 0

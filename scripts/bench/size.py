@@ -219,5 +219,8 @@ def run(options: argparse.Namespace) -> int:
             curves += measure(name, solvers, options.seconds, on_each)
     if options.page:
         draw(curves, PICTURE)
-    (write_tables if options.page else print_tables)(tables(curves))
+    if options.page:
+        write_tables(tables(curves), rounds=f"medians of {ROUNDS} rounds")
+    else:
+        print_tables(tables(curves))
     return 0

@@ -189,5 +189,6 @@ def run(options: argparse.Namespace) -> int:
             print(name, model.error, file=sys.stderr)
     models.sort(key=lambda m: m.name)
     makers = {"self_collision": self_collision, "collision_meshes": meshes}
-    write_tables({name: maker(models) for name, maker in makers.items()}, options.output)
+    found = {name: maker(models) for name, maker in makers.items()}
+    write_tables(found, options.output, rounds=f"{options.steps} steps of each setting")
     return 0

@@ -142,7 +142,11 @@ def test_speed(rows, path, postures):
 def main() -> None:
     files = [Path(name) for name in sys.argv[1:] if name != "--page"] or MODELS
     rows = [row for postures in (MANY, 1) for path in files for row in rows_of(path, postures)]
-    (write_tables if "--page" in sys.argv else print_tables)({"kinematics_speed": (HEADER, rows)})
+    found = {"kinematics_speed": (HEADER, rows)}
+    if "--page" in sys.argv:
+        write_tables(found, rounds=f"medians of {TURNS} turns", beside=["pin"])
+    else:
+        print_tables(found)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 
 python test/bench/compare.py [FILE ...] [--scene NAME] [--solver NAME] [--runs N] [--page]
 
-Steps are compared with MuJoCo and with PyODE, images with plain moderngl, small
-sensors with plain numpy; all are timed in turns. All scenes take many minutes, one takes about
-one. A FILE is a model, limp on a floor, or a world, limp. --page writes the tables speed*.csv in
-docs/data.
+Steps are compared with MuJoCo, Bullet, Drake and PyODE, where they are installed (pip install
+mujoco pybullet drake), images with plain moderngl, small sensors with plain numpy; all are timed in
+turns. All scenes take many minutes, one takes about one. A FILE is a model, limp on a floor, or a
+world, limp. --page writes the tables speed*.csv in docs/data.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.comparison.measure import BenchError, on_one_core
-from bench.comparison.report import print_rows, tables, to_json
+from bench.comparison.report import LIBRARIES, print_rows, tables, to_json
 from bench.comparison.rows import Row
 from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene, scene_of_file
 from bench.comparison.session import Session
@@ -63,12 +63,14 @@ def _main(argv: Sequence[str] | None) -> int:
     if options.runs < 1:
         parser.error(f"--runs must be 1 or greater, not {options.runs}")
     check_outputs([Output("--json", options.json, None)], inputs=options.files)
-    results = _measure(options), options.duration, options.runs
+    rows = _measure(options)
     with writing():
         if options.json:
-            write_atomically(options.json, to_json(*results).encode())
+            written = to_json(rows, options.duration, options.runs)
+            write_atomically(options.json, written.encode())
         if options.page:
-            write_tables(tables(*results))
+            rounds = f"{options.runs} runs of {options.duration:g} simulated seconds or more"
+            write_tables(tables(rows), rounds=rounds, beside=LIBRARIES)
     return GOOD
 
 

@@ -8,21 +8,30 @@ from functools import partial
 import numpy as np
 import pytest
 from bench import compare
+from bench.comparison.bullet_twin import BulletTwin
 from bench.comparison.contenders import EngineRun
-from bench.comparison.mujoco_twin import MujocoTwin
-from bench.comparison.scenes import make_scene
+from bench.comparison.drake_twin import DrakeTwin
+from bench.comparison.mujoco_twin import MujocoTwin, without_pairs
+from bench.comparison.scenes import Scene, make_scene
 from bench.comparison.targets import Measured
 from page_tools import data_rows
 from paths import MODELS
 
-from hrp_sim.engine.engine import Solver
+from hrp_model import Body, JointType, Link
+from hrp_model.body import Joint
+from hrp_model.geometry import Box, Mesh, Shape, Sphere
+from hrp_model.rigid import Pose
+from hrp_model.shapes.tessellate import mesh_of
+from hrp_sim.control import LIMP
+from hrp_sim.engine.engine import Placement, Solver
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 ARM = MODELS / "arm" / "arm.body"
 
 
 def test_the_measured_table_has_a_row_of_each_implementation():
     names = {row[3] for row in data_rows("speed")}
-    optional = {Measured.MUJOCO, Measured.PYODE}  # where there are such libraries
+    optional = {Measured.MUJOCO, Measured.BULLET, Measured.DRAKE, Measured.PYODE}
     assert {m.value for m in set(Measured) - optional} <= names
 
 
@@ -38,11 +47,13 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     for title in (f"arm, {solver}", "scan", f"arm.body, {solver}", f"arm.body holding, {solver}"):
         assert title in printed
     content = json.loads(written.read_text())
-    assert content["schema"] == 4
+    assert content["schema"] == 5
     assert all(row["us"] > 0.0 for row in content["rows"])
     rows = {(row["scene"], row["measured"]): row for row in content["rows"]}
     step, simulation = (rows["arm", m.value] for m in (Measured.ENGINE, Measured.SIMULATION))
     assert step["ratio"] is None
+    assert (step["contacts"], step["depth_m"]) == (0, 0.0)  # the arm touches nothing
+    assert rows["scan", Measured.SCAN.value]["contacts"] is None
     low, middle, high = (simulation["ratio"][key] for key in ("low", "median", "high"))
     assert low <= middle <= high
     assert step["real_time_factor"] == pytest.approx(1000.0 / step["us"])
@@ -68,7 +79,11 @@ def test_the_solver_of_this_package_is_compared_with_mujoco(tmp_path):
 
 def robots(name):
     """Return the scene of one of this package's robots, and its body in an engine."""
-    scene = make_scene(name)
+    return robot_of(make_scene(name))
+
+
+def robot_of(scene):
+    """Return a scene, and its only moving body in an engine."""
     engine = EngineRun(scene)
     (robot,) = (b for b in engine.engine.state.bodies.values() if not b.body.is_static)
     engine.close()
@@ -84,6 +99,8 @@ def test_mujoco_stands_as_we_do():
     assert twin.contacts == engine.engine.contacts == 8
     robot = next(b for b in engine.engine.state.bodies.values() if not b.body.is_static)
     np.testing.assert_allclose(twin.data.qpos[:3], robot.motion.p[0], atol=2e-3)
+    moving = len(robot.body.moving_links)  # in MuJoCo also the world and the root
+    assert twin.model.nbody == moving + 2
     masses = sum(link.mass for link in robot.body.links)
     assert twin.model.body_mass.sum() == pytest.approx(masses)
     engine.close()
@@ -119,3 +136,52 @@ def test_mujoco_leaves_out_the_pairs_that_do_not_collide_here(self_collision):
     assert not (is_own & (twin.data.contact.dist < -1e-3)).any()
     assert self_collision or not is_own.any()
     engine.close()
+
+
+@pytest.mark.parametrize(("name", "twin"), [("pybullet", BulletTwin), ("pydrake", DrakeTwin)])
+def test_other_programs_stand_as_we_do(name, twin):
+    pytest.importorskip(name, reason=f"{name} is not installed")
+    scene, robot = robots("humanoid")
+    theirs = twin(scene.world, robot)
+    assert theirs.advance(300) > 0.0
+    assert theirs.contacts in (2, 8)  # Drake has one for each sole
+    assert 0.0 <= theirs.depth() < 2e-3
+    theirs.close()
+
+
+def ball_between_plates():
+    """Return a scene with a ball that swings between two plates of one mesh, two joints below."""
+    plate = mesh_of(Box(np.array([0.02, 0.4, 0.4])))
+    plates = Mesh(
+        vertices=np.concatenate([plate.vertices + np.array([x, 0.0, 0.0]) for x in (-0.2, 0.2)]),
+        triangles=np.concatenate([plate.triangles, plate.triangles + len(plate.vertices)]),
+    )
+    ball = Shape(Sphere(0.05), Pose(np.eye(3), np.array([0.03, 0.02, 0.01])).matrix())
+    names, shapes = ("plates", "rod", "ball"), ((Shape(plates),), (), (ball,))
+    links = tuple(
+        Link(
+            name=name,
+            parent=names[i - 1] if i else None,
+            joint=Joint(type=JointType.REVOLUTE if i else JointType.FIXED, name=name),
+            mass=1.0,
+            inertia=np.eye(3) * 0.01,
+            collision=shapes[i],
+        )
+        for i, name in enumerate(names)
+    )
+    placed = Placement(name="ball", body=Body(name="ball", links=links), fixed=True)
+    world = WorldConfig(bodies=(BodyEntry(placement=placed, control=LIMP),))
+    return Scene(name="ball", description="", world=world)
+
+
+def test_pairs_that_mujoco_cannot_collide_are_left_out_here():
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    scene, robot = robot_of(ball_between_plates())
+    assert not robot.overlapping
+    twin = MujocoTwin(scene.world, robot)
+    assert twin.apart == {frozenset(("plates", "ball"))}
+    fair = without_pairs(scene.world, twin.apart)
+    _, robot = robot_of(replace(scene, world=fair))
+    assert not MujocoTwin(fair, robot).apart
+    (entry,) = fair.bodies
+    assert frozenset(("plates", "ball")) in entry.placement.body.self_collision_disabled

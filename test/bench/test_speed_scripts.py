@@ -67,7 +67,15 @@ def test_curves_are_measured_written_and_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(cost, "PICTURE", picture)
     monkeypatch.setattr(cost, "SETTLING", 3)
     arguments = ["--family", "contacts", "--seconds", "0.001", "--page"]
+    about = tmp_path / "measured_on.csv"
+    about.write_text("table,rounds,commit\ncost_over_size,old,old\nspeed,others,stay\n")
     assert run("size", *arguments) == 0
+    with about.open(newline="") as file:
+        _, (name, rounds, *where), other = csv.reader(file)
+    assert (name, rounds) == ("cost_over_size", f"medians of {cost.ROUNDS} rounds")
+    assert len(where) == 3
+    assert all(where)
+    assert other == ["speed", "others", "stay"]
     with table.open(newline="") as file:
         header, first, *rows = csv.reader(file)
     assert header[2:] == [f"{solver.value} [us]" for solver in Solver]

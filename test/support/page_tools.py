@@ -19,6 +19,12 @@ def data_rows(name):
         return list(csv.reader(file))[1:]
 
 
+def headed_rows(name):
+    """Return the rows of a generated table as dictionaries by heading."""
+    with (ROOT / "docs" / "data" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def marked_rows(text, name):
     """Return the cells of the table rows between two marks in the text of a page."""
     [found] = re.findall(rf"<!-- {name}: .*?-->\n(.*?)<!-- end of {name} -->", text, re.DOTALL)

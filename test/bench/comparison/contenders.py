@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from hrp_model import Diagnostics, JointType
 from hrp_sim.control import BodyController, JointCommand
@@ -22,6 +23,21 @@ class Contender(Protocol):
 
     def close(self) -> None:
         """Free its resources."""
+
+
+@runtime_checkable
+class Touching(Protocol):
+    """A contender whose contacts are counted.
+
+    Attributes:
+        contacts: Number of contact points in the last step.
+    """
+
+    @property
+    def contacts(self) -> int: ...
+
+    def depth(self) -> float:
+        """Return the depth of the deepest contact, of the last step or one more, in [m]."""
 
 
 class EngineUnavailableError(RuntimeError):
@@ -65,6 +81,15 @@ class EngineRun:
                 step()
         return time.thread_time() - start
 
+    @property
+    def contacts(self) -> int:
+        """Number of contact points in the last step."""
+        return self.engine.contacts
+
+    def depth(self) -> float:
+        """Return the depth of the deepest contact of one more step, in [m]."""
+        return _depth(self.engine, self.engine.step)
+
     def close(self) -> None:
         """Free the engine."""
         self.engine.close()
@@ -96,12 +121,9 @@ class SimulationRun:
         """Number of contact points in the last step."""
         return self.simulation.engine.contacts
 
-    @property
     def depth(self) -> float:
-        """Depth of the deepest contact of one more step, in [m]."""
-        self.simulation.engine.record_contacts = True
-        self.simulation.step()
-        return float(self.simulation.engine.contact_points().depth.max(initial=0.0))
+        """Return the depth of the deepest contact of one more step, in [m]."""
+        return _depth(self.simulation.engine, self.simulation.step)
 
     def advance(self, steps: int) -> float:
         """Step, and read the sensors that are due."""
@@ -150,6 +172,14 @@ def add_bodies(engine: Engine, scene: Scene) -> None:
         for i, link in enumerate(placement.body.links):
             if _is_track(link.joint.type):
                 simulated.drive.track_speed[i] = scene.track_speed
+
+
+def _depth(engine: Engine, step: Callable[[], object]) -> float:
+    engine.record_contacts = True
+    step()
+    deepest = float(engine.contact_points().depth.max(initial=0.0))
+    engine.record_contacts = False
+    return deepest
 
 
 def _is_track(joint_type: JointType) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import quantiles
 
-from .contenders import Contender
+from .contenders import Contender, Touching
 from .targets import Measured
 
 SLICES = 10  # per run, so that a disturbance affects few of the ratios
@@ -22,7 +22,8 @@ class BenchError(RuntimeError):
 
 
 Makers = Mapping[Measured, Callable[[], Contender]]
-Times = dict[Measured, list[float]]
+Times = dict[Measured, list[float]]  # [us], of each slice
+Contacts = dict[Measured, list[tuple[int, float]]]  # number and depth [m], after each run
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def measure_interleaved(
     runs: int,
     on_run: Callable[[], None] = lambda: None,
     min_slice: float = MIN_SLICE,
-) -> Times:
+) -> tuple[Times, Contacts]:
     """Time contenders that step the same scene, slice by slice, run by run.
 
     Every run starts with new contenders and a slice that is not counted.
@@ -76,11 +77,13 @@ def measure_interleaved(
         min_slice: Minimum time of a slice, in [s].
 
     Returns:
-        CPU times of a step, in [us], for each slice.
+        CPU times of a step, in [us], for each slice; contacts after each run, of those that count
+        them.
     """
     size = max(1, steps // SLICES)
     slices = min(SLICES, steps)
     times: Times = {name: [] for name in makers}
+    contacts: Contacts = {}
     for run in range(runs):
         with ExitStack() as stack:
             contenders: dict[Measured, Contender] = {}
@@ -93,8 +96,12 @@ def measure_interleaved(
             for k in range(slices):
                 for name in _rotated(list(contenders), run + k):
                     times[name].append(contenders[name].advance(size) / size * 1e6)
+            for name, contender in contenders.items():
+                if isinstance(contender, Touching):
+                    touched = contender.contacts, contender.depth()
+                    contacts.setdefault(name, []).append(touched)
         on_run()
-    return times
+    return times, contacts
 
 
 def _rotated(names: list[Measured], first: int) -> list[Measured]:

@@ -1,8 +1,9 @@
 """A robot on a floor in MuJoCo, from the URDF that this package exports.
 
 Time step, gravity, floor, friction, masses, rotors, joint friction, limits and servos are those of
-our world, and links that do not collide here do not collide there. MuJoCo collides convex hulls of
-meshes; pairs whose hulls overlap at the start are left out, too, as our engine does with meshes.
+our world. Links that are fixed to each other are one body, and links that do not collide here do
+not collide there. MuJoCo collides convex hulls of meshes: pairs of links whose hulls overlap at the
+start cannot collide there, so a comparison leaves them out here, too (``without_pairs``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +58,7 @@ class MujocoTwin:
 
     Attributes:
         left_out: Number of collision shapes that MuJoCo refuses.
+        apart: Pairs of links that never collide there, but may here.
 
     Raises:
         TwinError: MuJoCo is not installed, or cannot simulate the same.
@@ -66,22 +70,28 @@ class MujocoTwin:
         except ImportError:
             raise TwinError("MuJoCo is not installed") from None
         self._mujoco = mujoco
-        placement = _only_moving(world)
-        _check(placement.body)
+        placement = only_moving(world)
+        check_body(placement.body)
         with tempfile.TemporaryDirectory(prefix="mujoco-twin-") as folder:
-            spec, frames, self.left_out = _robot(mujoco, placement.body, Path(folder))
+            floor = floor_height(world)
+            spec, frames, self.left_out = _robot(mujoco, placement, floor, Path(folder))
             joints = dict(frames.joints)
             _set_options(mujoco, spec, world.physics)
-            _place(mujoco, spec, placement, _floor_height(world))
             _set_joints(mujoco, spec, placement, joints, simulated.drive)
             try:
-                pairs = _apart(spec, frames.links, placement, world.physics, simulated.overlapping)
-                _exclude(spec, pairs)
+                links = _links_of_bodies(spec, frames.links, placement.body)
+                apart = pairs_apart(placement, world.physics, simulated.overlapping)
+                bodies = _bodies_apart(apart, links)
+                _exclude(spec, bodies)
+                _set_friction(spec, world.physics.friction)
                 self._start(spec, placement, joints)
-                _exclude(spec, self._overlapping())
+                overlapping = self._overlapping()
+                _exclude(spec, overlapping)
                 self._start(spec, placement, joints)
             except ValueError as error:
                 raise TwinError(_first_line(error)) from None
+        pairs = (pair for a, b in bodies | overlapping for pair in product(links[a], links[b]))
+        self.apart = {frozenset(pair) for pair in pairs if pair not in apart}
 
     def _start(self, spec: Any, placement: Placement, joints: dict[str, str]) -> None:
         """Compile, and go to the initial posture, in which the servos hold."""
@@ -113,12 +123,11 @@ class MujocoTwin:
 
     @property
     def contacts(self) -> int:
-        """Number of contact points in the last step."""
-        return int(self.data.ncon)
+        """Number of contact points in the last step, without those that do not touch yet."""
+        return int(np.count_nonzero(self.data.contact.efc_address >= 0))
 
-    @property
     def depth(self) -> float:
-        """Depth of the deepest contact of the last step, in [m]."""
+        """Return the depth of the deepest contact of the last step, in [m]."""
         return max(0.0, -float(self.data.contact.dist.min(initial=0.0)))
 
     def close(self) -> None:
@@ -208,24 +217,38 @@ def _targets(mujoco: Any, bodies: Sequence[SimulatedBody]) -> Any:
     return spec.compile()
 
 
-def _only_moving(world: WorldConfig) -> Placement:
+def only_moving(world: WorldConfig) -> Placement:
+    """Return the only body of a world that moves.
+
+    Raises:
+        TwinError: There are several, or none.
+    """
     moving = [e.placement for e in world.bodies if not e.placement.body.is_static]
     if len(moving) != 1:
         raise TwinError(f"the world has {len(moving)} moving bodies, not one")
     return moving[0]
 
 
-def _check(body: Body) -> None:
+def check_body(body: Body) -> None:
+    """Check that other programs can simulate a body.
+
+    Raises:
+        TwinError: They cannot.
+    """
     if body.extra_joints:
         raise TwinError("a URDF has no closed loops")
     if any(link.joint.type is JointType.FREE for link in body.links[1:]):
-        raise TwinError("MuJoCo's links float at the top level only")
+        raise TwinError("links float at the top level only there")
     if any(link.joint.type is JointType.TRACK for link in body.links):
-        raise TwinError("MuJoCo has no tracks")
+        raise TwinError("it has no tracks")
 
 
-def _floor_height(world: WorldConfig) -> float | None:
-    """Return the height of the floor's top, in [m]; None without one."""
+def floor_height(world: WorldConfig) -> float | None:
+    """Return the height of the floor's top, in [m]; None without one.
+
+    Raises:
+        TwinError: It has several shapes.
+    """
     tops = [
         box[1][2]
         for entry in world.bodies
@@ -238,19 +261,17 @@ def _floor_height(world: WorldConfig) -> float | None:
     return float(tops[0]) if tops else None
 
 
-def _robot(mujoco: Any, body: Body, folder: Path) -> tuple[Any, BodyFrames, int]:
-    """Return MuJoCo's specification of a body, its names, and the number of shapes left out."""
-    silent = Diagnostics.silent()
-    options = UrdfOptions(mujoco_meshes="meshes")
-    try:
-        made = convert(body, folder / "meshes", options=options, diagnostics=silent)
-    except (ModelError, ValueError) as error:
-        raise TwinError(_first_line(error)) from None
-    urdf = folder / "robot.urdf"
-    urdf.write_text(made.urdf, encoding="utf-8")
+def _robot(
+    mujoco: Any, placement: Placement, floor: float | None, folder: Path
+) -> tuple[Any, BodyFrames, int]:
+    """Return MuJoCo's specification of a world, its names, and the number of shapes left out."""
+    urdf, frames = export(placement.body, folder)
     dropped: set[str] = set()
     while True:
         spec = _read(mujoco, urdf, dropped)
+        if len(spec.bodies) < 2:
+            raise TwinError("MuJoCo finds no link in its URDF")
+        _place(mujoco, spec, placement, floor)
         try:
             spec.compile()
         except ValueError as error:
@@ -260,9 +281,29 @@ def _robot(mujoco: Any, body: Body, folder: Path) -> tuple[Any, BodyFrames, int]
                 raise TwinError(_first_line(error)) from None
             dropped |= geoms
         else:
-            if len(spec.bodies) < 2:
-                raise TwinError("MuJoCo finds no link in its URDF")
-            return spec, made.frames, len(dropped)
+            return spec, frames, len(dropped)
+
+
+def export(body: Body, folder: Path) -> tuple[Path, BodyFrames]:
+    """Write the URDF of a body into a folder; return its path and its names.
+
+    Raises:
+        TwinError: It cannot be exported.
+    """
+    silent = Diagnostics.silent()
+    options = UrdfOptions(mujoco_meshes="meshes")
+    try:
+        made = convert(body, folder / "meshes", options=options, diagnostics=silent)
+    except (ModelError, ValueError) as error:
+        raise TwinError(_first_line(error)) from None
+    urdf = folder / "robot.urdf"
+    urdf.write_text(made.urdf, encoding="utf-8")
+    return urdf, made.frames
+
+
+def plain(body: Body) -> Body:
+    """Return a body without devices and visual shapes, whose files not all programs read."""
+    return replace(body, devices=(), links=tuple(replace(x, visual=()) for x in body.links))
 
 
 def _read(mujoco: Any, urdf: Path, dropped: set[str]) -> Any:
@@ -271,6 +312,7 @@ def _read(mujoco: Any, urdf: Path, dropped: set[str]) -> Any:
         spec = mujoco.MjSpec.from_file(str(urdf))
     except ValueError as error:
         raise TwinError(_first_line(error)) from None
+    spec.compiler.fusestatic = True  # as our engine does; the export keeps the names of all links
     for body in spec.bodies:
         for number, geom in enumerate(body.geoms):
             geom.name = f"{body.name} #{number}"
@@ -305,41 +347,69 @@ def _place(mujoco: Any, spec: Any, placement: Placement, floor: float | None) ->
     root = spec.bodies[1]
     root.pos = placement.X_WL.p
     root.quat = np.roll(matrix_quaternion(placement.X_WL.R), 1)  # (w, x, y, z)
-    if not placement.fixed:
+    if placement.fixed:  # named here, it is not fused with the world, whose pairs are the floor's
+        spec.add_exclude(name="the root", bodyname1="world", bodyname2=root.name)
+    else:
         root.add_freejoint()
     if floor is not None:
         plane = {"type": mujoco.mjtGeom.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0]}
         spec.worldbody.add_geom(name="the floor", pos=[0.0, 0.0, floor], **plane)
 
 
-def _apart(
-    spec: Any,
-    links: Mapping[str, str],
-    placement: Placement,
-    physics: PhysicsSettings,
-    overlapping: Sequence[tuple[int, int]],
+def pairs_apart(
+    placement: Placement, physics: PhysicsSettings, overlapping: Sequence[tuple[int, int]]
 ) -> set[tuple[str, str]]:
-    """Return the pairs of bodies that do not collide here; set the friction of all shapes.
+    """Return the pairs of links that never collide in our engine.
 
-    MuJoCo merges links that are fixed to each other. A pair of such bodies is apart if any pair
-    of their links is, which leaves MuJoCo less to do.
+    Args:
+        placement: The body.
+        physics: Settings of the world.
+        overlapping: ``SimulatedBody.overlapping``.
     """
-    for geom in spec.geoms:
-        geom.friction = [physics.friction, 0.0, 0.0]
-    model = spec.compile()
-    owner = {
-        name.rpartition(" #")[0]: model.body(model.geom(number).bodyid[0]).name
-        for number in range(model.ngeom)
-        if (name := model.geom(number).name)
-    }
+    names = [link.name for link in placement.body.links]
     apart = flatten(placement, physics).contacts == Contact.NEVER
     apart[tuple(np.array(overlapping, dtype=int).reshape(-1, 2).T)] = True
-    bodies = [owner.get(links[link.name]) for link in placement.body.links]
+    pairs = np.argwhere(apart | (not physics.self_collision))
+    return {(names[i], names[j]) for i, j in pairs if i != j}
+
+
+def without_pairs(world: WorldConfig, pairs: Iterable[frozenset[str]]) -> WorldConfig:
+    """Return a world in which these links of its moving body never collide."""
+    moving = only_moving(world)
+    disabled = moving.body.self_collision_disabled.union(pairs)
+    body = replace(moving.body, self_collision_disabled=disabled)
+    placed = replace(moving, body=body)
+    entries = (replace(e, placement=placed) if e.placement is moving else e for e in world.bodies)
+    return replace(world, bodies=tuple(entries))
+
+
+def _links_of_bodies(spec: Any, links: Mapping[str, str], body: Body) -> dict[str, list[str]]:
+    """Return the links with shapes in each body of MuJoCo, which merges those that are fixed."""
+    model = spec.compile()
+    found: dict[str, dict[str, None]] = {}
+    of_frames = {links[link.name]: link.name for link in body.links}
+    for number in range(model.ngeom):
+        link = of_frames.get(model.geom(number).name.rpartition(" #")[0])
+        if link is not None:
+            owner = model.body(model.geom(number).bodyid[0]).name
+            found.setdefault(owner, {})[link] = None
+    return {owner: list(names) for owner, names in found.items()}
+
+
+def _bodies_apart(
+    apart: set[tuple[str, str]], links: Mapping[str, Sequence[str]]
+) -> set[tuple[str, str]]:
+    """Return the pairs of MuJoCo's bodies of which any pair of links is apart."""
     return {
-        (min(a, b), max(a, b))
-        for i, j in np.argwhere(apart | (not physics.self_collision))
-        if (a := bodies[i]) and (b := bodies[j]) and a != b
+        (a, b)
+        for a, b in combinations(sorted(links), 2)
+        if any(pair in apart for pair in product(links[a], links[b]))
     }
+
+
+def _set_friction(spec: Any, friction: float) -> None:
+    for geom in spec.geoms:
+        geom.friction = [friction, 0.0, 0.0]
 
 
 def _exclude(spec: Any, pairs: set[tuple[str, str]]) -> None:

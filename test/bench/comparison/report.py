@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from rich import box
 from rich.table import Table
 
 from hrp_model.printable import printable
 from hrp_model.program.tables import PlainConsole
-from hrp_sim.lab.sweeps.worker import fingerprint
 from scripts.data_tables import Table as MeasuredTable
+from scripts.data_tables import this_machine
 
 from .measure import Ratio
 from .rows import Row
 from .targets import Quantity, Target
 
-PEERS = {Quantity.TO_MUJOCO: "to MuJoCo"}
+LIBRARIES = ("mujoco", "pybullet", "drake")  # their packages
+PEERS = {
+    Quantity.TO_MUJOCO: "to MuJoCo",
+    Quantity.TO_BULLET: "to Bullet",
+    Quantity.TO_DRAKE: "to Drake",
+}
 _SHORT = {**PEERS, Quantity.SPEED: "real-time", Quantity.TIME: "us"}
-SCHEMA = 4  # incremented when a field changes its meaning or is removed
+SCHEMA = 5  # incremented when a field changes its meaning or is removed
 
 
 def print_rows(rows: Sequence[Row], console: PlainConsole) -> None:
@@ -47,12 +49,14 @@ def print_rows(rows: Sequence[Row], console: PlainConsole) -> None:
 def headings(rows: Sequence[Row]) -> list[str]:
     """Return the headings of a table of rows of one scene."""
     peers = [PEERS[quantity] for quantity in _peers(rows)]
-    return ["", "us", "real-time", "ratio", "quartiles", *peers, "target"]
+    contacts = ["contacts", "depth [mm]"] if any(row.depth is not None for row in rows) else []
+    return ["", "us", "real-time", "ratio", "quartiles", *peers, *contacts, "target"]
 
 
 def cells(row: Row, rows: Sequence[Row]) -> list[str]:
     """Return a row as text, below the ``headings`` of all rows."""
     ratio = row.ratio
+    contacts = ["", ""] if row.depth is None else [f"{row.contacts:g}", f"{row.depth * 1e3:.2f}"]
     return [
         row.measured.value,
         f"{row.us:.1f}",
@@ -60,49 +64,23 @@ def cells(row: Row, rows: Sequence[Row]) -> list[str]:
         _ratio(ratio),
         f"{ratio.low:.3f}-{ratio.high:.3f}" if ratio else "",
         *(_ratio(row.to_peers.get(quantity)) for quantity in _peers(rows)),
+        *(contacts if any(x.depth is not None for x in rows) else []),
         "; ".join(_verdict(target, verdict) for target, verdict in row.verdicts()),
     ]
 
 
-def this_machine() -> dict[str, str]:
-    """Describe this machine and its programs, without date and host name; ODE must be loaded."""
-    return {
-        "processor": f"{_processor()}, {os.cpu_count() or 1} cores",
-        "system": f"{platform.system()} {platform.machine()}",
-        "programs": fingerprint(),
-    }
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        text = ""
-    values: dict[str, str] = {}
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        values.setdefault(key.strip(), value.strip())
-    name = values.get("model name") or platform.processor() or platform.machine()
-    if {"cpu family", "model"} <= values.keys():  # model names of virtual machines are vague
-        name += f", family {values['cpu family']} model {values['model']}"
-    return name
-
-
-def tables(rows: Sequence[Row], duration: float, runs: int) -> dict[str, MeasuredTable]:
-    """Return the times, the targets and the machine, by the names of their tables."""
-    runs_of = f"{runs} of {duration:g} simulated seconds or more for each scene and solver"
-    of_machine = [*this_machine().items(), ("runs", runs_of)]
+def tables(rows: Sequence[Row]) -> dict[str, MeasuredTable]:
+    """Return the times and the targets, by the names of their tables."""
     targets = [
         [row.scene, _solver(row), row.measured.value, str(target), verdict]
         for row in rows
         for target, verdict in row.verdicts()
     ]
     named = ["scene", "contents", "solver", "measured"]
-    quantities = [*headings([])[1:-1], *PEERS.values()]
+    quantities = [*headings([])[1:-1], *PEERS.values(), "contacts", "depth [mm]"]
     return {
         "speed": ([*named, *quantities], [_times(row, quantities) for row in rows]),
         "speed_targets": (["scene", "solver", "measured", "target", "result"], targets),
-        "speed_machine": (["of the machine", "value"], of_machine),
     }
 
 
@@ -122,7 +100,7 @@ def to_json(rows: Sequence[Row], duration: float, runs: int) -> str:
     """Return everything as JSON; ``schema`` is the version of its form."""
     content = {
         "schema": SCHEMA,
-        "machine": this_machine(),
+        "machine": this_machine(LIBRARIES),
         "duration_s": duration,
         "runs": runs,
         "rows": [_plain(row) for row in rows],
@@ -139,7 +117,12 @@ def _plain(row: Row) -> dict[str, object]:
         "us": row.us,
         "real_time_factor": row.real_time_factor,
         "ratio": _as_dict(row.ratio),
-        "ratio_to_mujoco": _as_dict(row.to_peers.get(Quantity.TO_MUJOCO)),
+        **{
+            f"ratio_{name.lower().replace(' ', '_')}": _as_dict(row.to_peers.get(quantity))
+            for quantity, name in PEERS.items()
+        },
+        "contacts": row.contacts,
+        "depth_m": row.depth,
         "targets": [
             {
                 "quantity": target.quantity.value,

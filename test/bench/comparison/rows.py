@@ -8,7 +8,7 @@ from statistics import median
 
 from hrp_sim.engine.engine import Solver
 
-from .measure import Ratio, Times
+from .measure import Contacts, Ratio, Times
 from .scenes import Scene, Subject
 from .targets import Measured, Quantity, Target, targets_of
 
@@ -22,7 +22,11 @@ REFERENCE = {
     Measured.SAMPLES: Measured.NUMPY_SAMPLES,
 }
 # Implementations that every other one is compared with, where they were measured.
-_PEERS = {Measured.MUJOCO: Quantity.TO_MUJOCO}
+_PEERS = {
+    Measured.MUJOCO: Quantity.TO_MUJOCO,
+    Measured.BULLET: Quantity.TO_BULLET,
+    Measured.DRAKE: Quantity.TO_DRAKE,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +41,9 @@ class Row:
             time of steps while images are taken.
         real_time_factor: Simulated time by that time; None where nothing is stepped.
         ratio: To the implementation in ``REFERENCE``; None for those that have none.
-        to_peers: Further ratios, to MuJoCo.
+        to_peers: Further ratios, to other programs.
+        contacts, depth: Number of contact points and depth of the deepest one, in [m], medians of
+            the ends of all runs; None where nothing is stepped.
     """
 
     scene: str
@@ -48,6 +54,8 @@ class Row:
     real_time_factor: float | None
     ratio: Ratio | None = None
     to_peers: Mapping[Quantity, Ratio] = field(default_factory=dict)
+    contacts: float | None = None
+    depth: float | None = None
 
     def verdicts(self) -> Iterator[tuple[Target, str]]:
         """Yield the targets of the row, each with "very good", "good" or "missed"."""
@@ -63,7 +71,7 @@ class Row:
                 yield target, target.verdict(value)
 
 
-def rows_of(scene: Scene, solver: Solver | None, times: Times) -> list[Row]:
+def rows_of(scene: Scene, solver: Solver | None, times: Times, contacts: Contacts) -> list[Row]:
     """Return a row for each implementation of a scene."""
     is_stepped = scene.subject in (Subject.STEPS, Subject.FILMING)
     step_us = scene.world.physics.time_step * 1e6 if is_stepped else None
@@ -71,7 +79,8 @@ def rows_of(scene: Scene, solver: Solver | None, times: Times) -> list[Row]:
     for measured, own in times.items():
         reference = times.get(REFERENCE.get(measured, measured))
         compared = measured in REFERENCE and reference is not None
-        peers = {peer: times[peer] for peer in _PEERS if peer in times and peer is not measured}
+        touched = contacts.get(measured)
+        peers = {peer: times[peer] for peer in _PEERS if peer in times and measured not in _PEERS}
         rows.append(
             Row(
                 scene=scene.name,
@@ -82,6 +91,8 @@ def rows_of(scene: Scene, solver: Solver | None, times: Times) -> list[Row]:
                 real_time_factor=step_us / median(own) if step_us else None,
                 ratio=Ratio.of(own, reference) if compared and reference else None,
                 to_peers={_PEERS[peer]: Ratio.of(own, theirs) for peer, theirs in peers.items()},
+                contacts=median(count for count, _ in touched) if touched else None,
+                depth=median(depth for _, depth in touched) if touched else None,
             )
         )
     return rows

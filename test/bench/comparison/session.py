@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from hrp_sim.engine.engine import Solver
+from hrp_sim.engine.state import SimulatedBody
+from hrp_sim.world.config import WorldConfig
 
+from .bullet_twin import BulletTwin
 from .contenders import (
     Contender,
     EngineRun,
@@ -15,8 +18,9 @@ from .contenders import (
     ScannerRun,
     SimulationRun,
 )
+from .drake_twin import DrakeTwin
 from .measure import MIN_SLICE, measure_interleaved
-from .mujoco_twin import MujocoScanRun, MujocoTwin, TwinError
+from .mujoco_twin import MujocoScanRun, MujocoTwin, TwinError, without_pairs
 from .pictures import (
     RATE,
     CameraRun,
@@ -34,6 +38,11 @@ from .targets import Measured
 # Wall time of a slice with a few images each, in [s].
 FILMED_SLICE = 0.25
 
+_TWINS: Mapping[Measured, Callable[[WorldConfig, SimulatedBody], Contender]] = {
+    Measured.MUJOCO: MujocoTwin,
+    Measured.BULLET: BulletTwin,
+    Measured.DRAKE: DrakeTwin,
+}
 _CHECKS = {
     Subject.PICTURES: check_pictures,
     Subject.FILMING: check_filming,
@@ -84,8 +93,8 @@ class Session:
         rate = _RATES.get(subject, 1.0 / self._scene.world.physics.time_step)
         steps = max(1, round(duration * rate))
         min_slice = FILMED_SLICE if subject is Subject.FILMING else MIN_SLICE
-        times = measure_interleaved(self._makers(), steps, runs, on_run, min_slice)
-        return rows_of(self._scene, self._solver if subject is Subject.STEPS else None, times)
+        measured = measure_interleaved(self._makers(), steps, runs, on_run, min_slice)
+        return rows_of(self._scene, self._solver if subject is Subject.STEPS else None, *measured)
 
     def _makers(self) -> dict[Measured, Callable[[], Contender]]:
         scene = self._scene
@@ -115,6 +124,7 @@ class Session:
         return self._stepping()
 
     def _stepping(self) -> dict[Measured, Callable[[], Contender]]:
+        twins = self._twins() if self._solver is Solver.WORLD else {}
         scene = self._scene
         makers: dict[Measured, Callable[[], Contender]] = {
             Measured.ENGINE: partial(EngineRun, scene),
@@ -123,9 +133,7 @@ class Session:
         if scene.sensors:
             makers[Measured.SIMULATION] = partial(SimulationRun, scene)
         if self._solver is Solver.WORLD:
-            if self._is_possible("MuJoCo", lambda: self._twin().close()):
-                makers[Measured.MUJOCO] = self._twin
-            return makers
+            return makers | twins
         other = partial(EngineRun, scene, engine="pyode")
         if self._is_possible("the engine 'pyode'", lambda: other().close()):
             makers[Measured.PYODE] = other
@@ -139,11 +147,29 @@ class Session:
             return False
         return True
 
-    def _twin(self) -> MujocoTwin:
+    def _twins(self) -> dict[Measured, Callable[[], Contender]]:
+        """Return the other programs that can step the scene; leave out pairs that MuJoCo does."""
+        found: dict[Measured, Callable[[], Contender]] = {}
+
+        def attempt(measured: Measured) -> None:
+            twin = self._twin(measured)
+            twin.close()
+            if isinstance(twin, MujocoTwin) and twin.apart:
+                world = without_pairs(self._scene.world, twin.apart)
+                self._scene = replace(self._scene, world=world)
+                count = len(twin.apart)
+                self.notes.append(f"{count} pairs of links never collide, as in MuJoCo they cannot")
+
+        for measured in _TWINS:
+            if self._is_possible(measured.value, partial(attempt, measured)):
+                found[measured] = partial(self._twin, measured)
+        return found
+
+    def _twin(self, measured: Measured) -> Contender:
         engine = EngineRun(self._scene)
         try:
             bodies = engine.engine.state.bodies.values()
             moving = [body for body in bodies if not body.body.is_static]
-            return MujocoTwin(self._scene.world, moving[0])
+            return _TWINS[measured](self._scene.world, moving[0])
         finally:
             engine.close()

@@ -17,6 +17,8 @@ class Measured(Enum):
     PYODE = "pyode, 1 step a call"
     SCAN = "RangeSensor.read()"
     MUJOCO = "MuJoCo"
+    BULLET = "Bullet"
+    DRAKE = "Drake"
     CAMERA = "CameraSensor.read()"
     PLAIN_MODERNGL = "plain moderngl"
     FILMED = "Simulation, filmed"
@@ -30,6 +32,8 @@ class Quantity(Enum):
 
     RATIO = "ratio"
     TO_MUJOCO = "ratio to MuJoCo"
+    TO_BULLET = "ratio to Bullet"
+    TO_DRAKE = "ratio to Drake"
     TIME = "us"
     SPEED = "real-time factor"
 
